@@ -24,13 +24,14 @@ import numpy as np
 from machine import console, run_sections
 from monograph import Monograph
 from monograph.library.given import Given
-from monograph.shelf import Shelf
+from monograph.shelf import Shelf, build
 from monograph.shelf.engines import Engine, Local
+from monograph.shelf.manifest import Manifest
 from monograph.shelf.place import Place
 from monograph.shelf.shard import Call
-from monograph.shelf.versions.manifest import Manifest
+from monograph.values import Progress
 from page import NOISE, write_page
-from search import AT_ONCE, passages, questions
+from search import passages, questions
 from shelf_ray import SHARDS as RAY_SHARDS
 from shelf_ray import ray_section, told_ray
 from vector_report import table
@@ -102,20 +103,15 @@ def shelf_of(count: int, shards: int) -> tuple[Shelf, Results]:
     part = CACHE / "part"
     shutil.rmtree(part, ignore_errors=True)
     shutil.rmtree(home, ignore_errors=True)
-    begun, since = time.process_time(), time.perf_counter()
-    with Shelf.create(part, shards, home=home) as made:
-        some: list[Any] = []
-        for one in passages(count):
-            some.append(one)
-            if len(some) == AT_ONCE * 4:
-                made.add(some)
-                some = []
-        made.add(some)
-        written = time.process_time()
-        made.publish()
-        published = time.process_time()
+    begun, since, written = time.process_time(), time.perf_counter(), [0.0]
+
+    def note(_: Progress) -> None:
+        written[0] = time.process_time()
+
+    build(part, passages(count), shards=shards, home=home, progress=note)
+    published = time.process_time()
     seconds = time.perf_counter() - since
-    built = {"written": written - begun, "published": published - written, "seconds": seconds}
+    built = {"written": written[0] - begun, "published": published - written[0], "seconds": seconds}
     told.write_text(json.dumps(built))
     part.rename(place)
     shutil.rmtree(home, ignore_errors=True)
@@ -123,11 +119,10 @@ def shelf_of(count: int, shards: int) -> tuple[Shelf, Results]:
 
 
 def published_again(shelf: Shelf, count: int) -> float:
-    """The CPU seconds to publish a shelf of which one document was changed."""
+    """The CPU seconds to replace one document of a shelf and publish that."""
     changed = next(iter(passages(count)))
-    shelf.add([replace(changed, text=f"{changed.text} It was changed.")])
     begun = time.process_time()
-    shelf.publish()
+    build(shelf.url, [replace(changed, text=f"{changed.text} It was changed.")], home=shelf._place.home)
     return time.process_time() - begun
 
 
@@ -141,16 +136,16 @@ def work(_: argparse.Namespace) -> Results:
     same = {}
     with Monograph.open(path) as one:
         rows += [{"shards": 0, "how": how, **of_file(one, how, asked, others)} for how in HOW]
-        build = [{"shards": 0, "written": spent, "published": 0.0, "bytes": path.stat().st_size}]
+        costs = [{"shards": 0, "written": spent, "published": 0.0, "bytes": path.stat().st_size}]
         for shards in SHARDS:
             shutil.rmtree(CACHE / f"{PASSAGES}-{shards}", ignore_errors=True)
             shelf, built = shelf_of(PASSAGES, shards)
             rows += [{"shards": shards, "how": how, **of_shelf(shelf, how, asked, others)} for how in HOW]
             same[shards] = {how: sum(_ids(one, text, how) == _ids(shelf, text, how) for text in asked) for how in HOW}
             weight = shelf.stats().bytes
-            build.append({"shards": shards, **built, "again": published_again(shelf, PASSAGES), "bytes": weight})
+            costs.append({"shards": shards, **built, "again": published_again(shelf, PASSAGES), "bytes": weight})
             shelf.close()
-    return {"rows": rows, "build": build, "same": same, "questions": len(asked), "passages": PASSAGES}
+    return {"rows": rows, "build": costs, "same": same, "questions": len(asked), "passages": PASSAGES}
 
 
 def _ids(asked: Any, text: str, how: str) -> list[str]:
@@ -230,7 +225,7 @@ def told_work(found: Results) -> list[str]:
         for shards in found["same"]
     ]
     base = found["build"][0]["written"]
-    build = [
+    costs = [
         [
             f"{one['shards']} shards" if one["shards"] else "one file", f"{one['written']:.1f}",
             f"{one['written'] / base:.2f}", f"{one['published']:.1f}",
@@ -252,8 +247,8 @@ def told_work(found: Results) -> list[str]:
         "hold every way to be equal to the bit where every vector is compared).",
         table(["", *HOW], same),
         "Building, CPU seconds; the ratio is to one file. To publish is to decide over all names, and to store; "
-        "`again` is to publish when one document was changed.",
-        table(["", "written, s", "ratio", "published, s", "again, s", "MB"], build),
+        "`again` is to replace one document, which makes its shard again, and to publish that.",
+        table(["", "written, s", "ratio", "published, s", "again, s", "MB"], costs),
     ]  # fmt: skip
 
 

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from monograph.library.given import Given
-from monograph.shelf import Shelf
+from monograph.shelf import Shelf, build
 from monograph.shelf.engines import Engine, Local
+from monograph.shelf.manifest import latest
 from monograph.shelf.place import place_of
 from monograph.shelf.ray_engine import Held, OnRay, on_ray, ray_module
 from monograph.shelf.shard import Call, ShardReader, call
@@ -87,12 +88,12 @@ def ray_section(_: object = None) -> Results:
     """The overhead of Ray, and what deaths cost."""
     with tempfile.TemporaryDirectory(prefix="monograph-ray-") as folder:
         home, address = Path(folder) / "home", str(Path(folder) / "shelf")
-        with Shelf.create(address, SHARDS, home=home) as made:
-            made.add(passages(PASSAGES))
-            made.publish()
-            names = made._version.shards
+        build(address, passages(PASSAGES), shards=SHARDS, home=home)
         place = place_of(address, home)
-        files = [place.cache.path(place.objects, name) for name in names]
+        version = latest(place.objects)
+        assert version is not None
+        names = version.shards
+        files = [place.file_of(name) for name in names]
         local = Local([Given(path, read_only=True) for path in files])
         shards = Held(address, names, Path(folder) / "cache")
         found: Results = {"shards": SHARDS, "passages": PASSAGES}

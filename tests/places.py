@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 
 from forks import Forks
-from monograph.shelf.versions.names import Listed
-from monograph.shelf.versions.objects import Objects
+from monograph.shelf.storage import Storage, StoredObject
 
 PREPARED = f"""
 import contextlib, sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
-import places, monograph.shelf.versions.cache, monograph.shelf.versions.sweep, monograph.shelf.versions.writer
+import places, monograph.shelf.publish
 with contextlib.suppress(ImportError):
     import obstore.store
 """
@@ -48,10 +47,10 @@ def bucket_server() -> Iterator[str]:
     server.stop()
 
 
-class Between:
+class Between(Storage):
     """A place where something happens before its n-th step, from 0; never before a step below 0."""
 
-    def __init__(self, objects: Objects, step: int, then: Callable[[], object]) -> None:
+    def __init__(self, objects: Storage, step: int, then: Callable[[], object]) -> None:
         self._objects, self._step, self._then = objects, step, then
         self.steps = 0
 
@@ -71,13 +70,17 @@ class Between:
         self._count()
         return self._objects.read(name, most)
 
-    def listed(self, folder: str) -> list[Listed]:
+    def listed(self, folder: str) -> list[StoredObject]:
         self._count()
         return self._objects.listed(folder)
 
     def remove(self, names: Iterable[str]) -> None:
         self._count()
         self._objects.remove(names)
+
+    def remove_staged(self, age: float = 0.0) -> None:
+        self._count()
+        self._objects.remove_staged(age)
 
     def _count(self) -> None:
         now, self.steps = self.steps == self._step, self.steps + 1

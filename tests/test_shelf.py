@@ -15,14 +15,13 @@ from hypothesis import strategies as st
 
 from dealing import dealt_files, empty_file, marked
 from monograph import Document, Hit, Monograph, Settings
-from monograph.errors import InputError, NotFound, NotOnShelf, ShelfConflict
+from monograph.errors import InputError, NotFound, NotOnShelf
 from monograph.library.given import Given
 from monograph.library.questions import Questions
 from monograph.models import Embedder
-from monograph.shelf import Shelf, catalogue, pools
+from monograph.shelf import Shelf, build, catalogue, pools, remove
 from monograph.shelf.engines import Local
 from monograph.shelf.opened import OpenShelf
-from monograph.shelf.versions.writer import release
 from monograph.store.catalogue import share
 from test_order import QUERIES, SENTENCES, TITLES, BagEmbedder, Formulas, bounds, corpora
 
@@ -115,46 +114,34 @@ def test_writing_without_blanks(tmp_path: Path) -> None:
                 assert hits_of(shelf, query, how, 3) == hits_of(one, query, how, 3), (query, how)
 
 
-@pytest.fixture
-def made(tmp_path: Path) -> Iterator[Shelf]:
-    with Shelf.create(tmp_path / "there", shards=3, home=tmp_path / "here") as shelf:
-        yield shelf
-
-
 DOCUMENTS = [
     Document(f"{SENTENCES[number % len(SENTENCES)]} It was note {number}.", id=f"d{number}", title=TITLES[number % 9])
     for number in range(40)
 ]
 
 
-def same_as_one(shelf: Questions, one: Monograph) -> None:
-    for query in QUERIES:
-        for how in ("lexical", "hybrid", "graph"):
-            assert hits_of(shelf, query, how, 5) == hits_of(one, query, how, 5), (query, how)
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[Shelf]:
+    build(tmp_path / "there", DOCUMENTS, shards=3, home=tmp_path / "here")
+    with Shelf.open(tmp_path / "there", home=tmp_path / "here") as shelf:
+        yield shelf
 
 
-def test_what_is_written_is_searched_once_it_is_published(made: Shelf, tmp_path: Path) -> None:
-    assert made.version == 1
-    assert made.search("comet") == []
-    made.add(DOCUMENTS)
-    assert made.search("comet") == []
-    assert made.publish() == 2
-    made.add([Document("Anna Calder sold the lamp oil.", id="d3"), Document("The NST was lost.", id="new")])
-    made.remove(["d5", "d6"])
-    with pytest.raises(NotFound, match="'d5'"):
-        made.remove(["d7", "d5"])
-    with Shelf.open(tmp_path / "there", home=tmp_path / "other") as reader:
-        assert made.publish() == 3
-        assert reader.version == 2
+def test_a_version_is_read_until_another_is_asked_for(made: Shelf, tmp_path: Path) -> None:
+    with Shelf.open(made.url, home=tmp_path / "other") as reader, Monograph.open(tmp_path / "one.mono") as one:
+        news = [Document("Anna Calder sold the lamp oil.", id="d3"), Document("The NST was lost.", id="new")]
+        build(made.url, news, home=tmp_path / "here")
+        remove(made.url, ["d5", "d6"], home=tmp_path / "here")
+        assert reader.version == 1
         assert {hit.chunk.document_id for hit in reader.search("note", 50, "lexical")} == {one.id for one in DOCUMENTS}
-        assert reader.refresh() == 3
-        with Monograph.open(tmp_path / "fresh.mono") as one:
-            one.add(document for document in DOCUMENTS if document.id not in ("d3", "d5", "d6"))
-            one.add([Document("Anna Calder sold the lamp oil.", id="d3"), Document("The NST was lost.", id="new")])
-            same_as_one(reader, one)
-            same_as_one(made, one)
-            stats = one.stats()
-        told = reader.stats()
+        assert reader.refresh() == made.refresh() == 3
+        one.add(document for document in DOCUMENTS if document.id not in ("d3", "d5", "d6"))
+        one.add(news)
+        for query in QUERIES:
+            for how in ("lexical", "hybrid", "graph"):
+                expected = hits_of(one, query, how, 5)
+                assert hits_of(reader, query, how, 5) == hits_of(made, query, how, 5) == expected, (query, how)
+        stats, told = one.stats(), reader.stats()
         assert (told.documents, told.chunks, told.entities, told.merged) == (
             stats.documents, stats.chunks, stats.entities, stats.merged,
         )  # fmt: skip
@@ -164,99 +151,11 @@ def test_what_is_written_is_searched_once_it_is_published(made: Shelf, tmp_path:
         assert reader.document("new").text == "The NST was lost."
         with pytest.raises(NotFound, match="no document 'd5'"):
             reader.document("d5")
-
-
-def test_folders_are_followed(made: Shelf, tmp_path: Path) -> None:
-    notes = tmp_path / "notes"
-    notes.mkdir()
-    for number in range(12):
-        (notes / f"{number}.md").write_text(f"# Note {number}\n{SENTENCES[number]}")
-    assert made.sync(notes).added == 12
-    again = made.sync(notes)
-    assert (again.added, again.same, again.embedded) == (0, 12, 0)
-    (notes / "3.md").unlink()
-    (notes / "4.md").write_text("# Note 4\nPeter Okafor sold the yard.")
-    report = made.sync(notes)
-    assert (report.changed, report.removed, report.same) == (1, 1, 10)
-    made.publish()
-    with Monograph.open(tmp_path / "one.mono") as one:
-        one.sync(notes)
-        same_as_one(made, one)
-        assert [hit.chunk.id for hit in made.search("Peter yard", 1)] == [one.search("Peter yard", 1)[0].chunk.id]
-
-
-def test_a_file_becomes_a_shelf_and_a_shelf_a_file(tmp_path: Path) -> None:
-    path, home = tmp_path / "one.mono", tmp_path / "here"
-    with Monograph.open(path) as one:
-        one.add(DOCUMENTS)
-        with Shelf.split(path, tmp_path / "there", 3, home=home) as shelf:
-            same_as_one(shelf, one)
-            assert shelf.stats().merged == one.stats().merged
-            assert shelf.reshard(5) == 2
-            assert shelf.stats().shards == 5
-            same_as_one(shelf, one)
-            assert shelf.reshard(1) == 3
-            same_as_one(shelf, one)
-            assert shelf.reshard(4) == 4
-            joined = shelf.join(tmp_path / "joined.mono")
-            with Monograph.open(joined) as again:
-                same_as_one(shelf, again)
-                assert again.check() == []
-                assert [chunk.id for chunk in again.chunks("d1")] == [chunk.id for chunk in one.chunks("d1")]
-            assert shelf.check() == []
-            with pytest.raises(InputError, match="is there already"):
-                shelf.join(joined)
-
-
-def test_what_is_not_published_stays_here(tmp_path: Path) -> None:
-    there, home = tmp_path / "there", tmp_path / "here"
-    with Shelf.create(there, shards=2, home=home) as shelf:
-        shelf.add(DOCUMENTS[:5])
-        with (
-            Shelf.open(there, home=tmp_path / "second") as second,
-            pytest.raises(ShelfConflict, match="is being written by"),
-        ):
-            second.add(DOCUMENTS[5:6])
-    with Shelf.open(there, home=home) as shelf:
-        with pytest.raises(InputError, match="not published"):
-            shelf.reshard(3)
-        assert shelf.publish() == 2
-        assert shelf.stats().documents == 5
-        shelf.add(DOCUMENTS[5:6])
-    with Shelf.open(there, home=tmp_path / "second") as second:
-        second.add(DOCUMENTS[7:9])
-        assert second.publish() == 3
-    with Shelf.open(there, home=home) as shelf, pytest.raises(ShelfConflict, match="monograph shelf discard"):
-        shelf.publish()
-
-
-def test_whoever_comes_too_late_is_told_so_each_time(made: Shelf, tmp_path: Path) -> None:
-    made.add(DOCUMENTS[:3])
-    release(made._place.objects)
-    with Shelf.open(made.url, home=tmp_path / "other") as other:
-        other.add(DOCUMENTS[3:6])
-        other.publish()
-    for document in DOCUMENTS[6:8]:
-        with pytest.raises(ShelfConflict, match="published by another writer"):
-            made.publish()
-        assert made.add([document]).added == 1
-
-
-def test_nothing_of_what_is_forgotten_is_left(made: Shelf, tmp_path: Path) -> None:
-    made.add([*DOCUMENTS, Document("The password is xylophone.", id="secret")])
-    made.publish()
-    made.remove(["secret"], forget=True)
-    with pytest.raises(InputError, match="not published"):
-        made.forget()
-    made.publish()
-    made.forget()
-    assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"xylophone" in path.read_bytes()]
-    assert made.search("xylophone", 1, "lexical") == []
+    with Shelf.open(made.url, version=2, home=tmp_path / "here") as before:
+        assert before.document("d5").text == DOCUMENTS[5].text
 
 
 def test_a_catalogue_of_other_names_is_found_out(made: Shelf) -> None:
-    made.add(DOCUMENTS)
-    made.publish()
     with made._file.database.read() as connection:
         path = connection.execute("PRAGMA database_list").fetchone()[2]
     made.close()
@@ -266,19 +165,20 @@ def test_a_catalogue_of_other_names_is_found_out(made: Shelf) -> None:
         (found,) = again.check()
     assert found.table == "catalogue"
     assert "its names" in found.fault
-    assert "monograph shelf reshard" in found.mend
+    assert "--replace" in found.mend
 
 
 def test_what_only_a_file_does_is_refused(made: Shelf, tmp_path: Path) -> None:
-    made.add(DOCUMENTS)
-    made.publish()
     with pytest.raises(InputError, match="no tree of summaries"):
         made.search("comet", 3, "tree")
     for name in ("tree", "within", "as_of", "versions", "vectors", "files", "compact"):
         with pytest.raises(NotOnShelf, match=rf"is a shelf, which has no {name} .*Monograph\.open\(path\)\.{name}"):
             getattr(made, name)
         assert not hasattr(made, name)
+    for name in ("add", "put", "remove", "sync"):
+        with pytest.raises(NotOnShelf, match=r"monograph\.shelf\.build"):
+            getattr(made, name)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         made.nothing  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(NotOnShelf, match="monograph sync --history"):
-        Shelf.create(tmp_path / "other", settings=Settings(history=True))
+        build(tmp_path / "other", DOCUMENTS, settings=Settings(history=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -14,11 +15,9 @@ from typer.testing import CliRunner
 
 from monograph import Monograph
 from monograph.app.cli import app
-from monograph.app.shelf_engine import engines_of, makers_of
+from monograph.app.shelf_engine import engines_of, tasks_of
 from monograph.errors import InputError
-from monograph.shelf import Shelf
 from monograph.shelf.engines import local
-from monograph.shelf.fill.makers import HERE
 from monograph.shelf.ray_engine import on_ray
 from places import bucket_server
 from vector_server import VectorServer
@@ -54,8 +53,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shelf(texts: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A shelf of three shards, for reading."""
     url = str(tmp_path_factory.mktemp("shelf") / "texts")
-    run("shelf", "create", url, "--shards", 3)
-    run("shelf", "sync", url, texts, "--publish")
+    run("shelf", "build", url, texts, "--shards", 3)
     return url
 
 
@@ -81,33 +79,40 @@ def asked(*arguments: object, code: int = 0) -> Any:
     return json.loads(done.stdout)
 
 
-def test_nothing_is_searched_before_it_is_published(texts: Path, tmp_path: Path) -> None:
-    url = str(tmp_path / "new")
-    assert f"monograph shelf sync {url} FOLDER" in run("shelf", "create", url, "--shards", 2)
-    written = run("shelf", "sync", url, texts)
-    assert "5 added" in written
-    assert f"nothing of it is searched before it is published: monograph shelf publish {url}" in written
-    assert "nothing found" in run("search", url, "boiler")
-    assert "monograph shelf publish" in run("shelf", "forget", url, code=1)
-    assert "published as version 2; 5 documents" in run("shelf", "publish", url)
-    assert "Mrs Grubb" in run("search", url, "boiler")
+def test_a_shelf_is_built_and_brought_up_to_date(texts: Path, shelf: str, tmp_path: Path) -> None:
+    url, folder = tmp_path / "built", shutil.copytree(texts, tmp_path / "texts")
+    said = run("shelf", "build", url, folder, "--shards", 2, "--extractor", "pattern", "--embedder", "static")
+    assert "5 added" in said
+    assert "version 1 has 5 documents, 5 chunks in 2 shards" in said
+    found, expected = asked("search", url, "comet"), asked("search", shelf, "comet")
+    assert (
+        [(one["chunk"]["text"], one["score"]) for one in found]
+        == [(one["chunk"]["text"], one["score"]) for one in expected]
+        != []
+    )
     assert "no model was asked" in run("costs", url)
-    assert "5 the same" in run("shelf", "sync", url, texts)
-    assert "is dropped" in run("shelf", "discard", url)
-    assert asked("shelf", "discard", url) == {"discarded": False}
+    assert "5 the same" in run("shelf", "build", url, folder)
+    (folder / "boiler.md").write_text("The boiler was sold.")
+    (folder / "comet.txt").unlink()
+    (folder / "new.txt").write_text("The cellar was painted.")
+    made = asked("shelf", "build", url, folder)
+    assert (made["added"], made["changed"], made["removed"], made["same"], made["version"]) == (1, 1, 1, 3, 2)
+    assert "The cellar was painted" in run("search", url, "cellar")
+    made = asked("shelf", "build", url, texts, "--shards", 3, "--replace", "--max-bytes", 60, code=3)
+    assert (made["added"], made["version"], len(made["problems"])) == (3, 3, 2)
+    for wrong in ("rya", "ray:cpus=two", "ray:replicas=2", "local:cpus=2"):
+        assert "is no engine" in run("shelf", "build", tmp_path / "none", texts, "--engine", wrong, code=1)
+    assert tasks_of("local") is None
 
 
 def test_what_is_removed_is_gone_when_it_is_forgotten(texts: Path, tmp_path: Path, home: Path) -> None:
     url = tmp_path / "new"
-    run("shelf", "create", url, "--shards", 2, "--extractor", "pattern", "--embedder", "static")
-    made = asked("shelf", "sync", url, texts, "--publish")
-    assert (made["added"], made["version"]) == (5, 2)
-    name = texts / "boiler.md"
-    assert "published as version 3" in run("shelf", "remove", url, name, "--forget", "--publish")
+    run("shelf", "build", url, texts, "--shards", 2)
+    assert "version 2 has 4 documents" in run("shelf", "remove", url, texts / "boiler.md")
     assert "Mrs Grubb" not in run("search", url, "boiler")
     assert any(b"Grubb" in path.read_bytes() for path in url.rglob("*.mono"))
     gone = asked("shelf", "forget", url)
-    assert gone["version"] == 3
+    assert gone["version"] == 2
     assert gone["digests"]
     assert {one.partition("/")[0] for one in gone["removed"]} == {"versions", "objects"}
     for place in (url, home / ".cache" / "monograph"):
@@ -115,17 +120,6 @@ def test_what_is_removed_is_gone_when_it_is_forgotten(texts: Path, tmp_path: Pat
     assert not [path for path in url.rglob("*.mono") if b"Grubb" in path.read_bytes()]
     assert "0 older versions and 0 objects removed" in run("shelf", "forget", url)
     assert "has no document" in run("shelf", "remove", url, "nothing", code=1)
-
-
-def test_a_writer_that_is_gone_is_released(shelf: str) -> None:
-    assert "nobody was writing" in run("shelf", "release", shelf)
-    with Shelf.open(shelf) as other:
-        other.add([])
-        refused = run("shelf", "sync", shelf, ".", code=1)
-        assert f"monograph shelf release {shelf}" in refused
-        assert "released from" in run("shelf", "release", shelf)
-    assert asked("shelf", "release", shelf) == {"released": None}
-    run("shelf", "discard", shelf)
 
 
 def test_what_it_holds(shelf: str) -> None:
@@ -193,47 +187,36 @@ def test_a_conversation(shelf: str, file: Path) -> None:
         (("show", "comet"), "monograph shelf --help"),
         (("stats",), "monograph shelf --help"),
         (("sync", "."), "monograph shelf --help"),
-        (("shelf", "create"), "monograph shelf stats"),
         (("mcp", "--notes"), "serve it without notes"),
     ],
 )
 def test_what_a_shelf_does_not_do(shelf: str, arguments: tuple[str, ...], mend: str) -> None:
     command, *rest = arguments
-    inner = [rest.pop(0)] if command == "shelf" else []
-    said = run(command, *inner, shelf, *rest, code=1)
+    said = run(command, shelf, *rest, code=1)
     assert "error: " in said
     assert mend in said
 
 
 def test_addresses_that_lead_nowhere(tmp_path: Path) -> None:
-    assert "create" in run("shelf", "stats", tmp_path, code=1)
-    assert "is not there" in run("shelf", "sync", tmp_path / "none", ".", code=1)
+    assert "monograph shelf build" in run("shelf", "stats", tmp_path, code=1)
+    assert "is not there" in run("shelf", "remove", tmp_path / "none", "x", code=1)
     assert "is no address of a shelf" in run("search", "http://somewhere/x", "comet", code=1)
-    assert "bears no user or password" in run("search", "s3://ann:secret@bucket/x", "comet", code=1)
-    assert "give one from 1 to" in run("shelf", "create", tmp_path / "many", "--shards", 0, code=1)
+    assert "must not contain a user or password" in run("search", "s3://ann:secret@bucket/x", "comet", code=1)
+    assert "give one from 1 to" in run("shelf", "build", tmp_path / "many", ".", "--shards", 0, code=1)
     assert "does not exist" in run("search", tmp_path / "none.mono", "comet", code=1)
     assert "is a folder" in run("search", tmp_path, "comet", code=1)
 
 
-def test_a_file_becomes_a_shelf_and_a_file_again(file: Path, texts: Path, tmp_path: Path) -> None:
-    url, joined = tmp_path / "shelf", tmp_path / "joined.mono"
-    assert "published as version 1; 5 documents, 5 chunks in 2 shards" in run(
-        "shelf", "split", file, url, "--shards", 2
-    )
-    assert asked("shelf", "reshard", url, 3)["shards"] == 3
-    assert f"{joined.name}: 5 documents of version 2" in run("shelf", "join", url, joined)
-    hits = [asked("search", one, "who found the comet?") for one in (file, url, joined)]
-    first, *others = map(without_effort, hits)
-    assert others == [first, first]
-    assert {one["date"]["told_by"] for one in first} == {"file"}
-    assert "0 added, 0 changed, 0 removed, 5 the same" in run("sync", joined, texts)
-    again = asked("shelf", "sync", url, texts, "--publish")
-    assert (again["added"], again["changed"], again["removed"], again["same"]) == (0, 0, 0, 5)
-    assert asked("shelf", "stats", url)["documents"] == 5
-    assert "all is well" in run("check", joined)
+def test_files_become_a_shelf(file: Path, texts: Path, tmp_path: Path) -> None:
+    url = tmp_path / "shelf"
+    assert "version 1 has 5 documents, 5 chunks in 1 shards" in run("shelf", "build", url, file)
+    hits = [without_effort(asked("search", one, "who found the comet?")) for one in (file, url)]
+    assert hits[0] == hits[1]
+    assert {one["date"]["told_by"] for one in hits[0]} == {"file"}
+    again = asked("shelf", "build", url, texts, file)
+    assert (again["added"], again["changed"], again["removed"], again["same"]) == (0, 0, 0, 10)
+    assert asked("shelf", "stats", url)["version"] == 1
     assert "all is well" in run("shelf", "check", url)
-    assert "is there already" in run("shelf", "join", url, joined, code=1)
-    assert "is a shelf already" in run("shelf", "split", file, url, code=1)
 
 
 def test_engines_are_named() -> None:
@@ -258,9 +241,9 @@ def test_the_environment_names_an_engine(shelf: str, monkeypatch: pytest.MonkeyP
 def test_in_a_bucket(texts: Path) -> None:
     with bucket_server() as bucket:
         url = f"{bucket}/texts"
-        assert f"monograph shelf create {url}" in run("shelf", "stats", url, code=1)
-        run("shelf", "create", url, "--shards", 2)
-        assert "published as version 2" in run("shelf", "sync", url, texts, "--publish")
+        assert f"monograph shelf build {url}" in run("shelf", "stats", url, code=1)
+        assert "version 1 has 5 documents" in run("shelf", "build", url, texts, "--shards", 2)
+        assert "version 2 has 4 documents" in run("shelf", "remove", url, texts / "garden.txt")
         assert "Mrs Grubb" in run("search", url, "boiler", "-k", 1)
         assert "Ines Calder found the comet" in run("ask", url, "who found the comet?")
         assert "version 2 is left" in run("shelf", "forget", url)
@@ -271,28 +254,15 @@ def test_it_asks_only_servers_that_it_may(texts: Path, tmp_path: Path, configura
     trusted = configuration / "monograph" / "trusted.jsonl"
     with VectorServer() as server:
         for url, options in ((tmp_path / "trusted", ["--trust"]), (tmp_path / "strange", [])):
-            run("shelf", "create", url, "--shards", 2, "--embedder", f"openai:{server.url}#wide", *options)
-        said = run("shelf", "sync", tmp_path / "strange", texts, code=1)
+            run("shelf", "build", url, texts / "comet.txt", "--embedder", f"openai:{server.url}#wide", *options)
+        said = run("shelf", "build", tmp_path / "strange", texts / "boiler.md", code=1)
         assert "--trust" in said
         assert server.url in said
-        run("shelf", "sync", tmp_path / "strange", texts, "--publish", "--trust")
-        run("shelf", "sync", tmp_path / "trusted", texts, "--publish")
+        run("shelf", "build", tmp_path / "strange", texts / "boiler.md", "--trust")
+        run("shelf", "build", tmp_path / "trusted", texts / "boiler.md")
         for url in (tmp_path / "trusted", tmp_path / "strange"):
             assert "Mrs Grubb" in run("search", url, "who looks after the boiler?", "--how", "dense")
         listed = [json.loads(line) for line in trusted.read_text().splitlines()]
         places = {one["file"]: one["address"] for one in listed if one["file"].startswith(str(tmp_path))}
         assert places == {str(tmp_path / name): server.url for name in ("trusted", "strange")}
         assert len(listed) == len({tuple(one.values()) for one in listed})
-
-
-def test_a_shelf_is_built_of_folders(texts: Path, shelf: str, tmp_path: Path) -> None:
-    url = tmp_path / "built"
-    assert f"{len(TEXTS)} documents, 5 chunks in 2 shards" in run("shelf", "build", url, texts, "--shards", 2)
-    found, expected = asked("search", url, "comet"), asked("search", shelf, "comet")
-    assert [(one["chunk"], one["score"]) for one in found] == [(one["chunk"], one["score"]) for one in expected]
-    assert "--replace" in run("shelf", "build", url, texts, code=1)
-    made = asked("shelf", "build", url, texts, "--shards", 3, "--replace", "--max-bytes", 60, code=3)
-    assert (made["added"], made["version"], len(made["problems"])) == (3, 2, 2)
-    for wrong in ("rya", "ray:cpus=two", "ray:replicas=2", "local:cpus=2"):
-        assert "is no engine" in run("shelf", "build", tmp_path / "none", texts, "--engine", wrong, code=1)
-    assert makers_of("local") is HERE

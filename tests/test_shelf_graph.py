@@ -15,7 +15,7 @@ from monograph import Document, Monograph
 from monograph.errors import InputError, MonographError, NotFound, NotOnShelf
 from monograph.explore import nodes
 from monograph.library.graph_reading import GraphReading
-from monograph.shelf import Shelf
+from monograph.shelf import Shelf, build
 from monograph.values import Told
 from test_order import BagEmbedder, corpora
 from test_shelf import shelf_of
@@ -90,9 +90,8 @@ def test_it_shows_what_one_file_shows(
 
 
 def test_what_only_a_file_does_is_refused(tmp_path: Path) -> None:
-    with Shelf.create(tmp_path / "there", shards=2, home=tmp_path / "here") as shelf:
-        shelf.add([Document("Anna Calder met Peter Okafor in Oslo.")])
-        shelf.publish()
+    build(tmp_path / "there", [Document("Anna Calder met Peter Okafor in Oslo.")], home=tmp_path / "here")
+    with Shelf.open(tmp_path / "there", home=tmp_path / "here") as shelf:
         assert shelf.graph.told(["Oslo"]) == Told({}, ())
         assert shelf.graph.told_like([1.0, 2.0], 5) == []
         with pytest.raises(NotFound, match=r"there.* names nothing like 'Qqqq'"):

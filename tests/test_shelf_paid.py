@@ -14,7 +14,7 @@ from monograph.derive.embed import load_embedder
 from monograph.derive.extract import load_extractor
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import DamageWarning
-from monograph.shelf import Shelf
+from monograph.shelf import Shelf, build, forget, remove
 from monograph.values import LedgerEntry
 from vector_server import VectorServer
 
@@ -28,9 +28,7 @@ DOCUMENTS = [
 def made(folder: Path) -> str:
     """The address of a shelf of three shards."""
     url = str(folder / "shelf")
-    with Shelf.create(url, 3, embedder=HashEmbedder(), home=folder / "home") as shelf:
-        shelf.add(DOCUMENTS)
-        shelf.publish()
+    build(url, DOCUMENTS, shards=3, embedder=HashEmbedder(), home=folder / "home")
     return url
 
 
@@ -57,13 +55,15 @@ def test_nothing_that_was_paid_for_is_asked_again(tmp_path: Path) -> None:
             assert calls(shelf.costs()) == {"answer": 1, "rerank": 1}
         with opened() as shelf:  # Opened anew, and another version of the same texts.
             assert shelf.ask(QUESTION).text == first.text
-            shelf.add(DOCUMENTS[:2])
-            assert shelf.publish() == 3
+            news = [Document("Nobody wrote from Bath.", id="Bath")]
+            build(url, news, embedder=HashEmbedder(), home=home)
+            remove(url, ["Bath"], home=home)
+            assert shelf.refresh() == 3
             assert shelf.ask(QUESTION).text == first.text
             assert (server.calls, len(vectors.asked)) == (1, 1)
             assert calls(shelf.costs()) == {"answer": 1, "rerank": 1}
-
-            shelf.forget()
+        forget(url, home=home)
+        with opened() as shelf:
             assert not shelf.costs()
             shelf.ask(QUESTION)
             assert (server.calls, len(vectors.asked)) == (2, 2)
@@ -84,11 +84,9 @@ def test_the_ledger_is_that_of_the_shards_as_well(tmp_path: Path) -> None:
     with ModelServer() as server, VectorServer() as vectors:
         embedder = load_embedder(f"openai:{vectors.url}#embedder")
         extractor = load_extractor(f"llm:openai:{server.url}#scripted")
-        with Shelf.create(
-            tmp_path / "shelf", 3, embedder=embedder, extractor=extractor, home=tmp_path / "home"
-        ) as shelf:
-            shelf.add(DOCUMENTS)
-            shelf.publish()
+        url, home = tmp_path / "shelf", tmp_path / "home"
+        build(url, DOCUMENTS, shards=3, embedder=embedder, extractor=extractor, home=home)
+        with Shelf.open(url, embedder=embedder, home=home) as shelf:
             extracted = server.calls
             shelf.search(QUESTION)
             found = calls(shelf.costs())
@@ -109,7 +107,8 @@ def test_what_cannot_be_remembered_is_answered_all_the_same(tmp_path: Path) -> N
                 answer = shelf.ask(QUESTION)
             assert answer.text == shelf.ask(QUESTION).text
             assert server.calls == 2
-            shelf.forget()
+        forget(url, home=home)
+        with Shelf.open(url, embedder=HashEmbedder(), model=model, home=home) as shelf:
             shelf.ask(QUESTION)
             shelf.ask(QUESTION)
             assert server.calls == 3, "what was damaged is gone"

@@ -39,15 +39,13 @@ from monograph.errors import (
     ShardLost,
 )
 from monograph.library.given import Given
-from monograph.shelf import Shelf, Tasks, build
+from monograph.shelf import Shelf, Tasks, build, local, remove
+from monograph.shelf.dataset import documents_in
 from monograph.shelf.engines import Local
-from monograph.shelf.fill.building import make_shards, publish_shards
-from monograph.shelf.fill.dataset import documents_in
-from monograph.shelf.fill.recipe import Recipe
+from monograph.shelf.manifest import ObjectName, latest
 from monograph.shelf.place import place_of
 from monograph.shelf.ray_engine import Held, OnRay, on_ray
 from monograph.shelf.shard import Call, ShardReader, call
-from monograph.shelf.versions.names import ObjectName
 from monograph.store.filters import EVERYTHING
 from vector_server import VectorServer
 
@@ -101,14 +99,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     questions, documents = excerpts(shared, ("hotpotqa",), lambda _, asked: asked[:10])
     documents = documents[:DOCUMENTS]
     place = tmp_path_factory.mktemp("ray")
-    with Shelf.create(place / "shelf", SHARDS, home=place / "home") as shelf:
-        shelf.add(documents)
-        shelf.publish()
-        names = shelf._version.shards
+    build(place / "shelf", documents, shards=SHARDS, home=place / "home")
     with Monograph.open(place / "one.mono") as archive:
         archive.add(documents)
     here = place_of(str(place / "shelf"), place / "home")
-    files = tuple(here.cache.path(here.objects, name) for name in names)
+    version = latest(here.objects)
+    assert version is not None
+    names = version.shards
+    files = tuple(here.file_of(name) for name in names)
     shards = Held(str(place / "shelf"), names, place / "cache")
     return Made(shards, files, place / "one.mono", place / "shelf", place / "home", tuple(questions), tuple(documents))
 
@@ -270,29 +268,24 @@ def test_a_shard_that_is_nowhere_is_named(cluster: Any, made: Made, tmp_path: Pa
 
 
 def test_a_shelf_is_built_by_tasks(cluster: Any, made: Made, tmp_path: Path) -> None:
-    url, home = tmp_path / "shelf", tmp_path / "home"
-    report = build(url, made.documents, shards=SHARDS, home=home, makers=Tasks(cpus=0.5))
-    assert report.added == len(made.documents)
-    with Shelf.open(url, home=home, engines=partial(on_ray, groups=1, deadline=180.0)) as shelf:
-        assert shelf.stats().documents == len(made.documents)
-        assert shelf.search(made.questions[0], 10, "graph")
-
-
-def test_tasks_make_a_shelf(cluster: Any, made: Made, tmp_path: Path) -> None:
-    place, tasks = place_of(tmp_path / "shelf", tmp_path / "home", create=True), Tasks()
-    recipe = Recipe(place.url, tmp_path / "work")
-    shards = make_shards(made.documents, SHARDS, recipe, tasks)
-    assert sum(one.report.added for one in shards) == len(made.documents)
-    assert [one.report.added for one in make_shards(made.documents, SHARDS, recipe, tasks)] == [0] * SHARDS
-    publish_shards(place, shards, tasks)
-    with Monograph.open(made.one, read_only=True) as one, Shelf.open(place.url, home=tmp_path / "home") as shelf:
-        assert shelf.check() == []
-        for question in made.questions[:3]:
-            found, expected = shelf.search(question, 10), one.search(question, 10)
-            assert [hit.chunk.id for hit in found] == [hit.chunk.id for hit in expected]
+    url, home, tasks = tmp_path / "shelf", tmp_path / "home", Tasks(cpus=0.5)
+    first, second = made.documents[:100], made.documents[100:]
+    with Monograph.open(tmp_path / "second.mono") as archive:
+        archive.add(second)
+    assert build(url, [*first, Document("Soon gone.", id="gone")], shards=2, home=home, tasks=tasks).added == 101
+    assert build(url, first, home=home, tasks=tasks).same == 100
+    assert build(url, sources=[tmp_path / "second.mono"], home=home, tasks=tasks).added == len(second)
+    assert remove(url, ["gone"], home=home, tasks=tasks).removed == 1
+    for engine in (partial(on_ray, groups=1, deadline=180.0), local):
+        with Shelf.open(url, home=home, engines=engine) as shelf, Monograph.open(made.one, read_only=True) as one:
+            assert (shelf.version, shelf.stats().documents) == (3, len(made.documents))
+            assert shelf.check() == []
+            for question in made.questions[:3]:
+                found, expected = shelf.search(question, 10, "graph"), one.search(question, 10, "graph")
+                assert [(hit.chunk.id, hit.score) for hit in found] == [(hit.chunk.id, hit.score) for hit in expected]
     with pytest.raises(InvalidDocument) as caught:
         passage = Passage("Its vector is too short.", vector=np.ones(3, dtype=np.float32))
-        make_shards([Document(passages=(passage,))], 2, recipe, tasks)
+        build(url, [Document(passages=(passage,))], home=home, tasks=tasks)
     assert type(caught.value) is InvalidDocument
 
 
@@ -306,10 +299,8 @@ def test_rows_of_a_data_set_are_documents(cluster: Any, made: Made, tmp_path: Pa
     ]
     whole = ray.data.from_items(rows)
     assert list(documents_in(whole)) == list(made.documents)
-    place = place_of(tmp_path / "shelf", tmp_path / "home", create=True)
-    recipe = Recipe(place.url, tmp_path / "work")
-    assert sum(one.report.added for one in make_shards(whole, SHARDS, recipe)) == len(rows)
-    assert [one.report.added for one in make_shards(made.documents, SHARDS, recipe)] == [0] * SHARDS
+    assert build(tmp_path / "shelf", whole, home=tmp_path / "home").added == len(rows)
+    assert build(tmp_path / "shelf", made.documents, home=tmp_path / "home").same == len(rows)
     as_json = ray.data.from_items([{"text": "A.", "metadata": '{"a": 1}'}])
     assert [dict(one.metadata) for one in documents_in(as_json)] == [{"a": 1}]
     for row in ({"id": "1"}, {"text": 3}, {"text": "A.", "metadata": "[1]"}, {"text": "A.", "metadata": "{"}):
@@ -319,7 +310,6 @@ def test_rows_of_a_data_set_are_documents(cluster: Any, made: Made, tmp_path: Pa
 
 def test_a_task_that_is_killed_pays_for_nothing_twice(cluster: Any, tmp_path: Path) -> None:
     texts = [f"Ada Lovelace wrote note {n} about engine {n}. " * 40 for n in range(100)]
-    place = place_of(tmp_path / "shelf", tmp_path / "home", create=True)
     with VectorServer() as server:
 
         def kill() -> None:
@@ -331,15 +321,16 @@ def test_a_task_that_is_killed_pays_for_nothing_twice(cluster: Any, tmp_path: Pa
         killed: list[int] = []
         killing = threading.Thread(target=kill)
         killing.start()
-        recipe = Recipe(place.url, tmp_path / "work", embedder=f"openai:{server.url}#model")
-        (shard,) = make_shards([Document(text) for text in texts], 1, recipe, Tasks())
+        documents = [Document(text) for text in texts]
+        embedder = f"openai:{server.url}#model"
+        report = build(tmp_path / "shelf", documents, embedder=embedder, home=tmp_path / "home", tasks=Tasks())
         killing.join()
         assert killed
         asked = Counter(text for text in server.texts if "engine" in text)
         most = max(len(one.body["input"]) for one in server.asked)
     # What was on its way when the process was killed is asked again.
     assert sum(asked.values()) - len(asked) <= 2 * most
-    assert shard.report.same + shard.report.added == len(texts)
+    assert report.same + report.added == len(texts)
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, made: Made) -> None:

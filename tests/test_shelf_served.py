@@ -14,7 +14,7 @@ import pytest
 
 from monograph import Document, Monograph
 from monograph.errors import InputError, NotFound
-from monograph.shelf import Shelf
+from monograph.shelf import Shelf, build
 from serving import Client, serving
 
 TEXTS = {
@@ -37,9 +37,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("HOME", str(folder / "home"))
         address = str(folder / "letters")
-        with Shelf.create(address, 3) as made:
-            made.add(DOCUMENTS)
-            made.publish()
+        build(address, DOCUMENTS, shards=3)
         yield address
 
 
@@ -165,7 +163,7 @@ def test_what_it_does_not_do_is_refused_over_http(client: Client, path: str) -> 
 def test_it_is_not_written_over_http(client: Client, path: str, given: dict[str, Any]) -> None:
     reply = client.post(path, **given)
     assert (reply.status, reply.json["kind"]) == (403, "NotWritable")
-    assert "monograph shelf sync" in reply.json["mend"]
+    assert "monograph shelf build" in reply.json["mend"]
 
 
 def test_agents_search_and_read(shelf: Shelf, file: Monograph) -> None:

@@ -16,10 +16,8 @@ from hypothesis import strategies as st
 
 from embedders import HashEmbedder
 from monograph import Monograph
-from monograph.errors import InputError, SourceMissing
-from monograph.shelf import Shelf
-from monograph.shelf.fill.looking import is_done, plans
-from monograph.shelf.write.working import base_of
+from monograph.errors import SourceMissing
+from monograph.shelf import Shelf, build
 from monograph.values import Report
 from test_order import SENTENCES
 
@@ -114,7 +112,6 @@ def test_a_shelf_follows_a_folder_as_one_file_does(turns: list[Turn]) -> None:
             (folder / f"n{number}.md").write_text(f"# Note {number}\n{SENTENCES[number]}")
         with (
             Monograph.open(here / "one.mono", HashEmbedder(8)) as one,
-            Shelf.create(here / "shelf", SHARDS, embedder=HashEmbedder(8), home=here / "home") as shelf,
         ):
             for number, turn in enumerate(turns):
                 for edit in turn.edits:
@@ -125,13 +122,16 @@ def test_a_shelf_follows_a_folder_as_one_file_does(turns: list[Turn]) -> None:
                 if turn.move:
                     folder = folder.rename(here / f"moved{number}")
                 wanted = one.sync(folder, verify=turn.verify, prune=turn.prune)
-                found = shelf.sync(folder, verify=turn.verify, prune=turn.prune)
+                found = build(
+                    here / "shelf", sources=[folder], shards=SHARDS, verify=turn.verify, prune=turn.prune,
+                    embedder=HashEmbedder(8), home=here / "home",
+                )  # fmt: skip
                 assert told(found) == told(wanted)
-            shelf.publish()
-            assert shelf.check() == []
-            assert shelf.stats().documents == one.stats().documents
-            for document in one.documents():
-                assert shelf.document(document.id).text == one.document(document.id).text
+            with Shelf.open(here / "shelf", embedder=HashEmbedder(8), home=here / "home") as shelf:
+                assert shelf.check() == []
+                assert shelf.stats().documents == one.stats().documents
+                for document in one.documents():
+                    assert shelf.document(document.id).text == one.document(document.id).text
 
 
 @pytest.fixture
@@ -148,48 +148,16 @@ sys.addaudithook(lambda event, told: SCANNED.append(str(told[0])) if event == "o
 
 
 def test_a_folder_is_looked_through_once(folder: Path, tmp_path: Path) -> None:
-    with Shelf.create(tmp_path / "shelf", SHARDS, embedder=HashEmbedder(8), home=tmp_path / "home") as shelf:
-        for expected in (12, 0):
-            SCANNED.clear()
-            assert shelf.sync(folder).added == expected
-            assert SCANNED.count(str(folder)) == 1
-
-
-def test_a_shard_without_changes_is_not_written_to(folder: Path, tmp_path: Path) -> None:
-    with Shelf.create(tmp_path / "shelf", SHARDS, embedder=HashEmbedder(8), home=tmp_path / "home") as shelf:
-        shelf.sync(folder)
-        shelf.publish()
-        before = shelf._version
-        assert shelf.sync(folder).same == 12
-        shelf.publish()
-        assert shelf._version.objects == before.objects
-        (folder / "3.md").write_text("Peter Okafor sold the yard.")
-        assert shelf.sync(folder).changed == 1
-        shelf.publish()
-        assert len(set(shelf._version.shards) - set(before.shards)) == 1
-        assert shelf.check() == []
-
-
-def test_a_file_stays_in_the_shard_that_holds_it(folder: Path, tmp_path: Path) -> None:
-    with Shelf.create(tmp_path / "shelf", 1, embedder=HashEmbedder(8), home=tmp_path / "home") as shelf:
-        shelf.sync(folder)
-        held = [shelf._writer._archives[0]._file.database]
-        made = plans([folder], SHARDS, held)
-        assert [len(one.changes) for one in made] == [12, 0, 0]
-        assert {one.kind for one in made[0].changes} == {"same"}
-        assert is_done(held[0], made[0])
-        (folder / "new.md").write_text("Anna Calder.")
-        made = plans([folder], SHARDS, held)
-        assert [len(one.of("new")) for one in made].count(1) == 1
-    assert sum(len(one.of("new")) for one in plans([folder], SHARDS, ())) == 13
+    for expected in (12, 0):
+        SCANNED.clear()
+        report = build(
+            tmp_path / "shelf", sources=[folder], shards=SHARDS, embedder=HashEmbedder(8), home=tmp_path / "home"
+        )
+        assert report.added == expected
+        assert SCANNED.count(str(folder)) == 1
 
 
 def test_what_is_not_there_is_told_before_anything_is_written(folder: Path, tmp_path: Path) -> None:
-    with Shelf.create(tmp_path / "shelf", 2, home=tmp_path / "home") as shelf:
-        with pytest.raises(SourceMissing):
-            shelf.sync(folder, tmp_path / "nowhere")
-        with pytest.raises(InputError, match="no file or folder"):
-            shelf.sync()
-        base = base_of(tmp_path / "home" / "work")
-        assert base is not None
-        assert not base.written
+    with pytest.raises(SourceMissing):
+        build(tmp_path / "shelf", sources=[folder, tmp_path / "nowhere"], home=tmp_path / "home")
+    assert list((tmp_path / "shelf").iterdir()) == list((tmp_path / "home").iterdir()) == []

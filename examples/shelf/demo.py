@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from monograph.app import output
-from monograph.shelf import Shelf, on_ray
+from monograph.shelf import Shelf, build, on_ray
 
 TEXTS = Path(__file__).parents[1] / "texts"
 SHELF, HOME = Path("demo-shelf"), Path("demo-shelf-home")
@@ -40,11 +40,10 @@ def ask(shelf: Shelf) -> list[str]:
 console = output.console()
 for folder in (SHELF, HOME):
     shutil.rmtree(folder, ignore_errors=True)
-with Shelf.create(SHELF, shards=3, home=HOME) as made:
-    made.sync(TEXTS)
-    version = made.publish()
+build(SHELF, sources=[TEXTS], shards=3, home=HOME)
+with Shelf.open(SHELF, home=HOME) as made:
     stats = made.stats()
-console.print(f"{SHELF}: version {version}, {stats.documents} documents in shards of {stats.documents_by_shard}")
+console.print(f"{SHELF}: version {stats.version}, {stats.documents} documents in shards of {stats.documents_by_shard}")
 with Shelf.open(SHELF, home=HOME, engines=on_ray) as shelf:
     before = ask(shelf)
     processes = holders()

@@ -12,8 +12,8 @@ from monograph.errors import InputError
 from monograph.values.arguments import shown
 
 if TYPE_CHECKING:
+    from monograph.shelf import Tasks
     from monograph.shelf.engines import Engines
-    from monograph.shelf.fill.makers import Makers
 
 VARIABLE = "MONOGRAPH_ENGINE"
 LOCAL = "local"
@@ -48,20 +48,20 @@ def engines_of(written: str) -> Engines:
     return local if name == LOCAL else partial(on_ray, **options)
 
 
-def makers_of(written: str) -> Makers:
-    """Who makes shards, as a text names it: ``local``, or ``ray``, with what a task takes of a machine.
+def tasks_of(written: str) -> Tasks | None:
+    """Return the tasks that make shards, as a text names them, such as ``ray:cpus=2``; None for ``local``.
 
     Raises
     ------
     InputError
         If it cannot be understood.
     MissingExtra, ShelfUnreachable
-        If no Ray can be had.
+        If Ray is not installed, or does not start.
     """
-    from monograph.shelf.fill.makers import HERE, Tasks
+    from monograph.shelf import Tasks
 
     name, options = _read(written, {"cpus": float}, "write local, ray, or ray:cpus=2")
-    return HERE if name == LOCAL else Tasks(**options)
+    return None if name == LOCAL else Tasks(**options)
 
 
 _Kinds: TypeAlias = Mapping[str, Callable[[str], Any]]

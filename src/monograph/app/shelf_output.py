@@ -4,39 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monograph.app.output import console, in_bytes, print_report, table, visible
-from monograph.values import Report
+from monograph.app.output import console, in_bytes, table, visible
 
 if TYPE_CHECKING:
     from monograph.shelf import ShelfStats
-    from monograph.shelf.versions.sweep import Forgotten
+    from monograph.shelf.publish import Forgotten
 
 
-def print_created(stats: ShelfStats) -> None:
-    """What was made, and what to type next."""
-    out = console()
-    out.print(f"{visible(stats.url)}: version {stats.version}, {stats.shards:,} shards, no documents")
-    out.print(f"  next: monograph shelf sync {visible(stats.url)} FOLDER")
-
-
-def print_written(report: Report, url: str, version: int | None) -> None:
-    """What a change did, and in which version it is to be found."""
-    print_report(report, visible(url))
-    if version is None:
-        print_unpublished(url)
-    else:
-        console().print(f"published as version {version}")
-
-
-def print_unpublished(url: str) -> None:
-    """What was written is on this machine as yet."""
-    console().print(f"nothing of it is searched before it is published: monograph shelf publish {visible(url)}")
-
-
-def print_published(stats: ShelfStats) -> None:
-    """What is searched from now on."""
+def print_version(stats: ShelfStats) -> None:
+    """Print the newest version, and what it holds."""
     console().print(
-        f"{visible(stats.url)}: published as version {stats.version}; {stats.documents:,} documents, "
+        f"{visible(stats.url)}: version {stats.version} has {stats.documents:,} documents, "
         f"{stats.chunks:,} chunks in {stats.shards:,} shards, {in_bytes(stats.bytes)}"
     )
 

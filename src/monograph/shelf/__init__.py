@@ -1,12 +1,12 @@
-"""Many files answer as one."""
+"""Many sealed files that are searched as one."""
 
 from monograph.shelf.archive import Archive, is_shelf, only_file, place_of
-from monograph.shelf.build import build
+from monograph.shelf.build import build, forget, remove
 from monograph.shelf.engines import local
-from monograph.shelf.fill.makers import Tasks
 from monograph.shelf.ray_engine import on_ray
 from monograph.shelf.shelf import Shelf
 from monograph.shelf.stats import ShelfStats
+from monograph.shelf.tasks import Tasks
 
 __all__ = [
     "Archive",
@@ -14,9 +14,11 @@ __all__ = [
     "ShelfStats",
     "Tasks",
     "build",
+    "forget",
     "is_shelf",
     "local",
     "on_ray",
     "only_file",
     "place_of",
+    "remove",
 ]

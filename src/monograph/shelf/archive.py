@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from monograph.errors import NotOnShelf
 from monograph.library.monograph import Monograph
+from monograph.shelf.manifest import VERSIONS
 from monograph.shelf.shelf import Shelf
-from monograph.shelf.versions.names import VERSIONS
 
 Archive: TypeAlias = Monograph | Shelf
 """Both search and answer (:class:`~monograph.library.questions.Questions`), have documents by id, and ``stats``."""

@@ -1,23 +1,41 @@
-"""A shelf is built whole, of documents or of folders, here or by tasks on many machines."""
+"""Building a shelf, adding to it and removing from it: new documents go into new sealed shards."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
-from monograph.errors import InputError
+from monograph.errors import InputError, ModelMismatch, NotFound, NotOnShelf
+from monograph.library.files import paths_of
+from monograph.models import Embedder, Extractor, Trusted
+from monograph.read import path_to_text
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
-from monograph.shelf.fill.building import make_shards, make_shards_of_folders, publish_shards
-from monograph.shelf.fill.dataset import Dataset
-from monograph.shelf.fill.dealt import require_no_history
-from monograph.shelf.fill.makers import HERE, Makers
-from monograph.shelf.fill.recipe import Recipe
-from monograph.shelf.place import place_of
-from monograph.shelf.versions.manifest import latest
-from monograph.shelf.write import working
-from monograph.values import Document, OnProgress, Report, together
+from monograph.shelf import catalogue, contents, paid
+from monograph.shelf.contents import Held
+from monograph.shelf.dataset import Dataset, documents_in
+from monograph.shelf.making import Made, Recipe, Work, key_of, make, require_fit
+from monograph.shelf.manifest import MOST_SHARDS, Manifest, latest
+from monograph.shelf.place import Place, place_of
+from monograph.shelf.publish import Forgotten, publish, sweep
+from monograph.shelf.publish import forget as forget_objects
+from monograph.shelf.tasks import Tasks
+from monograph.store import catalogue as stored
+from monograph.store import failures, roots, sources
+from monograph.store.database import Connection, Database
+from monograph.sync.plan import make_plan
+from monograph.values import Change, Document, OnProgress, Plan, Progress, Report, arguments, together
+from monograph.write.prepare import document_hash
+
+_BLOCK = 4_096
+"""Documents that are looked up together."""
 
 
 def build(  # noqa: PLR0913 - each is a choice of its own
@@ -25,44 +43,54 @@ def build(  # noqa: PLR0913 - each is a choice of its own
     documents: Iterable[Document] | Dataset | None = None,
     *,
     sources: Sequence[str | os.PathLike[str]] = (),
-    shards: int = 8,
-    embedder: str = "",
-    extractor: str = "",
+    shards: int = 1,
+    embedder: Embedder | str | None = None,
+    extractor: Extractor | str | None = None,
     settings: Settings | None = None,
     limits: Limits = DEFAULT_LIMITS,
-    makers: Makers = HERE,
-    replace: bool = False,
+    verify: bool = False,
+    prune: bool = False,
+    follow_links: bool | None = None,
+    tasks: Tasks | None = None,
+    replace_all: bool = False,
+    trusted: Trusted = (),
     home: str | os.PathLike[str] | None = None,
     progress: OnProgress | None = None,
 ) -> Report:
-    """Build a shelf and publish it: one version holds what is given, and nothing else.
+    """Bring a shelf up to date with documents, files, folders and .mono files, and publish that as its next version.
 
-    Each shard is made of its documents alone. Ended before the end, the same call goes on: shards that were made are
-    not made again, and a shard that was being made where it is begun anew goes on from what it holds.
-    To change a shelf later, :meth:`monograph.shelf.Shelf.add` and ``sync`` write to the shards that change.
+    New documents go into new shards. A shard is made again, from a copy that keeps what models made, where one of its
+    documents is replaced, or a file of a folder changed or is gone. A .mono file becomes a shard of its own, with all
+    that models made for it; given again after it changed, it replaces that shard. Nothing is published where nothing
+    changed. Interrupted, the same call continues: finished shards are not made again.
 
     Parameters
     ----------
     url:
-        A folder, or a bucket: ``s3://bucket/path``, ``gs://``, ``az://``. By tasks, one that all machines reach.
+        A folder, or a bucket: ``s3://bucket/path``, ``gs://``, ``az://``. With ``tasks``, one that all machines reach.
     documents:
         Documents, or a ``ray.data.Dataset`` with a row for each: ``text``, and ``id``, ``title``, ``uri`` and
-        ``metadata`` where it has them.
+        ``metadata`` where it has them. A known id replaces that document.
     sources:
-        Files and folders, instead of documents. By tasks, they lie under the same paths on all machines.
+        Files, folders and .mono files, instead of documents. With ``tasks``, they have the same paths on all machines.
     shards:
-        How many files, 1 to 10,000; about one for each million chunks.
+        How many new shards new documents are divided among, 1 to 10,000; about one for each million chunks.
     embedder, extractor:
-        Models by the texts that name them, as ``--embedder`` and ``--extractor`` do: whoever makes a shard makes its
-        own. Keys of servers are taken from the environment there.
-    settings, limits:
-        The numbers that the shards are built with, and how much of a file is read.
-    makers:
-        Who makes the shards: this process, or :class:`monograph.shelf.Tasks` of Ray's.
-    replace:
-        Whether what is given is to take the place of a shelf that is there, as its next version.
+        Models, or the texts that name them, as ``--embedder`` and ``--extractor`` do; by default those of the shelf.
+    settings:
+        The settings of a new shelf.
+    limits, verify, prune, follow_links:
+        As for :meth:`monograph.Monograph.sync`.
+    tasks:
+        Makes the shards on many machines; without it they are made in this process, one after the other.
+    replace_all:
+        Publish what is given instead of all that the shelf has; settings and models may then be others.
+    trusted:
+        Servers that the shelf's own models may ask, as for :meth:`monograph.Monograph.open`.
     home:
-        The folder of this machine for what is read and written here, as for :meth:`monograph.shelf.Shelf.open`.
+        The shelf's folder on this machine, as for :meth:`monograph.shelf.Shelf.open`.
+    progress:
+        Told of every shard.
 
     Returns
     -------
@@ -71,29 +99,285 @@ def build(  # noqa: PLR0913 - each is a choice of its own
     Raises
     ------
     InputError
-        If a shelf is there and is not to be replaced, or something was written to it here and not published; if both
-        documents and sources are given, or none; if a value is out of range.
+        If both documents and sources are given, or none; if a value is out of range; if a .mono file cannot become a
+        shard of this shelf.
+    ModelMismatch
+        If the shelf was built with another model.
     ShelfConflict
-        If another writer is at work when it is published, or has published meanwhile.
+        If another writer publishes meanwhile: the same call then starts from that version.
     ShardLost
-        If a shard cannot be made, since machines die.
+        If a task fails again and again.
     MonographError
-        Whatever :meth:`monograph.Monograph.add` raises.
+        As :meth:`monograph.Monograph.add`.
     """
-    require_no_history(settings)
+    count = arguments.whole_number(shards, "shards")
+    if not 1 <= count <= MOST_SHARDS:
+        raise InputError(f"{count:,} is no number of shards", f"give one from 1 to {MOST_SHARDS:,}")
+    if (documents is None) == (not sources):
+        raise InputError("give either documents or sources", "documents, or files and folders: sources=")
     place = place_of(os.fspath(url), None if home is None else Path(home), create=True)
-    if latest(place.objects) is not None and not replace:
+    before = latest(place.objects)
+    kept = None if replace_all else before
+    with contents.opened(place, kept.shards if kept else (), kept.contents if kept else ()) as held:
+        files = [Path(one) for one in sources if _is_monograph(Path(one))]
+        origin = held[0].origin() if held else None
+        for file in files:
+            origin = require_fit(file, origin)
+        recipe = Recipe(place.url, place.building, origin, settings, embedder, extractor, trusted, limits)
+        _require_same(recipe)
+        draft = _Draft(recipe, held, count, tasks)
+        if documents is not None:
+            draft.add(documents_in(documents) if isinstance(documents, Dataset) else documents)
+        for file in files:
+            draft.add_file(file)
+        folders = [one for one in sources if not _is_monograph(Path(one))]
+        if folders:
+            draft.follow(folders, verify=verify, prune=prune, follow_links=follow_links)
+        return draft.publish(place, before, progress)
+
+
+def remove(
+    url: str | os.PathLike[str],
+    ids: Iterable[str],
+    *,
+    trusted: Trusted = (),
+    tasks: Tasks | None = None,
+    home: str | os.PathLike[str] | None = None,
+    progress: OnProgress | None = None,
+) -> Report:
+    """Remove documents, by id, uri or path of a synced file, and publish that as the next version.
+
+    The new version has no trace of them; the version before has them until :func:`forget`. Parameters and errors as for
+    :func:`build`; raises NotFound, and removes none, if a name fits no document.
+    """
+    place = place_of(os.fspath(url), None if home is None else Path(home))
+    before = latest(place.objects)
+    if before is None:
+        raise NotFound(f"{place.url} holds no shelf", f"monograph shelf build {place.url} FOLDER")
+    with contents.opened(place, before.shards, before.contents) as held:
+        recipe = Recipe(place.url, place.building, held[0].origin(), trusted=trusted)
+        draft = _Draft(recipe, held, 1, tasks)
+        for name in arguments.names(ids, "an id"):
+            found = [
+                (shard, some) for shard, some in enumerate(one.resolve(path_to_text(name)) for one in held) if some
+            ]
+            if not found:
+                raise NotFound(f"{place.url} has no document {name!r}", "give the id or uri of one that is there")
+            for shard, some in found:
+                draft.rewritten(shard).removed += some
+        return draft.publish(place, before, progress)
+
+
+def forget(url: str | os.PathLike[str], *, home: str | os.PathLike[str] | None = None) -> Forgotten:
+    """Remove every version but the newest, and all objects that only they name, from storage and from this machine.
+
+    Answers of models that are remembered on this machine are removed, too. Other machines that have opened the shelf
+    keep what they fetched until this is called there. Raises as :meth:`monograph.shelf.Shelf.open`.
+    """
+    place = place_of(os.fspath(url), None if home is None else Path(home))
+    made = forget_objects(place.objects)
+    if made.kept is not None:
+        place.keep([made.kept])
+    place.drop_building()
+    paid.forget(place.home)
+    return made
+
+
+def shard_of(name: str, shards: int) -> int:
+    """Return the new shard of a document, by its id, or of a file, by its uri: the same on every machine."""
+    return int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:8], "big") % shards
+
+
+@dataclass(slots=True)
+class _Shard:
+    """What is to go into one shard."""
+
+    source: Any = None
+    documents: list[Any] = field(default_factory=list)
+    content: list[bytes] = field(default_factory=list)
+    plan: Plan | None = None
+    removed: list[str] = field(default_factory=list)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether it is to be made."""
+        return bool(self.source is not None or self.documents or self.plan or self.removed)
+
+
+def _require_same(recipe: Recipe) -> None:
+    """Raise an error where given settings or models are not those of the shelf."""
+    if recipe.settings is not None and recipe.settings.history:
+        raise NotOnShelf("a shelf keeps no former versions of documents", "use a file: monograph sync --history FILE")
+    if not recipe.built.graph:
+        raise InputError("a shelf has a graph", "give settings without graph=False")
+    if recipe.origin is None:
+        return
+    if recipe.settings is not None and recipe.settings != recipe.built:
         raise InputError(
-            f"{place.url} is a shelf already",
-            f"monograph shelf sync {place.url} FOLDER, or let it be replaced: replace=True, --replace",
+            f"{recipe.address} was built with {recipe.built}, not with {recipe.settings}", "give no settings"
         )
-    working.refuse_unpublished(place)
-    recipe = Recipe(place.url, place.building, settings, embedder, extractor, limits)
-    if documents is None:
-        made = make_shards_of_folders(sources, shards, recipe, makers, progress)
-    elif not sources:
-        made = make_shards(documents, shards, recipe, makers, progress)
-    else:
-        raise InputError("both documents and sources are given", "give one of them")
-    publish_shards(place, made, makers)
-    return together([one.report for one in made])
+    embedder, extractor = recipe.models()
+    for what, known, given in (
+        ("embedder", recipe.origin.embedder, embedder),
+        ("extractor", recipe.origin.extractor, extractor),
+    ):
+        if known is not None and given is not None and known.key != given.key:
+            raise ModelMismatch(
+                f"{recipe.address} was built with the {what} {known.key!r}, not with {given.key!r}",
+                f"give no {what}, or build another shelf",
+            )
+
+
+class _Draft:
+    """The next version in the making: which shards are made again, and which are new."""
+
+    def __init__(self, recipe: Recipe, held: Sequence[Held], shards: int, tasks: Tasks | None) -> None:
+        self._recipe, self._held, self._tasks = recipe, held, tasks
+        self._rewritten: dict[int, _Shard] = {}
+        self._new = [_Shard() for _ in range(shards)]
+        self._seen = Report()
+
+    def rewritten(self, shard: int) -> _Shard:
+        """Return what is to be changed in a shard of the version before."""
+        return self._rewritten.setdefault(shard, _Shard())
+
+    def _see(self, report: Report) -> None:
+        self._seen = together([self._seen, report])
+
+    def add(self, documents: Iterable[Document]) -> None:
+        """Add documents: each to the shard that holds its id, or to a new one."""
+        waiting, built = iter(documents), self._recipe.built
+        while block := list(islice(waiting, _BLOCK)):
+            known = [one.hashes([document.id for document in block]) for one in self._held]
+            parts: dict[int, list[tuple[Document, bytes]]] = {}
+            for document in block:
+                made = document_hash(document, built)
+                holder = next((shard for shard, hashes in enumerate(known) if document.id in hashes), None)
+                if holder is None:
+                    parts.setdefault(-1 - shard_of(document.id, len(self._new)), []).append((document, made))
+                elif known[holder][document.id] == made and holder not in self._rewritten:
+                    self._see(Report(same=1))
+                else:
+                    parts.setdefault(holder, []).append((document, made))
+            for shard, some in parts.items():
+                target = self._new[-1 - shard] if shard < 0 else self.rewritten(shard)
+                mine = [document for document, _ in some]
+                target.documents.append(mine if self._tasks is None else self._tasks.keep(mine))
+                target.content += [document.id.encode("utf-8", "surrogatepass") + made for document, made in some]
+
+    def add_file(self, path: Path) -> None:
+        """Have a .mono file as a shard: in place of the one that was made of it before, or as a new one.
+
+        Raises InputError if it has a document that is in another shard.
+        """
+        with closing(Database(path, read_only=True)) as file, file.read() as connection:
+            identity, hashes = catalogue.origin(connection).id, stored.all_document_hashes(connection)
+        place = next((shard for shard, one in enumerate(self._held) if one.origin().id == identity), None)
+        for shard, one in enumerate(self._held):
+            both = one.hashes(list(hashes)) if shard != place else {}
+            if both:
+                raise InputError(f"{path} has {min(both)!r}, which the shelf has already", "remove one of both first")
+        before = {} if place is None else self._held[place].all_hashes()
+        same = sum(before.get(name) == found for name, found in hashes.items())
+        added, removed = len(hashes.keys() - before.keys()), len(before.keys() - hashes.keys())
+        self._see(Report(added=added, changed=len(hashes) - added - same, removed=removed, same=same))
+        if hashes == before:
+            return
+        content = [name.encode("utf-8", "surrogatepass") + hashes[name] for name in sorted(hashes)]
+        made = _Shard(source=path.absolute(), content=content)
+        if place is None:
+            self._new.append(made)
+        else:
+            self._rewritten[place] = made
+
+    def follow(self, given: Sequence[str | os.PathLike[str]], **options: bool | None) -> None:
+        """Compare files and folders with what all shards hold; a changed or missing file is changed in its shard."""
+        paths = paths_of(given)
+        with TemporaryDirectory(prefix="monograph-") as folder, closing(Database(Path(folder) / "known.mono")) as known:
+            with known.write() as connection:
+                holders = {uri: shard for shard, one in enumerate(self._held) for uri in _learn(connection, one)}
+            plan = make_plan(known, paths, **options)  # type: ignore[arg-type]
+        parts: dict[int, list[Change]] = {}
+        for change in plan.changes:
+            holder = holders.get(change.uri)
+            if change.kind == "same" and holder is not None:
+                self._see(Report(same=1))
+            elif change.kind != "same":
+                shard = -1 - shard_of(change.uri, len(self._new)) if holder is None else holder
+                parts.setdefault(shard, []).append(change)
+        self._see(Report(problems=plan.problems, moved=plan.moved))
+        for shard, changes in parts.items():
+            target = self._new[-1 - shard] if shard < 0 else self.rewritten(shard)
+            target.plan = replace(plan, changes=tuple(changes), problems=(), moved=())
+            target.content.append(repr((plan.roots, changes)).encode("utf-8", "surrogatepass"))
+
+    def publish(self, place: Place, before: Manifest | None, progress: OnProgress | None) -> Report:
+        """Make the shards, and publish them with those that stay; nothing, where nothing changed."""
+        new = [one for one in self._new if one.is_changed]
+        if not new and not self._held:
+            new = self._new[:1]  # A shelf without documents has one shard.
+        shards = [*self._rewritten.items(), *((None, one) for one in new)]
+        made = list(self._made(shards, progress))
+        report = together([self._seen, *(one.report for one in made)])
+        kept = {shard: (one.name, one.contents_name) for shard, one in enumerate(self._held)}
+        added = []
+        for (shard, _), one in zip(shards, made, strict=True):
+            if one.is_same:
+                continue
+            if shard is not None:
+                del kept[shard]
+            if one.shard is not None and one.contents is not None:
+                added.append((len(self._held) if shard is None else shard, (one.shard, one.contents)))
+        pairs = [pair for _, pair in sorted([*kept.items(), *added], key=lambda one: one[0])]
+        before_pairs = [] if before is None else list(zip(before.shards, before.contents, strict=True))
+        if pairs != before_pairs:
+            _publish(place, before, pairs)
+        return report
+
+    def _made(self, shards: Sequence[tuple[int | None, _Shard]], progress: OnProgress | None) -> Iterator[Made]:
+        works = [self._work(number, shard, one) for number, (shard, one) in enumerate(shards)]
+        if self._tasks is None:
+            made: Iterable[Made] = (make(self._recipe, work) for work in works)
+        else:
+            made = self._tasks.make(self._recipe, works)
+        for done, one in enumerate(made, start=1):
+            yield one
+            if progress is not None:
+                progress(Progress("build", done, len(works), "shards"))
+
+    def _work(self, number: int, shard: int | None, one: _Shard) -> Work:
+        source, known = one.source, b""
+        if shard is not None and source is None:
+            source, known = self._held[shard].name, self._held[shard].digest()
+        removed = [name.encode("utf-8", "surrogatepass") for name in one.removed]
+        key = key_of(self._recipe, (source, None if shard is not None else number), [*one.content, *removed])
+        is_needed = number == 0 and len(self._held) == len(self._rewritten)
+        return Work(key, source, tuple(one.documents), one.plan, tuple(one.removed), known, is_needed)
+
+
+def _publish(place: Place, before: Manifest | None, pairs: Sequence[tuple[Any, Any]]) -> Manifest:
+    """Publish shards with the catalogue of their names, and sweep older versions."""
+    shards, listed = [shard for shard, _ in pairs], [one for _, one in pairs]
+    with TemporaryDirectory(prefix="monograph-") as folder, contents.opened(place, shards, listed) as held:
+        path, of = Path(folder) / "catalogue.mono", held[0].origin()
+        catalogue.make(path, of, (one.share() for one in held), len(held))
+        made = publish(place.objects, shards, listed, path, before, of.said())
+    sweep(place.objects)
+    return made
+
+
+def _is_monograph(path: Path) -> bool:
+    return path.suffix == ".mono" and path.is_file()
+
+
+def _learn(connection: Connection, one: Held) -> list[str]:
+    """Note in a file what a shard knows of the files that it was made of, and return their uris."""
+    with one.contents.read() as known:
+        named = {root.name for root in roots.every(connection)}
+        for root in roots.every(known):
+            if root.name not in named:
+                roots.put(connection, root)
+        failures.save(connection, [*failures.load(connection), *failures.load(known)])
+        listed = list(sources.every(known))
+    sources.add(connection, listed)
+    return [source.uri for source in listed]

@@ -47,17 +47,22 @@ def origin(connection: Connection) -> Origin:
     )
 
 
+def begin(connection: Connection, of: Origin) -> None:
+    """Store in a new file what shards are made with."""
+    if of.settings is not None:
+        settings.save(connection, of.settings)
+    settings.save_id(connection, of.id)
+    for stored in (of.embedder, of.extractor):
+        if stored is not None:
+            settings.save_model(connection, stored)
+
+
 def make(path: Path, of: Origin, shares: Iterable[Share], shards: int) -> None:
     """Write the catalogue of shards, in their order, to a new file: an ordinary one without documents."""
     database = Database(path)
     try:
         with database.write() as connection:
-            if of.settings is not None:
-                settings.save(connection, of.settings)
-            settings.save_id(connection, of.id)
-            for stored in (of.embedder, of.extractor):
-                if stored is not None:
-                    settings.save_model(connection, stored)
+            begin(connection, of)
             for number, share in enumerate(shares):
                 catalogue.put(connection, share, number, shards)
             catalogue.mark_all(connection)
@@ -77,7 +82,7 @@ def faults(held: Connection, shares: Sequence[Share]) -> list[Finding]:
                 wanted = contents(fresh)
         finally:
             database.close()
-    mend = "monograph shelf reshard SHELF SHARDS, for as many shards as it has or others, makes it anew"
+    mend = "monograph shelf build SHELF SOURCES --replace, which makes it again"
     return [
         Finding("catalogue", f"its {what} are not those of the shards", repairable=False, mend=mend)
         for what, said in contents(held).items()

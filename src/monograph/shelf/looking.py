@@ -13,11 +13,11 @@ from monograph.read import path_to_text
 from monograph.settings import Settings
 from monograph.shelf.engines import only
 from monograph.shelf.graph import ShelfGraph
+from monograph.shelf.manifest import Manifest
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place
 from monograph.shelf.shard import ShardReader
 from monograph.shelf.stats import ShelfStats, measure
-from monograph.shelf.versions.manifest import Manifest
 from monograph.values import Brief, Chunk, Document, Finding, LedgerEntry, Listed, StoredChunk, arguments
 
 

@@ -80,12 +80,6 @@ class OpenShelf(OpenFile):
         here = [] if self.paid is None else self.paid.costs()
         return together([here, *self.shards.all(ShardReader.costs)])
 
-    def forget_paid(self) -> None:
-        """Forget on this machine what models answered."""
-        if self.paid is not None:
-            self.paid.forget()
-            self.reranker_of(self.reranker)
-
     def require_graph(self) -> None:
         """Nothing to do: every shard has its graph."""
 

@@ -10,7 +10,7 @@ from monograph.answer.cache import AnswerCache
 from monograph.errors import DamageWarning, FileError
 from monograph.search.one_file.scores import Scores
 from monograph.spending import Noted
-from monograph.store import costs
+from monograph.store import costs, replacing
 from monograph.store.database import Database
 from monograph.values import LedgerEntry
 
@@ -97,8 +97,7 @@ class Paid:
                 self._opened.close()
             self._opened = self._scores = None
 
-    def forget(self) -> None:
-        """Forget all of it on this machine. What others have open of it lasts until they close it."""
-        self.close()
-        for path in self._path.parent.glob(f"{_FILE}*"):
-            path.unlink(missing_ok=True)
+
+def forget(home: Path) -> None:
+    """Remove the file of a shelf's folder; programs that have it open keep what it holds until they close it."""
+    replacing.drop(home / _FILE)

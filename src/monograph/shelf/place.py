@@ -1,72 +1,82 @@
-"""Where a shelf lies, and the folder of this machine that holds what of it is read and written here."""
+"""Where a shelf is stored, and the folder of this machine with the objects that were fetched."""
 
 from __future__ import annotations
 
+import hashlib
 import shutil
+import tempfile
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from monograph.errors import ObjectMissing
-from monograph.shelf.versions.cache import Cache
-from monograph.shelf.versions.manifest import Manifest, load
-from monograph.shelf.versions.names import ObjectName
-from monograph.shelf.versions.objects import Objects, objects_at
-from monograph.shelf.versions.part import part_of
-from monograph.store.database import Database
-from monograph.store.header import read_header
-from monograph.store.schema import newest_format
+from monograph.errors import InputError, ObjectDamaged, ObjectMissing, ShelfUnreachable
+from monograph.shelf.manifest import Manifest, ObjectName, digest_in, load
+from monograph.shelf.storage import Storage, storage_at, sync_to_disk
+from monograph.store import replacing
+from monograph.store.refusals import refusal_of
+
+_FETCHING = ".fetching-"
+"""How the names of folders begin in which files are fetched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a shelf lies.
+    """Where a shelf is stored.
 
     Parameters
     ----------
     url:
-        As it was given.
+        The address as it was given.
     objects:
-        What lies there.
+        What is stored there.
     home:
-        The folder here.
+        The shelf's folder on this machine.
     """
 
     url: str
-    objects: Objects
+    objects: Storage
     home: Path
 
     @property
-    def cache(self) -> Cache:
-        """What was fetched."""
-        return Cache(self.home / "objects")
+    def fetched(self) -> Path:
+        """The folder of fetched objects."""
+        return self.home / "objects"
 
     def file_of(self, name: ObjectName) -> Path:
-        """Where a file of the shelf lies here, of the format that this version of Monograph reads.
+        """Return the path of an object on this machine; fetch it if it is not here.
 
-        What an earlier version published stays as it is; a copy here is brought over. Raises as
-        :meth:`monograph.shelf.versions.cache.Cache.path`.
+        A file gets its name only after its bytes were verified, and is never changed.
+
+        Raises
+        ------
+        ObjectMissing
+            If it is neither here nor in storage.
+        ObjectDamaged
+            If the stored bytes have another digest.
+        StorageFull
+            If the disk is full.
+        ShelfUnreachable
+            If the storage does not answer, or the folder cannot be written.
         """
-        path = self.cache.path(self.objects, name)
-        newest = newest_format()
-        if read_header(path).format >= newest:
-            return path
-        brought = self.home / f"format-{newest}" / path.name
-        brought.parent.mkdir(exist_ok=True)
-        with part_of(brought) as part:
-            if not brought.exists():
-                shutil.copyfile(path, part.path)
-                Database(part.path).close()
-                part.path.replace(brought)
-        return brought
+        target = self.fetched / Path(name.name).name
+        with suppress(FileNotFoundError):
+            if target.stat().st_size == name.bytes:
+                return target
+        fetch(self.objects, name, target)
+        return target
+
+    def held(self) -> frozenset[str]:
+        """Return the digests of the objects on this machine."""
+        return _held(self.home)
 
     def keep(self, versions: Iterable[Manifest]) -> None:
-        """Drop what is not of some versions."""
+        """Remove from this machine the objects that these versions do not name."""
         keep(self.home, {name.digest for one in versions for name in one.objects})
 
     def before(self, version: Manifest) -> Sequence[Manifest]:
-        """The version before one, where it is there."""
+        """Return the version before one, if it is there."""
         try:
             return [load(self.objects, version.version - 1)] if version.version > 1 else []
         except ObjectMissing:
@@ -74,39 +84,80 @@ class Place:
 
     @property
     def elsewhere(self) -> Path:
-        """The folder on any other machine: where it is in a home here, it is so there."""
+        """The shelf's folder on other machines: relative to ``~`` if it is in a home directory here."""
         home = self.home.absolute()
         return Path("~") / home.relative_to(Path.home()) if home.is_relative_to(Path.home()) else home
 
     @property
     def building(self) -> Path:
-        """The folder, on any machine, of shards that are being made of their documents: see Recipe."""
+        """The folder, on any machine, of shards that are being made."""
         return self.elsewhere / "build"
 
     def drop_building(self) -> None:
-        """Drop here what was made for a build, or begun."""
-        for path in self.building.expanduser().glob("*"):
-            path.unlink(missing_ok=True)
+        """Remove unfinished shards from this machine."""
+        shutil.rmtree(self.building.expanduser(), ignore_errors=True)
 
-    @property
-    def work(self) -> Path:
-        """The folder of what is written here and not published yet."""
-        return self.home / "work"
+
+def fetch(storage: Storage, name: ObjectName, target: Path) -> None:
+    """Fetch an object and verify it before the file gets its name. Raises as :meth:`Place.file_of`."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=_FETCHING) as folder:
+            path = Path(folder) / target.name
+            storage.get(name.name, path)
+            verify(path, name, storage.address)
+            path.replace(target)
+        sync_to_disk(target.parent)
+    except OSError as error:
+        raise refusal_of(target, error) or ShelfUnreachable(
+            f"{target} cannot be written: {error.strerror or error}", "check its folder, or give another one: home="
+        ) from error
+
+
+def verify(path: Path, name: ObjectName, address: str) -> None:
+    """Raise ObjectDamaged if a file does not have the bytes of an object."""
+    if name_of(path) != name:
+        raise ObjectDamaged(
+            f"{name.name} of {address} is damaged: its bytes have another digest",
+            "try again; if it stays so, build the shelf again with --replace",
+        )
+
+
+def name_of(path: Path) -> ObjectName:
+    """Return the name of a closed file as an object."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return ObjectName(digest, file.tell())
+
+
+def _held(home: Path) -> frozenset[str]:
+    names = (f"objects/{path.name}" for path in (home / "objects").glob("*.mono"))
+    return frozenset(filter(None, map(digest_in, names)))
 
 
 def keep(home: Path, digests: Collection[str]) -> frozenset[str]:
-    """Drop from the folder of a shelf what is not named, also of what was brought over; the digests of what was."""
-    for path in home.glob("format-*/*.mono"):
-        if path.stem not in digests:
-            path.unlink(missing_ok=True)
-    return Cache(home / "objects").keep(digests)
+    """Remove all other objects from a shelf's folder on this machine, and return their digests.
+
+    Programs that have one open go on reading it.
+    """
+    dropped = _held(home) - frozenset(digests)
+    for digest in dropped:
+        replacing.drop(home / "objects" / f"{digest}.mono")
+    for path in (home / "objects").glob(f"{_FETCHING}*"):
+        shutil.rmtree(path, ignore_errors=True)  # A killed process left it.
+    return dropped
 
 
 def place_of(url: str | Path, home: str | Path | None = None, *, create: bool = False) -> Place:
-    """The place of a shelf by its address; ``home`` is by default a folder of its own in ``~/.cache/monograph``.
+    """Return the place of a shelf; ``home`` is by default a folder of its own in ``~/.cache/monograph``.
 
-    Raises as :func:`monograph.shelf.versions.objects.objects_at`.
+    Raises as :func:`monograph.shelf.storage.storage_at`.
     """
-    objects = objects_at(url, create=create)
-    name = sha256(objects.address.encode()).hexdigest()[:16]
-    return Place(str(url), objects, Path.home() / ".cache" / "monograph" / name if home is None else Path(home))
+    storage = storage_at(url, create=create)
+    name = sha256(storage.address.encode()).hexdigest()[:16]
+    made = Path.home() / ".cache" / "monograph" / name if home is None else Path(home)
+    try:
+        made.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{made} cannot be made: {error.strerror}", "give another folder: home=") from error
+    return Place(str(url), storage, made)

@@ -15,11 +15,10 @@ from typing import Any
 
 from monograph.errors import ClosedFile, InputError, MissingExtra, MonographError, ShardLost, ShelfUnreachable
 from monograph.library.given import Given
+from monograph.shelf.manifest import Manifest, ObjectName
 from monograph.shelf.place import Place
 from monograph.shelf.shard import Call, Shard
-from monograph.shelf.versions.manifest import Manifest
-from monograph.shelf.versions.names import ObjectName
-from monograph.shelf.versions.objects import objects_at
+from monograph.shelf.storage import storage_at
 from monograph.values import arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 
@@ -149,7 +148,7 @@ class Held:
 
     def open(self, shard: int) -> Shard:
         """Open a shard, fetched if it is not here. Raises ShelfError or FileError if it cannot be had or read."""
-        path = Place(self.address, objects_at(self.address), self.home.expanduser()).file_of(self.names[shard])
+        path = Place(self.address, storage_at(self.address), self.home.expanduser()).file_of(self.names[shard])
         return Shard(Given(path, read_only=True, target_recall=self.target_recall, cache_bytes=self.cache_bytes))
 
 

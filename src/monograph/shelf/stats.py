@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from monograph.shelf.manifest import Manifest
 from monograph.shelf.opened import OpenShelf
-from monograph.shelf.versions.manifest import Manifest
 from monograph.store import names
 
 

@@ -101,7 +101,7 @@ class Served:
             raise NotWritable("files are only read here", "monograph serve FILE --write")
         chosen, archive = self.named(name)
         if not isinstance(archive, Monograph):
-            raise NotWritable(f"{chosen} is a shelf, which is only read here", f"monograph shelf sync {archive.url}")
+            raise NotWritable(f"{chosen} is a shelf, which is only read here", f"monograph shelf build {archive.url}")
         return chosen, archive
 
 

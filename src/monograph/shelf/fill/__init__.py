@@ -1,1 +1,0 @@
-"""Documents are dealt out over shards, which are made of them."""
