@@ -48,7 +48,10 @@ def document_as_of(connection: Connection, name: str, second: int) -> Document:
 
     Raises NotFound if there was none, or several came from that uri.
     """
-    found, former = stood(connection, arguments.names([path_to_text(name)], "an id")[0], second)
+    name = arguments.names([path_to_text(name)], "an id")[0]
+    rows, _ = documents.resolve(connection, [name])
+    found = [row for row in rows if row.valid is None or row.valid.at(second)]
+    former = versions.numbers_of(connection, name, second)
     if len(found) + len(former) == 1:
         return documents.load(connection, found[0]) if found else next(versions.load(connection, former)).document
     when = Span(second, second)
@@ -59,24 +62,12 @@ def document_as_of(connection: Connection, name: str, second: int) -> Document:
     raise NotFound(f"{name!r} held {len(ids)} documents at {when}", f"name one of {', '.join(ids[:3])} …")
 
 
-def stood(connection: Connection, name: str, second: int) -> tuple[list[documents.Row], list[int]]:
-    """Of what a name means, the documents that stood at the end of a second and stand, and former states that did."""
-    rows, _ = documents.resolve(connection, [name])
-    return [row for row in rows if row.valid is None or row.valid.at(second)], versions.numbers_of(
-        connection, name, second
-    )
-
-
-def states(connection: Connection, name: str) -> tuple[list[Version], list[Version]]:
-    """The former states of what a name means, oldest first, and those that stand."""
-    rows, _ = documents.resolve(connection, [name])
-    present = [Version(row.id, row.title, row.uri, row.characters, row.valid or Valid(FIRST)) for row in rows]
-    return versions.listed(connection, versions.numbers_of(connection, name)), present
-
-
 def versions_of(connection: Connection, name: str) -> list[Version]:
     """The states of a document, or of those of a uri, oldest first. Raises NotFound if there is none."""
-    former, present = states(connection, arguments.names([path_to_text(name)], "an id")[0])
+    name = arguments.names([path_to_text(name)], "an id")[0]
+    rows, _ = documents.resolve(connection, [name])
+    present = [Version(row.id, row.title, row.uri, row.characters, row.valid or Valid(FIRST)) for row in rows]
+    former = versions.listed(connection, versions.numbers_of(connection, name))
     if not (present or former):
         path = path_of(connection)
         raise NotFound(f"{path} holds no document {name!r}", f"monograph show {path}")

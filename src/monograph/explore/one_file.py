@@ -106,7 +106,7 @@ class OneFile:
         return told.nodes(self.names, ids)
 
     def told_embeddings(self, dimension: int) -> tuple[list[str], Float32]:
-        return told.embeddings_of(told.embedding_rows(self.names), dimension)
+        return told.embeddings(self.names, dimension)
 
     def told_around(self, ids: Sequence[str] | None) -> Told:
         return told.around(self.names, ids)

@@ -115,7 +115,7 @@ class Surroundings(Protocol):
         ...
 
     def told_embeddings(self, dimension: int) -> tuple[list[str], Float32]:
-        """See :func:`monograph.store.told.embeddings_of`."""
+        """See :func:`monograph.store.told.embeddings`."""
         ...
 
     def told_around(self, ids: Sequence[str] | None) -> Told:

@@ -23,7 +23,7 @@ from monograph.library.questions import Questions
 from monograph.library.searches import allowed
 from monograph.library.tree import SummaryTree
 from monograph.library.vectors import Vectors
-from monograph.library.view import ViewFile, within
+from monograph.library.view import within
 from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
 from monograph.read import path_to_text
 from monograph.read.limits import DEFAULT_LIMITS, Limits
@@ -166,7 +166,7 @@ class Monograph(Questions, Lookups):
         InputError
             If the filter is empty, or cannot be understood.
         """
-        return Monograph(within(self._file, where, ViewFile))
+        return Monograph(within(self._file, where))
 
     def as_of(self, moment: Moment) -> Monograph:
         """The file as it stood at a moment: a Monograph of the documents that it held then, as they were.

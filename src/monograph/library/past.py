@@ -62,23 +62,23 @@ def as_of(file: OpenFile, moment: Moment) -> OpenFile:
         If the file keeps no former versions, or the moment is no time.
     """
     if isinstance(file, ViewFile):
-        return narrowed(as_of(file.whole, moment), file.condition, ViewFile)
+        return narrowed(as_of(file.whole, moment), file.condition)
     whole = file.whole if isinstance(file, PastFile) else file
     require_history(whole)
-    return stood(whole, time_of(moment).last, PastFile)
+    return _snapshot(whole, time_of(moment).last)
 
 
-def stood(whole: OpenFile, second: int, kind: type[PastFile]) -> PastFile:
+def _snapshot(whole: OpenFile, second: int) -> PastFile:
     """A file that keeps former versions as it stood at the end of a second, made once while it is in use."""
     with whole.database.read() as connection:
         name = f"as of {versions.last_change(connection, second)} in {settings.generation(connection)}"
     held = whole.views.get(name)
-    if isinstance(held, kind) and not held.database.is_closed:
+    if isinstance(held, PastFile) and not held.database.is_closed:
         return held
     with whole.spending():
         if not whole.database.read_only:  # Else the copy makes it each time.
             make_up_for(_pipeline(whole), second)
-        made = kind(whole, second)
+        made = PastFile(whole, second)
     whole.views[name] = made
     return made
 
@@ -112,15 +112,11 @@ class PastFile(LeaningFile):
         self.lean_on(whole)
         self.second = second
         self.view = f"as of {Span(second, second)}"
-        self.given_embedder, self.given_extractor = self.models()
+        self.given_embedder, self.given_extractor = whole.embedder, whole.extractor
         bring_back(_pipeline(self), second)
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         return PastFile, (self.whole, self.second)
-
-    def models(self) -> tuple[Embedder, Extractor]:
-        """What makes of former versions whatever is not remembered of them: the file's."""
-        return self.whole.embedder, self.whole.extractor
 
     @property
     def hidden(self) -> str:

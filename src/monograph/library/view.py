@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 from monograph import where as filters
 from monograph.errors import InputError, OutsideView
 from monograph.library.leaning import LeaningFile
 from monograph.library.opened import OpenFile
 from monograph.models import Embedder, Extractor, Summarizer
-from monograph.store.filters import Allowed, compile_condition
+from monograph.store.filters import compile_condition
 from monograph.store.view import ViewDatabase
 from monograph.values import Document, OnProgress, Report
 from monograph.where import Combination, Condition
 from monograph.write.fence import Fence
 from monograph.write.pipeline import Pipeline
-
-_View = TypeVar("_View", bound="ViewFile")
 
 
 class ViewFile(LeaningFile):
@@ -30,7 +28,7 @@ class ViewFile(LeaningFile):
 
     def __init__(self, whole: OpenFile, condition: Condition) -> None:
         allowed = compile_condition(condition)
-        database = self.over(whole, condition, allowed)
+        database = ViewDatabase(whole.database, allowed)
         super().__init__(database, whole.chunk_index, whole.settings, whole.model, whole.trusted)
         self.lean_on(whole)
         self.condition = condition
@@ -40,12 +38,8 @@ class ViewFile(LeaningFile):
         # Which rows contradict each other is for who may read them all.
         database.diagnose = lambda: None if whole.database.diagnose is None else "rows of it contradict each other"
 
-    def over(self, whole: OpenFile, condition: Condition, allowed: Allowed) -> ViewDatabase:
-        """The connections through which what meets the condition can be read."""
-        return ViewDatabase(whole.database, allowed)
-
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        return type(self), (self.whole, self.condition)
+        return ViewFile, (self.whole, self.condition)
 
     @property
     def embedder(self) -> Embedder:
@@ -89,8 +83,8 @@ class ViewFile(LeaningFile):
         return replace(report, embedded=0, remembered=0, extracted=0, fell_back=0, summarized=0)
 
 
-def within(file: OpenFile, where: Mapping[str, Any], kind: type[_View]) -> _View:
-    """The part of a file, or of a view, that meets a filter; ``kind`` is what is made of it.
+def within(file: OpenFile, where: Mapping[str, Any]) -> ViewFile:
+    """The part of a file, or of a view, that meets a filter.
 
     Raises
     ------
@@ -103,15 +97,15 @@ def within(file: OpenFile, where: Mapping[str, Any], kind: type[_View]) -> _View
     whole = file
     if isinstance(file, ViewFile):
         whole, condition = file.whole, Combination("and", (file.condition, condition))
-    return narrowed(whole, condition, kind)
+    return narrowed(whole, condition)
 
 
-def narrowed(whole: OpenFile, condition: Condition, kind: type[_View]) -> _View:
+def narrowed(whole: OpenFile, condition: Condition) -> ViewFile:
     """The part of a file that meets a condition, made once."""
     whole.database.connection()  # A closed file says so.
     held = whole.views.get(repr(condition))
-    if isinstance(held, kind):
+    if isinstance(held, ViewFile):
         return held
-    made = kind(whole, condition)
+    made = ViewFile(whole, condition)
     whole.views[made.view] = made
     return made

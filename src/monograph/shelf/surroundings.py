@@ -7,13 +7,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
 
+import numpy as np
+
 from monograph.dates.span import Span
 from monograph.explore.surroundings import ToldRelations
 from monograph.read import path_to_text
 from monograph.shelf.engines import only
 from monograph.shelf.shard import ShardReader
 from monograph.shelf.snapshot import ShelfSnapshot
-from monograph.store import neighbours, told
+from monograph.store import neighbours
 from monograph.store.chunks import Found
 from monograph.store.database import Connection
 from monograph.store.graphs import Records
@@ -147,7 +149,7 @@ class ShelfSurroundings:
         return {}
 
     def told_embeddings(self, dimension: int) -> tuple[list[str], Float32]:
-        return told.embeddings_of((), dimension)
+        return [], np.zeros((0, dimension), dtype=np.float32)
 
     def told_around(self, ids: Sequence[str] | None) -> Told:
         return Told({}, ())

@@ -5,55 +5,14 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from monograph.errors import ClosedFile, StorageFull
 from monograph.store import connections, forgetting
 from monograph.store.database import Connection, Database, our_errors
-from monograph.store.encryption import RawKey
 
 
-class MemoryDatabase(Database):
-    """A copy of one state of a file, plain also where that is encrypted. It ends with its last connection.
-
-    Parameters
-    ----------
-    path, key:
-        The file, which need not stay, and what it is encrypted with.
-
-    Raises
-    ------
-    StorageFull
-        If there is not so much memory: SQLite holds at most 1 GiB there.
-    """
-
-    def __init__(self, path: Path, key: RawKey | None = None) -> None:
-        self._name = f"monograph-{secrets.token_hex(16)}"
-        super().__init__(path, create=False, key=key)
-        self.read_only = False  # Whatever may be done to the file.
-
-    def another(self, *, read_only: bool = False) -> Connection:
-        """One more connection to the same, for whoever asked to close."""
-        return connections.connect_memory(self._name, self.path, encrypted=self.raw_key is not None)
-
-    def _enter(self, salt: bytes | None) -> None:
-        """Copy the file, where else it would be looked at."""
-        try:
-            with our_errors(self.path), connections.copied_to_memory(self.path, self.raw_key, self._name):
-                self._begin()
-        except StorageFull as error:
-            raise StorageFull(
-                f"{self.path} as it was does not fit into memory, where SQLite holds at most 1 GiB",
-                "ask a single document: archive.document(id, as_of=...)",
-            ) from error
-
-    def _begin(self) -> None:
-        """Open the connection by which it stays."""
-        self.connection()
-
-
-class PastDatabase(MemoryDatabase):
-    """A copy of one state of a file that is open: see :class:`MemoryDatabase`.
+class PastDatabase(Database):
+    """A copy of one state of a file that is open, plain also where that is encrypted. It ends with its last connection.
 
     Once the file forgets something it can be read no more: what was forgotten may stand in it.
 
@@ -71,11 +30,24 @@ class PastDatabase(MemoryDatabase):
     def __init__(self, whole: Database) -> None:
         self._whole = whole
         self._times = 0
-        super().__init__(whole.path, whole.raw_key)
+        self._name = f"monograph-{secrets.token_hex(16)}"
+        super().__init__(whole.path, create=False, key=whole.raw_key)
+        self.read_only = False  # Whatever may be done to the file.
 
-    def _begin(self) -> None:
-        """Note what the file had forgotten."""
-        self._times = forgetting.times(self.connection())
+    def another(self, *, read_only: bool = False) -> Connection:
+        """One more connection to the same, for whoever asked to close."""
+        return connections.connect_memory(self._name, self.path, encrypted=self.raw_key is not None)
+
+    def _enter(self, salt: bytes | None) -> None:
+        """Copy the file, where else it would be looked at, and note what it had forgotten."""
+        try:
+            with our_errors(self.path), connections.copied_to_memory(self.path, self.raw_key, self._name):
+                self._times = forgetting.times(self.connection())
+        except StorageFull as error:
+            raise StorageFull(
+                f"{self.path} as it was does not fit into memory, where SQLite holds at most 1 GiB",
+                "ask a single document: archive.document(id, as_of=...)",
+            ) from error
 
     def require_standing(self) -> None:
         """Raise ClosedFile once the file has forgotten something, or is closed."""

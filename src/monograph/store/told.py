@@ -24,19 +24,11 @@ Row: TypeAlias = tuple[Any, ...]
 
 def nodes(connection: Connection, ids: Sequence[str] | None = None) -> dict[str, ToldNode]:
     """Nodes by id, in the order in which they were first told: all of them, or some."""
-    return nodes_of(node_rows(connection, ids))
-
-
-def node_rows(connection: Connection, ids: Sequence[str] | None = None) -> list[Row]:
-    """What is told of all nodes, or of some: a row for each origin that does."""
     read = f"SELECT t.told, t.id, t.label, t.name, t.properties, t.embedding, t.implied, {_ORIGIN} FROM told_nodes AS t"  # noqa: S608
     if ids is None:
-        return connection.execute(read).fetchall()
-    return list(select(connection, f"{read} WHERE t.id IN", list(dict.fromkeys(ids))))
-
-
-def nodes_of(rows: Iterable[Row]) -> dict[str, ToldNode]:
-    """Nodes by id, of all rows of :func:`node_rows` that tell of them."""
+        rows = connection.execute(read).fetchall()
+    else:
+        rows = list(select(connection, f"{read} WHERE t.id IN", list(dict.fromkeys(ids))))
     by_id: dict[str, list[Row]] = {}
     for row in sorted(rows, key=_number):
         by_id.setdefault(row[1], []).append(row)
@@ -65,20 +57,13 @@ def _said_by(names: Iterable[str | None]) -> tuple[str, ...]:
 
 def relations(connection: Connection, ids: Sequence[str] | None = None) -> tuple[ToldRelation, ...]:
     """Relations in the order in which they were first told: all of them, or those that lead from or to some nodes."""
-    return relations_of(relation_rows(connection, ids))
-
-
-def relation_rows(connection: Connection, ids: Sequence[str] | None = None) -> list[Row]:
-    """What is told of relations, as :func:`relations` chooses them: a row for each origin that does."""
     read = f"SELECT t.told, t.source, t.label, t.target, t.properties, {_ORIGIN} FROM told_relations AS t"  # noqa: S608
     if ids is None:
-        return connection.execute(read).fetchall()
-    asked = list(dict.fromkeys(ids))
-    return list({row for end in ("source", "target") for row in select(connection, f"{read} WHERE t.{end} IN", asked)})
-
-
-def relations_of(rows: Iterable[Row]) -> tuple[ToldRelation, ...]:
-    """Relations, of all rows of :func:`relation_rows` that tell of them."""
+        rows = connection.execute(read).fetchall()
+    else:
+        asked = list(dict.fromkeys(ids))
+        ends = ("source", "target")
+        rows = list({row for end in ends for row in select(connection, f"{read} WHERE t.{end} IN", asked)})
     by_ends: dict[Ends, list[Row]] = {}
     for row in sorted(rows, key=_number):
         by_ends.setdefault(Ends(*row[1:4]), []).append(row)
@@ -174,16 +159,12 @@ def joined(connection: Connection, keys: Iterable[str], most: int) -> dict[str, 
     return {key: sorted(some) for key, some in found.items() if len(some) <= most}
 
 
-def embedding_rows(connection: Connection) -> list[Row]:
-    """(number, id, embedding) of every row that has one."""
-    return connection.execute("SELECT told, id, embedding FROM told_nodes WHERE embedding IS NOT NULL").fetchall()
-
-
-def embeddings_of(rows: Iterable[Row], dimension: int) -> tuple[list[str], Float32]:
+def embeddings(connection: Connection, dimension: int) -> tuple[list[str], Float32]:
     """(ids, embeddings) of the nodes that have an embedding of so many values, float32 (n, dimension), in order of id.
 
-    Of several that were told of one node the last counts; ``rows`` are all of :func:`embedding_rows`.
+    Of several that were told of one node the last counts.
     """
+    rows = connection.execute("SELECT told, id, embedding FROM told_nodes WHERE embedding IS NOT NULL")
     held = {name: packed for _, name, packed in sorted(rows, key=_number)}
     fitting = {name: packed for name, packed in sorted(held.items()) if len(packed) == dimension * STORED.itemsize}
     made = np.frombuffer(b"".join(fitting.values()), dtype=STORED).reshape(len(fitting), dimension)

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
@@ -139,7 +138,7 @@ class ViewDatabase(Database):
         found = self._found  # Another thread may be in another state.
         if found[0] != generation:
             found = self._found = generation, json.dumps(membership.every(connection, self._allowed))
-        begin(connection, *found)
+        _begin(connection, *found)
         connection.execute(
             """INSERT INTO temp.view_chunks
             SELECT c.chunk FROM temp.view_documents AS d CROSS JOIN main.chunks AS c WHERE c.document = d.document"""
@@ -152,8 +151,8 @@ class ViewDatabase(Database):
                 WHERE o.source = d.source AND o.document NOT IN temp.view_documents)"""
         )
         _fill_names(connection)
-        settle_heads(connection)
-        fill_nodes(connection)
+        _settle_heads(connection)
+        _fill_nodes(connection)
 
 
 class _Gate:
@@ -174,7 +173,7 @@ class _Gate:
         return sqlite3.SQLITE_OK if self.open else sqlite3.SQLITE_DENY
 
 
-def begin(connection: Connection, generation: int, documents: str) -> None:
+def _begin(connection: Connection, generation: int, documents: str) -> None:
     """Lay down which documents are in a view in a state of the file, and nothing else yet: row numbers, as JSON."""
     for table in ("view_state", "view_documents", "view_chunks", "view_sources", "names", "nodes"):
         connection.execute(f"DELETE FROM temp.{table}")  # noqa: S608 - constants
@@ -196,19 +195,14 @@ def _fill_names(connection: Connection) -> None:
     taken, times = np.unique(named["name"][persons], return_counts=True)
     counted = np.zeros(len(rows), dtype=np.int64)
     counted[np.searchsorted(rows, taken)] = times
-    put_names(connection, "name", zip(rows.tolist(), uses.tolist(), counted.tolist(), strict=True))
-
-
-def put_names(connection: Connection, column: str, used: Iterable[tuple[Any, int, int]]) -> None:
-    """Lay down the names of a view: (value of a column that tells them apart, uses, persons)."""
     connection.executemany(
-        f"""INSERT INTO temp.names SELECT name, key, signature, code, ?2, ?3, head, reason, checksum
-        FROM main.names WHERE {column} = ?1""",  # noqa: S608 - a column of ours
-        used,
+        """INSERT INTO temp.names SELECT name, key, signature, code, ?2, ?3, head, reason, checksum
+        FROM main.names WHERE name = ?1""",
+        zip(rows.tolist(), uses.tolist(), counted.tolist(), strict=True),
     )
 
 
-def settle_heads(connection: Connection) -> None:
+def _settle_heads(connection: Connection) -> None:
     """Let the names of a view stand for others only where these are in it, and a document of it says so."""
     # What a document that is not in the view says a short name stands for is not said.
     connection.execute(
@@ -219,7 +213,7 @@ def settle_heads(connection: Connection) -> None:
     )
 
 
-def fill_nodes(connection: Connection) -> None:
+def _fill_nodes(connection: Connection) -> None:
     """Lay down what of the tree is in a view: nodes of its chunks, if up to date, and summaries of nothing else."""
     connection.execute(
         """INSERT INTO temp.nodes SELECT n.* FROM temp.view_chunks AS v CROSS JOIN main.nodes AS n
