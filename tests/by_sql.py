@@ -1,4 +1,4 @@
-"""SQL on a file beside its store, as damage, a stray program or an older version would do it."""
+"""SQL on a file beside its store, as damage or a stray program would do it."""
 
 from __future__ import annotations
 

@@ -273,7 +273,7 @@ def test_a_tree_that_grows_while_the_embedder_is_exchanged(tmp_path: Path) -> No
 
 
 def test_lost_codes_are_found_and_made_again(path: Path) -> None:
-    """A file that an older version was killed over."""
+    """Codes that are gone, or not of their length."""
     with Monograph.open(path, HashEmbedder(32)) as monograph:
         before = codes_of(monograph)
         assert sum(code is not None for code in before.values()) > 50

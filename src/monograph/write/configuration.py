@@ -120,9 +120,9 @@ class PluggedIn(Generic[Given, stored_settings.StoredModel]):
             return stored_settings.load_model(connection, self.kind)
 
     def check(self, database: Database, given: Given) -> None:
-        """Raise ModelMismatch if the file was made with another, and not with what this one supersedes."""
+        """Raise ModelMismatch if the file was made with another."""
         stored = self.known(database)
-        if stored is not None and stored.key not in (given.key, *getattr(given, "supersedes", ())):
+        if stored is not None and stored.key != given.key:
             said = {"path": database.path, "stored": stored, "given": given}
             raise ModelMismatch(self.difference.format_map(said), self.mend.format_map(said))
 

@@ -182,7 +182,5 @@ def _pooling(folder: Path) -> str:
 
 
 def _key(model: Path, tokenizer: Path, settings: OnnxSettings, pooling: str) -> str:
-    kept = {name: value for name, value in asdict(settings).items() if name not in ("batch_size", "pooling")}
-    if pooling != POOLINGS[0]:  # Where it is the usual one the key is that of earlier versions.
-        kept["pooling"] = pooling
+    kept = {name: value for name, value in asdict(settings).items() if name != "batch_size"} | {"pooling": pooling}
     return f"onnx/{model.stem}/{digest((model, tokenizer), kept)}"

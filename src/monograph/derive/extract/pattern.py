@@ -36,8 +36,6 @@ class PatternExtractor:
 
     key = "pattern/4"
     spec = "pattern"
-    supersedes = ("pattern/1", "pattern/2", "pattern/3")
-    """The keys that it had while it found other things: a graph made with these is made anew by the next write."""
 
     def extract(self, chunks: Sequence[Chunk]) -> Iterator[Extraction]:
         """One extraction a chunk, in order. See :class:`monograph.models.Extractor`."""
