@@ -51,7 +51,7 @@ void append_phrases(const std::vector<Word> &words, const TitleLimits &limits, s
 
 } // namespace
 
-bool title_phrases(const Text &text, const TitleLimits &limits, std::u32string &keys, std::vector<Phrase> &out) {
+void title_phrases(const Text &text, const TitleLimits &limits, std::u32string &keys, std::vector<Phrase> &out) {
     const Unicode &unicode = Unicode::tables();
     std::vector<Word> words;
     std::u32string key;
@@ -81,7 +81,6 @@ bool title_phrases(const Text &text, const TitleLimits &limits, std::u32string &
         small = is_large ? 0 : small + 1;
     }
     append_phrases(words, limits, out);
-    return true;
 }
 
 } // namespace monograph

@@ -1,4 +1,4 @@
-// Phrases of a text that may be a document's title. Twin: monograph.search.titles.
+// Phrases of a text that may be a document's title.
 #pragma once
 #include "text.hpp"
 
@@ -20,7 +20,7 @@ struct Phrase {
 };
 
 // The phrases of one sentence that begin with a capital or digit, and the keys of the words in them one after the other,
-// in place of what ``keys`` and ``out`` held; false where one of these holds a character that the tables do not know.
-bool title_phrases(const Text &text, const TitleLimits &limits, std::u32string &keys, std::vector<Phrase> &out);
+// in place of what ``keys`` and ``out`` held.
+void title_phrases(const Text &text, const TitleLimits &limits, std::u32string &keys, std::vector<Phrase> &out);
 
 } // namespace monograph

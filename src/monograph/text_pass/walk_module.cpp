@@ -14,7 +14,7 @@ namespace monograph {
 
 namespace {
 
-// Of each text its phrases that may be a title, by key, with where each stands first; None for one that is left to the twin.
+// Of each text its phrases that may be a title, by key, with where each stands first.
 // ``among`` is a set of those that are wanted, or a dict with them for keys, or None for all.
 nb::list phrases_of(const nb::list &given, const nb::object &none, std::size_t words, std::size_t small, std::size_t longest_key,
                     const nb::object &among) {
@@ -24,10 +24,7 @@ nb::list phrases_of(const nb::list &given, const nb::object &none, std::size_t w
     std::vector<Phrase> phrases;
     nb::list made;
     for (std::size_t at = 0; at < texts.size(); ++at) {
-        if (!title_phrases(texts[at], {words, small, longest_key}, keys, phrases)) {
-            made.append(nb::none());
-            continue;
-        }
+        title_phrases(texts[at], {words, small, longest_key}, keys, phrases);
         nb::dict found;
         for (const auto &[begin, end, offset] : phrases) {
             const nb::object key = as_str(keys.substr(begin, end - begin));
@@ -64,7 +61,7 @@ nb::list names_beside(const AskedWords &asked, const nb::str &text, const nb::st
 
 void bind_walk(nb::module_ &module) {
     module.def("title_phrases", &phrases_of, nb::arg("texts"), nb::arg("none"), nb::arg("words"), nb::arg("small"), nb::arg("longest_key"), nb::arg("among") = nb::none(),
-               "Of each text the keys of phrases that may be a title, and where each stands first; None for one that is left to the twin.");
+               "Of each text the keys of phrases that may be a title, and where each stands first.");
     nb::class_<AskedWords>(module, "AskedWords", "The words of a question, and what they weigh.")
         .def(nb::init<std::vector<std::uint32_t>, std::vector<double>>(), nb::arg("words"), nb::arg("weights"))
         .def("beside", &names_beside, nb::arg("text"), nb::arg("title_key"), nb::arg("keys"), nb::arg("where"), nb::arg("starts"),

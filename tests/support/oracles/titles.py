@@ -1,0 +1,46 @@
+"""Phrases that may be titles in plain Python: what the compiled module must equal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import accumulate
+
+from monograph.derive.extract.function_words import FUNCTION_WORDS
+from monograph.graph.names import key_of
+from monograph.search.titles import LONGEST_TITLE, MOST_SMALL
+
+_TOKEN = re.compile(r"\w+")
+_STOP = re.compile(r"[?!;()\n\"]|(?<=\w\w\w)\.(?=\s)")
+"""One character behind which no title goes on."""
+
+
+def title_phrases(text: str) -> dict[str, int]:
+    """Return the keys of phrases that begin with a capital or digit, and where each stands first."""
+    found: dict[str, int] = {}
+    start = 0
+    for part in _STOP.split(text):
+        tokens = [(key, start + one.start()) for one in _TOKEN.finditer(part) if (key := key_of(one.group()))]
+        joined = " ".join(key for key, _ in tokens)
+        ends = list(accumulate((len(key) + 1 for key, _ in tokens), initial=0))
+        large = [place for place, (_, at) in enumerate(tokens) if text[at].isupper() or text[at].isdigit()]
+        for first, reach in zip(large, _reaches(large, len(tokens)), strict=True):
+            begin, offset = ends[first], tokens[first][1]
+            for end in ends[first + 1 : min(reach, first + LONGEST_TITLE) + 1]:
+                found.setdefault(joined[begin : end - 1], offset)
+        start += len(part) + 1
+    for word in FUNCTION_WORDS["english"]:
+        found.pop(word, None)
+    return found
+
+
+def _reaches(large: Sequence[int], count: int) -> list[int]:
+    """For each place of a word with a capital, where the words end that a title from there may have."""
+    reaches = []
+    reach = following = count
+    for place in reversed(large):
+        if following - place > MOST_SMALL + 1:
+            reach = place + 1 + MOST_SMALL
+        reaches.append(reach)
+        following = place
+    return reaches[::-1]
