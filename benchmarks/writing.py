@@ -1,6 +1,6 @@
 """Writing: texts of 300 words a second from a folder into a file, beside ragdb, and where the processor's time goes.
 
-Each measurement is a process of its own; times of stages are the processor's, with what is compiled and with its twin.
+Each measurement is a process of its own; times of stages are the processor's.
 Medians of the rounds: all systems take turns in each.
 """
 
@@ -36,8 +36,7 @@ DOCS = HERE.parent / "docs" / "benchmarks"
 CACHE = HERE.parent / "build" / "writing"
 WORDS = 300
 STAGES = """\
-Microseconds of the processor for a text of 300 words, each stage with texts that it did not see before: in Python, and
-compiled. The first rows are pieces, those with = are whole steps, in which the pieces are; the last is their sum."""
+Microseconds of the processor for a text of 300 words, each stage with texts that it did not see before. The first rows are pieces, those with = are whole steps, in which the pieces are; the last is their sum."""
 FOLDERS = """\
 2,000 texts of 300 words, synced into a new file; all that is derived is in it: vectors, words, the graph. RAGdb makes no
 vectors and no graph."""
@@ -61,8 +60,6 @@ the writer's own; pages of the file that are mapped are not in it."""
 LEAST_BYTES = 20
 """Tables with fewer bytes a node are not shown."""
 CORPORA = ("multihop-rag", "ultradomain-mix", "popqa-rebuilt")
-TWIN = "import sys; sys.modules['monograph.text_pass._text_pass'] = None"
-"""Run before all else, so that nothing compiled goes over a text."""
 
 
 def words() -> Iterator[str]:
@@ -193,10 +190,9 @@ def sync(count: int, system: str, write: Callable[[Path, int], None]) -> dict[st
     }
 
 
-def apart(part: str, count: int, *, twin: bool = False) -> dict[str, float]:
+def apart(part: str, count: int) -> dict[str, float]:
     """What one measurement gives in a process of its own."""
-    code = f"{TWIN if twin else ''}\nimport runpy, sys\nsys.argv = sys.argv[1:]\nrunpy.run_path(sys.argv[0], run_name='__main__')"
-    command = [sys.executable, "-c", code, __file__, "--part", part, "--count", str(count)]
+    command = [sys.executable, __file__, "--part", part, "--count", str(count)]
     folder = str(Path(__file__).parent)
     # Python keeps what it compiles of our modules, as pip does of what is installed.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -209,18 +205,18 @@ def median(rounds: Sequence[dict[str, float]]) -> dict[str, float]:
     return {name: statistics.median(one[name] for one in rounds) for name in rounds[0]}
 
 
-def in_turns(parts: dict[str, tuple[str, bool]], count: int, rounds: int) -> dict[str, dict[str, float]]:
-    """Medians of the rounds of each part, (what, by the twin), under its name: all take turns in each round."""
+def in_turns(parts: dict[str, str], count: int, rounds: int) -> dict[str, dict[str, float]]:
+    """Medians of the rounds of each part under its name: all take turns in each round."""
     taken: dict[str, list[dict[str, float]]] = {}
     for _ in range(rounds):
-        for name, (part, twin) in parts.items():
-            taken.setdefault(name, []).append(apart(part, count, twin=twin))
+        for name, part in parts.items():
+            taken.setdefault(name, []).append(apart(part, count))
     return {name: median(some) for name, some in taken.items()}
 
 
 def all_stages(options: argparse.Namespace) -> Results:
-    """Every stage, compiled and by its twin."""
-    return in_turns({"compiled": ("stages", False), "twin": ("stages", True)}, options.count or 300, options.rounds)
+    """Every stage."""
+    return in_turns({"compiled": "stages"}, options.count or 300, options.rounds)
 
 
 def synced(count: int) -> dict[str, float]:
@@ -241,7 +237,7 @@ def beside_ragdb(part: str, count: int, rounds: int) -> Results:
         systems.append("ragdb")
     else:
         console.print("ragdb is not installed (pip install ragdb): its column is left out")
-    return in_turns({name: (f"{part} {name}", False) for name in systems}, count, rounds)
+    return in_turns({name: f"{part} {name}" for name in systems}, count, rounds)
 
 
 PARTS: dict[str, Callable[[int], dict[str, float]]] = {
@@ -260,7 +256,7 @@ SECTIONS: dict[str, Callable[[argparse.Namespace], Results]] = {
     "stages": all_stages,
     "folders": lambda options: beside_ragdb("plain", options.count or 2_000, options.rounds),
     "ragdbs": lambda options: beside_ragdb("ragdbs", 1_000, options.rounds),
-    "graph": lambda options: in_turns({"found": ("graph", False)}, options.count or 10_000, options.rounds),
+    "graph": lambda options: in_turns({"found": "graph"}, options.count or 10_000, options.rounds),
     "bytes": lambda options: {
         "a node": apart("nodes", options.count or 10_000),
         "a chunk": apart("synced", options.count or 2_000),
@@ -271,9 +267,8 @@ SECTIONS: dict[str, Callable[[argparse.Namespace], Results]] = {
 
 
 def stages_told(found: Results) -> list[str]:
-    fast, slow = found["compiled"], found["twin"]
-    rows = [(name, f"{slow[name]:,.0f}", f"{fast[name]:,.0f}", f"{slow[name] / fast[name]:.1f}x") for name in fast]
-    return [STAGES, table(("stage", "in Python", "compiled", "gain"), rows)]
+    rows = [(name, f"{spent:,.0f}") for name, spent in found["compiled"].items()]
+    return [STAGES, table(("stage", "µs a text"), rows)]
 
 
 def folders_told(found: Results, about: str = FOLDERS) -> list[str]:
