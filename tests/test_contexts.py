@@ -318,10 +318,8 @@ def test_a_share_goes_to_the_summaries_above_what_was_found(archive: Monograph) 
     assert count_tokens([" ".join(one.text for one in told)])[0] <= 80
     assert made.tokens <= 400
     with archive._file.database.read() as connection:
-        rows = store.leaves_by_id(connection, [hit.chunk.id for hit in made.hits])
-        above = {
-            node for some in store.ancestors(connection, [row.chunk for row in rows.values()]).values() for node in some
-        }
+        rows = chunks.rows_of(connection, [hit.chunk.id for hit in made.hits])
+        above = {node for some in store.ancestors(connection, list(rows.values())).values() for node in some}
         under = set(
             chunks.ids(connection, [row for node in above for row in store.chunks_under(connection, node)]).values()
         )
