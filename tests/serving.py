@@ -13,7 +13,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from monograph import Monograph
-from monograph.app.serve.patience import PATIENCE, Patience
 from monograph.app.serve.served import Served
 from monograph.app.serve.server import server
 from monograph.loopback import listen
@@ -107,13 +106,12 @@ def serving(
     *,
     write: bool = False,
     model: str = "",
-    patience: Patience = PATIENCE,
     beside: Any = (),
 ) -> Iterator[Client]:
     """A server on a thread, until the end of the block."""
     with listen("127.0.0.1", 0) as listening:
         served = Served(dict(files), write=write, model=model)
-        made = server(served, TOKEN, listening, beside=beside, patience=patience)
+        made = server(served, TOKEN, listening, beside=beside)
         thread = threading.Thread(target=made.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:

@@ -19,7 +19,7 @@ pytest.importorskip("starlette", reason="the extra serve is not installed")
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 
 from monograph import Document, Monograph
-from monograph.app.serve.patience import Patience
+from monograph.app.serve import patience
 from serving import BASE, TOKEN, Client, address, events, serving
 
 PROGRAM = str(Path(sys.executable).parent / "monograph")
@@ -235,13 +235,14 @@ def is_cut(port: int, first: bytes, piece: bytes = b"") -> bool:
     return False
 
 
-def test_slow_clients_are_cut_off(monograph: Monograph, notes: Path) -> None:
+def test_slow_clients_are_cut_off(monograph: Monograph, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, seconds in (("HEAD", 0.5), ("SILENCE", 0.5), ("BODY", 1.5), ("TAKING", 0.5)):
+        monkeypatch.setattr(patience, f"{name}_SECONDS", seconds)
     monograph.sync(notes)
     size = 100_000_000
     with (notes / "comet.md").open("wb") as file:
         file.truncate(size)
-    patience = Patience(head=0.5, silence=0.5, body=1.5, taking=0.5)
-    with serving({"notes": monograph}, write=True, patience=patience) as client:
+    with serving({"notes": monograph}, write=True) as client:
         host = f"Host: 127.0.0.1:{client.port}\r\nAuthorization: Bearer {TOKEN}\r\n"
         place = address("/upload", root=notes.name, name="slow.txt")
         upload_head = f"POST {place} HTTP/1.1\r\n{host}Content-Length: 1000\r\n\r\n".encode()

@@ -3,51 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """Seconds that are waited for the other end.
-
-    Parameters
-    ----------
-    head:
-        From the first byte of a request, or the connection, to the end of its headers.
-    silence:
-        Between two pieces of a body.
-    body:
-        For all of a body.
-    taking:
-        Until some of what waits to be sent is taken.
-    """
-
-    head: float = 10.0
-    silence: float = 30.0
-    body: float = 600.0
-    taking: float = 30.0
-
-
-PATIENCE = Patience()
-
-
-def patient(patience: Patience) -> type[PatientProtocol]:
-    """The protocol, with so much patience."""
-    return type("PatientProtocol", (PatientProtocol,), {"patience": patience})
+HEAD_SECONDS = 10.0
+"""From the first byte of a request, or the connection, to the end of its headers."""
+SILENCE_SECONDS = 30.0
+"""Between two pieces of a body."""
+BODY_SECONDS = 600.0
+"""For all of a body."""
+TAKING_SECONDS = 30.0
+"""Until some of what waits to be sent is taken."""
 
 
 class PatientProtocol(H11Protocol):
     """HTTP as uvicorn speaks it, to those who are quick enough."""
 
-    patience = PATIENCE
-
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A connection has come: it is to ask for something."""
         super().connection_made(transport)
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._within("head", self.patience.head)
+        self._within("head", HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It has gone."""
@@ -58,7 +34,7 @@ class PatientProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Some of a request has come."""
         if not self._is_asked() and "head" not in self._timers:
-            self._within("head", self.patience.head)
+            self._within("head", HEAD_SECONDS)
         before = self.cycle
         super().data_received(data)
         if self.transport.is_closing() or not self._is_asked():
@@ -67,9 +43,9 @@ class PatientProtocol(H11Protocol):
         if not self.cycle.more_body:
             self._done("silence", "body")
             return
-        self._within("silence", self.patience.silence)
+        self._within("silence", SILENCE_SECONDS)
         if self.cycle is not before:
-            self._within("body", self.patience.body)
+            self._within("body", BODY_SECONDS)
 
     def on_response_complete(self) -> None:
         """All was answered: the next request, if one comes, is waited for anew."""
@@ -79,7 +55,7 @@ class PatientProtocol(H11Protocol):
     def pause_writing(self) -> None:
         """The other end does not take what waits for it."""
         super().pause_writing()
-        self._within("taking", self.patience.taking)
+        self._within("taking", TAKING_SECONDS)
 
     def resume_writing(self) -> None:
         """It has taken some."""

@@ -10,7 +10,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from monograph.app.serve.application import application
-from monograph.app.serve.patience import PATIENCE, Patience, patient
+from monograph.app.serve.patience import PatientProtocol
 from monograph.app.serve.served import LAST_SECONDS, Served
 from monograph.loopback import Credentials
 
@@ -20,14 +20,7 @@ IDLE_SECONDS = 30
 """After which a connection is closed on which nothing is asked."""
 
 
-def server(
-    served: Served,
-    token: str,
-    listening: socket.socket,
-    *,
-    beside: Sequence[Starlette] = (),
-    patience: Patience = PATIENCE,
-) -> uvicorn.Server:
+def server(served: Served, token: str, listening: socket.socket, *, beside: Sequence[Starlette] = ()) -> uvicorn.Server:
     """What answers on a socket once it is run, with that socket.
 
     Parameters
@@ -40,8 +33,6 @@ def server(
         On a loopback address; it stays the caller's to close.
     beside:
         Other applications, as those for agents, which are asked at addresses of their own.
-    patience:
-        How long the other end is waited for.
 
     Raises
     ------
@@ -51,7 +42,7 @@ def server(
     credentials = Credentials(token, listening.getsockname()[1])
     config = uvicorn.Config(
         application(served, credentials, beside),
-        http=patient(patience),
+        http=PatientProtocol,
         ws="none",
         log_level="warning",
         lifespan="on",

@@ -66,10 +66,9 @@ class Threads:
 class Workers:
     """Two sets of threads, for what is quick and for what is slow."""
 
-    def __init__(self, quick: int = QUICK, slow: int = SLOW, waiting: int = WAITING, uploads: int = UPLOADS) -> None:
-        self._quick, self._slow = Threads(quick, "monograph-serve"), Threads(slow, "monograph-serve-slow")
-        self._most_waiting = waiting
-        self.uploads = asyncio.Semaphore(uploads)
+    def __init__(self) -> None:
+        self._quick, self._slow = Threads(QUICK, "monograph-serve"), Threads(SLOW, "monograph-serve-slow")
+        self.uploads = asyncio.Semaphore(UPLOADS)
 
     async def run(self, work: Callable[[], Made], *, slow: bool = False) -> Made:
         """Do something on a thread, and wait for it. Whoever goes away leaves the work to its end.
@@ -136,7 +135,7 @@ class Workers:
 
     def _free(self, *, slow: bool) -> Threads:
         threads = self._slow if slow else self._quick
-        if threads.waiting >= self._most_waiting:
+        if threads.waiting >= WAITING:
             raise TooMany("too many requests wait for an answer", "ask again in a moment")
         return threads
 
