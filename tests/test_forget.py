@@ -18,6 +18,7 @@ from monograph.errors import BusyFile, NotFound
 from monograph.store import names
 from monograph.store.database import Database
 from monograph.values import SummaryText
+from monograph.write import turn
 
 SECRET = "Zanzibar Quixote hid 4711 emeralds beneath Vladivostok while Xylophonia watched. The password is kumquat-998172635."
 TRACES = [
@@ -365,8 +366,9 @@ def test_a_sync_that_cannot_forget_says_so_and_the_next_write_does(tmp_path: Pat
         assert monograph.check() == []
 
 
-def test_what_is_forgotten_while_others_derive_from_it(tmp_path: Path) -> None:
+def test_what_is_forgotten_while_others_derive_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A summary, that was begun before, is remembered after the memo was emptied."""
+    monkeypatch.setattr(turn, "PATIENCE", 0.05)  # The one that forgets gets no turn at the tree.
     path = tmp_path / "notes.mono"
     secret = "The kumquat of Vladivostok was hidden under the third emerald floorboard by Quixote."
     extractive = ExtractiveSummarizer()
