@@ -628,6 +628,20 @@ def test_what_is_told_and_joined_is_as_it_is_now(archive: Monograph) -> None:
     assert not archive.as_of(START + 5).graph.told().nodes
 
 
+def test_agents_and_frameworks_may_ask_for_a_moment(archive: Monograph) -> None:
+    then = datetime.fromtimestamp(START + 5, UTC).isoformat()
+    now, before = "The boiler was replaced by Otto.", "The boiler was repaired by Ines."
+    tools = pytest.importorskip("monograph_tools.tools", reason="an extra is not installed")
+    assert tools.Reading(archive).search("boiler", 1).hits[0].text == now
+    assert tools.Reading(archive).search("boiler", 1, as_of=then).hits[0].text == before
+    llama_index = pytest.importorskip("llama_index.retrievers.monograph", reason="an extra is not installed")
+    (node,) = llama_index.HybridRetriever(archive, similarity_top_k=1, as_of=then).retrieve("boiler")
+    assert node.text == before
+    langchain = pytest.importorskip("langchain_monograph", reason="an extra is not installed")
+    (document,) = langchain.HybridRetriever(monograph=archive, k=1, as_of=then).invoke("boiler")
+    assert document.page_content == before
+
+
 COMMANDS = Forks(COMMAND_LINE, "main()")
 
 
