@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 
 from monograph.library.graph_reading import GraphReading
 from monograph.library.ledger import spends
-from monograph.library.told import ToldGraph
 from monograph.models import Extractor
-from monograph.values import Cost, OnProgress, Report
+from monograph.store.told_changes import Ends
+from monograph.values import Cost, OnProgress, Report, ToldNode, ToldRelation, arguments
 from monograph.write import cannot_link, configuration, rebuild_graph
+from monograph.write import tell as telling
 
 
-class EntityGraph(ToldGraph, GraphReading):
+class EntityGraph(GraphReading):
     """The named things of a file and how they hang together; made by :attr:`monograph.Monograph.graph`.
 
     In a file made with ``Settings(graph=False)``, reading it raises InputError until :meth:`build` was called.
@@ -51,6 +53,57 @@ class EntityGraph(ToldGraph, GraphReading):
         self._file.only_whole("graph.unite")
         self._file.require_graph()
         cannot_link.unite(self._file.writing_pipeline(), name, other)
+
+    def tell(
+        self, nodes: Iterable[ToldNode] = (), relations: Iterable[ToldRelation] = (), *, missing_ok: bool = False
+    ) -> None:
+        """Store nodes and relations, all of them or, on an error, none.
+
+        What an origin said of the same node, or of the same relation of two nodes, it says no more; what others said
+        stays, and is laid under: of properties, labels and names the one that was told last counts. A node that only a
+        relation names is there with that. What an origin says goes with the chunk or document.
+
+        Parameters
+        ----------
+        nodes, relations:
+            Any number.
+        missing_ok:
+            Pass over origins that the file does not hold.
+
+        Raises
+        ------
+        InputError, InvalidDocument
+            If a text, an embedding or properties cannot be stored.
+        NotFound
+            If an origin is neither a chunk nor a document of the file, and that is not allowed.
+        OutsideView
+            If one has no origin, and this is a view.
+        """
+        file, nodes, relations = self._file, list(nodes), list(relations)
+        file.forgetting(
+            lambda _: telling.tell(file.written, nodes, relations, file.fence, missing_ok=missing_ok), strict=True
+        )
+
+    def untell(
+        self,
+        nodes: Iterable[str] = (),
+        relations: Iterable[tuple[str, str, str]] = (),
+        *,
+        forget: bool | None = None,
+    ) -> int:
+        """Take nodes back, with all relations that lead from or to them, and relations: (source, label, target).
+
+        What is not there is passed over. ``forget`` as for :meth:`monograph.Monograph.remove`.
+
+        Returns
+        -------
+        How many tellings that were: a node that two chunks say is told twice.
+        """
+        named = arguments.names(nodes, "an id")
+        ends = [Ends(*arguments.names(one, "a relation")) for one in relations]
+        file = self._file
+        report = file.forgetting(lambda _: telling.untell(file.written, named, ends, file.fence), forget, strict=True)
+        return report.removed
 
     @spends
     def build(self, *, progress: OnProgress | None = None) -> Report:

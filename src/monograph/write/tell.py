@@ -27,7 +27,7 @@ def tell(
     *,
     missing_ok: bool = False,
 ) -> Report:
-    """Store nodes and relations, all of them or, on an error, none: see :meth:`monograph.library.told.ToldGraph.tell`.
+    """Store nodes and relations, all of them or, on an error, none. See ``archive.graph.tell``.
 
     Raises
     ------
