@@ -1,4 +1,4 @@
-// What the graph keeps of a chunk's names, from their mentions. Twin: monograph.graph.build.
+// What the graph keeps of a chunk's names, from their mentions.
 #pragma once
 #include "full_names.hpp"
 

@@ -54,7 +54,7 @@ bool may_hold_day(const Text &name) {
 // The names of documents' chunks: how their keys are made, and what is made of them.
 class Naming {
   public:
-    // ``ask`` gives the key of a (name, kind) that is left to the twin.
+    // ``ask`` gives the key of the (name, kind) of a day.
     Naming(const nb::dict &sets, const nb::list &kinds, std::size_t longest_key, nb::object named, nb::object mention, nb::object ask)
         : lexicon_(sets, nb::dict()), kinds_(kinds), longest_(longest_key), named_(std::move(named)), mention_(std::move(mention)), ask_(std::move(ask)) {
         if (!PyType_Check(named_.ptr()) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject *>(named_.ptr()), &PyTuple_Type) || kinds.size() > 64)

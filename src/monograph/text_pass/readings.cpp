@@ -56,7 +56,7 @@ class Reader {
             around_genitive(first, last);
             return;
         }
-        // The word before the first of all is the last one, as in the twin.
+        // The word before the first of all is the last one.
         const auto gaps = static_cast<std::size_t>(
             std::count_if(cuts.begin(), cuts.end(), [&](std::size_t at) { return !words_[at ? at - 1 : count_ - 1].in(loose_); }));
         if (is_german_ || gaps > MOST_LOOSE) {

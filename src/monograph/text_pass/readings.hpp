@@ -1,4 +1,4 @@
-// What a run of words with capitals may name: all of it, or its parts. Twin: monograph.derive.extract.readings.
+// What a run of words with capitals may name: all of it, or its parts.
 #pragma once
 #include "lexicon.hpp"
 

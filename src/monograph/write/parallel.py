@@ -23,7 +23,6 @@ from monograph.graph.build import DocumentPart, document_part
 from monograph.read.worker import PROCESSES, Worker, writer
 from monograph.settings import Settings
 from monograph.store import extractions, names, settings
-from monograph.text_pass import compiled
 from monograph.values import Document, Problem
 from monograph.write.batch import Parcel, changed
 from monograph.write.graph import NO_PARTS, Parts, codes, embedded_keys, extraction_key
@@ -32,11 +31,11 @@ from monograph.write.prepare import Prepared, prepare
 from monograph.write.vectors import embedded
 
 MODULE = "monograph.write.parallel"
-WORTHWHILE = 400_000 if compiled is None else 1_000_000
+WORTHWHILE = 1_000_000
 """Characters that are new or changed, of this batch and those before it, for which processes are started.
 
 To start takes each of them half a second of a processor: in that time the writer makes what 500 texts of 300 words
-need, where the pass over them is compiled. The writer does not wait for it.
+need. The writer does not wait for it.
 """
 
 AT_ONCE = 130_000
