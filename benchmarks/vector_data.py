@@ -118,16 +118,18 @@ def passages(n: int) -> VectorSet:
 
 
 def synthetic(n: int = 1_000_000, queries: int = 400) -> VectorSet:
-    """Easy: a mixture of normal clouds."""
+    """Easy: a mixture of normal clouds, brought to unit length."""
     random = np.random.default_rng(7)
     centres = random.standard_normal((4096, 128)).astype(np.float32)
 
     def draw(count: int) -> Float32:
         chosen = centres[random.integers(0, len(centres), count)]
-        return chosen + np.float32(0.5) * random.standard_normal((count, 128), dtype=np.float32)
+        made = chosen + np.float32(0.5) * random.standard_normal((count, 128), dtype=np.float32)
+        unit: Float32 = made / np.linalg.norm(made, axis=1, keepdims=True)
+        return unit
 
     made = np.concatenate([draw(min(100_000, n - start)) for start in range(0, n, 100_000)])
-    recipe = f"synthetic: {n:,} x 128, 4,096 normal centres, each vector one of them + 0.5 x normal noise, L2, seed 7"
+    recipe = f"synthetic: {n:,} x 128, 4,096 normal centres, each vector one of them + 0.5 x normal noise, of unit length, seed 7"
     return VectorSet("synthetic", made, draw(queries), recipe)
 
 

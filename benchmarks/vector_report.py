@@ -90,7 +90,7 @@ SETS = {"real": "Real embeddings", "synthetic": "A million easy vectors", "milli
 STOPPING = (
     "Mean loads a query to a recall@10 of 0.95, and to a ranked recall@10 of 0.95 (or 0.002 below what seeing 160 clusters "
     "gives, where that is less), on 100,000 vectors of each set. The window or budget is the one that reaches it. Codes are of "
-    'a byte a value (`precision="int8"`), whose clusters can be gone through one by one.'
+    "a byte a value (the graph design), whose clusters can be gone through one by one."
 )
 CHANGING = (
     "40,000 real vectors built at once, 40,000 more inserted in batches of 1,000, then 30 % deleted; beside it fresh builds "

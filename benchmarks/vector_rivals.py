@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -38,17 +38,15 @@ class Monograph:
 
     dial = (0.8, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995)
 
-    def __init__(self, *, cache: int | None = None, rerank: bool = True, **design: Any) -> None:
-        self.cache, self.rerank, self.design = cache, rerank, design
-
-    def _design(self, metric: str) -> Any:
-        from monograph.vectors.design import Design
-
-        return Design(metric="l2" if metric == "l2" else "cosine", **self.design)
+    def __init__(
+        self, *, cache: int | None = None, rerank: bool = True, kind: Literal["codes", "graph"] = "codes"
+    ) -> None:
+        self.cache, self.rerank, self.kind = cache, rerank, kind
 
     def build(self, base: Any, metric: str, folder: Path) -> None:
         from monograph.store import memo, vectors
         from monograph.store.database import Database
+        from monograph.vectors.design import DESIGNS
         from monograph.vectors.index import EcoVectorIndex
 
         database = Database(folder / "index.mono")
@@ -56,7 +54,7 @@ class Monograph:
             packed = ((b"%d" % row, vectors.pack(one), 0) for row, one in enumerate(base))
             memo.put(connection, memo.VECTOR, packed)
         started = time.perf_counter()
-        index = EcoVectorIndex(design=self._design(metric))
+        index = EcoVectorIndex(design=DESIGNS[self.kind])
         with database.write() as connection:
             index.insert(connection, np.arange(1, len(base) + 1), base)
         self.seconds = time.perf_counter() - started
@@ -321,7 +319,7 @@ RIVALS: dict[str, Rival] = {
     "Monograph, all in memory": Monograph(cache=1 << 30),
     "Monograph, cache_bytes=0": Monograph(cache=0),
     "Monograph, codes only": Monograph(cache=1 << 30, rerank=False),
-    "Monograph, int8, cache_bytes=0": Monograph(cache=0, precision="int8"),
+    "Monograph, graph": Monograph(kind="graph"),
     "hnswlib": Hnswlib(),
     "usearch": Usearch(view=False),
     "faiss HNSW": Faiss("HNSW16", WIDTHS, "efSearch"),

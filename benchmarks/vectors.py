@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+import vector_cost
 import vector_data
 import vector_public
 import vector_report
@@ -27,11 +28,12 @@ from machine import machine, show
 from monograph.store import clusters as store
 from monograph.store import memo, vectors
 from monograph.store.database import Database
-from monograph.vectors import cost
 from monograph.vectors.curve import RANKED, recall
 from monograph.vectors.design import Design
+from monograph.vectors.graph_search import GraphSearch, probes
 from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.search import Effort, Query, Search, prepare, probes
+from monograph.vectors.kernel.compiled import compiled
+from monograph.vectors.search import Effort, Query, prepare
 from monograph.vectors.stop import (
     Budget,
     Exponential,
@@ -161,20 +163,17 @@ def stopping(made: VectorSet, metric: str) -> Results:
     truth = truths(base, queries, metric) + 1
     results: Results = {}
     with (
-        filled("stopping", base, Design(metric="l2" if metric == "l2" else "cosine", precision="int8")) as (
-            database,
-            index,
-        ),
+        filled("stopping", base, Design("graph")) as (database, index),
         database.read() as connection,
     ):
         state = index._memory.state(connection)
         assert state is not None
         traces = []
         for query, best in zip(queries, truth, strict=True):
-            asked = prepare(query, base.shape[1], state.space.design.metric)
-            search, reached = Search(Query(K, rerank=False), Effort(Never()), asked, state.space), []
+            asked = prepare(query, base.shape[1])
+            search, reached = GraphSearch(Query(K, rerank=False), Effort(Never()), asked), []
             for cluster in list(probes(state.centroids, asked))[:160]:
-                search.probe(connection, cluster, store.bodies(connection, cluster))
+                search.probe(index._memory.cluster(connection, cluster, state.version), walks=False)
                 ids = search.pool.ids.tolist()
                 reached.append((recall(ids, best.tolist()), recall(ids, best.tolist(), RANKED)))
             traces.append((search.loads, reached))
@@ -292,17 +291,14 @@ def filtering(made: VectorSet) -> Results:
 
 
 def sizing(made: VectorSet) -> Results:
-    """Cluster sizes, codes, one cluster or two, scans and walks: at the calibrated recall."""
+    """Cluster sizes of both designs: at the calibrated recall."""
     base, queries = made.vectors[:60_000], made.queries[:200]
     truth = truths(base, queries, "cosine") + 1
     results: Results = {}
     for size in (50, 100, 200, 400):
         for name, design, ef in (
-            ("two bits", Design(cluster_size=size, precision="bits2"), None),
-            ("two bits, one cluster a vector", Design(cluster_size=size, precision="bits2", double=False), None),
-            ("one bit", Design(cluster_size=size, precision="bits1"), None),
-            ("int8", Design(cluster_size=size, precision="int8", cluster_search="scan"), None),
-            ("int8 graph, ef 32", Design(cluster_size=size, cluster_search="graph", links=8, ef_construction=48), 32),
+            ("codes", Design(cluster_size=size), None),
+            ("graph, ef 32", Design("graph", size, links=8, ef_construction=48), 32),
         ):
             with filled("sizing", base, design) as (database, index):
                 results[f"{size} {name}"] = measured(database, index, queries, truth, Query(K, ef=ef))
@@ -318,21 +314,21 @@ def expected(made: VectorSet, rivals: Results) -> Results:
     names = {
         "EcoVector": "hnswlib files",
         "HNSW": "faiss HNSW",
-        **{one: f"faiss {one}" for one in cost.ALGORITHMS if f"faiss {one}" in RIVALS},
+        **{one: f"faiss {one}" for one in vector_cost.ALGORITHMS if f"faiss {one}" in RIVALS},
     }
     results: Results = {}
-    for algorithm in cost.ALGORITHMS:
-        shape = cost.Shape(
+    for algorithm in vector_cost.ALGORITHMS:
+        shape = vector_cost.Shape(
             n, d, n // (100 if algorithm == "Monograph" else 250), 13 if algorithm == "Monograph" else 32, subvectors=64
         )
-        spent = cost.latency(algorithm, shape)
+        spent = vector_cost.latency(algorithm, shape)
         found = rivals.get("Monograph" if algorithm == "Monograph" else names.get(algorithm, ""), {})
         results[algorithm] = {
-            "memory": cost.memory(algorithm, shape) / 1e6,
+            "memory": vector_cost.memory(algorithm, shape) / 1e6,
             "measured_memory": found.get("anonymous", float("nan")) / 1e6,
             "phone_ms": spent.total,
             "measured_us": at_recall(found.get("curve", []))[0],
-            "energy_mJ": cost.energy(spent) / 1e3,
+            "energy_mJ": vector_cost.energy(spent) / 1e3,
         }
     return results
 
@@ -344,11 +340,7 @@ def many_at_once(made: VectorSet) -> Results:
 
 def instructions() -> str:
     """What our own code runs on."""
-    try:
-        from monograph.vectors.kernel import _kernel
-    except ImportError:
-        return "numpy"
-    return _kernel.levels()[0]
+    return compiled.levels()[0]
 
 
 SECTIONS = ("real", "synthetic", "million", "public", "threads", "stopping", "changing", "filtering", "sizing")
@@ -374,11 +366,13 @@ def main() -> None:
     many = vector_data.passages(options.vectors) if "million" in options.only else None
     work = {
         "real": lambda: beside_rivals(real, "cosine", rivals, results.get("real", {}), options),
-        "synthetic": lambda: beside_rivals(easy, "l2", ON_MANY, results.get("synthetic", {}), options) if easy else {},
+        "synthetic": lambda: (
+            beside_rivals(easy, "cosine", ON_MANY, results.get("synthetic", {}), options) if easy else {}
+        ),
         "million": lambda: beside_rivals(many, "cosine", ON_MANY, results.get("million", {}), options) if many else {},
         "public": vector_public.measured,
         "threads": lambda: many_at_once(real),
-        "stopping": lambda: {"real": stopping(real, "cosine"), "easy": stopping(easy, "l2")} if easy else {},
+        "stopping": lambda: {"real": stopping(real, "cosine"), "easy": stopping(easy, "cosine")} if easy else {},
         "changing": lambda: changing(real),
         "filtering": lambda: filtering(real),
         "sizing": lambda: sizing(real),

@@ -53,7 +53,7 @@ def base(folder: Path) -> Path:
         for at in range(60)
     ]  # fmt: skip
     with Monograph.open(path, Words(16), summarizer=load_summarizer("extractive"), model=Whole(SAID, 9)) as made:
-        made._file.chunk_index.design = Design(cluster_size=8, cluster_search="graph", links=4, ef_construction=20)
+        made._file.chunk_index.design = Design("graph", 8, links=4, ef_construction=20)
         made.sync(texts)
         made.add(said)
         made.remove(["d3", "d9"])
@@ -184,7 +184,7 @@ def _sealed_body(body: Any) -> Any:
     if not isinstance(body, bytes) or len(body) < 32:
         return body
     (n,) = struct.unpack_from("<I", body, 8)
-    head = min(32 + 16 * n, len(body))
+    head = min(32 + 12 * n, len(body))
     sums = struct.pack("<II", kernel.checksum(body[32:head]), kernel.checksum(body[head:]))
     return body[:16] + sums + body[24:]
 

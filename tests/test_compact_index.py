@@ -1,8 +1,7 @@
-"""An index whose clusters hold codes of bits: as good as one of bytes, and its vectors' codes go with them."""
+"""An index of the codes design: exact while it is small, then clusters of codes of two bits, and codes by value."""
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,19 +11,17 @@ import numpy as np
 import pytest
 
 from by_sql import connected
-from monograph.errors import DamagedFile, InputError
+from monograph.errors import DamagedFile
 from monograph.store import clusters as store
 from monograph.store import codes
 from monograph.store.database import Database
-from monograph.vectors import verify
-from monograph.vectors.cluster import COMPACT, Metric, Precision
-from monograph.vectors.design import Codes, Design
+from monograph.vectors import kernel, verify
+from monograph.vectors.design import DESIGNS, Design
 from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.search import Neighbours, Query, Search, prepare, probes
+from monograph.vectors.search import Neighbours, Query, Search, prepare
 from monograph.vectors.stop import Budget, Never, RankAware, Ranks, VBase, reciprocal_rank
 from test_vector_index import (
     DIMENSION,
-    METRICS,
     Vectors,
     assert_many_are_as_each_alone,
     bitmap,
@@ -43,44 +40,38 @@ def database(tmp_path: Path) -> Iterator[Database]:
     opened.close()
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("precision", COMPACT)
-@pytest.mark.parametrize("double", [True, False])
+CLUSTERED = Design(cluster_size=60, exact_below=0)
+
+
 @pytest.mark.parametrize("cache", [0, 1 << 20])
-def test_search_against_brute_force(
-    database: Database, metric: Metric, precision: Precision, double: bool, cache: int
-) -> None:
-    _, made = filled(database, Design(metric, precision, 60, double), 2_000)
+def test_search_against_brute_force(database: Database, cache: int) -> None:
+    _, made = filled(database, CLUSTERED, 2_000)
     index = EcoVectorIndex(cache_bytes=cache)
     hits = 0
     with database.read() as connection:
         for query in clumps(30, seed=5):
-            truth = scores_of(made, query, metric)
+            truth = scores_of(made, query)
             best = np.argsort(-truth)[:10] + 1
             found = index.search(connection, query, Query(10, stop=Never()))
             assert list(found.scores) == pytest.approx(truth[np.array(found.items) - 1].tolist(), rel=1e-3, abs=1e-3)
             assert list(found.scores) == sorted(found.scores, reverse=True)
             assert (found.loads, found.stopped) == (index.stats(connection).clusters, "all")
-            assert found.compared == (2 if double else 1) * 2_000
+            assert found.compared == 2 * 2_000
             hits += len(set(found.items) & set(best.tolist()))
             by_codes = index.search(connection, query, Query(10, stop=Never(), rerank=False))
             assert len(set(by_codes.items) & set(found.items)) >= 8
             assert list(by_codes.scores) == pytest.approx(
-                truth[np.array(by_codes.items) - 1].tolist(), rel=0.05, abs=0.5 if metric != "cosine" else 0.02
+                truth[np.array(by_codes.items) - 1].tolist(), rel=0.05, abs=0.02
             )
         assert_many_are_as_each_alone(index, connection)
     assert hits >= 290  # Of 300.
 
 
-@pytest.mark.parametrize("precision", ["auto", *COMPACT])
-@pytest.mark.parametrize("double", [True, False])
-def test_a_calibrated_search_reaches_its_target_with_few_loads(
-    database: Database, precision: Codes, double: bool
-) -> None:
+def test_a_calibrated_search_reaches_its_target_with_few_loads(database: Database) -> None:
     made = clumps(8_000, dimension=48)
     remember(database, made)
     for target in (0.8, 0.95, 1.0):
-        share, loads, stats = found_at(database, Design(precision=precision, double=double), target, made)
+        share, loads, stats = found_at(database, DESIGNS["codes"], target, made)
         assert share >= target - 0.04
         if target < 1:
             assert loads < stats.clusters / 3
@@ -88,17 +79,16 @@ def test_a_calibrated_search_reaches_its_target_with_few_loads(
             assert abs(stats.expected_loads - loads) <= 0.35 * loads
 
 
-@pytest.mark.parametrize("precision", COMPACT)
 @pytest.mark.parametrize("share", [0.5, 0.05, 0.001])
-def test_filters_never_give_fewer_than_exist(database: Database, share: float, precision: Precision) -> None:
-    index, made = filled(database, Design(precision=precision), 6_000)
+def test_filters_never_give_fewer_than_exist(database: Database, share: float) -> None:
+    index, made = filled(database, DESIGNS["codes"], 6_000)
     chosen = np.random.default_rng(4).permutation(6_000)[: int(6_000 * share)] + 1
     bits = bitmap(chosen, 6_001)
     hits = wanted = 0
     with database.read() as connection:
         for query in clumps(40, seed=8):
             found = index.search(connection, query, Query(20, bits))
-            truth = chosen[np.argsort(-scores_of(made[chosen - 1], query, "cosine"))[:20]]
+            truth = chosen[np.argsort(-scores_of(made[chosen - 1], query))[:20]]
             assert set(found.items) <= set(chosen.tolist())
             assert len(found.items) == min(20, len(chosen))
             hits += len(set(found.items) & set(truth.tolist()))
@@ -106,9 +96,9 @@ def test_filters_never_give_fewer_than_exist(database: Database, share: float, p
     assert hits >= 0.93 * wanted
 
 
-@pytest.mark.parametrize("precision", COMPACT)
-def test_duplicates_tie_and_come_together(database: Database, precision: Precision) -> None:
-    index, made = filled(database, Design(precision=precision, cluster_size=50), 500)
+@pytest.mark.parametrize("exact_below", [0, 5_000])
+def test_duplicates_tie_and_come_together(database: Database, exact_below: int) -> None:
+    index, made = filled(database, Design(cluster_size=50, exact_below=exact_below), 500)
     same = np.repeat(made[:1], 900, axis=0)
     rows = remember(database, same)
     with database.write() as connection:
@@ -124,7 +114,7 @@ def test_duplicates_tie_and_come_together(database: Database, precision: Precisi
 
 
 def test_a_code_by_value_goes_with_its_vector(database: Database) -> None:
-    index, _ = filled(database, Design(precision="bits2"), 400)
+    index, _ = filled(database, CLUSTERED, 400)
     with database.write() as connection:
         assert [memo for memo, _ in codes.every(connection, index.space)] == list(range(1, 401))
         index.delete(connection, list(range(1, 301)))
@@ -143,14 +133,14 @@ def test_a_code_by_value_goes_with_its_vector(database: Database) -> None:
 def test_damaged_codes_are_told_and_mended(tmp_path: Path, damage: str, said: str) -> None:
     path = tmp_path / "v.mono"
     database = Database(path)
-    index, made = filled(database, Design(precision="bits2"), 400)
+    index, made = filled(database, CLUSTERED, 400)
     with database.read() as connection:
         before = index.search(connection, made[3], Query(5))
     database.close()
     by_hand = connected(path)
     by_hand.execute(damage)
     by_hand.close()
-    database, index = Database(path), EcoVectorIndex(design=Design(precision="bits2"))
+    database, index = Database(path), EcoVectorIndex(design=CLUSTERED)
     with database.read() as connection:
         assert any("codes" in fault for fault in verify.faults(connection, index.space))
         with pytest.raises(DamagedFile, match=said):
@@ -163,8 +153,8 @@ def test_damaged_codes_are_told_and_mended(tmp_path: Path, damage: str, said: st
     database.close()
 
 
-def test_an_index_of_bytes_has_no_codes_apart(database: Database) -> None:
-    index, _ = filled(database, Design(), 100)
+def test_an_index_without_clusters_has_no_codes(database: Database) -> None:
+    index, _ = filled(database, DESIGNS["codes"], 100)
     with database.write() as connection:
         assert not codes.has_any(connection, index.space)
         codes.put(connection, index.space, [(1, b"x")])
@@ -177,36 +167,6 @@ def test_an_index_of_bytes_has_no_codes_apart(database: Database) -> None:
         assert not list(verify.strays_of_none(connection))
 
 
-def test_clusters_of_bits_have_no_graph() -> None:
-    with pytest.raises(InputError, match="no graph"):
-        Design(precision="bits2", cluster_search="graph")
-    with pytest.raises(InputError, match="bits1, bits2"):
-        Design(precision="bits3")  # type: ignore[arg-type]
-
-
-def test_a_file_takes_less_room(tmp_path: Path) -> None:
-    sizes = {}
-    for precision in ("int8", "bits2", "bits1"):
-        database = Database(tmp_path / f"{precision}.mono")
-        made = clumps(4_000, dimension=256)
-        index = EcoVectorIndex(design=Design(precision=precision))  # type: ignore[arg-type]
-        with database.write() as connection:
-            index.insert(connection, remember_in(connection, made), made)
-            query = "SELECT (SELECT sum(length(body)) FROM parts) + (SELECT coalesce(sum(length(body)), 0) FROM codes)"
-            (sizes[precision],) = connection.execute(query).fetchone()
-        database.close()
-    shutil.rmtree(tmp_path)
-    assert sizes["bits1"] < sizes["bits2"] < sizes["int8"]
-
-
-def remember_in(
-    connection: sqlite3.Connection, made: np.ndarray[tuple[int, int], np.dtype[np.float32]]
-) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Memo rows of vectors that are in no memo: the index itself reads none of them."""
-    assert not connection.execute("SELECT count(*) FROM memo").fetchone()[0]
-    return np.arange(1, len(made) + 1, dtype=np.int64)
-
-
 class OwnCondition:
     """Enough when two loads brought nothing."""
 
@@ -217,18 +177,27 @@ class OwnCondition:
 def one_by_one(connection: sqlite3.Connection, index: EcoVectorIndex, query: Vectors, asked: Query) -> Neighbours:
     """The same search, a cluster at a time, by what the kernel's scan finds."""
     state = index._must(connection)
-    vector = prepare(query, DIMENSION, state.space.design.metric)
-    search = Search(asked, index._efforts.of(state, asked), vector, state.space)
-    for cluster in probes(state.centroids, vector):
-        if search.probe(connection, cluster, store.bodies(connection, cluster)):
-            return search.finish(connection, "enough", index._memory.ahead)
-    return search.finish(connection, "all", index._memory.ahead)
+    vector = prepare(query, DIMENSION)
+    search = Search(asked, index._effort(state, asked), vector)
+    loads: list[Ranks] = []
+    stopped = "all"
+    for cluster in state.centroids.nearest(vector, len(state.centroids)).tolist():
+        found = kernel.scan(store.bodies(connection, cluster), vector, search.pool, asked.k, asked.allowed)
+        loads.append(found.ranks)
+        search.loaded += 1
+        search.compared += found.compared
+        if search.pool.filled >= asked.k and search.how.stop.after(loads):
+            stopped = "enough"
+            break
+    best = kernel.Pool(asked.pool)
+    kernel.scan(codes.load(connection, index.space, search.pool.ids.tolist()), vector, best, 0)
+    search.pool = best
+    return search.finish(connection, stopped, index._memory.ahead)
 
 
 @pytest.mark.parametrize("cache", [0, 30_000, 150_000, 8 << 20])
-@pytest.mark.parametrize("precision", COMPACT)
-def test_what_is_in_memory_changes_nothing_but_the_time(database: Database, precision: Precision, cache: int) -> None:
-    index, made = filled(database, Design(precision=precision, cluster_size=30), 1_500)
+def test_what_is_in_memory_changes_nothing_but_the_time(database: Database, cache: int) -> None:
+    index, made = filled(database, Design(cluster_size=30, exact_below=0), 1_500)
     bits = bitmap(range(1, 1_500, 2), 1_501)
     conditions = (
         Never(),
@@ -257,7 +226,7 @@ def test_what_is_in_memory_changes_nothing_but_the_time(database: Database, prec
 
 
 def test_many_threads_share_what_is_in_memory(database: Database) -> None:
-    index, made = filled(database, Design(precision="bits2", cluster_size=20), 1_500)
+    index, made = filled(database, Design(cluster_size=20, exact_below=0), 1_500)
     with database.read() as connection:
         expected = [index.search(connection, one, Query(5, stop=Budget(8))).items for one in made[:200]]
     fresh = EcoVectorIndex(design=index.design)
@@ -270,11 +239,10 @@ def test_many_threads_share_what_is_in_memory(database: Database) -> None:
         assert list(pool.map(search, range(200))) == expected
 
 
-@pytest.mark.parametrize("precision", ["int8", "bits2"])
-def test_a_recall_out_of_reach_is_told(database: Database, precision: Precision) -> None:
+@pytest.mark.parametrize("design", [Design(cluster_size=8), Design("graph", 8)])
+def test_a_recall_out_of_reach_is_told(database: Database, design: Design) -> None:
     made = np.random.default_rng(1).standard_normal((12_000, 64)).astype(np.float32)
     rows = remember(database, made)
-    design = Design(precision=precision, cluster_size=8, double=False)
     near, far = (EcoVectorIndex(design=design, target_recall=target) for target in (0.5, 0.9999))
     with database.write() as connection:
         near.insert(connection, rows, made)
@@ -291,52 +259,81 @@ def test_a_recall_out_of_reach_is_told(database: Database, precision: Precision)
         assert EcoVectorIndex(target_recall=1.0).search(connection, -made[0], Query(10)).stopped == "all"
 
 
-def built_as(connection: sqlite3.Connection, index: EcoVectorIndex) -> str:
-    return index._must(connection).space.design.precision
-
-
-def test_an_index_becomes_one_of_bits_as_it_grows(database: Database) -> None:
+def test_an_index_has_clusters_while_it_holds_many(database: Database) -> None:
     made = clumps(7_000)
     made[17] = 0
     rows = remember(database, made)
     index = EcoVectorIndex()
+
+    def clusters() -> int:
+        assert list(verify.faults(connection, index.space)) == []
+        return index.stats(connection).clusters
+
+    def assert_exact(first: int, last: int) -> None:
+        alive = np.delete(rows[first:last], 17) if first == 0 else rows[first:last]
+        for query in clumps(5, seed=9):
+            truth = scores_of(made[alive - 1], query)
+            best = np.argsort(-truth, kind="stable")[:10]
+            found = index.search(connection, query, Query(10))
+            assert (found.loads, found.compared, found.stopped) == (0, len(alive), "exact")
+            assert list(found.items) == alive[best].tolist()
+            assert list(found.scores) == pytest.approx(truth[best].tolist(), abs=1e-6)
+
     with database.write() as connection:
         index.insert(connection, rows[:3_000], made[:3_000])
-        assert built_as(connection, index) == "auto"
+        assert clusters() == 0
+        assert_exact(0, 3_000)
         index.insert(connection, rows[3_000:5_500], made[3_000:5_500])
-        assert built_as(connection, index) == "bits2"
+        assert clusters() > 40
         assert index.stats(connection).vectors == 5_499
-        assert list(verify.faults(connection, index.space)) == []
         index.insert(connection, rows[5_500:], made[5_500:])
         index.delete(connection, rows[:4_000].tolist())
-        assert built_as(connection, index) == "bits2"
+        assert clusters() == 0
         assert index.stats(connection).vectors == 3_000
-        assert list(verify.faults(connection, index.space)) == []
-        found = index.search(connection, made[6_000], Query(1))
-        assert found.items == (6_001,)
+        assert not codes.has_any(connection, index.space)
+        assert_exact(4_000, 7_000)
         store.clear(connection, index.space)
         index.insert(connection, rows, made)
-        assert built_as(connection, index) == "bits2"
+        assert clusters() > 40
         index.delete(connection, [18])  # It has no direction: it was noted, and kept out.
         assert index.stats(connection).vectors == 6_999
 
 
-def test_an_index_that_was_built_of_bytes_stays_so(database: Database) -> None:
-    made = clumps(6_000)
+@pytest.mark.parametrize("cache", [0, 1 << 20, 1 << 26])
+def test_a_small_index_is_exact_with_filters_and_ties(database: Database, cache: int) -> None:
+    made = clumps(2_000)
+    made[500:520] = made[0] * np.float32(3)  # Of one direction, and of another length.
     rows = remember(database, made)
+    index = EcoVectorIndex(cache_bytes=cache)
     with database.write() as connection:
-        EcoVectorIndex(design=Design(precision="int8")).insert(connection, rows[:100], made[:100])
-        index = EcoVectorIndex()
-        index.insert(connection, rows[100:], made[100:])
-        assert built_as(connection, index) == "int8"
-        assert Design(cluster_search="graph").grown(10_000).precision == "auto"
+        index.insert(connection, rows, made)
+    with database.read() as connection:
+        assert set(index.search(connection, made[0], Query(21)).items) == {1, *range(501, 521)}
+        assert len(index.search(connection, made[0], Query(3)).items) == 3
+        for share in (0.5, 0.05, 0.0):
+            chosen = np.flatnonzero(np.random.default_rng(4).random(2_000) < share)
+            bits = bitmap(chosen + 1, 2_001)
+            for query in clumps(5, seed=9):
+                truth = scores_of(made[chosen], query)
+                best = chosen[np.argsort(-truth, kind="stable")[:10]] + 1
+                assert list(index.search(connection, query, Query(10, bits)).items) == best.tolist()
+    same = remember(database, np.repeat(made[:1], 30, axis=0))
+    with database.write() as connection:
+        index.insert(connection, same, np.repeat(made[:1], 30, axis=0))
+        tied = index.search(connection, made[0], Query(3, ties=True))
+        assert {1, *same.tolist()} <= set(tied.items)
+        assert min(tied.scores) == tied.scores[2]
+        assert index.search_many(connection, made[:5], Query(4)) == [
+            index.search(connection, one, Query(4)) for one in made[:5]
+        ]
+        assert (index.stats(connection).memory > 0) == (cache >= 1 << 20)
 
 
 @pytest.mark.parametrize("target", [0.9, 0.98, 0.995])
 def test_what_is_followed_for_long_is_what_searches_find(database: Database, target: float) -> None:
     made = clumps(6_000, dimension=48)
     rows = remember(database, made)
-    index = EcoVectorIndex(design=Design(precision="bits2", cluster_size=15), target_recall=target)
+    index = EcoVectorIndex(design=Design(cluster_size=15), target_recall=target)
     with database.write() as connection:
         index.insert(connection, rows, made)
         stats = index.stats(connection)
@@ -345,6 +342,6 @@ def test_what_is_followed_for_long_is_what_searches_find(database: Database, tar
         assert stats.expected_recall >= target
         asked = made[:200] + np.float32(0.3) * clumps(200, seed=9, dimension=48)
         found = index.search_many(connection, asked, Query(10))
-    truth = [set((np.argsort(-scores_of(made, one, "cosine"))[:10] + 1).tolist()) for one in asked]
+    truth = [set((np.argsort(-scores_of(made, one))[:10] + 1).tolist()) for one in asked]
     share = np.mean([len(set(one.items) & best) / 10 for one, best in zip(found, truth, strict=True)])
     assert share >= target - 0.04

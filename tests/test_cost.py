@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
-from monograph.vectors.cost import ALGORITHMS, Device, Latency, Shape, distances, energy, latency, loaded, memory
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+from vector_cost import ALGORITHMS, Device, Latency, Shape, distances, energy, latency, loaded, memory
 
 SIFT = Shape(vectors=1_000_000, dimension=128, clusters=4_000, probes=16)
 

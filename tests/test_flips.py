@@ -46,7 +46,7 @@ def made(path: Path, embedder: Embedder, key: str | None = None) -> Path:
     with Monograph.open(
         path, embedder, summarizer=summarizer, settings=settings, key=key, clock=lambda: now[0]
     ) as monograph:
-        monograph._file.chunk_index.design = Design(cluster_size=8, cluster_search="graph")
+        monograph._file.chunk_index.design = Design("graph", 8)
         monograph.sync(TEXTS)
         told = [*FACTS, *STRANGERS, f"{FACTS[0]} {FILLER}"]
         monograph.add([

@@ -125,7 +125,7 @@ def test_an_error_that_is_kept_holds_no_old_state(whole: Path, tmp_path: Path) -
 
 
 def test_a_cluster_has_so_many_dimensions_at_most() -> None:
-    body = cluster.pack(cluster.encode(np.arange(3), np.eye(3, 16, dtype=np.float32), "cosine", "int8"))
+    body = cluster.pack(cluster.encode(np.arange(3), np.eye(3, 16, dtype=np.float32)))
     assert cluster.unpack(body).ids.tolist() == [0, 1, 2]
     for dimension in (65_537, 2**30, 2**32 - 1):
         with pytest.raises(kernel.DamagedBytes, match="dimensions"):

@@ -1,8 +1,7 @@
-"""The kernel: compiled and numpy give the same results and the same errors."""
+"""Comparisons with all vectors, and with signs of names, against brute force."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -14,21 +13,7 @@ from hypothesis.extra import numpy as arrays
 
 from monograph.errors import InputError
 from monograph.vectors import kernel
-from monograph.vectors.kernel import reference, reference_signs
-
-IMPLEMENTATIONS: dict[str, Callable[..., Any]] = {"numpy": reference.top_k}
-if kernel.IMPLEMENTATION == "compiled":
-    from monograph.vectors.kernel import _kernel
-
-    IMPLEMENTATIONS["compiled"] = _kernel.top_k
-
-
-@pytest.fixture(params=["numpy", "compiled"])
-def top_k(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    if request.param not in IMPLEMENTATIONS:
-        pytest.skip("nothing was compiled on this machine")
-    return IMPLEMENTATIONS[request.param]
-
+from monograph.vectors.kernel.compiled import compiled
 
 # Small whole numbers: sums are exact in any order, and ties are many.
 WHOLE = st.integers(-3, 3).map(float)
@@ -41,23 +26,29 @@ def test_against_brute_force(data: st.DataObject, shape: tuple[int, int], k: int
     vectors = data.draw(arrays.arrays(np.float32, shape, elements=WHOLE))
     query = data.draw(arrays.arrays(np.float32, shape[1], elements=WHOLE))
     scores = [float(sum(a * b for a, b in zip(row, query, strict=True))) for row in vectors.tolist()]
-    order = sorted(range(len(scores)), key=lambda row: (-scores[row], row))[:k]
-    for implementation in IMPLEMENTATIONS.values():
-        rows, found = implementation(vectors, query, k)
-        assert rows.tolist() == order
-        assert found.tolist() == [scores[row] for row in order]
-        assert (rows.dtype, found.dtype) == (np.int64, np.float32)
+    mask = data.draw(st.none() | arrays.arrays(np.uint8, shape[0], elements=st.integers(0, 1)))
+    wanted = [row for row in range(len(scores)) if mask is None or mask[row]]
+    order = sorted(wanted, key=lambda row: (-scores[row], row))[:k]
+    rows, found = kernel.top_k(vectors, query, k, mask)
+    assert rows.tolist() == order
+    assert found.tolist() == [scores[row] for row in order]
+    assert (rows.dtype, found.dtype) == (np.int64, np.float32)
 
 
-def test_real_vectors_agree() -> None:
+def test_every_processor_level_finds_the_same() -> None:
     random = np.random.default_rng(3)
     for n, d in ((1, 1), (1000, 256), (777, 383), (5000, 17)):
         vectors = random.standard_normal((n, d)).astype(np.float32)
         query = random.standard_normal(d).astype(np.float32)
-        results = [implementation(vectors, query, 20) for implementation in IMPLEMENTATIONS.values()]
-        for rows, scores in results:
+        found = []
+        for level in compiled.levels():
+            compiled.use_level(level)
+            rows, scores = kernel.top_k(vectors, query, 20)
             assert scores == pytest.approx((vectors @ query)[rows], rel=1e-4, abs=1e-4)
-            assert rows.tolist() == results[0][0].tolist()
+            found.append(rows.tolist())
+        compiled.use_level(compiled.levels()[0])
+        assert all(one == found[0] for one in found)
+        assert found[0] == np.argsort(-(vectors @ query), kind="stable")[:20].tolist()
 
 
 FINE = np.ones((3, 4), dtype=np.float32)
@@ -80,9 +71,7 @@ QUERY = np.ones(4, dtype=np.float32)
         (FINE, QUERY, 1.5),
     ],
 )
-def test_wrong_types(top_k: Callable[..., Any], vectors: Any, query: Any, k: Any) -> None:
-    with pytest.raises(TypeError):
-        top_k(vectors, query, k)
+def test_wrong_types(vectors: Any, query: Any, k: Any) -> None:
     with pytest.raises(InputError, match="float32"):
         kernel.top_k(vectors, query, k)
 
@@ -98,30 +87,24 @@ def test_wrong_types(top_k: Callable[..., Any], vectors: Any, query: Any, k: Any
         (np.array([[1, 1], [np.inf, -np.inf]], dtype=np.float32), np.ones(2, dtype=np.float32), 0),
     ],
 )
-def test_wrong_values_are_told_alike(vectors: Any, query: Any, k: int) -> None:
-    said = set()
-    for implementation in IMPLEMENTATIONS.values():
-        with pytest.raises(ValueError, match=r"\w+ ") as caught:
-            implementation(vectors, query, k)
-        said.add(str(caught.value))
-    with pytest.raises(InputError) as ours:
+def test_wrong_values(vectors: Any, query: Any, k: int) -> None:
+    with pytest.raises(InputError, match=r"\w+ "):
         kernel.top_k(vectors, query, k)
-    assert said == {ours.value.message}
 
 
-def test_many_threads(top_k: Callable[..., Any]) -> None:
+def test_a_mask_of_another_length_is_refused() -> None:
+    with pytest.raises(InputError, match="a mask of rows must be as long as the rows"):
+        kernel.top_k(FINE, QUERY, 1, np.ones(2, dtype=np.uint8))
+
+
+def test_many_threads() -> None:
     random = np.random.default_rng(4)
     vectors = random.standard_normal((2000, 64)).astype(np.float32)
     queries = random.standard_normal((40, 64)).astype(np.float32)
-    alone = [top_k(vectors, query, 10)[0].tolist() for query in queries]
+    alone = [kernel.top_k(vectors, query, 10)[0].tolist() for query in queries]
     with ThreadPoolExecutor(8) as pool:
-        together = list(pool.map(lambda query: top_k(vectors, query, 10)[0].tolist(), queries))
+        together = list(pool.map(lambda query: kernel.top_k(vectors, query, 10)[0].tolist(), queries))
     assert together == alone
-
-
-SIGNS: dict[str, Callable[..., Any]] = {"numpy": reference_signs.nearest_signs}
-if kernel.IMPLEMENTATION == "compiled":
-    SIGNS["compiled"] = _kernel.nearest_signs
 
 
 @settings(max_examples=150, deadline=None)
@@ -131,33 +114,25 @@ def test_nearest_signs_are_those_of_the_highest_sums(data: st.DataObject, vector
     codes = data.draw(arrays.arrays(np.uint8, (count, size)))
     k = data.draw(st.integers(0, count))
     sums = table[:, np.arange(size), codes].sum(axis=2)
-    for implementation in SIGNS.values():
-        places, scores = np.empty((vectors, k), dtype=np.int64), np.empty((vectors, k), dtype=np.float32)
-        implementation(table, codes, places, scores)
-        for row, found, values in zip(sums.tolist(), places.tolist(), scores.tolist(), strict=True):
-            assert found == sorted(range(count), key=lambda place: (-row[place], place))[:k]
-            assert values == [row[place] for place in found]
+    places, scores = kernel.nearest_signs(table, codes, k)
+    for row, found, values in zip(sums.tolist(), places.tolist(), scores.tolist(), strict=True):
+        assert found == sorted(range(count), key=lambda place: (-row[place], place))[:k]
+        assert values == [row[place] for place in found]
 
 
-def test_nearest_signs_agree_to_the_bit() -> None:
+def test_nearest_signs_of_many_are_summed_in_order() -> None:
     random = np.random.default_rng(5)
     table = random.standard_normal((7, 32, 256)).astype(np.float32)
     codes = random.integers(0, 256, (40_000, 32), dtype=np.uint8)
-    results = []
-    for implementation in SIGNS.values():
-        places, scores = np.empty((7, 12), dtype=np.int64), np.empty((7, 12), dtype=np.float32)
-        implementation(table, codes, places, scores)
-        results.append((places.tolist(), scores.tolist()))
-    assert all(one == results[0] for one in results)
+    sums = np.zeros((7, 40_000), dtype=np.float32)
+    for byte in range(32):
+        sums += table[:, byte, codes[:, byte]]
     places, scores = kernel.nearest_signs(table, codes, 12)
-    assert (places.tolist(), scores.tolist()) == results[0]
+    assert places.tolist() == np.argsort(-sums, axis=1, kind="stable")[:, :12].tolist()
+    assert scores.tolist() == np.take_along_axis(sums, places, axis=1).tolist()
 
 
-@pytest.mark.parametrize("implementation", ["numpy", "compiled"])
-def test_signs_that_do_not_fit(implementation: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if implementation not in SIGNS:
-        pytest.skip("nothing was compiled on this machine")
-    monkeypatch.setattr(kernel, "_nearest_signs", SIGNS[implementation])
+def test_signs_that_do_not_fit() -> None:
     table, codes = np.zeros((2, 3, 256), dtype=np.float32), np.zeros((4, 3), dtype=np.uint8)
     with pytest.raises(InputError, match="does not fit"):
         kernel.nearest_signs(table, codes[:, :2].copy(), 1)

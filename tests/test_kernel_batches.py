@@ -1,4 +1,4 @@
-"""Courses side by side: on any number of threads, compiled and in numpy, each goes as it goes alone."""
+"""Courses side by side: on any number of threads each goes as it goes alone."""
 
 from __future__ import annotations
 
@@ -16,17 +16,12 @@ from hypothesis import strategies as st
 
 from monograph.errors import InputError
 from monograph.vectors import kernel
-from monograph.vectors.cluster import COMPACT, Metric, Precision
-from monograph.vectors.kernel import course, reference_arena
-from test_kernel_codes import METRICS, drawn
-from test_kernel_course import IMPLEMENTATIONS, NEVER, Implementation, arena_of, best_level, made
+from monograph.vectors.kernel import course
+from monograph.vectors.kernel.compiled import compiled
+from test_kernel_codes import drawn
+from test_kernel_course import LEVELS, NEVER, arena_of, best_level, made
 
 __all__ = ["best_level"]
-RUN_MANY: list[tuple[Implementation, Callable[..., list[int]]]] = [(IMPLEMENTATIONS[0], reference_arena.run_many)]
-if kernel.IMPLEMENTATION == "compiled":
-    from monograph.vectors.kernel import _kernel
-
-    RUN_MANY += [(one, _kernel.run_many) for one in IMPLEMENTATIONS[1:]]
 
 
 @dataclass(frozen=True)
@@ -51,10 +46,10 @@ class Going:
     ids: Any
 
     @classmethod
-    def begun(cls, one: Implementation, arena: Any, query: Any, asked: Asked) -> Going:
+    def begun(cls, arena: Any, query: Any, asked: Asked) -> Going:
         scores, ids = np.zeros(asked.room, dtype=np.float32), np.zeros(asked.room, dtype=np.int64)
         rule = (asked.weights, asked.epsilon, asked.window, asked.most)
-        return cls(one.course(arena, query, scores, ids, asked.k, *rule, asked.allowed), scores, ids)
+        return cls(compiled.Course(arena, query, scores, ids, asked.k, *rule, asked.allowed), scores, ids)
 
     def found(self) -> tuple[int, int, list[int], list[float], list[int]]:
         filled = self.course.filled
@@ -72,8 +67,6 @@ class Going:
     seed=st.integers(0, 10_000),
     n=st.integers(0, 90),
     clusters=st.integers(1, 40),
-    metric=st.sampled_from(METRICS),
-    precision=st.sampled_from(COMPACT),
     kept=st.sampled_from([0.0, 0.5, 1.0]),
     queries=st.integers(0, 20),
     threads=st.sampled_from([1, 2, 3, 8]),
@@ -88,8 +81,6 @@ def test_a_batch_goes_as_each_alone(
     seed: int,
     n: int,
     clusters: int,
-    metric: Metric,
-    precision: Precision,
     kept: float,
     queries: int,
     threads: int,
@@ -100,27 +91,27 @@ def test_a_batch_goes_as_each_alone(
     filtered: bool,
     step: int,
 ) -> None:
-    given_ = made(seed, n, clusters, metric, precision)
+    given_ = made(seed, n, clusters)
     random = np.random.default_rng(seed)
     keep = {name for name in given_.bodies if random.random() < kept}
     bits = np.packbits(random.random(n + 8) < 0.5, bitorder="little") if filtered else None
     asked = Asked(k, room, np.ones(min(k, 5)), 0.0, window, most, bits)
-    vectors = drawn(queries, 20, metric, seed + 3)
+    vectors = drawn(queries, 20, seed + 3)
     told = []
-    for one, run_many in RUN_MANY:
-        one.use()
-        arena = arena_of(one, given_, keep)
+    for level in LEVELS:
+        compiled.use_level(level)
+        arena = arena_of(given_, keep)
         alone = []
         for query in vectors:
-            single = Going.begun(one, arena, query, asked)
+            single = Going.begun(arena, query, asked)
             while (came := single.course.run(step)) not in {kernel.ENOUGH, kernel.ALL}:
                 if came != kernel.PAUSED:
                     single.course.bring({came: given_.bodies[came]})
             alone.append((came, single.found()))
-        together = [Going.begun(one, arena, query, asked) for query in vectors]
+        together = [Going.begun(arena, query, asked) for query in vectors]
         ends: dict[int, int] = {}
         while going := [place for place in range(queries) if place not in ends]:
-            states = run_many([together[place].course for place in going], step, threads, 0)
+            states = compiled.run_many([together[place].course for place in going], step, threads, 0)
             for place, came in zip(going, states, strict=True):
                 if came in {kernel.ENOUGH, kernel.ALL}:
                     ends[place] = came
@@ -134,13 +125,13 @@ def test_a_batch_goes_as_each_alone(
 
 @pytest.mark.parametrize("threads", [None, 1, 2, 5, 64])
 def test_batches_share_an_arena_that_grows(threads: int | None) -> None:
-    given_ = made(6, 300, 60, "cosine", "bits2")
+    given_ = made(6, 300, 60)
     rule = kernel.Rule(np.ones(10), 0.0, 4, NEVER)
 
     def gone(arena: kernel.Arena, queries: range) -> list[tuple[list[int], list[float], int]]:
         pools = [kernel.Pool(20) for _ in queries]
         courses = [
-            kernel.Course(arena, drawn(1, 20, "cosine", place)[0], pool, 10, rule)
+            kernel.Course(arena, drawn(1, 20, place)[0], pool, 10, rule)
             for place, pool in zip(queries, pools, strict=True)
         ]
         going = courses
@@ -167,11 +158,11 @@ def test_batches_share_an_arena_that_grows(threads: int | None) -> None:
 
 def long_batch(queries: int) -> Callable[[], list[kernel.Course]]:
     """Makes courses that see every one of many clusters."""
-    given_ = made(9, 2_000, 300, "cosine", "bits2")
+    given_ = made(9, 2_000, 300)
     arena, rule = kernel.Arena(given_.centroids), kernel.Rule(np.ones(10), 0.0, NEVER, NEVER)
     for name, bodies in given_.bodies.items():
         arena.keep(name, bodies)
-    vectors = drawn(queries, 20, "cosine", 4)
+    vectors = drawn(queries, 20, 4)
     return lambda: [kernel.Course(arena, one, kernel.Pool(20), 10, rule) for one in vectors]
 
 
@@ -191,7 +182,6 @@ TASKS = Path("/proc/self/task")
 
 
 @pytest.mark.skipif(not TASKS.exists(), reason="tells its threads nowhere")
-@pytest.mark.skipif(kernel.IMPLEMENTATION == "numpy", reason="one after the other")
 def test_a_batch_goes_on_its_threads_with_the_interpreter_left_to_others() -> None:
     """Python sees the threads that a call has started while that call goes on, which is in its middle then."""
     begin, done = long_batch(400), threading.Event()
@@ -214,23 +204,22 @@ def test_a_batch_goes_on_its_threads_with_the_interpreter_left_to_others() -> No
     assert most == before + 4  # The one that calls, and three that it has started.
 
 
-def test_wrong_batches_are_told_alike() -> None:
-    given_ = made(7, 40, 5, "cosine", "bits2")
+def test_wrong_batches_are_refused() -> None:
+    given_ = made(7, 40, 5)
     asked = Asked(3, 4, np.ones(3), 0.0, 1, 1, None)
-    for one, run_many in RUN_MANY:
-        first, second = (Going.begun(one, one.arena(given_.centroids), given_.query, asked).course for _ in range(2))
-        for wrong, said in (
-            (([first, second, first], 1, 2, 0), "a course is there twice"),
-            (([first], 1, 0, 0), "threads is 0: give 1 or more"),
-            (([first], 1, 1, -1), "worth is -1: give 0 or more"),
-        ):
-            with pytest.raises(ValueError, match=said):
-                run_many(*wrong)
-        for piece in (None, [1], [first, None], first, (first,)):
-            with pytest.raises(TypeError):
-                run_many(piece, 1, 2, 0)
-        assert run_many([], 1, 2, 0) == []
-        assert (first.loads, second.loads) == (0, 0)
+    first, second = (Going.begun(compiled.Arena(given_.centroids), given_.query, asked).course for _ in range(2))
+    for wrong, said in (
+        (([first, second, first], 1, 2, 0), "a course is there twice"),
+        (([first], 1, 0, 0), "threads is 0: give 1 or more"),
+        (([first], 1, 1, -1), "worth is -1: give 0 or more"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            compiled.run_many(*wrong)
+    for piece in (None, [1], [first, None], first, (first,)):
+        with pytest.raises(TypeError):
+            compiled.run_many(piece, 1, 2, 0)
+    assert compiled.run_many([], 1, 2, 0) == []
+    assert (first.loads, second.loads) == (0, 0)
     one_course = kernel.Course(
         kernel.Arena(given_.centroids), given_.query, kernel.Pool(3), 3, kernel.Rule(np.ones(3), 0.0, 1, 1)
     )

@@ -1,4 +1,4 @@
-"""Courses through clusters in memory: compiled, at every level, and in numpy they go the same way, and find the same."""
+"""Courses through clusters in memory: at every processor level they go the same way, and find what brute force finds."""
 
 from __future__ import annotations
 
@@ -15,35 +15,21 @@ from hypothesis import strategies as st
 from monograph.errors import InputError
 from monograph.vectors import centroids as central
 from monograph.vectors import kernel
-from monograph.vectors.cluster import COMPACT, Centre, Metric, Precision, encode, encode_about, pack, unpack
-from monograph.vectors.kernel import reference, reference_arena
-from test_kernel_codes import METRICS, drawn
+from monograph.vectors.cluster import Centre, encode, encode_about, pack, unpack
+from monograph.vectors.kernel.compiled import compiled
+from support.oracles import clusters as oracle
+from test_kernel_codes import drawn
 
 NEVER = 1 << 62
 
 
-@dataclass(frozen=True)
-class Implementation:
-    level: str | None
-    arena: Callable[..., Any]
-    course: Callable[..., Any]
-
-    def use(self) -> None:
-        if self.level is not None:
-            _kernel.use_level(self.level)
-
-
-IMPLEMENTATIONS = [Implementation(None, reference_arena.Arena, reference_arena.Course)]
-if kernel.IMPLEMENTATION == "compiled":
-    from monograph.vectors.kernel import _kernel
-
-    IMPLEMENTATIONS += [Implementation(level, _kernel.Arena, _kernel.Course) for level in _kernel.levels()]
+LEVELS = compiled.levels()
 
 
 @pytest.fixture(autouse=True)
 def best_level() -> Any:
     yield
-    IMPLEMENTATIONS[-1].level is None or _kernel.use_level(_kernel.levels()[0])
+    compiled.use_level(LEVELS[0])
 
 
 @dataclass(frozen=True)
@@ -56,28 +42,26 @@ class Made:
     query: Any
 
 
-def made(seed: int, n: int, clusters: int, metric: Metric, precision: Precision, dimension: int = 20) -> Made:
+def made(seed: int, n: int, clusters: int, dimension: int = 20) -> Made:
     random = np.random.default_rng(seed)
-    vectors, middles = drawn(n, dimension, metric, seed), drawn(clusters, dimension, metric, seed + 1)
+    vectors, middles = drawn(n, dimension, seed), drawn(clusters, dimension, seed + 1)
     names = np.sort(random.permutation(500)[:clusters]).astype(np.int64) + 1
     bodies = {}
     for name, middle in zip(names.tolist(), middles, strict=True):
         rows = np.flatnonzero(random.random(n) < 0.4)
         cut = int(random.integers(0, len(rows) + 1))
-        parts = [
-            encode_about(Centre.of(middle), some, vectors[some], metric, precision) for some in np.split(rows, [cut])
-        ]
+        parts = [encode_about(Centre.of(middle), some, vectors[some]) for some in np.split(rows, [cut])]
         for part in parts:
             part.ids[random.random(len(part.ids)) < 0.1] = -1
         bodies[name] = [pack(part) for part in parts]
-    coded = encode(np.arange(n, dtype=np.int64), vectors, metric, "int8")
+    coded = encode(np.arange(n, dtype=np.int64), vectors)
     one = {row: pack(coded.take(slice(row, row + 1))) for row in range(n)}
-    return Made(central.code(names, middles, metric), bodies, one, drawn(1, dimension, metric, seed + 2)[0])
+    return Made(central.code(names, middles), bodies, one, drawn(1, dimension, seed + 2)[0])
 
 
-def arena_of(one: Implementation, given_: Made, kept: set[int]) -> Any:
+def arena_of(given_: Made, kept: set[int]) -> Any:
     """An arena that keeps some clusters, and remembers two of three vectors."""
-    arena = one.arena(given_.centroids)
+    arena = compiled.Arena(given_.centroids)
     for name in kept:
         arena.keep(name, given_.bodies[name])
     arena.remember([body for row, body in given_.by_value.items() if row % 3])
@@ -89,8 +73,6 @@ def arena_of(one: Implementation, given_: Made, kept: set[int]) -> Any:
     seed=st.integers(0, 10_000),
     n=st.integers(0, 90),
     clusters=st.integers(1, 60),
-    metric=st.sampled_from(METRICS),
-    precision=st.sampled_from(COMPACT),
     kept=st.sampled_from([0.0, 0.5, 1.0]),
     k=st.integers(0, 12),
     room=st.sampled_from([0, 1, 12, 40]),
@@ -106,8 +88,6 @@ def test_all_go_the_same_way(
     seed: int,
     n: int,
     clusters: int,
-    metric: Metric,
-    precision: Precision,
     kept: float,
     k: int,
     room: int,
@@ -119,16 +99,16 @@ def test_all_go_the_same_way(
     step: int,
     brought: int,
 ) -> None:
-    given_ = made(seed, n, clusters, metric, precision)
+    given_ = made(seed, n, clusters)
     random = np.random.default_rng(seed)
     keep = {name for name in given_.bodies if random.random() < kept}
     bits = np.packbits(random.random(n + 8) < 0.5, bitorder="little") if filtered else None
     told = []
-    for one in IMPLEMENTATIONS:
-        one.use()
-        arena = arena_of(one, given_, keep)
+    for level in LEVELS:
+        compiled.use_level(level)
+        arena = arena_of(given_, keep)
         scores, ids = np.zeros(room, dtype=np.float32), np.zeros(room, dtype=np.int64)
-        course = one.course(
+        course = compiled.Course(
             arena, given_.query, scores, ids, k, np.array(weights, dtype=np.float64), epsilon, window, most, bits
         )
         history: list[Any] = []
@@ -160,11 +140,15 @@ def test_all_go_the_same_way(
     assert all(history == told[0] for history in told)
     came, loads, _, _, _ = told[0][-3]
     assert loads == clusters or came == kernel.ENOUGH
+    if came == kernel.ALL:
+        allowed = None if bits is None else set(np.flatnonzero(np.unpackbits(bits, bitorder="little")).tolist())
+        every = [unpack(body) for bodies in given_.bodies.values() for body in bodies]
+        _, _, _, ids_found, scores_found = told[0][-3]
+        assert list(zip(ids_found, scores_found, strict=True)) == oracle.best(every, given_.query, room, allowed)
 
 
-@pytest.mark.parametrize("precision", COMPACT)
-def test_a_whole_course_finds_what_scans_find(precision: Precision) -> None:
-    given_ = made(5, 80, 30, "cosine", precision)
+def test_a_whole_course_finds_what_scans_find() -> None:
+    given_ = made(5, 80, 30)
     arena, pool = kernel.Arena(given_.centroids), kernel.Pool(15)
     for name, bodies in given_.bodies.items():
         arena.keep(name, bodies)
@@ -189,7 +173,7 @@ def test_a_whole_course_finds_what_scans_find(precision: Precision) -> None:
 
 
 def test_what_is_brought_changes_nothing_but_who_waits() -> None:
-    given_ = made(9, 300, 60, "cosine", "bits2")
+    given_ = made(9, 300, 60)
     rule = kernel.Rule(np.ones(10), 0.0, 6, NEVER)
 
     def gone(size: int) -> tuple[list[int], list[float], list[int], int, int]:
@@ -205,12 +189,12 @@ def test_what_is_brought_changes_nothing_but_who_waits() -> None:
 
 
 def test_many_threads_go_while_more_is_kept() -> None:
-    given_ = made(6, 300, 60, "cosine", "bits2")
+    given_ = made(6, 300, 60)
     rule = kernel.Rule(np.ones(10), 0.0, 4, NEVER)
 
     def gone(arena: kernel.Arena, place: int) -> tuple[list[int], list[float], int]:
         pool = kernel.Pool(20)
-        query = drawn(1, 20, "cosine", place)[0]
+        query = drawn(1, 20, place)[0]
         course = kernel.Course(arena, query, pool, 10, rule)
         while (came := course.run()) not in {kernel.ENOUGH, kernel.ALL}:
             if place % 2:
@@ -228,51 +212,50 @@ def test_many_threads_go_while_more_is_kept() -> None:
         assert list(threads.map(lambda place: gone(shared, place), range(60))) == alone
 
 
-def test_damage_is_told_alike() -> None:
-    given_ = made(7, 40, 5, "cosine", "bits2")
+def test_damage_is_told() -> None:
+    given_ = made(7, 40, 5)
     name, bodies = next(iter(given_.bodies.items()))
     value = given_.by_value[0]
-    other = made(7, 40, 5, "cosine", "bits2", dimension=24)
+    other = made(7, 40, 5, dimension=24)
     spoiled = [bytes([*body[:-1], body[-1] ^ 1]) for body in bodies]
-    for one in IMPLEMENTATIONS:
-        arena = one.arena(given_.centroids)
-        wrong: list[Callable[[], Any]] = [
-            lambda: one.arena(bodies[0]),  # noqa: B023
-            lambda: one.arena(given_.centroids[:-1]),  # noqa: B023
-            lambda: arena.keep(name, spoiled),  # noqa: B023
-            lambda: arena.keep(name, [value]),  # noqa: B023
-            lambda: arena.keep(name, next(iter(other.bodies.values()))),  # noqa: B023
-            lambda: arena.remember(bodies),  # noqa: B023
-            lambda: arena.remember([value[:-1]]),  # noqa: B023
-            lambda: arena.remember([given_.centroids]),  # noqa: B023
-            lambda: arena.remember([other.by_value[0]]),  # noqa: B023
-        ]
-        for attempt in wrong:
-            with pytest.raises(RuntimeError, match="damaged: "):
-                attempt()
-        with pytest.raises(ValueError, match="there is no cluster 9999"):
-            arena.keep(9999, bodies)
-        for piece in (None, [1], bodies[0]):
-            with pytest.raises(TypeError):
-                arena.keep(name, piece)
-        scores, ids = np.zeros(4, dtype=np.float32), np.zeros(4, dtype=np.int64)
-        course = one.course(arena, given_.query, scores, ids, 3, np.ones(3), 0.0, NEVER, NEVER, None)
-        first, second, *_ = course.ahead(5)
-        wrongly: list[Any] = [None, [first], {first: None}, {first: [1]}, {first: bodies[0]}]
-        for given_wrongly in wrongly:
-            with pytest.raises(TypeError):
-                course.bring(given_wrongly)
-        with pytest.raises(ValueError, match="there is no cluster 9999"):
-            course.bring({first: given_.bodies[first], 9999: bodies})
-        assert course.run(NEVER) == first
-        # It is looked at when its turn comes.
-        cut = [body[:-1] for body in given_.bodies[second]]
-        course.bring({first: given_.bodies[first], second: cut})
+    arena = compiled.Arena(given_.centroids)
+    wrong: list[Callable[[], Any]] = [
+        lambda: compiled.Arena(bodies[0]),
+        lambda: compiled.Arena(given_.centroids[:-1]),
+        lambda: arena.keep(name, spoiled),
+        lambda: arena.keep(name, [value]),
+        lambda: arena.keep(name, next(iter(other.bodies.values()))),
+        lambda: arena.remember(bodies),
+        lambda: arena.remember([value[:-1]]),
+        lambda: arena.remember([given_.centroids]),
+        lambda: arena.remember([other.by_value[0]]),
+    ]
+    for attempt in wrong:
         with pytest.raises(RuntimeError, match="damaged: "):
-            course.run(NEVER)
-        assert (course.loads, course.spent()) == (1, [first])
-        course.bring({second: given_.bodies[second]})
-        assert course.run(NEVER) not in {first, second}
+            attempt()
+    with pytest.raises(ValueError, match="there is no cluster 9999"):
+        arena.keep(9999, bodies)
+    for piece in (None, [1], bodies[0]):
+        with pytest.raises(TypeError):
+            arena.keep(name, piece)
+    scores, ids = np.zeros(4, dtype=np.float32), np.zeros(4, dtype=np.int64)
+    course = compiled.Course(arena, given_.query, scores, ids, 3, np.ones(3), 0.0, NEVER, NEVER, None)
+    first, second, *_ = course.ahead(5)
+    wrongly: list[Any] = [None, [first], {first: None}, {first: [1]}, {first: bodies[0]}]
+    for given_wrongly in wrongly:
+        with pytest.raises(TypeError):
+            course.bring(given_wrongly)
+    with pytest.raises(ValueError, match="there is no cluster 9999"):
+        course.bring({first: given_.bodies[first], 9999: bodies})
+    assert course.run(NEVER) == first
+    # It is looked at when its turn comes.
+    cut = [body[:-1] for body in given_.bodies[second]]
+    course.bring({first: given_.bodies[first], second: cut})
+    with pytest.raises(RuntimeError, match="damaged: "):
+        course.run(NEVER)
+    assert (course.loads, course.spent()) == (1, [first])
+    course.bring({second: given_.bodies[second]})
+    assert course.run(NEVER) not in {first, second}
     with pytest.raises(kernel.DamagedBytes, match="checksum"):
         kernel.Arena(given_.centroids).keep(name, spoiled)
 
@@ -285,58 +268,53 @@ def test_damage_is_told_alike() -> None:
         (np.ones(20, dtype=np.float32), -1, "k is -1"),
     ],
 )
-def test_wrong_questions_are_told_alike(query: Any, k: int, said: str) -> None:
-    given_ = made(7, 40, 5, "cosine", "bits2")
-    for one in IMPLEMENTATIONS:
-        scores, ids = np.zeros(4, dtype=np.float32), np.zeros(4, dtype=np.int64)
-        with pytest.raises(ValueError, match=said):
-            one.course(one.arena(given_.centroids), query, scores, ids, k, np.ones(3), 0.0, 1, 1, None)
+def test_wrong_questions_are_told(query: Any, k: int, said: str) -> None:
+    given_ = made(7, 40, 5)
     with pytest.raises(InputError, match=said):
         kernel.Course(kernel.Arena(given_.centroids), query, kernel.Pool(3), k, kernel.Rule(np.ones(3), 0.0, 1, 1))
 
 
 def test_the_order_of_clusters_is_that_of_their_scores() -> None:
-    given_ = made(8, 10, 400, "l2", "bits1")
-    body = reference.parse(given_.centroids)
-    near = reference.scores_of(body, reference.Query.of(given_.query))
+    given_ = made(8, 10, 400)
+    body = unpack(given_.centroids)
+    near = oracle.scores(body, given_.query)
     expected = body.ids[np.lexsort((body.ids, -near))].tolist()
-    for one in IMPLEMENTATIONS:
+    for level in LEVELS:
+        compiled.use_level(level)
         scores, ids = np.zeros(4, dtype=np.float32), np.zeros(4, dtype=np.int64)
-        course = one.course(
-            one.arena(given_.centroids), given_.query, scores, ids, 3, np.ones(3), 0.0, NEVER, NEVER, None
+        course = compiled.Course(
+            compiled.Arena(given_.centroids), given_.query, scores, ids, 3, np.ones(3), 0.0, NEVER, NEVER, None
         )
         assert course.ahead(500) == expected
 
 
 def forged(body: bytes, random: np.random.Generator) -> bytes:
-    """A body with a valid checksum, whose scales and biases are anything."""
+    """A body with a valid checksum, whose scales are anything."""
     entries = unpack(body)
     wild = np.array([np.nan, np.inf, -np.inf, 3e38, -1.0, 0.0], dtype=np.float32)
-    scales, biases = (random.choice(wild, len(entries)).astype(np.float32) for _ in range(2))
+    scales = random.choice(wild, len(entries)).astype(np.float32)
     kept = random.random(len(entries)) < 0.5
-    return pack(
-        replace(entries, scales=np.where(kept, entries.scales, scales), biases=np.where(kept, entries.biases, biases))
-    )
+    return pack(replace(entries, scales=np.where(kept, entries.scales, scales)))
 
 
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
 @settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 10_000), clusters=st.integers(1, 200), precision=st.sampled_from(COMPACT))
-def test_what_was_forged_is_searched_alike(seed: int, clusters: int, precision: Precision) -> None:
+@given(seed=st.integers(0, 10_000), clusters=st.integers(1, 200))
+def test_what_was_forged_is_searched_alike(seed: int, clusters: int) -> None:
     random = np.random.default_rng(seed)
-    given_ = made(seed, 60, clusters, "l2", precision)
+    given_ = made(seed, 60, clusters)
     centroids = forged(given_.centroids, random)
     bodies = {name: [forged(part, random) for part in parts] for name, parts in given_.bodies.items()}
     values = [forged(body, random) for body in given_.by_value.values()]
     told = []
-    for one in IMPLEMENTATIONS:
-        one.use()
-        arena = one.arena(centroids)
+    for level in LEVELS:
+        compiled.use_level(level)
+        arena = compiled.Arena(centroids)
         for name, parts in bodies.items():
             arena.keep(name, parts)
         arena.remember(values)
         scores, ids = np.zeros(30, dtype=np.float32), np.zeros(30, dtype=np.int64)
-        course = one.course(arena, given_.query, scores, ids, 10, np.ones(10), 0.0, 9, NEVER, None)
+        course = compiled.Course(arena, given_.query, scores, ids, 10, np.ones(10), 0.0, 9, NEVER, None)
         came = course.run(NEVER)
         found = ids[: course.filled].tolist()
         assert course.rank_by_value(20, []) == []

@@ -30,8 +30,6 @@ from monograph.search.entity_graph import around
 from monograph.store import names
 from monograph.store.filters import EVERYTHING
 from monograph.values import Chunk, Extraction, Mention, Relation
-from monograph.vectors import kernel
-from monograph.vectors.kernel import reference_signs
 
 networkx = pytest.importorskip("networkx", reason="the extra graph is not installed")
 
@@ -132,14 +130,8 @@ def test_paths_in_a_small_graph_by_hand() -> None:
 
 
 @pytest.mark.parametrize("dimension", [16, 21])
-@pytest.mark.parametrize(("compiled", "at_once"), [(True, 3), (False, 3), (False, 1_000)])
 @pytest.mark.parametrize("k", [0, 1, 4, 100])
-def test_nearest_names_by_brute_force(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dimension: int, compiled: bool, at_once: int, k: int
-) -> None:
-    monkeypatch.setattr(reference_signs, "AT_ONCE", at_once)
-    if not compiled:
-        monkeypatch.setattr(kernel, "_nearest_signs", reference_signs.nearest_signs)
+def test_nearest_names_by_brute_force(tmp_path: Path, dimension: int, k: int) -> None:
     embedder = HashEmbedder(dimension)
     with Monograph.open(tmp_path / "x.mono", embedder, CapitalExtractor()) as monograph:
         words = [f"Name{chr(97 + n)}{chr(97 + 3 * n % 26)}" for n in range(20)]

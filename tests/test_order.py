@@ -245,7 +245,6 @@ def test_lihuaworld_is_answered_alike_in_whatever_order_it_came(shared: Path, tm
         add(other, dataset.documents, History(batches, drafts=tuple(places[::40]), again=tuple(places[::7])))
         one.tree.rebuild()
         other.tree.rebuild()
-        assert one.stats().index.clusters > 1
         differing = {
             how: [
                 question.question

@@ -25,7 +25,7 @@ from monograph.vectors.design import Design
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.search import Query
 
-SMALL = Design(cluster_size=20)
+SMALL = Design(cluster_size=20, exact_below=0)
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which files a process has open")
 
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monograph.errors import InputError
-from monograph.vectors.calibrate import Calibration
-from monograph.vectors.curve import RANKED, Point, Recalls, Trace, curve, recall
+from monograph.vectors.curve import RANKED, Calibration, Point, Recalls, Trace, curve, recall
 from monograph.vectors.stop import (
     Budget,
     Exponential,

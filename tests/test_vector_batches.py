@@ -20,18 +20,16 @@ from monograph.errors import DamagedFile, InputError
 from monograph.store import clusters as store
 from monograph.store.database import Database
 from monograph.values import inner_products
-from monograph.vectors import compact
-from monograph.vectors.cluster import COMPACT, Metric, Precision
-from monograph.vectors.design import Codes, Design
+from monograph.vectors import code_search
+from monograph.vectors.design import KINDS, Design, Kind
 from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.kernel import course, reference_arena
+from monograph.vectors.kernel.compiled import compiled
 from monograph.vectors.search import Neighbours, Query
 from monograph.vectors.stop import Budget, Never, RankAware, Ranks, StopCondition
 from test_compact_index import OwnCondition
-from test_kernel_course import IMPLEMENTATIONS
-from test_vector_index import METRICS, Vectors, bitmap, clumps, filled, remember
+from test_vector_index import Vectors, bitmap, clumps, filled, remember
 
-LEVELS = [one.level for one in IMPLEMENTATIONS]
+LEVELS = compiled.levels()
 
 
 @pytest.fixture
@@ -42,38 +40,34 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 @contextmanager
-def using(level: str | None) -> Iterator[None]:
-    """A level of the compiled kernel, or, where it is None, its twin."""
-    before = course.native
-    if level is None:
-        course.native = reference_arena
-    else:
-        before.use_level(level)
+def using(level: str) -> Iterator[None]:
+    """Search at a level of the compiled kernel."""
+    compiled.use_level(level)
     try:
         yield
     finally:
-        course.native = before
-        if level is not None:
-            before.use_level(before.levels()[0])
+        compiled.use_level(LEVELS[0])
+
+
+DESIGNED = (Design(), Design(cluster_size=20, exact_below=0), Design("graph", 20))
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[tuple[Metric, Precision], Database]]:
-    """An index of each metric and precision, with duplicates, deletions and what came since it was folded."""
-    made: dict[tuple[Metric, Precision], Database] = {}
+def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Design, Database]]:
+    """An index of each design, with duplicates, deletions and what came since it was folded."""
+    made: dict[Design, Database] = {}
     vectors = clumps(500)
     vectors[400:430] = vectors[0]
-    for metric in METRICS:
-        for precision in (*COMPACT, "int8"):
-            database = Database(tmp_path_factory.mktemp("batches") / f"{metric}-{precision}.mono")
-            rows = remember(database, vectors)
-            index = EcoVectorIndex(design=Design(metric, precision, 20))
-            with database.write() as connection:
-                index.insert(connection, rows[:400], vectors[:400])
-                index.fold(connection)
-                index.insert(connection, rows[400:], vectors[400:])
-                index.delete(connection, rows[100:160].tolist())
-            made[metric, precision] = database
+    for place, design in enumerate(DESIGNED):
+        database = Database(tmp_path_factory.mktemp("batches") / f"{place}.mono")
+        rows = remember(database, vectors)
+        index = EcoVectorIndex(design=design)
+        with database.write() as connection:
+            index.insert(connection, rows[:400], vectors[:400])
+            index.fold(connection)
+            index.insert(connection, rows[400:], vectors[400:])
+            index.delete(connection, rows[100:160].tolist())
+        made[design] = database
     yield made
     for database in made.values():
         database.close()
@@ -82,8 +76,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[tuple[Metri
 @settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
-    metric=st.sampled_from(METRICS),
-    precision=st.sampled_from([*COMPACT, "int8"]),
+    design=st.sampled_from(DESIGNED),
     queries=st.integers(0, 12),
     k=st.sampled_from([0, 1, 3, 10, 60, 700]),
     stop=st.sampled_from([None, Never(), Budget(3), RankAware(window=3), OwnCondition()]),
@@ -95,10 +88,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[tuple[Metri
     level=st.sampled_from(LEVELS),
 )
 def test_a_batch_finds_what_each_finds_alone(
-    files: dict[tuple[Metric, Precision], Database],
+    files: dict[Design, Database],
     seed: int,
-    metric: Metric,
-    precision: Precision,
+    design: Design,
     queries: int,
     k: int,
     stop: StopCondition | None,
@@ -107,44 +99,41 @@ def test_a_batch_finds_what_each_finds_alone(
     rerank: bool,
     ties: bool,
     again: bool,
-    level: str | None,
+    level: str,
 ) -> None:
     random = np.random.default_rng(seed)
     bits = None if share is None else bitmap(np.flatnonzero(random.random(500) < share) + 1, 501)
     query = Query(k, bits, stop, rerank=rerank, ties=ties)
     vectors = clumps(queries, seed)
     alone, together = EcoVectorIndex(cache_bytes=cache), EcoVectorIndex(cache_bytes=cache)
-    with using(level), files[metric, precision].read() as connection:
+    with using(level), files[design].read() as connection:
         expected = [alone.search(connection, one, query) for one in vectors]
         assert together.search_many(connection, vectors, query) == expected
         if again:
             assert together.search_many(connection, vectors[::-1], query) == expected[::-1]
             assert alone.search_many(connection, vectors, query) == expected
-        if cache < 1 << 20:
+        if cache < 1 << 20 and together._must(connection).centroids.memory:
             kept = together.stats(connection).memory - together._must(connection).centroids.memory
             assert kept <= cache
 
 
-@pytest.mark.parametrize("precision", COMPACT)
 @pytest.mark.parametrize("cache", [0, 8 << 20])
-def test_more_than_goes_at_once(database: Database, precision: Precision, cache: int) -> None:
-    # Where nothing is compiled each takes a hundred times as long.
-    count, many, few = (1_000, 100, 10) if course.native is reference_arena else (3_000, 600, 40)
-    index, made = filled(database, Design(precision=precision, cluster_size=40), count)
+def test_more_than_goes_at_once(database: Database, cache: int) -> None:
+    _, made = filled(database, Design(cluster_size=40, exact_below=0), 3_000)
     index = EcoVectorIndex(cache_bytes=cache)
-    asked = np.concatenate([made[:many], clumps(100, seed=3)])
-    assert len(asked) > compact.TOGETHER
+    asked = np.concatenate([made[:600], clumps(100, seed=3)])
+    assert len(asked) > code_search.TOGETHER
     for query in (Query(10), Query(900), Query(5, ties=True)):
-        some = asked if query.k < 900 else asked[:few]
+        some = asked if query.k < 900 else asked[:40]
         with database.read() as connection:
             assert index.search_many(connection, some, query) == [index.search(connection, one, query) for one in some]
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_what_is_wrong_with_one_is_told(tmp_path: Path, level: str | None) -> None:
+def test_what_is_wrong_with_one_is_told(tmp_path: Path, level: str) -> None:
     path = tmp_path / "v.mono"
     database = Database(path)
-    index, made = filled(database, Design(precision="bits2", cluster_size=40), 600)
+    index, made = filled(database, Design(cluster_size=40, exact_below=0), 600)
     asked = made[:9].copy()
     with using(level), database.read() as connection:
         for spoiled, said in ((np.nan, "not finite"), (0.0, "is zero")):
@@ -177,12 +166,12 @@ class Together:
         return False
 
 
-@pytest.mark.parametrize("precision", ["bits2", "int8"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("cache", [0, 8 << 20])
 @pytest.mark.parametrize("many", [False, True])
-def test_no_search_waits_for_another(database: Database, precision: Codes, cache: int, many: bool) -> None:
+def test_no_search_waits_for_another(database: Database, kind: Kind, cache: int, many: bool) -> None:
     """Eight are in the middle of their clusters at one time: nothing is held over a whole search."""
-    _, made = filled(database, Design(precision=precision, cluster_size=20), 400)
+    _, made = filled(database, Design(kind, 20, exact_below=0), 400)
     index = EcoVectorIndex(cache_bytes=cache)
     query = Query(5, stop=Together(threading.Barrier(8)))
 
@@ -268,11 +257,11 @@ class Changing:
             self.done.set()
 
 
-@pytest.mark.parametrize("precision", ["bits2", "int8"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("cache", [0, 20_000, 8 << 20])
-def test_eight_threads_search_while_one_inserts_and_deletes(database: Database, precision: Codes, cache: int) -> None:
+def test_eight_threads_search_while_one_inserts_and_deletes(database: Database, kind: Kind, cache: int) -> None:
     """All that is alive is asked for, and each transaction knows what that is: nothing is right by chance."""
-    index = EcoVectorIndex(design=Design(precision=precision, cluster_size=25), cache_bytes=cache)
+    index = EcoVectorIndex(design=Design(kind, 25, exact_below=0), cache_bytes=cache)
     changing = Changing(database, index)
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)

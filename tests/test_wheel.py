@@ -57,7 +57,7 @@ def test_the_three_packages_are_in_it(names: list[str]) -> None:
     for name in (
         "monograph/__init__.py",
         "monograph/py.typed",
-        "monograph/vectors/kernel/reference.py",
+        "monograph/vectors/kernel/compiled.py",
         "monograph/app/picture/page.html",
         "monograph/app/picture/vendor/d3-force.min.js",
         "monograph/app/serve/page/index.html",

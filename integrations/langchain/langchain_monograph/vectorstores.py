@@ -21,7 +21,17 @@ from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbedding
 from monograph import Hit, Strategy, strategy
 from monograph.errors import InputError, InvalidFilter
 from monograph.shelf import Archive
-from monograph_tools import Given, allowed_hits, convention, convert_score, in_collection, opened, to_write, told
+from monograph_tools import (
+    Given,
+    VectorIndex,
+    allowed_hits,
+    convention,
+    convert_score,
+    in_collection,
+    opened,
+    to_write,
+    told,
+)
 from monograph_tools.scores import Convention
 
 Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool]
@@ -54,6 +64,8 @@ class EcoVectorStore(VectorStore):
         An id is one in the whole file: that of a document in another collection is refused.
     key:
         Of an encrypted file; with a path only.
+    vector_index:
+        Design of a new file's vector index, ``codes`` (the default) or ``graph``; with a path only.
     scores:
         What ``similarity_search_with_score`` gives: relevances (:mod:`monograph_tools.scores`), or distances as
         other stores do. ``similarity_search_with_relevance_scores`` and thresholds are of relevances always.
@@ -61,10 +73,10 @@ class EcoVectorStore(VectorStore):
     Raises
     ------
     InputError
-        If an embedding or a key is given besides an open file, or documents cannot be searched for so.
+        If an embedding, a key or a vector index is given besides an open file, or documents cannot be searched for so.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a choice of its own
         self,
         monograph: Given,
         embedding: Embeddings | None = None,
@@ -72,12 +84,13 @@ class EcoVectorStore(VectorStore):
         how: How = "dense",
         collection: str | None = None,
         key: str | None = None,
+        vector_index: VectorIndex | None = None,
         scores: Convention = "relevance",
     ) -> None:
         self._scores = convention(scores)
         self._how = _checked(how)
         needs_graph = getattr(self._how, "needs_graph", False)
-        self._whole = opened(monograph, embedding, LangChainEmbedder, key, graph=needs_graph)
+        self._whole = opened(monograph, embedding, LangChainEmbedder, key, graph=needs_graph, vector_index=vector_index)
         self.monograph = in_collection(self._whole, collection)
         self._own = self._whole is not monograph
         self._embedding = embedding

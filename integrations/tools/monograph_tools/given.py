@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 from monograph import Document, Hit, Monograph, Settings
 from monograph.errors import InputError
@@ -16,6 +16,8 @@ from monograph.models import Embedder
 from monograph.shelf import Archive, Shelf, is_shelf, only_file
 
 Given: TypeAlias = Archive | str | os.PathLike[str]
+VectorIndex: TypeAlias = Literal["codes", "graph"]
+"""Design of a file's vector index: see docs/vector-index.md."""
 Model = TypeVar("Model")
 
 COLLECTION = "monograph_collection"
@@ -29,28 +31,31 @@ def opened(
     key: str | None = None,
     *,
     graph: bool = False,
+    vector_index: VectorIndex | None = None,
 ) -> Archive:
     """The open file or shelf itself, or one that is opened with a framework's embedding model, or with its own.
 
     A new file has a graph only if one is wanted; the graph of a file that has none is built then. A shelf must be
-    there.
+    there. ``vector_index`` is the design of a new file's vector index.
 
     Raises
     ------
     InputError
-        If a model or a key is given besides an open one, or a key with a shelf.
+        If a model, a key or a design is given besides an open one, or a key or a design with a shelf.
     """
     if not isinstance(given, Monograph | Shelf):
         embedder = None if model is None else borrowed(model)
         if is_shelf(given):
             _refuse_key(key, f"{given} is a shelf, which has no key")
+            _refuse_vector_index(vector_index)
             return Shelf.open(given, embedder=embedder)
         settings = None if graph or Path(given).exists() else Settings(graph=False)
-        archive = Monograph.open(given, embedder, key=key, settings=settings)
+        archive = Monograph.open(given, embedder, key=key, settings=settings, vector_index=vector_index)
         if graph:
             build_graph(archive)
         return archive
     _refuse_key(key)
+    _refuse_vector_index(vector_index)
     if model is not None:
         name = getattr(borrowed, "__name__", "embedder")
         raise InputError(
@@ -215,6 +220,11 @@ def allowed_hits(archive: Archive, where: Mapping[str, Any], k: int) -> list[Hit
         Hit(one.chunk, 0.0, rank, one.title, one.uri, one.metadata, ())
         for rank, one in enumerate(archive.fetch(where=where)[: max(0, k)])
     ]
+
+
+def _refuse_vector_index(kind: VectorIndex | None) -> None:
+    if kind is not None:
+        raise InputError(f"vector_index is {kind!r}, and the archive is there", "give it with the path of a new file")
 
 
 def _refuse_key(key: str | None, why: str = "") -> None:

@@ -14,6 +14,7 @@ from monograph.app.command import (
     HistoryOption,
     JsonOption,
     TrustOption,
+    VectorIndexOption,
     outcome,
     unseen,
 )
@@ -89,6 +90,7 @@ def take_over(  # noqa: PLR0913, PLR0917 - options are arguments
         ),
     ] = "",
     history: HistoryOption = False,
+    vector_index: VectorIndexOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -112,7 +114,14 @@ def take_over(  # noqa: PLR0913, PLR0917 - options are arguments
         chosen = load_embedder(embedder) if embedder else None
         settings = Settings(history=True) if history else None
         with (
-            opened(file, trust=trust, named=[embedder], embedder=chosen, settings=settings) as monograph,
+            opened(
+                file,
+                trust=trust,
+                named=[embedder],
+                embedder=chosen,
+                settings=settings,
+                vector_index=vector_index or None,
+            ) as monograph,
             output.progress_bar("import", quiet=unseen(json_output)) as on_progress,
         ):
             report = monograph.files.take(store, vectors=not no_vectors, progress=on_progress)

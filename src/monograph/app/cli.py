@@ -36,6 +36,7 @@ from monograph.app.command import (
     QueryArgument,
     RerankerOption,
     TrustOption,
+    VectorIndexOption,
     WhereOption,
     WithinOption,
     narrowed,
@@ -109,6 +110,7 @@ def sync(
     summarizer: source_commands.SummarizerOption = "",
     describer: source_commands.DescriberOption = "",
     history: HistoryOption = False,
+    vector_index: VectorIndexOption = "",
     api_key: ApiKeyOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
@@ -148,6 +150,7 @@ def sync(
                 summarizer=sums,
                 describer=sees,
                 settings=Settings(history=True) if history else None,
+                vector_index=vector_index or None,
             ) as monograph,
             output.progress_bar("sync", quiet=unseen(json_output)) as on_progress,
         ):

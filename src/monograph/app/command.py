@@ -97,6 +97,10 @@ WithinOption = Annotated[
 HistoryOption = Annotated[
     bool, typer.Option("--history", help="A new FILE keeps former versions of documents, from now on.")
 ]
+VectorIndexOption = Annotated[
+    str,
+    typer.Option("--vector-index", help="Design of a new FILE's vector index: codes or graph.", show_default=False),
+]
 AsOfOption = Annotated[
     str,
     typer.Option(

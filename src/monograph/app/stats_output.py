@@ -48,6 +48,6 @@ def _index_rows(index: IndexStats) -> list[tuple[str, str]]:
     return [
         ("  clusters", f"{index.clusters:,}"),
         ("  entries / deleted", f"{index.entries:,} / {index.dead:,}"),
-        ("  in memory / by the model", f"{in_bytes(index.memory)} / {in_bytes(index.expected_memory)}"),
+        ("  in memory", in_bytes(index.memory)),
         (f"  loads a query for recall {index.target_recall:g}", loads),
     ]

@@ -97,7 +97,7 @@ def _stats_of_view(file: OpenFile) -> Stats:
         dimension=0 if embedder is None else embedder.dimension,
         chunk_tokens=file.settings.chunk_tokens,
         chunk_overlap=file.settings.chunk_overlap,
-        index=IndexStats(counts.vectors, 0, 0, 0, 0, 0, None, file.chunk_index.target_recall),
+        index=IndexStats(counts.vectors, 0, 0, 0, 0, None, file.chunk_index.target_recall),
         summarizer="" if summarizer is None else summarizer.key,
         tree=shape,
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
 from monograph.settings import Settings
 from monograph.store.encryption import RawKey
+from monograph.vectors.design import Kind
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 
 
@@ -23,6 +24,7 @@ class Given:
     summarizer: Summarizer | None = None
     model: LanguageModel | None = None
     settings: Settings | None = None
+    vector_index: Kind | None = None
     create: bool = True
     read_only: bool = False
     target_recall: float = DEFAULT_TARGET_RECALL

@@ -29,6 +29,7 @@ from monograph.read import path_to_text
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
 from monograph.values import Document, OnProgress, Report, arguments
+from monograph.vectors.design import Kind
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 from monograph.write import apply, configuration
 from monograph.write import passages as single
@@ -55,6 +56,7 @@ class Monograph(Questions, Lookups):
         reranker: Reranker | str | None = None,
         describer: Describer | str | None = None,
         settings: Settings | None = None,
+        vector_index: Kind | None = None,
         create: bool = True,
         read_only: bool = False,
         key: str | None = None,
@@ -81,6 +83,8 @@ class Monograph(Questions, Lookups):
             extra ``ocr``.
         settings:
             How a new file is built; ``Settings(graph=False)`` for a file that serves as a vector store only.
+        vector_index:
+            Design of a new file's vector index: ``"codes"`` (the default) or ``"graph"``, see docs/vector-index.md.
         create, read_only:
             Make the file if it is missing; never write.
         key:
@@ -104,11 +108,11 @@ class Monograph(Questions, Lookups):
             If the file was built with another model than one given; ``vectors.rebuild``, ``graph.rebuild`` and
             ``tree.rebuild`` make anew what that made.
         InputError
-            If the file was built with other settings, or a number is out of range.
+            If the file was built with other settings or another vector index, or a number is out of range.
         """
         given = Given(
-            arguments.path(path, "the file"), embedder, extractor, summarizer, model, settings, create, read_only,
-            target_recall, cache_bytes, trusted, key, reranker, describer, clock,
+            arguments.path(path, "the file"), embedder, extractor, summarizer, model, settings, vector_index, create,
+            read_only, target_recall, cache_bytes, trusted, key, reranker, describer, clock,
         )  # fmt: skip
         return cls(OpenFile.open(given))
 

@@ -83,10 +83,12 @@ class OpenFile:
     @classmethod
     def open(cls, given: Given) -> Self:
         """Open a file, or make it; raises as :meth:`monograph.Monograph.open`."""
-        index = EcoVectorIndex(target_recall=given.target_recall, cache_bytes=given.cache_bytes)
+        EcoVectorIndex(target_recall=given.target_recall, cache_bytes=given.cache_bytes)  # Refuses bad numbers.
         database = Database(given.path, create=given.create, read_only=given.read_only, key=given.key)
         try:
-            built = configuration.settle(database, given.settings)
+            built = configuration.settle(database, given.settings, given.vector_index)
+            design = configuration.vector_design(database, given.vector_index)
+            index = EcoVectorIndex(design=design, target_recall=given.target_recall, cache_bytes=given.cache_bytes)
             database.clock = given.clock if built.history else None
             file = cls(database, index, built, given.model, given.trusted)
         except BaseException:

@@ -105,7 +105,7 @@ class PastFile(LeaningFile):
 
     def __init__(self, whole: OpenFile, second: int) -> None:
         index = whole.chunk_index
-        index = EcoVectorIndex(target_recall=index.target_recall, cache_bytes=index.cache_bytes)
+        index = EcoVectorIndex(design=index.design, target_recall=index.target_recall, cache_bytes=index.cache_bytes)
         super().__init__(PastDatabase(whole.database), index, whole.settings, whole.model, whole.trusted)
         # Of the file, whose rows it has; and nothing of it leads back here, so that it goes with the last who has it.
         self.database.diagnose = lambda: None if whole.database.diagnose is None else whole.database.diagnose()

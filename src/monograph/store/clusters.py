@@ -55,6 +55,10 @@ class Header:
     structure: int
 
 
+UNCLUSTERED = -1
+"""The first cluster of a vector in an index without clusters."""
+
+
 class Placement(NamedTuple):
     """The first and second cluster of a memo row's vector; 0 for none. A tuple: there is one for every vector."""
 
@@ -307,7 +311,7 @@ def drop_strays(connection: Connection) -> None:
 
 def count(connection: Connection, space: int) -> int:
     """Vectors that can be found."""
-    query = "SELECT count(*) FROM placements WHERE space = ? AND first > 0"
+    query = "SELECT count(*) FROM placements WHERE space = ? AND first <> 0"
     return int(connection.execute(query, (space,)).fetchone()[0])
 
 
@@ -366,7 +370,7 @@ def members(connection: Connection, space: int = CHUNKS) -> list[int]:
 def sample(connection: Connection, space: int, size: int) -> list[int]:
     """Memo rows of an index, evenly spread: about ``size`` of them."""
     step = max(1, count(connection, space) // size)
-    found = connection.execute("SELECT memo FROM placements WHERE space = ? AND first > 0 ORDER BY memo", (space,))
+    found = connection.execute("SELECT memo FROM placements WHERE space = ? AND first <> 0 ORDER BY memo", (space,))
     return [memo for (memo,) in islice(found, 0, None, step)]
 
 

@@ -59,7 +59,7 @@ FOUND_AGAIN = (
     "id", _SUMMARIES, "failures", "unread", _AGAIN, _LINKS, _ALWAYS_FORGET, _DESCRIBER, _DESCRIBED,
 )  # fmt: skip
 """The settings that may be forgotten: they are made anew, found out by the next sync or repair, or said once more."""
-KEPT = ("build", "embedder", "extractor", "summarizer", *FOUND_AGAIN)
+KEPT = ("build", "vector_index", "embedder", "extractor", "summarizer", *FOUND_AGAIN)
 """The settings that have a checksum."""
 MENDS = {"extractor": "monograph reextract FILE EXTRACTOR"}
 """What brings a setting back, where a repair does not."""
@@ -87,6 +87,16 @@ def load(connection: Connection) -> Settings | None:
 def save(connection: Connection, settings: Settings) -> None:
     """Store the settings a file is built with."""
     _put(connection, "build", json.dumps(asdict(settings)))
+
+
+def load_vector_index(connection: Connection) -> str:
+    """Return the design of the file's vector indexes: see :class:`monograph.vectors.design.Design`."""
+    return _get(connection, "vector_index") or "codes"
+
+
+def save_vector_index(connection: Connection, kind: str) -> None:
+    """Store the design of the file's vector indexes."""
+    _put(connection, "vector_index", kind)
 
 
 def has_graph(connection: Connection) -> bool:

@@ -14,15 +14,13 @@ class IndexStats:
     vectors:
         Different vectors that can be found.
     clusters:
-        Clusters, each a row of the file with its centroid in memory.
+        Clusters, each a row of the file with its centroid in memory; 0 where every vector is compared.
     entries:
-        What the clusters hold: about two a vector.
+        What the clusters hold: about two a vector in the codes design, one in the graph design.
     dead:
         Deleted entries that still take room, until the next fold.
     memory:
-        Bytes held in memory for searches: centroids, their graph, clusters in the cache.
-    expected_memory:
-        Bytes that a search should hold, by the cost model: see :func:`monograph.vectors.cost.memory`.
+        Bytes held in memory for searches: centroids, their graph, clusters or vectors in the cache.
     expected_loads:
         Clusters read a query (k = 10), on average, to reach ``target_recall``, as calibrated; None where every cluster
         is searched, as in a file of few vectors.
@@ -38,7 +36,6 @@ class IndexStats:
     entries: int
     dead: int
     memory: int
-    expected_memory: int
     expected_loads: float | None
     target_recall: float
     expected_recall: float | None = None

@@ -1,4 +1,4 @@
-"""Which clusters to probe: the centroids nearest to a query, held in memory."""
+"""The centroids of an index, as searches compare them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,13 @@ import numpy.typing as npt
 
 from monograph.values import Float32
 from monograph.vectors import kernel
-from monograph.vectors.cluster import Metric, encode, pack, unpack
+from monograph.vectors.cluster import encode, pack, unpack
+from monograph.vectors.design import Design
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
-GRAPH_FROM = 2_000
-"""Centroids from which on a graph of them is walked: below, comparing all takes no longer and misses none."""
 WALKED = 64
 """Centroids kept in view on a walk, at least."""
-SORTED_FROM = 512
-"""Centroids asked for from which on all are sorted at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +30,7 @@ class Centroids:
         The centroids in codes of a byte, as a cluster whose ids are the clusters' numbers, ascending: which are near
         matters, not how near.
     graph:
-        A graph of them, where there are many.
+        A graph of them, in the graph design.
     """
 
     body: bytes
@@ -54,11 +51,8 @@ class Centroids:
 
     def nearest(self, query: Float32, count: int) -> Int64:
         """Numbers of the clusters whose centroids lie nearest to a query, nearest first: at most ``count``."""
-        if count > SORTED_FROM:
-            held = unpack(self.body)
-            return held.ids[np.argsort(-(held.vectors() @ query + held.biases), kind="stable")][:count]
         pool = kernel.Pool(min(count, len(self)))
-        if self.graph is not None and count <= len(self) // 8:
+        if self.graph is not None and count < len(self):
             kernel.walk(kernel.Cluster(self.body, self.graph), query, pool, 0, max(count, WALKED), trusted=True)
         elif self.body:
             kernel.scan([self.body], query, pool, 0, trusted=True)
@@ -83,33 +77,24 @@ def load(body: bytes, graph: bytes | None) -> Centroids:
     return Centroids(body, graph)
 
 
-def code(names: Int64, vectors: Float32, metric: Metric) -> bytes:
+def code(names: Int64, vectors: Float32) -> bytes:
     """Centroids as a search compares them."""
-    return pack(encode(names, vectors, "cosine" if metric == "cosine" else "l2", "int8"))
+    return pack(encode(names, vectors))
 
 
-@dataclass(frozen=True, slots=True)
-class GraphSettings:
-    """M, ef and alpha of a graph that is built."""
-
-    links: int
-    ef: int
-    alpha: float
-
-
-def grow(before: Centroids, body: bytes, how: GraphSettings) -> bytes | None:
+def grow(before: Centroids, body: bytes, design: Design) -> bytes | None:
     """The graph of some centroids: what was there before is kept, what left is taken out, what came is inserted.
 
     Returns
     -------
-    The graph as it is stored; None where there are too few to need one.
+    The graph as it is stored; None for a design without graphs.
     """
-    after = Centroids(body, None)
-    if len(after) < GRAPH_FROM:
+    if not design.has_graphs:
         return None
+    ef, alpha = design.ef_construction, design.alpha
     graph = None
     if before.graph is not None:
         # New clusters have higher numbers than all before: those that stay keep their order in front.
-        left = np.flatnonzero(~np.isin(before.names, after.names)).tolist()
-        graph = kernel.graph_remove(before.body, before.graph, left, ef=how.ef, alpha=how.alpha)
-    return kernel.graph_insert(body, graph, m=how.links, ef=how.ef, alpha=how.alpha)
+        left = np.flatnonzero(~np.isin(before.names, Centroids(body, None).names)).tolist()
+        graph = kernel.graph_remove(before.body, before.graph, left, ef=ef, alpha=alpha)
+    return kernel.graph_insert(body, graph, m=design.links, ef=ef, alpha=alpha)

@@ -1,4 +1,4 @@
-"""Vectors are coded for the clusters that they come to: alike for all, or about the centre of each."""
+"""Codes of vectors for the clusters that they come to: the same for all, or about the centre of each."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Items:
 
     @classmethod
     def of(cls, design: Design, ids: Int64, vectors: Float32) -> Items:
-        """Vectors that are new: int64 (n,) and float32 (n, dimension), prepared for the metric."""
-        return cls(design, encode(ids, vectors, design.metric, design.by_value), vectors)
+        """Vectors that are new: int64 (n,) and float32 (n, dimension), prepared."""
+        return cls(design, encode(ids, vectors), vectors)
 
     @classmethod
     def held(cls, connection: Connection, space: Space, entries: list[Entries]) -> Items:
@@ -49,10 +49,10 @@ class Items:
         Raises
         ------
         DamagedBytes
-            If the codes that compact ones are of are not there, or not what was written.
+            If the codes by value are not there, or not what was written.
         """
         design = space.design
-        if not design.compact:
+        if design.has_graphs:
             coded = _distinct(joined(entries))
             return cls(design, coded, coded.vectors())
         wanted = np.unique(np.concatenate([part.ids for part in entries]))
@@ -77,15 +77,14 @@ class Items:
         -------
         (which centroid, entries), in the same order.
         """
-        if not self.design.compact:
+        if self.design.has_graphs:
             return ((place, self.coded.take(rows)) for place, rows in parts)
         held = list(parts)
         centres = Centre.many(centroids[[place for place, _ in held]]) if held else []
         return ((place, self._about(rows, centre)) for (place, rows), centre in zip(held, centres, strict=True))
 
     def _about(self, rows: Int64, centre: Centre) -> Entries:
-        design, ids, vectors = self.design, self.coded.ids[rows], self.vectors[rows]
-        return encode_about(centre, ids, vectors, design.metric, design.coded)
+        return encode_about(centre, self.coded.ids[rows], self.vectors[rows])
 
     def by_memo(self) -> Iterator[tuple[int, bytes]]:
         """(memo row, code by value) of each."""

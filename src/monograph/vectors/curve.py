@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from monograph.vectors.stop import Exponential, Weight
+from monograph.vectors.stop import Exponential, Never, RankAware, StopCondition, Weight
 
 WINDOWS = (*range(1, 17), 18, 20, 22, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
 WIDE_WINDOWS = (*WINDOWS, 160, 192, 256, 384, 512)
@@ -38,6 +39,69 @@ class Point:
     ranked_recall: float
     loads: float
     width: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What was measured, and at how many vectors."""
+
+    vectors: int = 0
+    points: tuple[Point, ...] = ()
+
+    def condition(self, k: int, target: float, *, ranked: bool = False, stretch: float = 1.0) -> StopCondition:
+        """The cheapest stop condition that reaches a recall; where none does that was measured, the one nearest to it.
+
+        Parameters
+        ----------
+        k:
+            Results asked for.
+        target:
+            Recall@k, or ranked recall@k, to reach on average.
+        ranked:
+            Which of the two.
+        stretch:
+            A factor on the window, for searches that see fewer results a load.
+        """
+        return stretched(self.point(k, target, ranked=ranked), stretch)
+
+    def expected_loads(self, k: int, target: float) -> float | None:
+        """Mean loads of a query that is stopped so; None where it is not stopped before the end."""
+        found = self.point(k, target)
+        return None if found is None else found.loads
+
+    def point(self, k: int, target: float, *, ranked: bool = False) -> Point | None:
+        """What that condition gives; None where every cluster is searched: nothing was measured, or all is wanted."""
+        nearest = min(
+            (one.k for one in self.points if one.k >= k), default=max((one.k for one in self.points), default=0)
+        )
+        enough = [
+            one for one in self.points if one.k == nearest and (one.ranked_recall if ranked else one.recall) >= target
+        ]
+        if not enough and target < 1:
+            # The widest there is: to search every cluster would take hundreds of times as long.
+            return max((one for one in self.points if one.k == nearest), key=lambda one: one.recall, default=None)
+        # A result that is kept is compared once more in the end, which takes about as long as a load.
+        return min(enough, key=lambda one: one.loads + one.width * one.k, default=None)
+
+    @property
+    def likely(self) -> float | None:
+        """Loads of a query of usual k and recall."""
+        return self.expected_loads(RESULTS[0], 0.95)
+
+    def to_json(self) -> str:
+        """As it is stored."""
+        return json.dumps([self.vectors, [astuple(point) for point in self.points]])
+
+    @classmethod
+    def from_json(cls, text: str) -> Calibration:
+        """As it was stored."""
+        vectors, points = json.loads(text)
+        return cls(vectors, tuple(Point(*point) for point in points))
+
+
+def stretched(point: Point | None, stretch: float) -> StopCondition:
+    """The stop condition of a point, with its window so many times as wide; none where nothing was measured."""
+    return Never() if point is None else RankAware(window=max(1, round(point.window * stretch)))
 
 
 @dataclass(frozen=True, slots=True)

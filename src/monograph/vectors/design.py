@@ -1,21 +1,19 @@
-"""How a vector index is built: the numbers that are stored with it."""
+"""The two designs of a vector index, and the numbers that are stored with it."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias, get_args
 
 from monograph.errors import InputError
-from monograph.vectors.cluster import COMPACT, PRECISIONS, Metric, Precision
+from monograph.values import arguments
 
-ClusterSearch: TypeAlias = Literal["auto", "scan", "graph"]
-Codes: TypeAlias = Precision | Literal["auto"]
+Kind: TypeAlias = Literal["codes", "graph"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 MANY = 5_000
-"""Vectors from which on searches may stop early: below, seeing every cluster takes less than half a millisecond."""
-REBUILT_AT_ONCE = 20_000
-"""Vectors from which on an index is coded anew only when that is asked for: fewer take a second within a write."""
+"""Vectors from which on searches may stop early; the codes design compares every vector below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,22 +22,14 @@ class Design:
 
     Parameters
     ----------
-    metric:
-        ``"cosine"`` (vectors are brought to unit length), ``"inner_product"`` or ``"l2"``.
-    precision:
-        Of the codes in the clusters: ``"int8"``, ``"float16"`` or ``"float32"``, or one or two bits a value,
-        ``"bits1"`` or ``"bits2"``. Those say which vectors may be near; these are then compared by codes of a byte a
-        value, which lie apart. ``"auto"`` is ``"int8"`` while every cluster is searched, so that what is found is a
-        function of the vectors alone, and ``"bits2"`` once there are :data:`MANY` vectors.
+    kind:
+        ``"codes"``: clusters hold codes of two bits a value, and are scanned; the best are compared again by codes of
+        a byte a value, which are stored once a vector. ``"graph"`` (EcoVector): clusters hold codes of a byte a value
+        and a small HNSW graph; the centroids have a graph in memory.
     cluster_size:
         Vectors a centroid stands for.
-    double:
-        Whether a vector is put into a second cluster too (SOAR).
-    cluster_search:
-        ``"scan"`` compares all of a cluster, ``"graph"`` walks a graph of it (the paper's way), ``"auto"`` walks where
-        that is faster: from ``graph_from`` entries on.
-    graph_from:
-        See ``cluster_search``.
+    exact_below:
+        With fewer vectors, the codes design has no clusters: a search compares every vector.
     links:
         M of every graph: most links a node at the upper levels.
     ef_construction:
@@ -53,29 +43,19 @@ class Design:
         If a value is out of range.
     """
 
-    metric: Metric = "cosine"
-    precision: Codes = "auto"
+    kind: Kind = "codes"
     cluster_size: int = 100
-    double: bool = True
-    cluster_search: ClusterSearch = "auto"
-    graph_from: int = 2_000
+    exact_below: int = MANY
     links: int = 16
     ef_construction: int = 100
     alpha: float = 1.0
 
     def __post_init__(self) -> None:
-        for name, value, known in (
-            ("metric", self.metric, get_args(Metric)),
-            ("precision", self.precision, ("auto", *PRECISIONS, *COMPACT)),
-            ("cluster_search", self.cluster_search, get_args(ClusterSearch)),
-        ):
-            if value not in known:
-                raise InputError(f"{name} is {value!r}", f"give one of {', '.join(known)}")
-        if self.compact and self.cluster_search == "graph":
-            raise InputError("clusters of bits have no graph", 'give cluster_search="auto", or precision="int8"')
+        if self.kind not in KINDS:
+            raise InputError(f"kind is {arguments.shown(self.kind)}", f"give one of {', '.join(KINDS)}")
         for name, number, least in (
             ("cluster_size", self.cluster_size, 8),
-            ("graph_from", self.graph_from, 1),
+            ("exact_below", self.exact_below, 0),
             ("links", self.links, 2),
             ("ef_construction", self.ef_construction, 1),
             ("alpha", self.alpha, 1),
@@ -84,46 +64,28 @@ class Design:
                 raise InputError(f"{name} is {number:g}", f"give at least {least}")
 
     @property
-    def compact(self) -> bool:
-        """Whether codes are of bits: about the centre of the cluster that they are in."""
-        return self.precision in COMPACT
-
-    def grown(self, vectors: int) -> Design:
-        """The design of an index that has come to hold so many vectors."""
-        waits = self.precision == "auto" and self.cluster_search != "graph"
-        return replace(self, precision="bits2") if waits and vectors >= MANY else self
-
-    def supersedes(self, held: Design, vectors: int) -> bool:
-        """Whether an index of so many vectors differs from one of this design by its codes of a byte alone."""
-        older = held.coded == "int8" and replace(held, precision=self.precision) == self
-        return older and self.grown(vectors).compact
+    def has_graphs(self) -> bool:
+        """Whether the centroids and each cluster have a graph."""
+        return self.kind == "graph"
 
     @property
-    def coded(self) -> Precision:
-        """Of the codes in the clusters, by now."""
-        return "int8" if self.precision == "auto" else self.precision
+    def copies(self) -> int:
+        """Clusters that a vector is put into: two in the codes design (SOAR)."""
+        return 1 if self.has_graphs else 2
 
     @property
     def widths(self) -> tuple[int, ...]:
         """How many times k more results a search may keep, for the codes' own errors; the calibration chooses."""
-        return {"bits1": (8, 16, 32), "bits2": (1, 2, 4, 8, 16)}.get(self.precision, (0,))
-
-    @property
-    def by_value(self) -> Precision:
-        """Of the codes that are the same in whichever cluster a vector lies."""
-        return "int8" if self.compact else self.coded
+        return (0,) if self.has_graphs else (1, 2, 4, 8, 16)
 
     @property
     def usual_entries(self) -> int:
         """Entries of a cluster of the usual size."""
-        return self.cluster_size * (2 if self.double else 1)
+        return self.cluster_size * self.copies
 
-    @property
-    def walked_from(self) -> int:
-        """Entries from which on a cluster has a graph."""
-        if self.cluster_search == "scan" or self.compact:
-            return 1 << 62
-        return 0 if self.cluster_search == "graph" else self.graph_from
+    def has_clusters(self, vectors: int) -> bool:
+        """Whether an index of so many vectors has clusters."""
+        return vectors > 0 and (self.has_graphs or vectors >= self.exact_below)
 
     def to_json(self) -> str:
         """As it is stored."""
@@ -135,7 +97,16 @@ class Design:
         return cls(**json.loads(text))
 
 
-DEFAULT_DESIGN = Design()
+DESIGNS: dict[Kind, Design] = {"codes": Design(), "graph": Design("graph", cluster_size=250)}
+"""The designs that files are made with."""
+
+
+def design_of(kind: str) -> Design:
+    """Return the design of a name. Raises InputError if there is none."""
+    for known, design in DESIGNS.items():
+        if kind == known:
+            return design
+    raise InputError(f"vector_index is {arguments.shown(kind)}", f"give one of {', '.join(KINDS)}")
 
 
 @dataclass(frozen=True, slots=True)

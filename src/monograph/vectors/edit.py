@@ -100,6 +100,8 @@ class Edit:
         recent = self._count()
         folded = self._stored.size + self._stored.dead - self._recent_before
         dead = self._stored.dead + len(self._struck)
+        # The graph design inserts into a cluster's graph and deletes from it at once, as the paper does.
+        fold = fold or self._design.has_graphs
         if fold or recent > max(FOLD_RECENT, folded // 4) or dead > FOLD_DEAD * folded:
             self._fold()
             return
@@ -144,8 +146,6 @@ def write_whole(
     body = pack(entries)
     store.put_folded(connection, cluster, body)
     store.resize(connection, cluster, Size(len(entries), 0))
-    if len(entries) >= design.walked_from:
+    if design.has_graphs:
         made = kernel.graph_insert(body, graph, m=design.links, ef=design.ef_construction, alpha=design.alpha)
         store.put_graph(connection, cluster, made)
-    else:
-        store.drop_graph(connection, cluster)

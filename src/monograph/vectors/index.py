@@ -1,14 +1,13 @@
-"""EcoVector: an on-disk index of vectors in the same file as everything else.
+"""Vector index of a file, in one of two designs.
 
-Centroids are held in memory; each cluster is a row of the file, read when a search comes to it and let go. The vectors
-themselves are stored once, in the memo; clusters hold codes of them.
+Clusters are rows of the file, read when a search comes to them. The vectors themselves are stored once, in the memo;
+clusters hold codes of them. See docs/vector-index.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import islice
 from typing import TypeAlias
 
 import numpy as np
@@ -17,32 +16,20 @@ import numpy.typing as npt
 from monograph.errors import InputError
 from monograph.store import clusters as store
 from monograph.store import vectors as stored_vectors
+from monograph.store.clusters import UNCLUSTERED, Placement
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.values import Float32, IndexStats, arguments
-from monograph.vectors import calibrate, cost, update
-from monograph.vectors.calibrate import Calibration
-from monograph.vectors.compact import CompactSearch, at_once, run_all
+from monograph.vectors import calibrate, exact, update
+from monograph.vectors.code_search import CodeSearch, at_once, run_all
+from monograph.vectors.curve import Calibration, Point, stretched
 from monograph.vectors.damage import told
-from monograph.vectors.design import DEFAULT_DESIGN, REBUILT_AT_ONCE, Design
-from monograph.vectors.efforts import Efforts
-from monograph.vectors.exact import ExactIndex
-from monograph.vectors.few import Few, Vectors
+from monograph.vectors.design import DESIGNS, Design
+from monograph.vectors.exact import AllowedVectors, Vectors
+from monograph.vectors.graph_search import GraphSearch
 from monograph.vectors.memory import Memory, State
-from monograph.vectors.placeable import placeable
-from monograph.vectors.rounds import probe_all
-from monograph.vectors.search import (
-    Bits,
-    Effort,
-    Neighbours,
-    Query,
-    Search,
-    exact,
-    exact_among,
-    finish_many,
-    prepare,
-    probes,
-)
+from monograph.vectors.search import Bits, Effort, Neighbours, Query, Search, finish_many, prepare, prepare_many
+from monograph.vectors.search import exact as compare_all
 from monograph.vectors.update import Update
 
 Int64: TypeAlias = npt.NDArray[np.int64]
@@ -52,8 +39,6 @@ DEFAULT_TARGET_RECALL = 0.95
 """Recall@k at which searches stop, on average."""
 EXACT_BELOW = 400
 """Allowed vectors that are compared one by one rather than looked for in clusters."""
-AHEAD = 16
-"""Probes that are announced before the first is read; half as many at a time from then on."""
 STALE_CALIBRATION = 2.0
 """The index is calibrated anew when it has grown or shrunk by this factor."""
 
@@ -81,7 +66,7 @@ class EcoVectorIndex:
     def __init__(
         self,
         space: int = store.CHUNKS,
-        design: Design = DEFAULT_DESIGN,
+        design: Design = DESIGNS["codes"],
         *,
         target_recall: float = DEFAULT_TARGET_RECALL,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
@@ -93,7 +78,7 @@ class EcoVectorIndex:
             raise InputError(f"target_recall is {target_recall}", "give more than 0, at most 1")
         self.cache_bytes = arguments.whole_number(cache_bytes, "cache_bytes", 0, arguments.MOST_BYTES)
         self._memory = Memory(space, self.cache_bytes)
-        self._efforts = Efforts(self.target_recall)
+        self._efforts: dict[tuple[int, int, float], tuple[Effort, Point | None]] = {}
 
     def allowed(self, connection: Connection, condition: Allowed) -> Bits:
         """Bitmap of the memo rows that a filter allows, for :class:`~monograph.vectors.search.Query`."""
@@ -107,42 +92,34 @@ class EcoVectorIndex:
         connection:
             A read transaction.
         vector:
-            float32 (dimension,), finite, not zero under cosine.
+            float32 (dimension,), finite, not zero.
         query:
             What is asked.
 
         Raises
         ------
         InputError
-            If the vector has another dimension, is zero under cosine or not finite.
+            If the vector has another dimension, is zero or not finite.
         DamagedFile
             If a cluster is not what was written.
         """
         state = self._state(connection)
         if state is None:
             return self._unbuilt(connection, vector, query)
-        asked = prepare(vector, state.space.dimension, state.space.design.metric)
-        how = self._efforts.of(state, query)
-        few = self._few(connection, query, state)
-        if few is not None:
-            return exact_among(few.rows, few.values, Search(query, how, asked, state.space), asked)
-        if state.space.design.compact:
-            with told(connection):
-                way = CompactSearch(connection, self._memory, state, query, how, asked=asked)
-                return self._search_compact(connection, query, how, way)
-        search = Search(query, how, asked, state.space)
-        bodies = self._memory.bodies
-        order = probes(state.centroids, asked, state.likely) if query.k else iter(())
+        asked = prepare(vector, state.space.dimension)
         with told(connection):
-            for cluster in self._announced(connection, order):
-                if search.probe(connection, cluster, bodies(connection, cluster, state.version)):
-                    return search.finish(connection, how.stopped, self._memory.ahead)
-            return self._all_searched(connection, query, search, asked)
+            held = self._compared(connection, query, state)
+            if held is not None:
+                return exact.search(held, asked, query)
+            how = self._effort(state, query)
+            if state.space.design.has_graphs:
+                return self._search_graphs(connection, state, GraphSearch(query, how, asked))
+            return self._search_codes(connection, CodeSearch(connection, self._memory, state, query, how, asked=asked))
 
     def search_many(self, connection: Connection, vectors: Float32, query: Query) -> list[Neighbours]:
-        """Search for many vectors, each as :meth:`search` would; a cluster is read once a round for all that probe it.
+        """Search for many vectors, each as :meth:`search` would.
 
-        Where clusters hold compact codes and are in memory, the processors share the queries.
+        In the codes design the processors share the queries, where clusters are in memory.
 
         Parameters
         ----------
@@ -154,63 +131,79 @@ class EcoVectorIndex:
         state = self._state(connection)
         if state is None:
             return [self._unbuilt(connection, vector, query) for vector in vectors]
-        asked = [prepare(vector, state.space.dimension, state.space.design.metric) for vector in vectors]
-        how = self._efforts.of(state, query)
-        few = self._few(connection, query, state)
+        asked = [prepare(vector, state.space.dimension) for vector in vectors]
         with told(connection):
-            if state.space.design.compact and few is None:
-                begun = (CompactSearch(connection, self._memory, state, query, how, asked=one) for one in asked)
-                return list(self._search_compact_many(connection, query, how, begun))
-            searches = [Search(query, how, one, state.space) for one in asked]
-            if few is not None:
-                return [exact_among(few.rows, few.values, one, to) for one, to in zip(searches, asked, strict=True)]
-            enough = probe_all(connection, self._memory, state, searches, asked) if query.k else set()
-            return [
-                one.finish(connection, how.stopped, self._memory.ahead)
-                if place in enough
-                else self._all_searched(connection, query, one, asked[place])
-                for place, one in enumerate(searches)
-            ]
+            held = self._compared(connection, query, state)
+            if held is not None:
+                return [exact.search(held, one, query) for one in asked]
+            how = self._effort(state, query)
+            if state.space.design.has_graphs:
+                return [self._search_graphs(connection, state, GraphSearch(query, how, one)) for one in asked]
+            begun = (CodeSearch(connection, self._memory, state, query, how, asked=one) for one in asked)
+            return list(self._search_codes_many(connection, query, how, begun))
 
-    def _search_compact(self, connection: Connection, query: Query, how: Effort, way: CompactSearch) -> Neighbours:
-        if way.run() == "enough":
-            return way.search.finish(connection, how.stopped, self._memory.ahead)
-        return self._all_searched(connection, query, way.search, way.asked)
+    def _effort(self, state: State, query: Query) -> Effort:
+        """When a search ends, and how many times k more results it keeps: as the calibration says."""
+        calibration, target = state.calibration, self.target_recall
+        known = self._efforts.get((state.structure, query.k, query.stretch))
+        if known is None:
+            point = calibration.point(query.k, target)
+            width = max(state.space.design.widths) if point is None else point.width
+            # Not more than there may be, however many are asked for.
+            width = min(width, 2 * calibration.vectors // max(1, query.k) + 1) if width else 0
+            falls_short = point is not None and point.recall < target
+            known = Effort(stretched(point, query.stretch), width, falls_short), point
+            self._efforts = {(state.structure, query.k, query.stretch): known}
+        usual, point = known
+        if query.stop is not None:
+            return Effort(query.stop, usual.width)
+        allowed = query.count_allowed()
+        if allowed:
+            # A load brings so much less of what is allowed.
+            stretch = query.stretch * max(1.0, (calibration.vectors / allowed) ** 0.5)
+            return Effort(stretched(point, stretch), usual.width, usual.falls_short)
+        return usual
 
-    def _search_compact_many(
-        self, connection: Connection, query: Query, how: Effort, begun: Iterator[CompactSearch]
+    def _search_graphs(self, connection: Connection, state: State, search: GraphSearch) -> Neighbours:
+        if search.query.k and search.run(connection, self._memory, state):
+            return search.finish(connection, search.how.stopped, self._memory.ahead)
+        return self._all_searched(connection, search)
+
+    def _search_codes(self, connection: Connection, search: CodeSearch) -> Neighbours:
+        if search.run() == "enough":
+            return search.finish(connection, search.how.stopped, self._memory.ahead)
+        return self._all_searched(connection, search)
+
+    def _search_codes_many(
+        self, connection: Connection, query: Query, how: Effort, begun: Iterator[CodeSearch]
     ) -> Iterator[Neighbours]:
-        for ways in run_all(begun, at_once(query, how)):
-            if any(way.search.cuts_ties for way in ways):
-                yield from (self._search_compact(connection, query, how, way) for way in ways)
+        for searches in run_all(begun, at_once(query, how)):
+            if any(one.cuts_ties for one in searches):
+                yield from (self._search_codes(connection, one) for one in searches)
             else:
-                stopped = [how.stopped if way.came == "enough" else "all" for way in ways]
-                yield from finish_many(connection, [way.search for way in ways], stopped, self._memory.ahead)
+                stopped = [how.stopped if one.came == "enough" else "all" for one in searches]
+                yield from finish_many(connection, searches, stopped, self._memory.ahead)
 
-    def _announced(self, connection: Connection, order: Iterator[int]) -> Iterator[int]:
-        """Probes in their order, some at a time announced before the first of them is read."""
-        count = AHEAD
-        while some := list(islice(order, count)):
-            self._memory.ahead.clusters(connection, some)
-            yield from some
-            count = AHEAD // 2
-
-    def _all_searched(self, connection: Connection, query: Query, search: Search, asked: Float32) -> Neighbours:
+    def _all_searched(self, connection: Connection, search: Search) -> Neighbours:
         """What a search of every cluster found. Where its codes cannot tell the best from the rest, vectors do."""
         if search.cuts_ties:
-            return exact(connection, self._allowed_memos(connection, query), search, asked)
+            memos = self._allowed_memos(connection, search.query)
+            return compare_all(connection, memos, search.asked, search.query, search.loaded)
         return search.finish(connection, "all", self._memory.ahead)
 
     def _unbuilt(self, connection: Connection, vector: Float32, query: Query) -> Neighbours:
-        """A file whose index waits to be built, and that cannot be written here: every vector is compared."""
-        return ExactIndex(self.design, self.space).search(connection, vector, query)
+        """Search a file whose index waits to be built, and that cannot be written here: every vector is compared."""
+        asked = prepare(vector, len(vector))
+        return exact.search_members(connection, store.members(connection, self.space), asked, query)
 
-    def _few(self, connection: Connection, query: Query, state: State) -> Vectors | None:
-        """The allowed vectors, where they are so few that each is compared."""
+    def _compared(self, connection: Connection, query: Query, state: State) -> Vectors | None:
+        """The vectors that are all compared: of an index without clusters, or the few that a filter allows."""
+        if not len(state.centroids):
+            return self._memory.vectors(connection, state)
         allowed = query.count_allowed()
         if query.allowed is None or allowed is None or allowed > EXACT_BELOW:
             return None
-        held = self._memory.few if self._memory.keeps else Few()
+        held = self._memory.few if self._memory.keeps else AllowedVectors()
         memos = partial(self._allowed_memos, connection, query)
         return held.of(connection, query.allowed, state.version, state.space.dimension, memos)
 
@@ -236,11 +229,13 @@ class EcoVectorIndex:
         stale = store.take_stale(connection, self.space)
         wanted, vectors = stored_vectors.load_any(connection, stale.wanted)
         state = self._state(connection)
-        left = 0 if state is None else state.count(connection) - len(stale.unwanted)
-        if state is None or vectors.shape[1] not in (0, state.space.dimension) or len(wanted) > left:
+        if state is None or vectors.shape[1] not in (0, state.space.dimension):
             self.rebuild(connection)
             return
-        self.delete(connection, stale.unwanted)
+        if len(state.centroids) and len(wanted) > state.count(connection) - len(stale.unwanted):
+            self.rebuild(connection)
+            return
+        self.delete(connection, stale.unwanted, coming=len(wanted))
         self.insert(connection, wanted, vectors)
 
     def insert(self, connection: Connection, memos: Int64, vectors: Float32) -> None:
@@ -253,7 +248,7 @@ class EcoVectorIndex:
         memos:
             int64 (n,): rows of the memo that hold them, none of them in the index yet.
         vectors:
-            float32 (n, dimension). One that is zero under cosine is kept out: nothing is near to it.
+            float32 (n, dimension). One that is zero is kept out: nothing is near to it.
 
         Raises
         ------
@@ -263,22 +258,29 @@ class EcoVectorIndex:
         if not len(memos):
             return
         if store.header(connection, self.space) is None:
-            self._begin(connection, vectors.shape[1], self.design.grown(len(memos)))
+            self._begin(connection, vectors.shape[1], self.design)
         state = self._must(connection)
-        memos, vectors = placeable(connection, state.space, memos, vectors)
+        some = vectors.any(axis=1)
+        prepared = prepare_many(vectors[some], state.space.dimension)
+        nowhere = memos[~some].tolist()
+        store.place(connection, self.space, (Placement(memo, 0, 0) for memo in nowhere))
+        memos = memos[some]
         if not len(memos):
             return
         with told(connection):
-            if not len(state.centroids):
-                update.build(connection, state.space, memos, vectors)
-            else:
+            if len(state.centroids):
                 changes = Update(connection, state.space, state.centroids)
-                changes.insert(memos, vectors)
+                changes.insert(memos, prepared)
                 changes.finish()
-            if not self._grow(connection):
                 self._recalibrate(connection)
+                return
+            if state.space.design.has_clusters(state.count(connection) + len(memos)):
+                self._build(connection, state, memos, prepared)
+            else:
+                store.place(connection, self.space, (Placement(memo, UNCLUSTERED, 0) for memo in memos.tolist()))
+                store.touch(connection, self.space, structure=False)
 
-    def delete(self, connection: Connection, memos: list[int]) -> None:
+    def delete(self, connection: Connection, memos: list[int], *, coming: int = 0) -> None:
         """Take vectors out of every result; those that are not there are passed over.
 
         Parameters
@@ -287,20 +289,29 @@ class EcoVectorIndex:
             A write transaction.
         memos:
             Rows of the memo.
+        coming:
+            Vectors that are inserted next: clusters stay if the index needs them then.
         """
         if not memos:
             return
         state = self._must(connection)
         with told(connection):
+            if not len(state.centroids):
+                store.unplace(connection, self.space, memos)
+                store.touch(connection, self.space, structure=False)
+                return
             changes = Update(connection, state.space, state.centroids)
             changes.delete(memos)
             changes.finish()
+            state = self._must(connection)
+            if not state.space.design.has_clusters(state.count(connection) + coming):
+                self._drop_clusters(connection, state)
 
     def fold(self, connection: Connection) -> None:
         """Write clusters anew without deleted entries, so that no trace of them is left in their rows."""
-        if store.header(connection, self.space) is None:
+        state = self._state(connection)
+        if state is None or not len(state.centroids):
             return
-        state = self._must(connection)
         with told(connection):
             changes = Update(connection, state.space, state.centroids)
             changes.fold()
@@ -312,19 +323,23 @@ class EcoVectorIndex:
         store.clear(connection, self.space)
         self.insert(connection, memos, vectors)
 
-    def _grow(self, connection: Connection) -> bool:
-        """Make the index anew where it has come to hold so many vectors that another design is better for them."""
-        state = self._must(connection)
-        count = state.count(connection)
-        design = state.space.design.grown(count)
-        if design == state.space.design or count >= REBUILT_AT_ONCE:
-            return False
-        memos = [one.memo for one in store.every_placement(connection, state.space.number)]
-        held, vectors = stored_vectors.load(connection, memos, state.space.dimension)
+    def _build(self, connection: Connection, state: State, memos: Int64, vectors: Float32) -> None:
+        """Put the vectors of an index without clusters, and those that come, into clusters; calibrate the index."""
+        held = [one.memo for one in store.every_placement(connection, self.space) if one.first]
+        if held:
+            memos, vectors = stored_vectors.load(connection, [*held, *memos.tolist()], state.space.dimension)
+            vectors = prepare_many(vectors, state.space.dimension)
+        for cluster in store.sizes(connection, self.space):  # Of an index that has lost its centroids.
+            store.remove_cluster(connection, cluster)
+        update.build(connection, state.space, memos, vectors)
+        self._recalibrate(connection)
+
+    def _drop_clusters(self, connection: Connection, state: State) -> None:
+        """Make an index without clusters of one that holds few vectors by now."""
+        placed = list(store.every_placement(connection, self.space))
         store.clear(connection, self.space)
-        self._begin(connection, state.space.dimension, design)
-        self.insert(connection, held, vectors)
-        return True
+        self._begin(connection, state.space.dimension, state.space.design)
+        store.place(connection, self.space, (Placement(one.memo, UNCLUSTERED if one.first else 0, 0) for one in placed))
 
     def _begin(self, connection: Connection, dimension: int, design: Design) -> None:
         store.put_header(connection, self.space, dimension, design.to_json(), Calibration().to_json())
@@ -342,20 +357,15 @@ class EcoVectorIndex:
         """Counts, and what is held in memory."""
         state = self._state(connection)
         if state is None:
-            return IndexStats(0, 0, 0, 0, 0, 0, None, self.target_recall)
-        number = state.space.number
-        sizes = store.sizes(connection, number).values()
-        count, clusters = store.count(connection, number), len(state.centroids)
-        copies = 2 if state.space.design.double else 1
-        shape = cost.Shape(count, state.space.dimension, clusters, probes=0, copies=copies)
+            return IndexStats(0, 0, 0, 0, 0, None, self.target_recall)
+        sizes = store.sizes(connection, self.space).values()
         expected = state.calibration.point(10, self.target_recall)
         return IndexStats(
-            vectors=count,
-            clusters=clusters,
+            vectors=store.count(connection, self.space),
+            clusters=len(state.centroids),
             entries=sum(size.size for size in sizes),
             dead=sum(size.dead for size in sizes),
             memory=state.centroids.memory + self._memory.cached,
-            expected_memory=round(cost.memory("Monograph", shape)),
             expected_loads=None if expected is None else expected.loads,
             target_recall=self.target_recall,
             expected_recall=None if expected is None else expected.recall,

@@ -15,10 +15,10 @@ from monograph.store.prefetch import Prefetcher
 from monograph.store.unreadable import UNDECODABLE
 from monograph.vectors import centroids as central
 from monograph.vectors import kernel
-from monograph.vectors.calibrate import Calibration
+from monograph.vectors.cluster import MOST_DIMENSIONS
+from monograph.vectors.curve import Calibration
 from monograph.vectors.design import Design, Space
-from monograph.vectors.few import Few
-from monograph.vectors.kernel.reference import MOST_DIMENSIONS
+from monograph.vectors.exact import AllowedVectors, Vectors
 from monograph.vectors.search import Bits
 
 _FILTERS = 16
@@ -39,8 +39,10 @@ class State:
     likely: float | None
 
     def count(self, connection: Connection) -> int:
-        """Vectors, counted by the clusters' entries: exact but where a lone cluster holds each once."""
-        copies = 2 if self.space.design.double and len(self.centroids) > 1 else 1
+        """Vectors that can be found; in clusters counted by their entries."""
+        if not len(self.centroids):
+            return store.count(connection, self.space.number)
+        copies = self.space.design.copies if len(self.centroids) > 1 else 1
         return store.count_entries(connection, self.space.number) // copies
 
 
@@ -71,12 +73,13 @@ class Memory:
         self._lock = threading.Lock()
         self._held: State | None = None
         # With the version that they are of, in one value: another thread must not see the one without the other.
-        self._cache: tuple[int, dict[int, list[bytes]]] = (0, {})
+        self._cache: tuple[int, dict[int, kernel.Cluster | None]] = (0, {})
         self._arena: tuple[int, kernel.Arena] | None = None
         self.ahead = Prefetcher()
         """Told of what is about to be read."""
-        self.few = Few()
+        self.few = AllowedVectors()
         """Vectors of filters that allow few."""
+        self._vectors: Vectors | None = None
         self._filters: dict[Allowed, Bits] = {}
         self._filters_generation = -1
         self._columns: tuple[int, Columns] | None = None
@@ -89,8 +92,9 @@ class Memory:
 
     @property
     def cached(self) -> int:
-        """Bytes of what is kept of clusters."""
-        return self._cached + (0 if self._arena is None else self._arena[1].size)
+        """Bytes of what is kept of clusters and vectors."""
+        vectors = 0 if self._vectors is None else self._vectors.memory
+        return self._cached + vectors + (0 if self._arena is None else self._arena[1].size)
 
     def state(self, connection: Connection) -> State | None:
         """The index as the connection sees it; None where there is none."""
@@ -111,18 +115,29 @@ class Memory:
         self._held = state
         return state
 
-    def bodies(self, connection: Connection, cluster: int, version: int) -> list[bytes]:
-        """The bodies of a cluster, from memory or from the file."""
-        if not self._cache_bytes:
-            return store.bodies(connection, cluster)
-        of, cache = self._cache
-        held = cache.get(cluster) if of == version else None
-        if held is not None:
+    def vectors(self, connection: Connection, state: State) -> Vectors:
+        """Every vector of an index without clusters, from memory or from the file."""
+        held = self._vectors
+        if held is not None and held.version == state.version:
             return held
-        bodies = store.bodies(connection, cluster)
-        with self._lock:
-            self._keep(cluster, bodies, version)
-        return bodies
+        memos = [one.memo for one in store.every_placement(connection, self._space) if one.first]
+        found = Vectors.load(connection, state.version, memos, state.space.dimension)
+        self._vectors = found if found.memory <= self._cache_bytes else None
+        return found
+
+    def cluster(self, connection: Connection, cluster: int, version: int) -> kernel.Cluster | None:
+        """A cluster of the graph design, from memory or from the file; None for an empty one."""
+        of, cache = self._cache
+        if of == version and cluster in cache:
+            return cache[cluster]
+        body, graph = store.folded(connection, cluster), store.graph(connection, cluster)
+        if (body is None) != (graph is None):
+            raise kernel.DamagedBytes(f"cluster {cluster} lacks its graph")
+        found = None if body is None or graph is None else kernel.Cluster(body, graph)
+        if self._cache_bytes:
+            with self._lock:
+                self._keep(cluster, found, version)
+        return found
 
     def arena(self, state: State) -> kernel.Arena:
         """Where compact codes are kept, until the file changes."""
@@ -176,13 +191,13 @@ class Memory:
             known = self._columns = (generation, Columns(connection))
         return known[1].allowed_bits(connection, allowed.condition)
 
-    def _keep(self, cluster: int, bodies: list[bytes], version: int) -> None:
+    def _keep(self, cluster: int, found: kernel.Cluster | None, version: int) -> None:
         of, cache = self._cache
         if version != of:
             cache = {}
             self._cache, self._cached = (version, cache), 0
-        size = sum(map(len, bodies))
+        size = 0 if found is None else sum(map(len, found))
         # What came first stays: exchanging clusters costs more than reading them from the system's own cache.
         if self._cached + size <= self._cache_bytes and cluster not in cache:
             self._cached += size
-            cache[cluster] = bodies
+            cache[cluster] = found

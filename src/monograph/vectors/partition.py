@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.values import Float32
-from monograph.vectors.cluster import Metric
 from monograph.vectors.products import products
 
 Int64: TypeAlias = npt.NDArray[np.int64]
@@ -35,11 +34,11 @@ class Assignment:
     second: Int64
 
 
-def k_means(vectors: Float32, clusters: int, metric: Metric, seed: int = 0) -> Float32:
+def k_means(vectors: Float32, clusters: int, seed: int = 0) -> Float32:
     """Centroids of a set of vectors.
 
     Mini-batch k-means with large batches: each round moves the centroids to the means of a fresh sample of 32 vectors
-    a cluster. Centroids are of unit length under cosine. The same seed and vectors give the same centroids.
+    a cluster. Centroids are of unit length. The same seed and vectors give the same centroids.
 
     Parameters
     ----------
@@ -47,8 +46,6 @@ def k_means(vectors: Float32, clusters: int, metric: Metric, seed: int = 0) -> F
         float32 (n, dimension), at least one.
     clusters:
         1 or more; at most n are made.
-    metric:
-        Of the index; inner product is partitioned by L2.
     seed:
         Of the sampling.
 
@@ -59,12 +56,12 @@ def k_means(vectors: Float32, clusters: int, metric: Metric, seed: int = 0) -> F
     random = np.random.default_rng(seed)
     n = len(vectors)
     clusters = min(clusters, n)
-    centroids = _centred(vectors[np.sort(random.choice(n, clusters, replace=False))].copy(), metric)
+    centroids = _centred(vectors[np.sort(random.choice(n, clusters, replace=False))].copy())
     batch = min(n, _SAMPLE * clusters)
     for _ in range(_ITERATIONS if clusters > 1 else 1):
         chosen = vectors if batch == n else vectors[np.sort(random.choice(n, batch, replace=False))]
-        nearest, _ = nearest_centroids(chosen, centroids, metric)
-        centroids = _centred(_means(chosen, nearest, centroids, random), metric)
+        nearest, _ = nearest_centroids(chosen, centroids)
+        centroids = _centred(_means(chosen, nearest, centroids, random))
     return centroids
 
 
@@ -81,15 +78,14 @@ def _means(vectors: Float32, nearest: Int64, centroids: Float32, random: np.rand
     return means
 
 
-def _centred(centroids: Float32, metric: Metric) -> Float32:
-    if metric == "cosine":
-        lengths = np.linalg.norm(centroids, axis=1, keepdims=True)
-        centroids = np.divide(centroids, lengths, out=centroids.copy(), where=lengths > 0)
+def _centred(centroids: Float32) -> Float32:
+    lengths = np.linalg.norm(centroids, axis=1, keepdims=True)
+    centroids = np.divide(centroids, lengths, out=centroids.copy(), where=lengths > 0)
     return np.ascontiguousarray(centroids, dtype=np.float32)
 
 
-def nearest_centroids(vectors: Float32, centroids: Float32, metric: Metric) -> tuple[Int64, Float32]:
-    """The nearest centroid of every vector, and its score (inner product; less half its squared length but for cosine).
+def nearest_centroids(vectors: Float32, centroids: Float32) -> tuple[Int64, Float32]:
+    """The nearest centroid of every vector, and its score: their inner product.
 
     Returns
     -------
@@ -97,13 +93,13 @@ def nearest_centroids(vectors: Float32, centroids: Float32, metric: Metric) -> t
     """
     nearest = np.empty(len(vectors), dtype=np.int64)
     best = np.empty(len(vectors), dtype=np.float32)
-    for part, scores in _scored(vectors, centroids, metric):
+    for part, scores in _scored(vectors, centroids):
         nearest[part] = scores.argmax(axis=1)
         best[part] = np.take_along_axis(scores, nearest[part, None], axis=1)[:, 0]
     return nearest, best
 
 
-def assign(vectors: Float32, centroids: Float32, metric: Metric, *, double: bool) -> Assignment:
+def assign(vectors: Float32, centroids: Float32, *, double: bool) -> Assignment:
     """First and second cluster of every vector.
 
     The second minimises |r'|² + lambda (r' · r / |r|)², r and r' the residuals to the first and second centroid, so
@@ -112,7 +108,7 @@ def assign(vectors: Float32, centroids: Float32, metric: Metric, *, double: bool
     first = np.empty(len(vectors), dtype=np.int64)
     second = np.full(len(vectors), -1, dtype=np.int64)
     double = double and len(centroids) > 1
-    for part, scores in _scored(vectors, centroids, metric):
+    for part, scores in _scored(vectors, centroids):
         if not double:
             first[part] = scores.argmax(axis=1)
             continue
@@ -144,26 +140,21 @@ def _along(directions: Float32, centroids: Float32, near: Int64) -> Float32:
     return np.take_along_axis(products(directions, centroids), near, axis=1)
 
 
-def closest(centroids: Float32, vector: Float32, count: int, metric: Metric) -> Int64:
+def closest(centroids: Float32, vector: Float32, count: int) -> Int64:
     """Which centroids lie nearest to a vector, nearest first: int64 (at most ``count``,)."""
-    _, scores = next(iter(_scored(vector[None], centroids, metric)))
+    _, scores = next(iter(_scored(vector[None], centroids)))
     return np.argsort(-scores[0], kind="stable")[:count]
 
 
-def _scored(vectors: Float32, centroids: Float32, metric: Metric) -> Iterator[tuple[slice, Float32]]:
+def _scored(vectors: Float32, centroids: Float32) -> Iterator[tuple[slice, Float32]]:
     """Scores of all centroids, for some vectors at a time: (which, float32 (some, clusters))."""
-    biases = np.zeros(len(centroids), dtype=np.float32)
-    if metric != "cosine":
-        biases = -0.5 * np.einsum("ij,ij->i", centroids, centroids)
     step = max(1, min(_AT_ONCE // max(1, len(centroids)), 4096))
     for start in range(0, len(vectors), step):
         part = slice(start, start + step)
-        scores = products(vectors[part], centroids)
-        scores += biases
-        yield part, scores
+        yield part, products(vectors[part], centroids)
 
 
-def halve(vectors: Float32, metric: Metric) -> npt.NDArray[np.bool_]:
+def halve(vectors: Float32) -> npt.NDArray[np.bool_]:
     """Cut a cluster in two: a mask of its vectors, neither side empty, for 2 or more vectors.
 
     2-means from the two ends of the direction of greatest spread; where one side would hold less than a quarter, the
@@ -182,8 +173,8 @@ def halve(vectors: Float32, metric: Metric) -> npt.NDArray[np.bool_]:
     for _ in range(4):
         if not 0 < side.sum() < len(side):
             break
-        ends = _centred(np.stack([vectors[~side].mean(axis=0), vectors[side].mean(axis=0)]), metric)
-        side = nearest_centroids(vectors, ends, metric)[0] == 1
+        ends = _centred(np.stack([vectors[~side].mean(axis=0), vectors[side].mean(axis=0)]))
+        side = nearest_centroids(vectors, ends)[0] == 1
     if min(side.sum(), len(side) - side.sum()) * 4 < len(side):
         side = np.zeros(len(vectors), dtype=bool)
         side[np.argsort(along, kind="stable")[len(vectors) // 2 :]] = True
@@ -191,7 +182,7 @@ def halve(vectors: Float32, metric: Metric) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def mean(vectors: Float32, metric: Metric) -> Float32:
+def mean(vectors: Float32) -> Float32:
     """The centroid of some vectors: float32 (dimension,)."""
-    centre: Float32 = _centred(vectors.mean(axis=0, keepdims=True), metric)[0]
+    centre: Float32 = _centred(vectors.mean(axis=0, keepdims=True))[0]
     return centre

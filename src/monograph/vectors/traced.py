@@ -1,4 +1,4 @@
-"""Searches through compact codes that are followed for long: once to see where each would end, once to look there."""
+"""Searches of the codes design that are followed for long: once to see where each would end, once to look there."""
 
 from __future__ import annotations
 

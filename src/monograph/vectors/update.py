@@ -44,14 +44,14 @@ def build(connection: Connection, space: Space, memos: Int64, vectors: Float32, 
     memos:
         int64 (n,): memo rows.
     vectors:
-        float32 (n, dimension), prepared for the metric.
+        float32 (n, dimension), prepared.
     """
     design = space.design
     if not len(memos):
         return
     count = max(1, round(len(memos) / design.cluster_size))
-    found = partition.k_means(vectors, count, design.metric, seed)
-    assigned = partition.assign(vectors, found, design.metric, double=design.double)
+    found = partition.k_means(vectors, count, seed)
+    assigned = partition.assign(vectors, found, double=design.copies > 1)
     names = np.array([store.add_cluster(connection, space.number, centroid) for centroid in found], dtype=np.int64)
     items = Items.of(design, memos, vectors)
     rows, owners = _owned(assigned)
@@ -66,8 +66,8 @@ def build(connection: Connection, space: Space, memos: Int64, vectors: Float32, 
 
 
 def _keep(connection: Connection, space: Space, items: Items) -> None:
-    """Remember by what vectors are compared after their compact codes."""
-    if space.design.compact:
+    """Store the codes that vectors are compared by after those of two bits."""
+    if not space.design.has_graphs:
         codes.put(connection, space.number, items.by_memo())
 
 
@@ -96,11 +96,9 @@ def _placements(memos: Int64, named: Int64) -> Iterable[Placement]:
 
 def finish(connection: Connection, space: Space, before: central.Centroids) -> None:
     """Bring what searches compare with up to date after clusters came or went."""
-    design = space.design
     names, vectors = store.centroids(connection, space.number, space.dimension)
-    body = central.code(names, vectors, design.metric)
-    how = central.GraphSettings(design.links, design.ef_construction, design.alpha)
-    store.put_searched_centroids(connection, space.number, body, central.grow(before, body, how))
+    body = central.code(names, vectors)
+    store.put_searched_centroids(connection, space.number, body, central.grow(before, body, space.design))
     store.touch(connection, space.number, structure=True)
 
 
@@ -115,17 +113,11 @@ class Update:
         Which index.
     centroids:
         As they are in the file.
-    balanced:
-        Whether clusters are cut as they grow too large and dissolved as they grow too small: not in an index that is
-        still being filled.
     """
 
-    def __init__(
-        self, connection: Connection, space: Space, centroids: central.Centroids, *, balanced: bool = True
-    ) -> None:
+    def __init__(self, connection: Connection, space: Space, centroids: central.Centroids) -> None:
         self._connection = connection
         self._space = space
-        self._balanced = balanced
         self._design = space.design
         self._before = centroids
         self._loaded: tuple[Int64, Float32] | None = None
@@ -134,15 +126,8 @@ class Update:
         self._changed = False
 
     def insert(self, memos: Int64, vectors: Float32) -> None:
-        """Add vectors: int64 (n,) and float32 (n, dimension), prepared for the metric."""
-        self.put(memos, vectors, self.assign(vectors))
-
-    def assign(self, vectors: Float32) -> partition.Assignment:
-        """Which clusters vectors come to, by their places."""
-        return partition.assign(vectors, self._vectors, self._design.metric, double=self._design.double)
-
-    def put(self, memos: Int64, vectors: Float32, assigned: partition.Assignment) -> None:
-        """Add vectors to clusters that are known: otherwise as :meth:`insert`."""
+        """Add vectors: int64 (n,) and float32 (n, dimension), prepared."""
+        assigned = partition.assign(vectors, self._vectors, double=self._design.copies > 1)
         items = Items.of(self._design, memos, vectors)
         _keep(self._connection, self._space, items)
         store.place(self._connection, self._space.number, _placements(memos, _named(self._names, assigned)))
@@ -162,7 +147,7 @@ class Update:
         for cluster, gone in by_cluster.items():
             self._edit(cluster).strike(gone)
         store.unplace(self._connection, self._space.number, placed)
-        if self._design.compact:
+        if not self._design.has_graphs:
             codes.drop(self._connection, self._space.number, placed)
         self._balance(by_cluster)
 
@@ -206,7 +191,7 @@ class Update:
     def _balance(self, touched: Iterable[int]) -> None:
         """Cut what has grown too large, dissolve what has become too small, until all that was touched is in bounds."""
         usual = self._design.usual_entries
-        waiting = list(touched) if self._balanced else []
+        waiting = list(touched)
         # Each cut leaves smaller clusters, but what is assigned anew may gather again elsewhere: an end is set.
         for _ in range(8 * len(waiting)):
             if not waiting:
@@ -229,8 +214,8 @@ class Update:
         if len(different) <= SPLIT_AT * self._design.usual_entries:
             return []  # Many are alike: no cut would part them.
         vectors = items.vectors[np.fromiter(different.values(), dtype=np.int64)]
-        side = partition.halve(vectors, self._design.metric)
-        halves = [partition.mean(vectors[chosen], self._design.metric) for chosen in (~side, side)]
+        side = partition.halve(vectors)
+        halves = [partition.mean(vectors[chosen]) for chosen in (~side, side)]
         return self._reform(cluster, np.stack(halves))
 
     def _reform(self, cluster: int, fresh: Float32) -> list[int]:
@@ -244,7 +229,7 @@ class Update:
         old = self._vectors[place]
         involved = [cluster]
         if len(fresh):
-            near = partition.closest(self._vectors, old, NEIGHBOURS + 1, self._design.metric)
+            near = partition.closest(self._vectors, old, NEIGHBOURS + 1)
             involved += [int(name) for name in self._names[near] if name != cluster][:NEIGHBOURS]
         found = [entries for one in involved if (entries := self._edit(one).entries()) is not None]
         self._put(place, fresh)
@@ -279,11 +264,10 @@ class Update:
         self._changed = True
 
     def _assign(self, items: Items, before: Int64, around: Float32, fresh: int) -> Int64:
-        near = partition.closest(self._vectors, around, CANDIDATES, self._design.metric)
+        near = partition.closest(self._vectors, around, CANDIDATES)
         held = np.flatnonzero(np.isin(self._names, before))
         chosen = np.unique(np.concatenate([near, held, np.arange(len(self._names) - fresh, len(self._names))]))
-        design = self._design
-        assigned = partition.assign(items.vectors, self._vectors[chosen], design.metric, double=design.double)
+        assigned = partition.assign(items.vectors, self._vectors[chosen], double=self._design.copies > 1)
         return _named(self._names[chosen], assigned)
 
     def _move(self, items: Items, before: Int64, after: Int64, removed: int) -> list[int]:

@@ -67,9 +67,14 @@ def _uncoded(connection: Connection, state: State) -> Iterator[str]:
     space = state.space
     try:
         names, vectors = store.centroids(connection, space.number, space.dimension)
-        body = central.code(names, vectors, space.design.metric) if np.isfinite(vectors).all() else b""
+        body = central.code(names, vectors) if np.isfinite(vectors).all() else b""
     except ValueError:
         body = b""
+    count = state.count(connection)
+    if bool(len(state.centroids)) != space.design.has_clusters(count):
+        yield f"the index of {count} vectors has {len(state.centroids) or 'no'} clusters"
+    if len(state.centroids) and space.design.has_graphs != (state.centroids.graph is not None):
+        yield "the centroids lack their graph, or have one that is not used"
     if body != state.centroids.body and (len(state.centroids) or store.sizes(connection, space.number)):
         yield "the centroids that searches go by are not those of the clusters"
 
@@ -98,7 +103,7 @@ def _held(connection: Connection, state: State) -> Iterator[str]:
 
 def _by_value(connection: Connection, state: State) -> Iterator[str]:
     """Hold the codes that are compared after compact ones against where vectors are placed."""
-    if not state.space.design.compact:
+    if state.space.design.has_graphs or not len(state.centroids):
         if codes.has_any(connection, state.space.number):
             yield "there are codes of vectors whose clusters hold them all"
         return
@@ -122,14 +127,15 @@ def _check_graph(connection: Connection, state: State, cluster: int) -> str:
     folded, graph = store.folded(connection, cluster), store.graph(connection, cluster)
     if folded is not None and graph is not None:
         kernel.graph_check(folded, graph)
-    wanted = folded is not None and len(unpack(folded)) >= state.space.design.walked_from
-    return "" if wanted == (graph is not None) else "lacks its graph" if wanted else "has a graph, and is small"
+    wanted = folded is not None and state.space.design.has_graphs
+    return "" if wanted == (graph is not None) else "lacks its graph" if wanted else "has a graph"
 
 
 def _misplaced(connection: Connection, space: int, held: dict[int, set[int]]) -> Iterator[str]:
     wanted: dict[int, set[int]] = {cluster: set() for cluster in held}
+    none = {0} if held else {0, store.UNCLUSTERED}
     for one in store.every_placement(connection, space):
-        for cluster in {one.first, one.second} - {0}:
+        for cluster in {one.first, one.second} - none:
             wanted.setdefault(cluster, set()).add(one.memo)
     known = store.sizes(connection, space)
     lost = sum(cluster not in known for cluster in wanted)

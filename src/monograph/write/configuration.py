@@ -20,11 +20,12 @@ from monograph.store import clusters
 from monograph.store import settings as stored_settings
 from monograph.store.database import Database
 from monograph.values import Document
+from monograph.vectors.design import Design, Kind, design_of
 from monograph.vectors.index import EcoVectorIndex
 
 
-def settle(database: Database, given: Settings | None) -> Settings:
-    """The settings a file was built with; a new file gets the ones given.
+def settle(database: Database, given: Settings | None, vector_index: Kind | None = None) -> Settings:
+    """The settings a file was built with; a new file gets the ones given, and the design of its vector indexes.
 
     Whether it has a ``graph`` may differ: a file that is there stays as it is.
 
@@ -41,12 +42,31 @@ def settle(database: Database, given: Settings | None) -> Settings:
             if stored is None:
                 stored = given or Settings()
                 stored_settings.save(connection, stored)
+                stored_settings.save_vector_index(connection, design_of(vector_index or "codes").kind)
                 stored_settings.save_id(connection, secrets.token_hex(16))
     built = stored or Settings()
     if given is not None and replace(given, graph=built.graph) != built:
         mend = "open it without settings, or make a new file"
         raise InputError(f"{database.path} was built with {built}, not with {given}", mend)
     return built
+
+
+def vector_design(database: Database, given: Kind | None = None) -> Design:
+    """Return the design of a file's vector indexes.
+
+    Raises
+    ------
+    InputError
+        If it is another than the one given.
+    """
+    with database.read() as connection:
+        design = design_of(stored_settings.load_vector_index(connection))
+    if given is not None and design_of(given) != design:
+        raise InputError(
+            f"the vector index of {database.path} is {design.kind!r}, not {given!r}",
+            "open it without vector_index, or make a new file",
+        )
+    return design
 
 
 def identity(database: Database) -> str:

@@ -1,43 +1,22 @@
-"""The inner loops of vector search: compiled where a compiler was at hand, in numpy elsewhere.
-
-Both give the same results and raise the same errors; every test of one is a test of the other. :data:`IMPLEMENTATION`
-says which is in use. Clusters and graphs are bytes, laid out as :mod:`monograph.vectors.cluster` says.
-"""
+"""The inner loops of vector search, compiled. Clusters and graphs are bytes: see :mod:`monograph.vectors.cluster`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from monograph.values import Float32
-from monograph.vectors.kernel import reference, reference_codes, reference_graph, reference_signs
+from monograph.vectors.kernel.compiled import compiled
 from monograph.vectors.kernel.course import ALL, ENOUGH, PAUSED, Arena, Course, Rule, run_many
 from monograph.vectors.kernel.faults import KERNEL_ERRORS, SEARCHED, DamagedBytes, ours
 from monograph.vectors.kernel.pool import Pool
 
-_top_k, _scan, _checksum = reference.top_k, reference.scan, reference.checksum
-_walk, _graph_insert, _graph_remove = reference_graph.walk, reference_graph.graph_insert, reference_graph.graph_remove
-_graph_check, _encode = reference_graph.graph_check, reference_codes.encode
-_nearest_signs = reference_signs.nearest_signs
-IMPLEMENTATION: Literal["compiled", "numpy"] = "numpy"
-try:
-    from monograph.vectors.kernel import _kernel
-except ImportError:
-    pass
-else:
-    IMPLEMENTATION = "compiled"
-    _top_k, _scan, _checksum = _kernel.top_k, _kernel.scan, _kernel.checksum
-    _walk, _graph_insert, _graph_remove = _kernel.walk, _kernel.graph_insert, _kernel.graph_remove
-    _graph_check, _encode = _kernel.graph_check, _kernel.encode
-    _nearest_signs = _kernel.nearest_signs
-
 __all__ = [
     "ALL",
     "ENOUGH",
-    "IMPLEMENTATION",
     "PAUSED",
     "Arena",
     "Course",
@@ -67,7 +46,7 @@ class Found(NamedTuple):
     compared: int
 
 
-def top_k(vectors: Float32, query: Float32, k: int) -> tuple[Int64, Float32]:
+def top_k(vectors: Float32, query: Float32, k: int, allowed: Bits | None = None) -> tuple[Int64, Float32]:
     """The k rows of highest inner product with a query.
 
     Parameters
@@ -78,10 +57,12 @@ def top_k(vectors: Float32, query: Float32, k: int) -> tuple[Int64, Float32]:
         float32 of shape (d,), finite.
     k:
         0 or more.
+    allowed:
+        uint8 of shape (n,): rows whose value is 0 are left out. None leaves out none.
 
     Returns
     -------
-    (rows, scores): int64 and float32 of shape (min(k, n),), by score, highest first, then by row.
+    (rows, scores): int64 and float32 of at most k rows, by score, highest first, then by row.
 
     Raises
     ------
@@ -89,16 +70,16 @@ def top_k(vectors: Float32, query: Float32, k: int) -> tuple[Int64, Float32]:
         If a shape or type is wrong, k is negative, or a score is not a number.
     """
     try:
-        return _top_k(vectors, query, k)
+        return compiled.top_k(vectors, query, k, allowed)
     except KERNEL_ERRORS as error:
-        expected = "float32 arrays of shape (n, d) and (d,), C-contiguous, and a whole number k"
-        raise ours(error, "top_k", expected, vectors, query, k) from None
+        expected = "float32 arrays of shape (n, d) and (d,), C-contiguous, a whole number k, and uint8 of (n,) or None"
+        raise ours(error, "top_k", expected, vectors, query, k, allowed) from None
 
 
 def checksum(data: bytes) -> int:
     """A checksum of 32 bits that runs as fast as memory: any change of one aligned word of 4 bytes changes it."""
     try:
-        return _checksum(data)
+        return compiled.checksum(data)
     except KERNEL_ERRORS as error:
         raise ours(error, "checksum", "bytes", data) from None
 
@@ -127,15 +108,15 @@ def nearest_signs(table: Float32, codes: Bits, k: int) -> tuple[Int64, Float32]:
     try:
         shape = len(table), min(k, len(codes))
         places, scores = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.float32)
-        _nearest_signs(table, codes, places, scores)
+        compiled.nearest_signs(table, codes, places, scores)
     except KERNEL_ERRORS as error:
         expected = "a float32 table of shape (vectors, bytes, 256), uint8 codes of shape (codes, bytes), and a whole k"
         raise ours(error, "nearest_signs", expected, table, codes, k) from None
     return places, scores
 
 
-def encode(vectors: Float32, centre: Bits, scale: float, planes: int) -> tuple[Bits, Float32]:
-    """Compact codes of vectors that lie near a centre: see :mod:`~monograph.vectors.kernel.reference_codes`.
+def encode(vectors: Float32, centre: Bits, scale: float) -> tuple[Bits, Float32]:
+    """Codes of two bits a value of vectors that lie near a centre: see :mod:`monograph.vectors.cluster`.
 
     Parameters
     ----------
@@ -143,12 +124,10 @@ def encode(vectors: Float32, centre: Bits, scale: float, planes: int) -> tuple[B
         float32 (n, d), C-contiguous, finite.
     centre, scale:
         uint8 (d,): (centre - 128) * scale is subtracted from each vector.
-    planes:
-        1 or 2: bits a dimension.
 
     Returns
     -------
-    (codes, scales): uint8 (n, planes * groups), a half byte in each, where groups is d / 4 brought up to a multiple of
+    (codes, scales): uint8 (n, 2 * groups), a half byte in each, where groups is d / 4 brought up to a multiple of
     four; float32 (n,).
 
     Raises
@@ -157,10 +136,10 @@ def encode(vectors: Float32, centre: Bits, scale: float, planes: int) -> tuple[B
         If a shape, type or number is wrong, or a vector is not finite.
     """
     try:
-        return _encode(vectors, centre, scale, planes)
+        return compiled.encode(vectors, centre, scale)
     except KERNEL_ERRORS as error:
-        expected = "float32 (n, d) and uint8 (d,), C-contiguous, and two numbers"
-        raise ours(error, "encode", expected, vectors, centre, scale, planes) from None
+        expected = "float32 (n, d) and uint8 (d,), C-contiguous, and a number"
+        raise ours(error, "encode", expected, vectors, centre, scale) from None
 
 
 def scan(
@@ -191,7 +170,8 @@ def scan(
         If a body's checksum does not match.
     """
     try:
-        pool.filled, ranks, compared = _scan(bodies, query, pool._scores, pool._ids, pool.filled, k, allowed, trusted)
+        held = pool._scores, pool._ids, pool.filled
+        pool.filled, ranks, compared = compiled.scan(bodies, query, *held, k, allowed, trusted)
     except KERNEL_ERRORS as error:
         raise ours(error, "scan", SEARCHED, bodies, query, k, allowed) from None
     return Found(ranks, compared)
@@ -231,7 +211,7 @@ def walk(  # noqa: PLR0913 - one more than a scan has
         As :func:`scan`; also if a link that is met leads to its own node, to none, or to a level that is not there.
     """
     try:
-        pool.filled, ranks, compared = _walk(
+        pool.filled, ranks, compared = compiled.walk(
             cluster.body, cluster.graph, query, pool._scores, pool._ids, pool.filled, k, ef, allowed, trusted
         )
     except KERNEL_ERRORS as error:
@@ -249,7 +229,7 @@ def graph_check(body: bytes, graph: bytes) -> None:
         there, or the entry is not the first of the highest nodes.
     """
     try:
-        _graph_check(body, graph)
+        compiled.graph_check(body, graph)
     except KERNEL_ERRORS as error:
         raise ours(error, "graph_check", "bytes", body, graph) from None
 
@@ -280,7 +260,7 @@ def graph_insert(body: bytes, graph: bytes | None, *, m: int, ef: int, alpha: fl
         As :func:`graph_check`.
     """
     try:
-        return _graph_insert(body, graph, m, ef, alpha)
+        return compiled.graph_insert(body, graph, m, ef, alpha)
     except KERNEL_ERRORS as error:
         raise ours(error, "graph_insert", "bytes and numbers", body, graph, m, ef, alpha) from None
 
@@ -305,6 +285,6 @@ def graph_remove(body: bytes, graph: bytes, rows: Sequence[int], *, ef: int, alp
         As :func:`graph_check`.
     """
     try:
-        return _graph_remove(body, graph, list(rows), ef, alpha)
+        return compiled.graph_remove(body, graph, list(rows), ef, alpha)
     except KERNEL_ERRORS as error:
         raise ours(error, "graph_remove", "bytes and numbers", body, graph, ef, alpha) from None

@@ -1,4 +1,4 @@
-// Compact clusters and codes of a byte a value that stay in memory.
+// Clusters of two bits and codes of a byte a value that stay in memory.
 #include "arena.hpp"
 
 #include <limits>
@@ -8,9 +8,8 @@ namespace monograph {
 namespace {
 
 constexpr std::size_t LINE = 64, NUMBERS = 4 * BLOCK;
-// Codes of so many vectors lie together; before each stand its scale and its bias.
-constexpr std::size_t PAGE = 256, BEFORE = 8;
-const float NO_BIASES[BLOCK] = {};
+// Codes of so many vectors lie together; before each stands its scale.
+constexpr std::size_t PAGE = 256, BEFORE = 4;
 
 // Brings what is needed next nearer, a block's worth at a time: more at once would wait.
 struct Ahead {
@@ -39,10 +38,8 @@ Held::Held(const std::vector<std::pair<const void *, std::size_t>> &bodies, std:
     for (const auto &[data, size] : bodies) {
         const Body &body = read.emplace_back(data, size, true);
         if (!body.is_compact() || body.d != dimension) damaged("a cluster of other codes");
-        bool biased = false;
-        for (std::size_t row = 0; row < body.n; ++row) biased |= body.bias(row) != 0;
-        const std::size_t stride = block_size(dimension, body.planes()) + (biased ? 3 : 2) * NUMBERS;
-        parts_.push_back({body.planes(), body.blocks(), stride, biased, body.centre_scale(), nullptr, nullptr});
+        const std::size_t stride = block_size(dimension) + 2 * NUMBERS;
+        parts_.push_back({body.blocks(), stride, body.centre_scale(), nullptr, nullptr});
         size_ += Body::padded(dimension) + body.blocks() * stride;
         entries_ += body.n;
     }
@@ -58,10 +55,10 @@ Held::Held(const std::vector<std::pair<const void *, std::size_t>> &bodies, std:
         std::memcpy(out, body.centre(), dimension);
         out += Body::padded(dimension);
         part.first = out;
-        const std::size_t codes = block_size(dimension, part.planes);
+        const std::size_t codes = block_size(dimension);
         for (std::size_t block = 0; block < part.blocks; ++block, out += part.stride) {
             std::memcpy(out, body.block(block), codes);
-            float scales[BLOCK], biases[BLOCK] = {};
+            float scales[BLOCK];
             std::int32_t ids[BLOCK];
             for (std::size_t place_in = 0; place_in < BLOCK; ++place_in) {
                 const std::size_t row = block * BLOCK + place_in;
@@ -70,11 +67,9 @@ Held::Held(const std::vector<std::pair<const void *, std::size_t>> &bodies, std:
                 // What was struck out is as near as nothing: no comparison with it is true.
                 ids[place_in] = static_cast<std::int32_t>(id);
                 scales[place_in] = id < 0 ? std::numeric_limits<float>::quiet_NaN() : body.scale(row);
-                if (row < body.n) biases[place_in] = body.bias(row);
             }
             std::memcpy(out + codes, scales, NUMBERS);
             std::memcpy(out + codes + NUMBERS, ids, NUMBERS);
-            if (part.biased) std::memcpy(out + codes + 2 * NUMBERS, biases, NUMBERS);
         }
     }
 }
@@ -85,13 +80,12 @@ void Held::scan(const Query &query, const Tables &tables, const Bitmap &allowed,
     Ahead ahead(next);
     for (const Part &part : parts_) {
         const float base = query.base(part.centre, part.scale);
-        const std::size_t codes = part.planes * tables.groups * TABLE;
+        const std::size_t codes = PLANES * tables.groups * TABLE;
         const std::uint8_t *at = part.first;
         for (std::size_t block = 0; block < part.blocks; ++block, at += part.stride) {
             const auto *scales = reinterpret_cast<const float *>(at + codes);
-            const float *biases = part.biased ? scales + 2 * BLOCK : NO_BIASES;
             ahead.fetch(part.stride);
-            std::uint32_t high = estimate({at, part.planes, scales, biases}, tables, base, pool.least(), found);
+            std::uint32_t high = estimate({at, scales}, tables, base, pool.least(), found);
             for (; high; high &= high - 1) {
                 const auto row = static_cast<std::size_t>(std::countr_zero(high));
                 const std::int64_t id = read<std::int32_t>(at + codes + NUMBERS + 4 * row);
@@ -137,8 +131,8 @@ void Arena::remember(const std::vector<std::pair<const void *, std::size_t>> &bo
         if (!rows_.emplace(body.id(0), row).second) continue;
         if (row % PAGE == 0) pages_.push_back(std::make_unique<std::uint8_t[]>(PAGE * width));
         std::uint8_t *out = pages_.back().get() + row % PAGE * width;
-        const float numbers[2] = {body.scale(0), body.bias(0)};
-        std::memcpy(out, numbers, BEFORE);
+        const float scale = body.scale(0);
+        std::memcpy(out, &scale, BEFORE);
         std::memcpy(out + BEFORE, body.codes, body.d);
         size_ += width + 32; // A place in the table of rows takes about so much.
     }
@@ -160,8 +154,7 @@ std::size_t Arena::by_value(const Query &query, const std::int64_t *ids, std::si
         std::int32_t whole;
         level->bytes(found[at] + BEFORE, query.bytes.data(), 1, centroids_.d, &whole);
         const float factor = query.scale * read<float>(found[at]);
-        const float product = static_cast<float>(whole - query.offset) * factor;
-        scores[at] = product + read<float>(found[at] + 4);
+        scores[at] = static_cast<float>(whole - query.offset) * factor;
         known[at] = 1;
         ++count;
     }

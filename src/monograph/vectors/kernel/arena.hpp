@@ -13,7 +13,7 @@
 
 namespace monograph {
 
-// A cluster, copied into blocks that are read from front to back: codes, scales, ids, and biases where there are any.
+// A cluster, copied into blocks that are read from front to back: codes, scales and ids.
 class Held {
   public:
     // Bodies are held against their checksums.
@@ -26,8 +26,7 @@ class Held {
 
   private:
     struct Part {
-        std::size_t planes, blocks, stride;
-        bool biased;
+        std::size_t blocks, stride;
         float scale;
         const std::uint8_t *centre, *first;
     };

@@ -16,9 +16,9 @@ namespace monograph {
 
 [[noreturn]] inline void damaged(const std::string &why) { throw std::runtime_error("damaged: " + why); }
 
-enum Kind : std::uint32_t { BYTES = 0, HALVES = 1, FLOATS = 2, ONE_BIT = 3, TWO_BITS = 4 };
+enum Kind : std::uint32_t { BYTES = 0, TWO_BITS = 1 };
 constexpr std::uint32_t BODY_MAGIC = 0x3143454Du, GRAPH_MAGIC = 0x3147454Du; // "MEC1", "MEG1"
-constexpr std::size_t HEADER = 32, CENTRE = 16, MOST_DIMENSIONS = 65'536;
+constexpr std::size_t HEADER = 32, HEAD = 12, CENTRE = 16, MOST_DIMENSIONS = 65'536;
 
 template <typename T> T read(const std::uint8_t *at) {
     T value;
@@ -26,12 +26,12 @@ template <typename T> T read(const std::uint8_t *at) {
     return value;
 }
 
-// A cluster as it is stored: header, ids, scales, biases, codes. See cluster.py for the layout.
+// A cluster as it is stored: header, ids, scales, codes. See cluster.py for the layout.
 struct Body {
     const std::uint8_t *data;
     std::uint32_t kind;
-    std::size_t n, d, width;
-    const std::uint8_t *codes; // Of compact kinds: the centre (scale, 12 bytes of zero, a byte a value), then blocks.
+    std::size_t n, d;
+    const std::uint8_t *codes; // Of two bits: the centre (scale, 12 bytes of zero, a byte a value), then blocks.
 
     Body(const void *given, std::size_t size, bool verify) : data(static_cast<const std::uint8_t *>(given)) {
         if (size < HEADER || read<std::uint32_t>(data) != BODY_MAGIC) damaged("not a cluster");
@@ -39,26 +39,23 @@ struct Body {
         n = read<std::uint32_t>(data + 8);
         d = read<std::uint32_t>(data + 12);
         if (kind > TWO_BITS || d > MOST_DIMENSIONS) damaged("unknown codes");
-        width = kind == BYTES ? 1 : kind == HALVES ? 2 : 4;
-        const std::size_t head = HEADER + 16 * n;
-        const std::size_t rest = is_compact() ? CENTRE + padded(d) + blocks() * block_size(d, planes()) : n * d * width;
+        const std::size_t head = HEADER + HEAD * n;
+        const std::size_t rest = is_compact() ? CENTRE + padded(d) + blocks() * block_size(d) : n * d;
         if (size != head + rest) damaged("wrong length");
         codes = data + head;
         if (!verify) return;
-        if (level->checksum(data + HEADER, 16 * n) != read<std::uint32_t>(data + 16) ||
+        if (level->checksum(data + HEADER, HEAD * n) != read<std::uint32_t>(data + 16) ||
             level->checksum(codes, rest) != read<std::uint32_t>(data + 20))
             damaged("its checksum does not match");
     }
-    bool is_compact() const { return kind > FLOATS; }
-    std::size_t planes() const { return kind - FLOATS; }
+    bool is_compact() const { return kind == TWO_BITS; }
     std::size_t blocks() const { return (n + BLOCK - 1) / BLOCK; }
     const std::uint8_t *centre() const { return codes + CENTRE; }
     float centre_scale() const { return read<float>(codes); }
-    const std::uint8_t *block(std::size_t at) const { return codes + CENTRE + padded(d) + at * block_size(d, planes()); }
+    const std::uint8_t *block(std::size_t at) const { return codes + CENTRE + padded(d) + at * block_size(d); }
     static std::size_t padded(std::size_t d) { return (d + 15) / 16 * 16; }
     std::int64_t id(std::size_t row) const { return read<std::int64_t>(data + HEADER + 8 * row); }
     float scale(std::size_t row) const { return read<float>(data + HEADER + 8 * n + 4 * row); }
-    float bias(std::size_t row) const { return read<float>(data + HEADER + 12 * n + 4 * row); }
 };
 
 // A query in the form in which codes are multiplied: floats, and bytes with a scale.
@@ -91,43 +88,24 @@ struct Query {
         level->bytes(centre, bytes.data(), 1, bytes.size(), &whole);
         return static_cast<float>(whole - offset) * (scale * centre_scale);
     }
-    // Row of a body as a query.
-    Query(const Body &body, std::size_t row) {
-        const std::uint8_t *code = body.codes + row * body.d * body.width;
-        if (body.kind == BYTES) {
-            bytes.resize(body.d);
-            scale = body.scale(row);
-            for (std::size_t at = 0; at < body.d; ++at) {
-                bytes[at] = static_cast<std::int8_t>(code[at] - 128);
-                offset += bytes[at];
-            }
-            offset *= 128;
-            return;
+    // Row of a body of bytes as a query.
+    Query(const Body &body, std::size_t row) : bytes(body.d), scale(body.scale(row)) {
+        const std::uint8_t *code = body.codes + row * body.d;
+        for (std::size_t at = 0; at < body.d; ++at) {
+            bytes[at] = static_cast<std::int8_t>(code[at] - 128);
+            offset += bytes[at];
         }
-        floats.resize(body.d);
-        for (std::size_t at = 0; at < body.d; ++at)
-            floats[at] = body.kind == HALVES ? from_half(read<std::uint16_t>(code + 2 * at)) : read<float>(code + 4 * at);
+        offset *= 128;
     }
 };
 
-// Scores of rows first to first + n: inner product plus the row's bias, higher is nearer.
+// Inner products of rows first to first + n of a body of bytes.
 inline void score(const Body &body, const Query &query, std::size_t first, std::size_t n, float *out, std::int32_t *whole) {
-    const std::uint8_t *codes = body.codes + first * body.d * body.width;
-    if (body.kind == BYTES) {
-        level->bytes(codes, query.bytes.data(), n, body.d, whole);
-        for (std::size_t at = 0; at < n; ++at) {
-            const float factor = query.scale * body.scale(first + at);
-            const float product = static_cast<float>(whole[at] - query.offset) * factor;
-            out[at] = product + body.bias(first + at);
-        }
-        return;
+    level->bytes(body.codes + first * body.d, query.bytes.data(), n, body.d, whole);
+    for (std::size_t at = 0; at < n; ++at) {
+        const float factor = query.scale * body.scale(first + at);
+        out[at] = static_cast<float>(whole[at] - query.offset) * factor;
     }
-    // Codes follow 16 bytes a row, so that they lie on a multiple of their width.
-    if (body.kind == HALVES)
-        level->halves(reinterpret_cast<const std::uint16_t *>(codes), query.floats.data(), n, body.d, out);
-    else
-        level->floats(reinterpret_cast<const float *>(codes), query.floats.data(), n, body.d, out);
-    for (std::size_t at = 0; at < n; ++at) out[at] = out[at] + body.bias(first + at);
 }
 
 inline float score_one(const Body &body, const Query &query, std::size_t row) {

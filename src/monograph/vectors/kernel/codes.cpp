@@ -1,4 +1,4 @@
-// Vectors become codes of one or two bits a dimension; a query becomes tables.
+// Vectors become codes of two bits a value; a query becomes tables.
 #include "codes.hpp"
 
 #include <algorithm>
@@ -93,8 +93,8 @@ Tables::Tables(const float *query, std::size_t dimension, const Rotation &rotati
     }
 }
 
-Encoder::Encoder(const std::uint8_t *centre, float scale, std::size_t dimension, std::size_t planes, const Rotation &rotation)
-    : dimension_(dimension), planes_(planes), rotation_(rotation), centre_(dimension), turned_(dimension), whole_(dimension), sizes_(dimension) {
+Encoder::Encoder(const std::uint8_t *centre, float scale, std::size_t dimension, const Rotation &rotation)
+    : dimension_(dimension), rotation_(rotation), centre_(dimension), turned_(dimension), whole_(dimension), sizes_(dimension) {
     for (std::size_t at = 0; at < dimension; ++at) centre_[at] = (static_cast<float>(centre[at]) - 128.0f) * scale;
 }
 
@@ -108,38 +108,35 @@ float Encoder::encode(const float *vector, std::uint8_t *halves) {
         total += sizes_[at];
         square += static_cast<std::int64_t>(whole_[at]) * whole_[at];
     }
+    // Of some sizes from which on a value is coded as 3, the one with which the code is most like the vector.
     std::int64_t dot = total;
     std::int32_t cut = 0;
-    if (planes_ > 1) {
-        const auto n = static_cast<std::int64_t>(dimension_);
-        double best = -1;
-        for (std::int64_t eighths = FIRST_CUT; eighths <= LAST_CUT; ++eighths) {
-            const auto tried = static_cast<std::int32_t>(eighths * total / std::max<std::int64_t>(1, 8 * n));
-            std::int64_t above = 0;
-            std::int32_t count = 0;
-            for (std::size_t at = 0; at < dimension_; ++at) {
-                const std::int32_t big = sizes_[at] > tried;
-                count += big;
-                above += big ? sizes_[at] : 0;
-            }
-            const double sum = static_cast<double>(total + 2 * above), length = static_cast<double>(std::max<std::int64_t>(1, n + 8 * count));
-            const double likeness = sum * sum / length;
-            if (likeness > best) {
-                best = likeness;
-                cut = tried;
-                dot = total + 2 * above;
-            }
+    const auto n = static_cast<std::int64_t>(dimension_);
+    double best = -1;
+    for (std::int64_t eighths = FIRST_CUT; eighths <= LAST_CUT; ++eighths) {
+        const auto tried = static_cast<std::int32_t>(eighths * total / std::max<std::int64_t>(1, 8 * n));
+        std::int64_t above = 0;
+        std::int32_t count = 0;
+        for (std::size_t at = 0; at < dimension_; ++at) {
+            const std::int32_t big = sizes_[at] > tried;
+            count += big;
+            above += big ? sizes_[at] : 0;
+        }
+        const double sum = static_cast<double>(total + 2 * above), length = static_cast<double>(std::max<std::int64_t>(1, n + 8 * count));
+        const double likeness = sum * sum / length;
+        if (likeness > best) {
+            best = likeness;
+            cut = tried;
+            dot = total + 2 * above;
         }
     }
     const std::size_t groups = groups_of(dimension_);
-    std::fill_n(halves, planes_ * groups, std::uint8_t{0});
+    std::fill_n(halves, PLANES * groups, std::uint8_t{0});
     for (std::size_t at = 0; at < dimension_; ++at) {
         const bool positive = whole_[at] >= 0;
-        halves[at / 4] = static_cast<std::uint8_t>(halves[at / 4] | positive << at % 4);
-        if (planes_ > 1) {
-            std::uint8_t &second = halves[groups + at / 4];
-            second = static_cast<std::uint8_t>(second | ((sizes_[at] > cut) == positive) << at % 4);
-        }
+        std::uint8_t &first = halves[at / 4], &second = halves[groups + at / 4];
+        first = static_cast<std::uint8_t>(first | positive << at % 4);
+        second = static_cast<std::uint8_t>(second | ((sizes_[at] > cut) == positive) << at % 4);
     }
     if (dot <= 0) return 0;
     return static_cast<float>(static_cast<double>(square) / static_cast<double>(dot) * static_cast<double>(step));

@@ -1,5 +1,4 @@
-// Codes of one or two bits a dimension: how they are made, and how a query becomes tables that they are compared by.
-// See reference_codes.py, the twin, for what the numbers mean.
+// Codes of two bits a value: how they are made, and how a query becomes tables that they are compared by. See cluster.py.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,13 +7,13 @@
 
 namespace monograph {
 
-constexpr std::size_t BLOCK = 32, TABLE = 16;
+constexpr std::size_t BLOCK = 32, TABLE = 16, PLANES = 2;
 constexpr std::int32_t MOST_OF_QUERY = 31, OFFSET = 4 * MOST_OF_QUERY;
 // So many table entries sum up to less than 2^16.
 constexpr std::size_t GROUPS_AT_ONCE = 256;
 
 inline std::size_t groups_of(std::size_t dimension) { return (dimension + 15) / 16 * 4; }
-inline std::size_t block_size(std::size_t dimension, std::size_t planes) { return planes * groups_of(dimension) * TABLE; }
+inline std::size_t block_size(std::size_t dimension) { return PLANES * groups_of(dimension) * TABLE; }
 
 // Turns vectors of one dimension, each as any other.
 class Rotation {
@@ -45,27 +44,26 @@ struct Tables {
     std::unique_ptr<std::uint8_t[]> held_;
 };
 
-// 32 codes of so many planes, with a scale and a bias each.
+// 32 codes with a scale each.
 struct Block {
     const std::uint8_t *codes;
-    std::size_t planes;
-    const float *scales, *biases;
+    const float *scales;
 };
 
-// The code of a vector's difference to a centre: planes * groups half bytes, a byte each. Returns its scale.
+// The code of a vector's difference to a centre: PLANES * groups half bytes, a byte each. Returns its scale.
 class Encoder {
   public:
-    Encoder(const std::uint8_t *centre, float scale, std::size_t dimension, std::size_t planes, const Rotation &rotation);
+    Encoder(const std::uint8_t *centre, float scale, std::size_t dimension, const Rotation &rotation);
     float encode(const float *vector, std::uint8_t *halves);
 
   private:
-    std::size_t dimension_, planes_;
+    std::size_t dimension_;
     const Rotation &rotation_;
     std::vector<float> centre_, turned_;
     std::vector<std::int32_t> whole_, sizes_;
 };
 
-// Estimates of the 32 codes of a block, each with the base and its bias, and which of them are at least so high.
+// Estimates of the 32 codes of a block, each with the base, and which of them are at least so high.
 std::uint32_t estimate_portable(const Block &block, const Tables &tables, float base, float least, float *out);
 std::uint32_t estimate_avx2(const Block &block, const Tables &tables, float base, float least, float *out);
 std::uint32_t estimate_avx512(const Block &block, const Tables &tables, float base, float least, float *out);

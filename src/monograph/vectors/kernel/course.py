@@ -4,34 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from monograph.values import Float32
-from monograph.vectors.kernel import reference_arena
+from monograph.vectors.kernel.compiled import compiled
 from monograph.vectors.kernel.faults import KERNEL_ERRORS, SEARCHED, ours
 from monograph.vectors.kernel.pool import Pool
 
-native: Any = reference_arena
-try:
-    from monograph.vectors.kernel import _kernel
-except ImportError:
-    pass
-else:
-    native = _kernel
-
 Bits = npt.NDArray[np.uint8]
 
-ENOUGH, ALL, PAUSED = reference_arena.ENOUGH, reference_arena.ALL, reference_arena.PAUSED
+ENOUGH, ALL, PAUSED = -1, -2, -3
 """Why a course came to an end."""
+MOST_BYTES = (1 << 63) - 1
+"""No bound on what an arena keeps."""
 WORTH_A_THREAD = 60
 """Microseconds of work for which another thread is started: to start and to await one takes a third of that."""
 
 
 class Arena:
-    """Clusters of compact codes, and codes by value, that stay in memory, while other threads search.
+    """Clusters of codes of two bits, and codes of a byte, that stay in memory, while other threads search.
 
     Parameters
     ----------
@@ -48,7 +42,7 @@ class Arena:
 
     def __init__(self, centroids: bytes) -> None:
         try:
-            self.held = native.Arena(centroids)
+            self.held = compiled.Arena(centroids)
         except KERNEL_ERRORS as error:
             raise ours(error, "Arena", SEARCHED) from None
 
@@ -57,7 +51,7 @@ class Arena:
         """Bytes of what is kept."""
         return int(self.held.size)
 
-    def keep(self, cluster: int, bodies: list[bytes], most: int = reference_arena.MOST_BYTES) -> bool:
+    def keep(self, cluster: int, bodies: list[bytes], most: int = MOST_BYTES) -> bool:
         """Keep all parts of a cluster, as stored, unless more than so many bytes would be kept then.
 
         Returns
@@ -124,7 +118,7 @@ class Course:
         self, arena: Arena, query: Float32, pool: Pool, k: int, rule: Rule, allowed: Bits | None = None
     ) -> None:
         try:
-            self._course = native.Course(arena.held, query, pool._scores, pool._ids, k, *rule, allowed)
+            self._course = compiled.Course(arena.held, query, pool._scores, pool._ids, k, *rule, allowed)
         except KERNEL_ERRORS as error:
             raise ours(error, "Course", SEARCHED) from None
         self._pool = pool
@@ -247,7 +241,7 @@ def run_many(courses: Sequence[Course], loads: int = 1 << 62, threads: int | Non
     """
     most, worth = (processors(), WORTH_A_THREAD) if threads is None else (threads, 0)
     try:
-        states: list[int] = native.run_many([one._course for one in courses], loads, most, worth)
+        states: list[int] = compiled.run_many([one._course for one in courses], loads, most, worth)
     except KERNEL_ERRORS as error:
         raise ours(error, "run_many", "courses") from None
     for one in courses:

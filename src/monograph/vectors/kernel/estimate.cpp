@@ -1,5 +1,5 @@
-// Blocks of compact codes are compared with a query by tables in registers, on every processor: sums of whole numbers,
-// then one product and two sums of floats, which round alike everywhere.
+// Blocks of codes of two bits are compared with a query by tables in registers, on every processor: sums of whole numbers,
+// then one product and one sum of floats, which round alike everywhere.
 #include <algorithm>
 #include <cstring>
 
@@ -11,17 +11,17 @@ namespace monograph {
 namespace {
 
 // What was added to make the entries of tables positive.
-std::int32_t added(const Tables &tables, std::size_t planes) {
-    return static_cast<std::int32_t>(tables.groups) * OFFSET * static_cast<std::int32_t>((1u << planes) - 1);
+std::int32_t added(const Tables &tables) {
+    return static_cast<std::int32_t>(tables.groups) * OFFSET * static_cast<std::int32_t>((1u << PLANES) - 1);
 }
 
 std::uint32_t finished(const Block &block, const Tables &tables, const std::int32_t *sums, float base, float least, float *out) {
-    const std::int32_t offset = added(tables, block.planes);
+    const std::int32_t offset = added(tables);
     std::uint32_t high = 0;
     for (std::size_t at = 0; at < BLOCK; ++at) {
         const float factor = tables.scale * block.scales[at];
         const float product = static_cast<float>(sums[at] - offset) * factor;
-        out[at] = product + base + block.biases[at];
+        out[at] = product + base;
         high |= static_cast<std::uint32_t>(out[at] >= least) << at;
     }
     return high;
@@ -32,7 +32,7 @@ std::uint32_t finished(const Block &block, const Tables &tables, const std::int3
 std::uint32_t estimate_portable(const Block &block, const Tables &tables, float base, float least, float *out) {
     std::int32_t sums[BLOCK] = {};
     const std::uint8_t *codes = block.codes;
-    for (std::size_t plane = 0; plane < block.planes; ++plane) {
+    for (std::size_t plane = 0; plane < PLANES; ++plane) {
         for (std::int32_t &sum : sums) sum *= 2; // The signs of a plane count twice those of the next.
         const std::uint8_t *table = tables.entries;
         for (std::size_t group = 0; group < tables.groups; ++group, codes += TABLE, table += TABLE)
@@ -58,10 +58,10 @@ AVX2 ALWAYS_INLINE void add(Sums256 &sums, std::size_t first, __m128i even, __m1
 }
 
 // Bytes of neighbouring vectors are summed in pairs of 16 bits; of the upper ones alone as well, which are then taken off.
-AVX2 ALWAYS_INLINE Sums256 sums_avx2(const std::uint8_t *codes, const Tables &tables, std::size_t planes) {
+AVX2 ALWAYS_INLINE Sums256 sums_avx2(const std::uint8_t *codes, const Tables &tables) {
     const __m256i low_half = _mm256_set1_epi8(15);
     Sums256 sums{};
-    for (std::size_t plane = 0; plane < planes; ++plane) {
+    for (std::size_t plane = 0; plane < PLANES; ++plane) {
         for (__m256i &sum : sums.sixteenths) sum = _mm256_slli_epi32(sum, 1);
         const std::uint8_t *table = tables.entries;
         for (std::size_t first = 0; first < tables.groups; first += GROUPS_AT_ONCE) {
@@ -95,10 +95,10 @@ AVX512 ALWAYS_INLINE __m128i folded(__m512i sums) {
     return _mm_add_epi16(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
 }
 
-AVX512 ALWAYS_INLINE Sums256 sums_avx512(const std::uint8_t *codes, const Tables &tables, std::size_t planes) {
+AVX512 ALWAYS_INLINE Sums256 sums_avx512(const std::uint8_t *codes, const Tables &tables) {
     const __m512i low_half = _mm512_set1_epi8(15);
     Sums256 sums{};
-    for (std::size_t plane = 0; plane < planes; ++plane) {
+    for (std::size_t plane = 0; plane < PLANES; ++plane) {
         for (__m256i &sum : sums.sixteenths) sum = _mm256_slli_epi32(sum, 1);
         const std::uint8_t *table = tables.entries;
         for (std::size_t first = 0; first < tables.groups; first += GROUPS_AT_ONCE) {
@@ -123,13 +123,13 @@ AVX512 ALWAYS_INLINE Sums256 sums_avx512(const std::uint8_t *codes, const Tables
 }
 
 AVX2 ALWAYS_INLINE std::uint32_t finished_avx2(const Block &block, const Tables &tables, const Sums256 &sums, float base, float least, float *out) {
-    const __m256i offset = _mm256_set1_epi32(added(tables, block.planes));
+    const __m256i offset = _mm256_set1_epi32(added(tables));
     const __m256 scale = _mm256_set1_ps(tables.scale), bases = _mm256_set1_ps(base), bar = _mm256_set1_ps(least);
     std::uint32_t high = 0;
     for (std::size_t part = 0; part < 4; ++part) {
         const __m256 factor = _mm256_mul_ps(scale, _mm256_loadu_ps(block.scales + 8 * part));
         const __m256 product = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_sub_epi32(sums.sixteenths[part], offset)), factor);
-        const __m256 found = _mm256_add_ps(_mm256_add_ps(product, bases), _mm256_loadu_ps(block.biases + 8 * part));
+        const __m256 found = _mm256_add_ps(product, bases);
         _mm256_storeu_ps(out + 8 * part, found);
         high |= static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(found, bar, _CMP_GE_OQ))) << 8 * part;
     }
@@ -139,11 +139,11 @@ AVX2 ALWAYS_INLINE std::uint32_t finished_avx2(const Block &block, const Tables 
 } // namespace
 
 AVX2 std::uint32_t estimate_avx2(const Block &block, const Tables &tables, float base, float least, float *out) {
-    return finished_avx2(block, tables, sums_avx2(block.codes, tables, block.planes), base, least, out);
+    return finished_avx2(block, tables, sums_avx2(block.codes, tables), base, least, out);
 }
 
 AVX512 std::uint32_t estimate_avx512(const Block &block, const Tables &tables, float base, float least, float *out) {
-    return finished_avx2(block, tables, sums_avx512(block.codes, tables, block.planes), base, least, out);
+    return finished_avx2(block, tables, sums_avx512(block.codes, tables), base, least, out);
 }
 #endif
 
@@ -151,7 +151,7 @@ AVX512 std::uint32_t estimate_avx512(const Block &block, const Tables &tables, f
 std::uint32_t estimate_neon(const Block &block, const Tables &tables, float base, float least, float *out) {
     std::int32_t sums[BLOCK] = {};
     const std::uint8_t *codes = block.codes;
-    for (std::size_t plane = 0; plane < block.planes; ++plane) {
+    for (std::size_t plane = 0; plane < PLANES; ++plane) {
         for (std::int32_t &sum : sums) sum *= 2;
         const std::uint8_t *table = tables.entries;
         for (std::size_t first = 0; first < tables.groups; first += GROUPS_AT_ONCE) {

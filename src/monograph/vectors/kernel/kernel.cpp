@@ -1,6 +1,5 @@
-// The inner loops of vector search, as Python calls them. Every function has a twin in reference*.py that gives the same
-// results and raises the same errors. Sizes are checked before any memory is touched; the interpreter lock is released
-// while numbers are crunched. In order: what is asked, scans, codes, arenas, the graph, the module.
+// The inner loops of vector search, as Python calls them. Sizes are checked before any memory is touched; the interpreter
+// lock is released while numbers are crunched. In order: what is asked, scans, codes, arenas, the graph, the module.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -76,7 +75,7 @@ void scan_body(const Body &body, Query &query, const Bitmap &allowed, Pool &pool
         return;
     }
     scores.resize(body.n);
-    whole.resize(body.kind == BYTES ? body.n : 0);
+    whole.resize(body.n);
     score(body, query, 0, body.n, scores.data(), whole.data());
     for (std::size_t row = 0; row < body.n; ++row) {
         const std::int64_t id = body.id(row);
@@ -129,13 +128,17 @@ template <typename T> nb::ndarray<nb::numpy, T, nb::ndim<1>> array_of(std::vecto
     return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner);
 }
 
-nb::tuple top_k(const Matrix &vectors, const Vector &query, std::int64_t k) {
+nb::tuple top_k(const Matrix &vectors, const Vector &query, std::int64_t k, const nb::object &allowed) {
     const std::size_t n = vectors.shape(0), d = vectors.shape(1);
     if (k < 0) throw nb::value_error(("k is " + std::to_string(k) + ": give 0 or more").c_str());
     if (d != query.shape(0))
         throw nb::value_error(("vectors have dimension " + std::to_string(d) + ", the query has " + std::to_string(query.shape(0))).c_str());
     require_query(query);
+    std::optional<Bits> mask;
+    if (!allowed.is_none()) mask = must<Bits>(allowed);
+    if (mask && mask->shape(0) != n) throw nb::value_error("a mask of rows must be as long as the rows");
     const float *rows = vectors.data(), *asked = query.data();
+    const std::uint8_t *wanted = mask ? mask->data() : nullptr;
     std::vector<Scored> best;
     std::int64_t wrong = -1;
     {
@@ -145,12 +148,12 @@ nb::tuple top_k(const Matrix &vectors, const Vector &query, std::int64_t k) {
         best.reserve(n);
         for (std::size_t row = 0; row < n && wrong < 0; ++row) {
             if (std::isnan(scores[row])) wrong = static_cast<std::int64_t>(row);
-            best.push_back({scores[row], static_cast<std::int64_t>(row)});
+            if (!wanted || wanted[row]) best.push_back({scores[row], static_cast<std::int64_t>(row)});
         }
-        const std::size_t kept = std::min<std::size_t>(n, static_cast<std::size_t>(k));
+        const std::size_t kept = std::min<std::size_t>(best.size(), static_cast<std::size_t>(k));
         if (wrong < 0) {
             const auto end = best.begin() + static_cast<std::ptrdiff_t>(kept);
-            if (kept < n) std::nth_element(best.begin(), end, best.end(), before);
+            if (kept < best.size()) std::nth_element(best.begin(), end, best.end(), before);
             std::sort(best.begin(), end, before);
         }
         best.resize(std::min(kept, best.size()));
@@ -167,20 +170,19 @@ nb::tuple top_k(const Matrix &vectors, const Vector &query, std::int64_t k) {
 
 // ------------------------------------------------------------------------------------------------------------- codes
 
-nb::tuple encode(const Matrix &vectors, const Bits &centre, float scale, std::int64_t planes) {
+nb::tuple encode(const Matrix &vectors, const Bits &centre, float scale) {
     const std::size_t n = vectors.shape(0), d = vectors.shape(1);
     if (d != centre.shape(0))
         throw nb::value_error(("vectors have dimension " + std::to_string(d) + ", the centre has " + std::to_string(centre.shape(0))).c_str());
-    if (planes != 1 && planes != 2) throw nb::value_error(("planes is " + std::to_string(planes) + ": give 1 or 2").c_str());
     const float *rows = vectors.data();
     if (!std::all_of(rows, rows + n * d, [](float value) { return std::isfinite(value); })) throw nb::value_error("a vector is not finite");
-    const std::size_t width = static_cast<std::size_t>(planes) * groups_of(d);
+    const std::size_t width = PLANES * groups_of(d);
     auto codes = std::make_unique<std::vector<std::uint8_t>>(n * width);
     std::vector<float> scales(n);
     {
         nb::gil_scoped_release released;
         const auto rotation = rotation_of(d);
-        Encoder encoder(centre.data(), scale, d, static_cast<std::size_t>(planes), *rotation);
+        Encoder encoder(centre.data(), scale, d, *rotation);
         for (std::size_t row = 0; row < n; ++row) scales[row] = encoder.encode(rows + row * d, codes->data() + row * width);
     }
     std::uint8_t *data = codes->data();
@@ -438,19 +440,11 @@ struct Walk {
     }
 };
 
-// The distance that RobustPrune compares: half the squared distance for L2, 1 - cosine, or 1 - inner product.
-float distance(const Body &body, float score, std::size_t to, bool euclidean) {
-    return euclidean ? -(score + body.bias(to)) : 1.0f - score;
-}
-
-bool is_euclidean(const Body &body) {
-    for (std::size_t row = 0; row < body.n; ++row)
-        if (body.bias(row) != 0) return true;
-    return false;
-}
+// The distance that RobustPrune compares.
+float distance(float score) { return 1.0f - score; }
 
 // Of candidates, nearest first, keep one unless an earlier kept one is nearer to it (by alpha) than the node is (Vamana).
-std::vector<std::int32_t> robust_prune(const Body &body, std::size_t node, std::vector<Scored> candidates, std::size_t room, float alpha, bool euclidean) {
+std::vector<std::int32_t> robust_prune(const Body &body, std::size_t node, std::vector<Scored> candidates, std::size_t room, float alpha) {
     std::sort(candidates.begin(), candidates.end(), before);
     std::vector<std::int32_t> kept;
     std::vector<Query> queries;
@@ -458,11 +452,11 @@ std::vector<std::int32_t> robust_prune(const Body &body, std::size_t node, std::
         if (kept.size() >= room) break;
         const auto row = static_cast<std::size_t>(candidate.row);
         if (row == node) continue;
-        const float far = distance(body, candidate.score, node, euclidean);
+        const float far = distance(candidate.score);
         bool covered = false;
         for (std::size_t at = 0; at < kept.size() && !covered; ++at) {
             if (kept[at] == candidate.row) covered = true;
-            else covered = alpha * distance(body, score_one(body, queries[at], row), static_cast<std::size_t>(kept[at]), euclidean) < far;
+            else covered = alpha * distance(score_one(body, queries[at], row)) < far;
         }
         if (covered) continue;
         kept.push_back(static_cast<std::int32_t>(row));
@@ -484,7 +478,7 @@ int level_of(std::int64_t id, std::size_t m) {
 }
 
 void require_values(const Body &body) {
-    if (body.is_compact()) throw nb::value_error("codes of bits have no graph");
+    if (body.is_compact()) throw nb::value_error("codes of two bits have no graph");
 }
 
 struct Growth {
@@ -492,7 +486,6 @@ struct Growth {
     Graph &graph;
     std::size_t ef;
     float alpha;
-    bool euclidean;
 
     std::vector<Scored> scored(const Query &query, const std::vector<std::int32_t> &rows) {
         std::vector<Scored> result;
@@ -508,7 +501,7 @@ struct Growth {
             back.push_back(static_cast<std::int32_t>(node));
             if (back.size() > graph.room(height)) {
                 const Query query(body, static_cast<std::size_t>(other));
-                back = robust_prune(body, static_cast<std::size_t>(other), scored(query, back), graph.room(height), alpha, euclidean);
+                back = robust_prune(body, static_cast<std::size_t>(other), scored(query, back), graph.room(height), alpha);
             }
         }
     }
@@ -526,7 +519,7 @@ struct Growth {
         for (int at = top; at > height; --at) here = walk.descend(here, at);
         for (int at = std::min(height, top); at >= 0; --at) {
             const std::vector<Scored> found = walk.expand(here, at, ef);
-            connect(node, robust_prune(body, node, found, graph.room(at), alpha, euclidean), at);
+            connect(node, robust_prune(body, node, found, graph.room(at), alpha), at);
             here = found.front();
         }
         if (height > top) graph.entry = static_cast<std::int32_t>(node);
@@ -553,7 +546,7 @@ struct Growth {
         Walk walk{body, query, {&graph, nullptr}};
         const Scored here{walk.score(node), static_cast<std::int64_t>(node)};
         for (const Scored &found : walk.expand(here, height, graph.room(height))) near.push_back(found);
-        connect(node, robust_prune(body, node, near, graph.room(height), alpha, euclidean), height);
+        connect(node, robust_prune(body, node, near, graph.room(height), alpha), height);
     }
     void hand_over() {
         graph.entry = -1;
@@ -633,7 +626,7 @@ nb::bytes graph_insert(const nb::bytes &given, const nb::object &stored, std::in
     }
     {
         nb::gil_scoped_release released;
-        Growth growth{body, graph, static_cast<std::size_t>(ef), static_cast<float>(alpha), is_euclidean(body)};
+        Growth growth{body, graph, static_cast<std::size_t>(ef), static_cast<float>(alpha)};
         for (std::size_t node = first; node < body.n; ++node) growth.insert(node);
     }
     return freeze(graph);
@@ -655,7 +648,7 @@ nb::bytes graph_remove(const nb::bytes &given, const nb::bytes &stored, const nb
     }
     {
         nb::gil_scoped_release released;
-        Growth growth{body, graph, static_cast<std::size_t>(ef), static_cast<float>(alpha), is_euclidean(body)};
+        Growth growth{body, graph, static_cast<std::size_t>(ef), static_cast<float>(alpha)};
         for (std::size_t node : leaving) growth.remove(node);
     }
     // Physical removal: the rows behind move up.
@@ -741,10 +734,11 @@ NB_MODULE(_kernel, module) {
     module.def("levels", &levels, "What this processor can do, best first.");
     module.def("use_level", &use_level, nb::arg("name"), "Which of them to use; the best unless told.");
     bind_arenas(module);
-    module.def("encode", &encode, nb::arg("vectors").noconvert(), nb::arg("centre").noconvert(), nb::arg("scale"), nb::arg("planes"),
+    module.def("encode", &encode, nb::arg("vectors").noconvert(), nb::arg("centre").noconvert(), nb::arg("scale"),
                "See monograph.vectors.kernel.encode.");
     module.def("checksum", &checksum, nb::arg("data"), "See monograph.vectors.kernel.checksum.");
-    module.def("top_k", &top_k, nb::arg("vectors").noconvert(), nb::arg("query").noconvert(), nb::arg("k"), "See monograph.vectors.kernel.top_k.");
+    module.def("top_k", &top_k, nb::arg("vectors").noconvert(), nb::arg("query").noconvert(), nb::arg("k"), nb::arg("allowed").none(),
+               "See monograph.vectors.kernel.top_k.");
     module.def("scan", &scan, nb::arg("bodies"), nb::arg("query").noconvert(), nb::arg("scores").noconvert(), nb::arg("ids").noconvert(), nb::arg("filled"),
                nb::arg("k"), nb::arg("allowed").none(), nb::arg("trusted"), "See monograph.vectors.kernel.scan.");
     module.def("graph_insert", &graph_insert, nb::arg("body"), nb::arg("graph").none(), nb::arg("m"), nb::arg("ef"), nb::arg("alpha"),

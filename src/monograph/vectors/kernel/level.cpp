@@ -1,7 +1,6 @@
-// Products of a query with codes of a byte, halves and floats, and checksums, for every processor; which of them is used.
+// Products of a query with codes of a byte and floats, and checksums, for every processor; which of them is used.
 #include "level.hpp"
 
-#include <bit>
 #include <cstring>
 #include <stdexcept>
 
@@ -9,14 +8,6 @@
 #include "simd.hpp"
 
 namespace monograph {
-
-float from_half(std::uint16_t half) {
-    const std::uint32_t sign = (half & 0x8000u) << 16, exponent = (half >> 10) & 31u, fraction = half & 1023u;
-    if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | (fraction << 13));
-    if (exponent) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
-    const float small = static_cast<float>(fraction) * 5.9604644775390625e-8f;
-    return sign ? -small : small;
-}
 
 namespace {
 
@@ -33,14 +24,6 @@ ALWAYS_INLINE void float_products(const float *rows, const float *query, std::si
         float total = 0;
         for (; at < d; ++at) total += vector[at] * query[at];
         for (float sum : sums) total += sum;
-        out[row] = total;
-    }
-}
-
-ALWAYS_INLINE void half_products_plain(const std::uint16_t *rows, const float *query, std::size_t n, std::size_t d, float *out) {
-    for (std::size_t row = 0; row < n; ++row) {
-        float total = 0;
-        for (std::size_t at = 0; at < d; ++at) total += from_half(rows[row * d + at]) * query[at];
         out[row] = total;
     }
 }
@@ -77,27 +60,12 @@ ALWAYS_INLINE std::uint32_t checksum_body(const std::uint8_t *data, std::size_t 
 
 
 void floats_portable(const float *r, const float *q, std::size_t n, std::size_t d, float *o) { float_products<16>(r, q, n, d, o); }
-void halves_portable(const std::uint16_t *r, const float *q, std::size_t n, std::size_t d, float *o) { half_products_plain(r, q, n, d, o); }
 void bytes_portable(const std::uint8_t *r, const std::int8_t *q, std::size_t n, std::size_t d, std::int32_t *o) { byte_products_plain(r, q, n, d, o); }
 std::uint32_t checksum_portable(const std::uint8_t *data, std::size_t size) { return checksum_body(data, size); }
 
 #ifdef X86
 AVX2 void floats_avx2(const float *r, const float *q, std::size_t n, std::size_t d, float *o) { float_products<32>(r, q, n, d, o); }
 AVX2 std::uint32_t checksum_avx2(const std::uint8_t *data, std::size_t size) { return checksum_body(data, size); }
-AVX2 void halves_avx2(const std::uint16_t *rows, const float *query, std::size_t n, std::size_t d, float *out) {
-    for (std::size_t row = 0; row < n; ++row) {
-        const std::uint16_t *vector = rows + row * d;
-        __m256 sums = _mm256_setzero_ps();
-        std::size_t at = 0;
-        for (; at + 8 <= d; at += 8)
-            sums = _mm256_fmadd_ps(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i *>(vector + at))), _mm256_loadu_ps(query + at), sums);
-        float parts[8], total = 0;
-        _mm256_storeu_ps(parts, sums);
-        for (; at < d; ++at) total += from_half(vector[at]) * query[at];
-        for (float part : parts) total += part;
-        out[row] = total;
-    }
-}
 AVX2 void bytes_avx2(const std::uint8_t *rows, const std::int8_t *query, std::size_t n, std::size_t d, std::int32_t *out) {
     for (std::size_t row = 0; row < n; ++row) {
         const std::uint8_t *codes = rows + row * d;
@@ -115,7 +83,7 @@ AVX2 void bytes_avx2(const std::uint8_t *rows, const std::int8_t *query, std::si
         out[row] = total;
     }
 }
-bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"); }
+bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 
 AVX512 void floats_avx512(const float *rows, const float *query, std::size_t n, std::size_t d, float *out) {
     for (std::size_t row = 0; row < n; ++row) {
@@ -131,17 +99,6 @@ AVX512 void floats_avx512(const float *rows, const float *query, std::size_t n, 
             one = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(mask, vector + at), _mm512_maskz_loadu_ps(mask, query + at), one);
         }
         out[row] = _mm512_reduce_add_ps(_mm512_add_ps(one, two));
-    }
-}
-AVX512 void halves_avx512(const std::uint16_t *rows, const float *query, std::size_t n, std::size_t d, float *out) {
-    for (std::size_t row = 0; row < n; ++row) {
-        const std::uint16_t *vector = rows + row * d;
-        __m512 sums = _mm512_setzero_ps();
-        for (std::size_t at = 0; at < d; at += 16) {
-            const __mmask16 mask = d - at >= 16 ? 0xFFFF : static_cast<__mmask16>((1u << (d - at)) - 1);
-            sums = _mm512_fmadd_ps(_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, vector + at)), _mm512_maskz_loadu_ps(mask, query + at), sums);
-        }
-        out[row] = _mm512_reduce_add_ps(sums);
     }
 }
 AVX512 void bytes_avx512(const std::uint8_t *rows, const std::int8_t *query, std::size_t n, std::size_t d, std::int32_t *out) {
@@ -183,18 +140,6 @@ void bytes_neon(const std::uint8_t *rows, const std::int8_t *query, std::size_t 
         out[row] = total;
     }
 }
-void halves_neon(const std::uint16_t *rows, const float *query, std::size_t n, std::size_t d, float *out) {
-    for (std::size_t row = 0; row < n; ++row) {
-        const std::uint16_t *vector = rows + row * d;
-        float32x4_t sums = vdupq_n_f32(0);
-        std::size_t at = 0;
-        for (; at + 4 <= d; at += 4)
-            sums = vfmaq_f32(sums, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(vector + at))), vld1q_f32(query + at));
-        float total = vaddvq_f32(sums);
-        for (; at < d; ++at) total += from_half(vector[at]) * query[at];
-        out[row] = total;
-    }
-}
 #endif
 
 bool always() { return true; }
@@ -202,13 +147,13 @@ bool always() { return true; }
 // Best first; the last one runs anywhere.
 const Level LEVELS[] = {
 #ifdef X86
-    {"avx512", has_avx512, floats_avx512, halves_avx512, bytes_avx512, checksum_avx512, estimate_avx512},
-    {"avx2", has_avx2, floats_avx2, halves_avx2, bytes_avx2, checksum_avx2, estimate_avx2},
+    {"avx512", has_avx512, floats_avx512, bytes_avx512, checksum_avx512, estimate_avx512},
+    {"avx2", has_avx2, floats_avx2, bytes_avx2, checksum_avx2, estimate_avx2},
 #endif
 #if defined(__aarch64__)
-    {"neon", always, floats_portable, halves_neon, bytes_neon, checksum_portable, estimate_neon},
+    {"neon", always, floats_portable, bytes_neon, checksum_portable, estimate_neon},
 #endif
-    {"portable", always, floats_portable, halves_portable, bytes_portable, checksum_portable, estimate_portable},
+    {"portable", always, floats_portable, bytes_portable, checksum_portable, estimate_portable},
 };
 
 const Level *best_level() {

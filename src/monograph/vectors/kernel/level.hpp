@@ -7,8 +7,6 @@
 
 namespace monograph {
 
-float from_half(std::uint16_t half);
-
 struct Block;
 struct Tables;
 
@@ -16,7 +14,6 @@ struct Level {
     const char *name;
     bool (*here)();
     void (*floats)(const float *, const float *, std::size_t, std::size_t, float *);
-    void (*halves)(const std::uint16_t *, const float *, std::size_t, std::size_t, float *);
     void (*bytes)(const std::uint8_t *, const std::int8_t *, std::size_t, std::size_t, std::int32_t *);
     std::uint32_t (*checksum)(const std::uint8_t *, std::size_t);
     std::uint32_t (*estimate)(const Block &, const Tables &, float, float, float *); // See codes.hpp.

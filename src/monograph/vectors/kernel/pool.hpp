@@ -75,13 +75,11 @@ inline void scan_compact(const Body &body, Query &query, const Bitmap &allowed, 
     if (!pool.capacity) return;
     const Tables &tables = query.for_blocks();
     const float base = query.base(body.centre(), body.centre_scale());
-    float found[BLOCK], padded[2][BLOCK] = {};
+    float found[BLOCK], padded[BLOCK] = {};
     for (std::size_t at = 0; at < body.blocks(); ++at) {
         const std::size_t first = at * BLOCK, rows = std::min(BLOCK, body.n - first);
-        const std::uint8_t *scales = body.data + HEADER + 8 * body.n + 4 * first;
-        std::memcpy(padded[0], scales, 4 * rows);
-        std::memcpy(padded[1], scales + 4 * body.n, 4 * rows);
-        std::uint32_t high = level->estimate({body.block(at), body.planes(), padded[0], padded[1]}, tables, base, pool.least(), found);
+        std::memcpy(padded, body.data + HEADER + 8 * body.n + 4 * first, 4 * rows);
+        std::uint32_t high = level->estimate({body.block(at), padded}, tables, base, pool.least(), found);
         if (rows < BLOCK) high &= (1u << rows) - 1;
         for (; high; high &= high - 1) {
             const auto row = static_cast<std::size_t>(std::countr_zero(high));

@@ -117,7 +117,7 @@ void nearest_signs(const Table &table, const Codes &codes, const Places &places,
 
 void bind_signs(nb::module_ &module) {
     module.def("nearest_signs", &nearest_signs, nb::arg("table").noconvert(), nb::arg("codes").noconvert(), nb::arg("places").noconvert(),
-               nb::arg("scores").noconvert(), "See monograph.vectors.kernel.reference_signs.nearest_signs.");
+               nb::arg("scores").noconvert(), "See monograph.vectors.kernel.nearest_signs.");
 }
 
 } // namespace monograph

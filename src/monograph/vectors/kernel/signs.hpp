@@ -1,4 +1,4 @@
-// Signs of vectors, a bit a value, held against other vectors. Twin: reference_signs.py.
+// Signs of vectors, a bit a value, held against other vectors.
 #pragma once
 #include <nanobind/nanobind.h>
 

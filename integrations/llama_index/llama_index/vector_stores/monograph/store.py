@@ -29,7 +29,7 @@ from monograph import Hit, Hybrid
 from monograph.errors import InputError
 from monograph.shelf import Archive, place_of
 from monograph.values import Float32
-from monograph_tools import Given, allowed_hits, in_collection, in_thread, opened, to_write, told
+from monograph_tools import Given, VectorIndex, allowed_hits, in_collection, in_thread, opened, to_write, told
 
 dispatcher = instrument.get_dispatcher(__name__)
 
@@ -66,11 +66,13 @@ class EcoVectorStore(BasePydanticVectorStore):
         is one in the whole file: that of a node in another collection is refused.
     key:
         Of an encrypted file; with a path only. It is no setting of the store, and is never persisted.
+    vector_index:
+        Design of a new file's vector index, ``codes`` (the default) or ``graph``; with a path only.
 
     Raises
     ------
     InputError
-        If a model or a key is given besides an open file.
+        If a model, a key or a vector index is given besides an open file.
     """
 
     stores_text: bool = True
@@ -91,8 +93,9 @@ class EcoVectorStore(BasePydanticVectorStore):
         *,
         collection: str | None = None,
         key: str | None = None,
+        vector_index: VectorIndex | None = None,
     ) -> None:
-        file = opened(monograph, embed_model, LlamaIndexEmbedder, key)
+        file = opened(monograph, embed_model, LlamaIndexEmbedder, key, vector_index=vector_index)
         super().__init__(path=place_of(file), collection=collection, stores_text=True, is_embedding_query=True)  # type: ignore[call-arg]
         self._whole = file
         self._monograph = in_collection(file, collection)

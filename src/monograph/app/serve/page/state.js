@@ -6,7 +6,7 @@ import { trouble } from "./fault.js";
 import { bytes, count, many, percent, words } from "./words.js";
 
 const said = words.state;
-const BYTES = new Set(["file_bytes", "memory", "expected_memory"]);
+const BYTES = new Set(["file_bytes", "memory"]);
 const SHARES = new Set(["target_recall", "expected_recall"]);
 
 function shown(key, value) {

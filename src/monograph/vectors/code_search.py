@@ -1,4 +1,4 @@
-"""Queries through clusters of compact codes: one native call where they are in memory, for one or for many."""
+"""Searches of the codes design: one native call where clusters are in memory, for one query or for many."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.memory import Memory, State
 from monograph.vectors.search import COMPARED_AT_ONCE, Effort, Query, Search
-from monograph.vectors.stop import NEVER, rule_of
+from monograph.vectors.stop import NEVER, Ranks, rule_of
 
 TOGETHER = 128
 """Queries that go side by side: each keeps scores of all centroids meanwhile."""
@@ -28,8 +28,10 @@ FOREVER = 1 << 62
 Came: TypeAlias = Literal["enough", "all"]
 
 
-class CompactSearch:
-    """A query on its way. What is not in memory is read when it is wanted, and kept where there is room.
+class CodeSearch(Search):
+    """A query on its way through clusters of codes.
+
+    Clusters that are not in memory are read when they are wanted, and kept where there is room.
 
     Parameters
     ----------
@@ -44,36 +46,24 @@ class CompactSearch:
     """
 
     __slots__ = (
-        "_announced",
-        "_arena",
-        "_brought",
-        "_connection",
-        "_how",
-        "_memory",
-        "_query",
-        "_ranked",
-        "_space",
-        "asked",
-        "came",
-        "course",
-        "search",
-        "step",
-    )
+        "_announced", "_arena", "_brought", "_connection", "_loads", "_memory", "_ranked", "_space",
+        "came", "course", "step",
+    )  # fmt: skip
 
     def __init__(
         self, connection: Connection, memory: Memory, state: State, query: Query, how: Effort, *, asked: Float32
     ) -> None:
-        self._connection, self._memory, self._query, self._how = connection, memory, query, how
-        self._space, self.asked = state.space, asked
+        super().__init__(query, how, asked)
+        self._connection, self._memory, self._space = connection, memory, state.space
         self._arena = memory.arena(state)
         self._announced, self._ranked = 0, False
         self._brought: dict[int, list[bytes]] = {}
+        self._loads: list[Ranks] = []
         rule = rule_of(how.stop, query.k)
         self.step = 1 if rule is None else FOREVER
         """Loads after which it is asked whether they are enough; the course asks itself where it can."""
-        self.search = Search(query, how, asked, state.space)
         self.course = kernel.Course(
-            self._arena, asked, self.search.pool, query.k, NEVER if rule is None else rule, query.allowed
+            self._arena, asked, self.pool, query.k, NEVER if rule is None else rule, query.allowed
         )
         self.came: Came | None = None if query.k else "all"
         """Why it came to an end."""
@@ -103,8 +93,8 @@ class CompactSearch:
             Clusters that others have read in the same round; what is read is put among them.
         """
         if state == kernel.PAUSED:
-            self.search.loads.append(self.course.ranks)
-            if self.search.pool.filled >= self._query.k and self._how.stop.after(self.search.loads):
+            self._loads.append(self.course.ranks)
+            if self.pool.filled >= self.query.k and self.how.stop.after(self._loads):
                 self.came = "enough"
             return
         self._keep()
@@ -136,16 +126,16 @@ class CompactSearch:
 
     def rank(self) -> None:
         """Tell what it took, and bring what was found into the order of codes by value."""
-        search, course = self.search, self.course
+        course = self.course
         self._ranked = True
-        search.loaded, search.compared, search.by_value = course.loads, course.compared, True
-        missing = [] if self._query.ties else course.rank_by_value(self._query.pool, [])
+        self.loaded, self.compared = course.loads, course.compared
+        missing = [] if self.query.ties else course.rank_by_value(self.query.pool, [])
         if missing:
             self._memory.ahead.codes(self._connection, self._space.number, missing)
             bodies = codes.load(self._connection, self._space.number, missing)
             if self._memory.remember(self._arena, bodies):
                 bodies = []
-            if course.rank_by_value(self._query.pool, bodies):
+            if course.rank_by_value(self.query.pool, bodies):
                 raise kernel.DamagedBytes("vectors lack the codes that they are compared by")
 
 
@@ -154,7 +144,7 @@ def at_once(query: Query, how: Effort) -> int:
     return max(1, min(TOGETHER, COMPARED_AT_ONCE // max(1, query.room(how.width))))
 
 
-def run_all(begun: Iterator[CompactSearch], size: int) -> Iterator[list[CompactSearch]]:
+def run_all(begun: Iterator[CodeSearch], size: int) -> Iterator[list[CodeSearch]]:
     """Run searches side by side, to the same bit as one after the other.
 
     They go on over threads until each ends or wants what is not in memory, which is then read, once for all of a round.
@@ -169,7 +159,7 @@ def run_all(begun: Iterator[CompactSearch], size: int) -> Iterator[list[CompactS
     Raises
     ------
     DamagedBytes
-        As :meth:`CompactSearch.run`.
+        As :meth:`CodeSearch.run`.
     """
     some = list(islice(begun, size))
     states = _go_on(some)
@@ -182,7 +172,7 @@ def run_all(begun: Iterator[CompactSearch], size: int) -> Iterator[list[CompactS
             some, states = following, [] if going is None else going.result()
 
 
-def _go_on(searches: Sequence[CompactSearch]) -> list[tuple[CompactSearch, int]]:
+def _go_on(searches: Sequence[CodeSearch]) -> list[tuple[CodeSearch, int]]:
     """Let those that have not ended go on; what each came to."""
     going = [one for one in searches if one.came is None]
     if not going:
@@ -190,7 +180,7 @@ def _go_on(searches: Sequence[CompactSearch]) -> list[tuple[CompactSearch, int]]
     return list(zip(going, kernel.run_many([one.course for one in going], going[0].step), strict=True))
 
 
-def _run(searches: Sequence[CompactSearch], states: Sequence[tuple[CompactSearch, int]]) -> None:
+def _run(searches: Sequence[CodeSearch], states: Sequence[tuple[CodeSearch, int]]) -> None:
     """Run searches to their ends, from what they came to first."""
     while states:
         read: dict[int, list[bytes]] = {}
