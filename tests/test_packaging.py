@@ -42,6 +42,14 @@ def test_extras_named_in_extras_are_there() -> None:
         assert set(needed.removeprefix("monograph[").rstrip("]").split(",")) <= set(extras)
 
 
+def test_where_the_compiled_modules_are_absent_one_line_says_so() -> None:
+    code = "import sys; sys.modules['monograph.text_pass._text_pass'] = None; from monograph import Monograph"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "_text_pass cannot be loaded" in done.stderr.splitlines()[-1]
+    assert "pip install" in done.stderr.splitlines()[-1]
+
+
 def built(command: list[str], what: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0 and (
