@@ -4,8 +4,7 @@ from monograph.shelf.archive import Archive, is_shelf, only_file, place_of
 from monograph.shelf.build import build, forget, remove
 from monograph.shelf.engines import local
 from monograph.shelf.ray_engine import on_ray
-from monograph.shelf.shelf import Shelf
-from monograph.shelf.stats import ShelfStats
+from monograph.shelf.shelf import Shelf, ShelfStats
 from monograph.shelf.tasks import Tasks
 
 __all__ = [

@@ -1,19 +1,166 @@
-"""The entity–chunk graph of a shelf, to be read: ``shelf.graph``."""
+"""The graph over all shards, read without a search: shards answer for chunks, the catalogue for names."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from heapq import merge
 from typing import TYPE_CHECKING, NoReturn
 
+import numpy as np
+
+from monograph.dates.span import Span
 from monograph.errors import NotOnShelf
+from monograph.explore.surroundings import ToldRelations
 from monograph.library.graph import EntityGraph
 from monograph.library.graph_reading import GraphReading
-from monograph.shelf.opened import OpenShelf
+from monograph.read import path_to_text
+from monograph.shelf.engines import only
+from monograph.shelf.shard import ShardReader
+from monograph.shelf.snapshot import ShelfSnapshot
+from monograph.store import neighbours
+from monograph.store.chunks import Found
+from monograph.store.database import Connection
+from monograph.store.graphs import Records
+from monograph.store.neighbours import Place, Titled
+from monograph.values import Document, Extraction, Float32, Told, ToldNode
+
+
+@dataclass(frozen=True, slots=True)
+class ShelfSurroundings:
+    """One version of a shelf, at an address: see :class:`monograph.explore.surroundings.Surroundings`."""
+
+    snapshot: ShelfSnapshot
+    place: str
+
+    @property
+    def names(self) -> Connection:
+        return self.snapshot.catalogue.connection
+
+    def _keys(self, members: Mapping[int, int]) -> dict[str, int]:
+        _, keys = self.snapshot.catalogue.entities(members)
+        return {keys[row]: entity for row, entity in members.items() if row in keys}
+
+    def total(self) -> int:
+        return sum(self.snapshot.shards.all(ShardReader.graph_size))
+
+    def every_chunk(self) -> list[int]:
+        every = enumerate(self.snapshot.shards.all(ShardReader.every_chunk))
+        return sorted(row for shard, some in every for row in self.snapshot.rows.all_of(shard, some))
+
+    def titled(self, members: Mapping[int, int]) -> list[Titled]:
+        answers = self.snapshot.shards.all(ShardReader.titled, self._keys(members)) if members else []
+        found = [
+            replace(one, document=self.snapshot.rows.whole(shard, one.document))
+            for shard, some in enumerate(answers)
+            for one in some
+        ]
+        return sorted(found, key=lambda one: (one.id, one.qualifier))
+
+    def chunk_counts(self, members: Mapping[int, int]) -> dict[int, int]:
+        found: Counter[int] = Counter()
+        for one in self.snapshot.shards.all(ShardReader.chunk_counts, self._keys(members)) if members else ():
+            found.update(one)
+        return dict(found)
+
+    def seen(self, members: Mapping[int, int]) -> dict[int, Span]:
+        found: dict[int, Span] = {}
+        for some in self.snapshot.shards.all(ShardReader.seen, self._keys(members)) if members else ():
+            for entity, one in some.items():
+                found[entity] = _both(found.get(entity, one), one)
+        return found
+
+    def seen_in(self, chunks: Iterable[int]) -> Span | None:
+        found: Span | None = None
+        for _, _, one in self.snapshot.shards.of(ShardReader.seen_in, chunks):
+            if one is not None:
+                found = _both(found or one, one)
+        return found
+
+    def chunks_naming(self, members: Mapping[int, int], most: int) -> dict[int, list[int]]:
+        answers = self.snapshot.shards.all(ShardReader.chunks_naming, self._keys(members), most) if members else []
+        found: dict[int, list[int]] = {}
+        for entity, _, _, chunk in merge(
+            *(
+                [(*one[:3], self.snapshot.rows.whole(shard, one[3])) for one in some]
+                for shard, some in enumerate(answers)
+            )
+        ):
+            some_chunks = found.setdefault(entity, [])
+            if len(some_chunks) < most:
+                some_chunks.append(chunk)
+        return found
+
+    def first_chunks(self, documents: Iterable[int], most: int) -> dict[int, list[int]]:
+        return {
+            self.snapshot.rows.whole(shard, document): self.snapshot.rows.all_of(shard, rows)
+            for shard, _, some in self.snapshot.shards.of(ShardReader.first_chunks, documents, most)
+            for document, rows in some.items()
+        }
+
+    def linked(self, chunks: Collection[int]) -> Mapping[int, tuple[Records, Records]]:
+        return self.snapshot.linked(chunks)
+
+    def documents_of(self, chunks: Iterable[int]) -> dict[int, int]:
+        rows = self.snapshot.rows
+        return {
+            rows.whole(shard, row): rows.whole(shard, document)
+            for shard, _, some in self.snapshot.shards.of(ShardReader.documents_of, chunks)
+            for row, document in some.items()
+        }
+
+    def extractions(self, chunks: Sequence[int]) -> dict[int, Extraction]:
+        found = self.snapshot.shards.by_row(ShardReader.extractions, chunks)
+        return {row: found[row] for row in chunks if row in found}
+
+    def places(self, chunks: Iterable[int]) -> dict[int, Place]:
+        rows = self.snapshot.rows
+        return {
+            rows.whole(shard, row): replace(one, document=rows.whole(shard, one.document))
+            for shard, _, some in self.snapshot.shards.of(ShardReader.places, chunks)
+            for row, one in some.items()
+        }
+
+    def chunks(self, rows: Sequence[int]) -> dict[int, Found]:
+        return self.snapshot.chunks(rows)
+
+    def chunks_of(self, name: str) -> list[int]:
+        found = [
+            [self.snapshot.rows.all_of(shard, rows) for rows in some]
+            for shard, some in enumerate(self.snapshot.shards.all(ShardReader.chunks_of, path_to_text(name)))
+        ]
+        return only(found, self.place, name)
+
+    def documents(self, ids: Collection[str]) -> dict[str, Document]:
+        asked = list(ids)
+        answers = self.snapshot.shards.all(ShardReader.without_texts, asked) if asked else []
+        return {name: one for some in answers for name, one in some.items()}
+
+    def stating(self, keys: Sequence[str]) -> dict[tuple[str, str], list[str]]:
+        return neighbours.stating(
+            sorted(one for some in self.snapshot.shards.all(ShardReader.stated, keys) for one in some)
+        )
+
+    def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
+        _, found = self.snapshot.shown((), where, {}, {})
+        return found
+
+    def told(self, keys: Collection[str]) -> ToldRelations:
+        return ToldRelations((), {})
+
+    def told_nodes(self, ids: Sequence[str] | None) -> dict[str, ToldNode]:
+        return {}
+
+    def told_embeddings(self, dimension: int) -> tuple[list[str], Float32]:
+        return [], np.zeros((0, dimension), dtype=np.float32)
+
+    def told_around(self, ids: Sequence[str] | None) -> Told:
+        return Told({}, ())
 
 
 class ShelfGraph(GraphReading):
     """The named things of a shelf; made by :attr:`monograph.shelf.Shelf.graph`."""
-
-    _file: OpenShelf
 
     if not TYPE_CHECKING:
 
@@ -25,3 +172,7 @@ class ShelfGraph(GraphReading):
                     f"open a .mono file: Monograph.open(path).graph.{name}",
                 )
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+
+def _both(one: Span, other: Span) -> Span:
+    return Span(min(one.first, other.first), max(one.last, other.last))

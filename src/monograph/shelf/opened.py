@@ -15,10 +15,10 @@ from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.shelf import catalogue
 from monograph.shelf.chunk_facts import Rows
 from monograph.shelf.engines import Engine, Shards, only
+from monograph.shelf.graph import ShelfSurroundings
 from monograph.shelf.paid import Paid
 from monograph.shelf.shard import ShardFacts, ShardReader
 from monograph.shelf.snapshot import Memory, ShelfSnapshot
-from monograph.shelf.surroundings import ShelfSurroundings
 from monograph.spending import Noted
 from monograph.store.costs import together
 from monograph.values import Document, Finding, LedgerEntry

@@ -3,23 +3,52 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from monograph.errors import NotFound, NotOnShelf
 from monograph.library.given import Given
 from monograph.library.monograph import Monograph
+from monograph.library.questions import Questions
+from monograph.library.searches import allowed
 from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Trusted
-from monograph.shelf.engines import Engines, local
-from monograph.shelf.looking import Looking
+from monograph.read import path_to_text
+from monograph.settings import Settings
+from monograph.shelf.engines import Engines, local, only
+from monograph.shelf.graph import ShelfGraph
 from monograph.shelf.manifest import Manifest, latest, load
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place, place_of
+from monograph.shelf.shard import ShardReader
+from monograph.store import names
+from monograph.values import Brief, Chunk, Document, Finding, LedgerEntry, Listed, StoredChunk, arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 
 
-class Shelf(Looking):
+@dataclass(frozen=True, slots=True)
+class ShelfStats:
+    """Counts and sizes of a version of a shelf.
+
+    ``bytes`` are those of its shards and its catalogue; ``documents_by_shard`` is in the order of the shards.
+    """
+
+    url: str
+    version: int
+    shards: int
+    documents: int
+    chunks: int
+    entities: int
+    merged: int
+    bytes: int
+    documents_by_shard: tuple[int, ...]
+    embedder: str
+    extractor: str
+
+
+class Shelf(Questions):
     """Many files that answer as one: a version of a shelf, for reading.
 
     Made by :meth:`open`; a context manager. :func:`monograph.shelf.build` makes and changes a shelf. What it finds is
@@ -27,6 +56,7 @@ class Shelf(Looking):
     its own.
     """
 
+    _file: OpenShelf
     _given: Given
     _engines: Engines
 
@@ -95,6 +125,97 @@ class Shelf(Looking):
         if found is None:
             raise NotFound(f"{place.url} holds no shelf", f"monograph shelf build {place.url} FOLDER")
         return cls(place, found, given, engines)
+
+    @property
+    def url(self) -> str:
+        """The address."""
+        return self._place.url
+
+    @property
+    def version(self) -> int:
+        """The version that is searched, from 1."""
+        return self._version.version
+
+    @property
+    def embedder(self) -> Embedder:
+        """The model that makes vectors. Raises ModelError if it cannot be loaded here."""
+        return self._file.embedder
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of all shards."""
+        return self._file.settings
+
+    @property
+    def graph(self) -> ShelfGraph:
+        """The entity graph, for reading."""
+        return ShelfGraph(self._file)
+
+    def document(self, name: str) -> Document:
+        """Return a document by id or uri, with its text. Raises NotFound if there is none, or several have the uri."""
+        return self._file.document(name)
+
+    def documents(self) -> list[Document]:
+        """Return all documents without their texts, in order of uri, then id."""
+        return list(self.listed("", 0, sys.maxsize).documents)
+
+    def listed(self, like: str = "", start: int = 0, limit: int = 100) -> Listed:
+        """Return a part of :meth:`documents`: parameters and errors as for :meth:`monograph.Monograph.listed`."""
+        start, limit = arguments.whole_number(start, "start", 0), arguments.whole_number(limit, "limit", 0)
+        answers = self._file.shards.all(ShardReader.listed, like, start + limit)
+        every = sorted((one for some in answers for one in some.documents), key=lambda one: (one.uri, one.id))
+        return Listed(sum(one.count for one in answers), start, tuple(every[start : start + limit]))
+
+    def chunks(self, name: str) -> list[Chunk]:
+        """Return the chunks of a document, by id or uri, in reading order. Raises as :meth:`document`."""
+        return only(self._file.shards.all(ShardReader.read_chunks, path_to_text(name)), self.url, name)
+
+    def fetch(
+        self, ids: Sequence[str] | None = None, *, where: Mapping[str, Any] | None = None, vectors: bool = False
+    ) -> list[StoredChunk]:
+        """Return stored chunks by id, or all that meet a filter: parameters as for :meth:`monograph.Monograph.fetch`.
+
+        Chunks of given ids come in the order of the ids, all others document by document, in order of the documents'
+        ids.
+        """
+        asked = None if ids is None else arguments.names(ids, "an id")
+        answers = self._file.shards.all(ShardReader.fetch, asked, allowed(where), vectors)
+        every = [one for some in answers for one in some]
+        if asked is None:
+            return sorted(every, key=lambda one: (one.chunk.document_id, one.chunk.ordinal))
+        found = {one.chunk.id: one for one in every}
+        return [found[name] for name in asked if name in found]
+
+    def brief(self) -> Brief:
+        """Return a quick overview; the format of a shelf is 0."""
+        return Brief(0, sum(one.documents for one in self._file.facts()), False)
+
+    def stats(self) -> ShelfStats:
+        """Count and weigh the version."""
+        facts, version = self._file.facts(), self._version
+        with self._file.database.read() as connection:
+            entities, merged = names.count(connection)
+        return ShelfStats(
+            url=self.url,
+            version=version.version,
+            shards=len(version.shards),
+            documents=sum(one.documents for one in facts),
+            chunks=sum(one.chunks for one in facts),
+            entities=entities,
+            merged=merged,
+            bytes=sum(name.bytes for name in (*version.shards, version.catalogue)),
+            documents_by_shard=tuple(one.documents for one in facts),
+            embedder=version.settings.get("embedder", ""),
+            extractor=version.settings.get("extractor", ""),
+        )
+
+    def costs(self) -> list[LedgerEntry]:
+        """Return the ledger of the shards and of this machine, as :meth:`monograph.Monograph.costs`."""
+        return self._file.costs()
+
+    def check(self) -> list[Finding]:
+        """Return every fault in the shards, and differences between their names and the catalogue."""
+        return self._file.findings()
 
     def __enter__(self) -> Shelf:
         return self

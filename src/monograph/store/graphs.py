@@ -82,15 +82,6 @@ def extraction_values(connection: Connection, chunks: Iterable[int]) -> dict[int
     )
 
 
-def extractions_of_documents(connection: Connection, documents: Sequence[int]) -> list[tuple[bytes, bytes, int]]:
-    """(key, value, tokens) in the memo of what was extracted from the chunks of some documents, each once."""
-    return connection.execute(
-        """SELECT DISTINCT m.key, m.value, m.tokens FROM json_each(?) AS d CROSS JOIN chunks AS c
-        JOIN extractions AS e USING (chunk) JOIN memo AS m USING (memo) WHERE c.document = d.value""",
-        (_listed(documents),),
-    ).fetchall()
-
-
 def titled_extraction_keys(connection: Connection, rows: Iterable[int]) -> dict[int, tuple[bytes, str]]:
     """(key of the extraction in the memo, title of the document) by chunk row: the same in every file."""
     found = connection.execute(

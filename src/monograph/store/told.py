@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -79,36 +79,18 @@ def _relation(ends: Ends, rows: Sequence[Row]) -> ToldRelation:
     )
 
 
-class Numbered(NamedTuple):
-    """What one origin says by itself, with its number; ``implied`` where only a relation tells of a node."""
-
-    number: int
-    said: ToldNode | ToldRelation
-    implied: bool
-
-
 def each(connection: Connection) -> Iterator[ToldNode | ToldRelation]:
-    """What each origin says by itself, nodes first, in the order in which it was told; what is only implied is not."""
-    yield from (one.said for one in each_node(connection) if not one.implied)
-    yield from (one.said for one in each_relation(connection))
-
-
-def each_node(connection: Connection) -> Iterator[Numbered]:
-    """What each origin says of a node, in the order in which it was told."""
+    """Yield what each origin says by itself, nodes first, in the order in which it was told, without implied nodes."""
     rows = connection.execute(
         f"""SELECT t.told, t.id, t.label, t.name, t.properties, t.embedding, t.implied, {_ORIGIN}
-        FROM told_nodes AS t ORDER BY t.told"""  # noqa: S608 - constants
+        FROM told_nodes AS t WHERE NOT t.implied ORDER BY t.told"""  # noqa: S608 - constants
     )
-    return (Numbered(row[0], _node(text(row[1]), [row]), bool(row[6])) for row in rows)
-
-
-def each_relation(connection: Connection) -> Iterator[Numbered]:
-    """What each origin says of a relation, in the order in which it was told."""
+    yield from (_node(text(row[1]), [row]) for row in rows)
     rows = connection.execute(
         f"""SELECT t.told, t.source, t.label, t.target, t.properties, {_ORIGIN}
         FROM told_relations AS t ORDER BY t.told"""  # noqa: S608 - constants
     )
-    return (Numbered(row[0], _relation(Ends(*row[1:4]), [row]), implied=False) for row in rows)
+    yield from (_relation(Ends(*row[1:4]), [row]) for row in rows)
 
 
 def around(connection: Connection, ids: Sequence[str] | None = None) -> Told:

@@ -50,46 +50,41 @@ _DOCUMENTS = "SELECT id, document FROM documents WHERE id IN"
 _CHUNKS = "SELECT id, document, chunk FROM chunks WHERE id IN"
 
 
-def put_node(connection: Connection, node: ToldNode, key: str, origin: Origin, number: int | None = None) -> int:
-    """Store what an origin says of a node in place of what it said of it before; returns how many rows that were.
-
-    ``number`` is the row's, which no other has; without one it is the next.
-    """
+def put_node(connection: Connection, node: ToldNode, key: str, origin: Origin) -> int:
+    """Store what an origin says of a node in place of what it said of it before; returns how many rows that were."""
     replaced = connection.execute(
         "DELETE FROM told_nodes WHERE id = ? AND document IS ? AND chunk IS ?", (node.id, *origin)
     ).rowcount
     embedding = None if node.embedding is None else np.ascontiguousarray(node.embedding, dtype=STORED).tobytes()
     properties = json.dumps(node.properties, ensure_ascii=False)
     own = (node.id, *origin, node.label, node.name or node.id, key, properties, embedding, 0)
-    _insert(connection, "told_nodes", own, number)
+    _insert(connection, "told_nodes", own)
     return replaced
 
 
-def imply_node(connection: Connection, name: str, key: str, origin: Origin, number: int | None = None) -> None:
+def imply_node(connection: Connection, name: str, key: str, origin: Origin) -> None:
     """Store that a relation of an origin tells of a node, unless that origin tells of it already."""
     known = connection.execute(
         "SELECT 1 FROM told_nodes WHERE id = ? AND document IS ? AND chunk IS ? LIMIT 1", (name, *origin)
     ).fetchone()
     if known is None:
-        _insert(connection, "told_nodes", (name, *origin, NODE_LABEL, name, key, "{}", None, 1), number)
+        _insert(connection, "told_nodes", (name, *origin, NODE_LABEL, name, key, "{}", None, 1))
 
 
-def put_relation(connection: Connection, relation: ToldRelation, origin: Origin, number: int | None = None) -> int:
+def put_relation(connection: Connection, relation: ToldRelation, origin: Origin) -> int:
     """Store what an origin says of a relation, as :func:`put_node`."""
     ends = (relation.source, relation.label, relation.target)
     replaced = connection.execute(
         "DELETE FROM told_relations WHERE source = ? AND label = ? AND target = ? AND document IS ? AND chunk IS ?",
         (*ends, *origin),
     ).rowcount
-    _insert(connection, "told_relations", (*ends, *origin, json.dumps(relation.properties, ensure_ascii=False)), number)
+    _insert(connection, "told_relations", (*ends, *origin, json.dumps(relation.properties, ensure_ascii=False)))
     return replaced
 
 
-def _insert(connection: Connection, table: str, own: Sequence[Value], number: int | None) -> None:
-    if number is None:
-        (highest,) = connection.execute(f"SELECT max(told) FROM {table}").fetchone()  # noqa: S608 - constants
-        number = int(highest or 0) + 1
-    row = (number, *own)
+def _insert(connection: Connection, table: str, own: Sequence[Value]) -> None:
+    (highest,) = connection.execute(f"SELECT max(told) FROM {table}").fetchone()  # noqa: S608 - constants
+    row = (int(highest or 0) + 1, *own)
     marks = ", ".join("?" * (len(row) + 1))
     connection.execute(
         f"INSERT INTO {table} ({TABLES[table]}, checksum) VALUES ({marks})",  # noqa: S608 - constants

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Container, Iterable, Sequence
 
 import numpy as np
 
@@ -15,8 +13,6 @@ from monograph.store.database import Connection, Database
 from monograph.store.told_changes import NOBODY, Ends, Origin
 from monograph.values import Report, ToldNode, ToldRelation, arguments, check_json
 from monograph.write.fence import Fence
-
-_Origin = TypeVar("_Origin")
 
 
 def tell(
@@ -46,50 +42,21 @@ def tell(
         require_all(names, origins, missing_ok=missing_ok)
         if fence is not None and not all(any(name in origins for name in one.origins) for one in given):
             raise OutsideView("nobody in this view says it", "give the ids of chunks or documents that do, as origins")
-        said = (Telling(one, origin) for one in given for origin in of(one.origins, origins, NOBODY))
-        replaced = put(connection, said)
+        replaced = 0
+        for one in given:
+            # Each origin that was found says it once; nobody does where none was.
+            for origin in dict.fromkeys(origins[name] for name in one.origins if name in origins) or (NOBODY,):
+                replaced += _put(connection, one, origin)
     return Report(changed=replaced)
 
 
-@dataclass(frozen=True, slots=True)
-class Telling:
-    """What one origin says, to be stored.
-
-    Parameters
-    ----------
-    said:
-        A node or a relation.
-    origin:
-        Who says it.
-    number:
-        Of its row; None for the next.
-    ends:
-        Numbers of the rows of a relation's ends, the second for the target, where the origin has not told of them.
-    implied:
-        Whether a node is told of by a relation alone.
-    """
-
-    said: ToldNode | ToldRelation
-    origin: Origin
-    number: int | None = None
-    ends: tuple[int | None, int | None] = (None, None)
-    implied: bool = False
-
-
-def put(connection: Connection, given: Iterable[Telling]) -> int:
-    """Store what origins say; returns how many rows are replaced by it."""
-    replaced = 0
-    for one in given:
-        said, origin = one.said, one.origin
-        if isinstance(said, ToldRelation):
-            for end, number in zip((said.source, said.target), one.ends, strict=True):
-                told_changes.imply_node(connection, end, key_of(end), origin, number)
-            replaced += told_changes.put_relation(connection, said, origin, one.number)
-        elif one.implied:
-            told_changes.imply_node(connection, said.id, key_of(said.id), origin, one.number)
-        else:
-            replaced += told_changes.put_node(connection, said, key_of(said.name or said.id), origin, one.number)
-    return replaced
+def _put(connection: Connection, said: ToldNode | ToldRelation, origin: Origin) -> int:
+    """Store what an origin says; returns how many rows are replaced by it."""
+    if isinstance(said, ToldNode):
+        return told_changes.put_node(connection, said, key_of(said.name or said.id), origin)
+    for end in (said.source, said.target):
+        told_changes.imply_node(connection, end, key_of(end), origin)
+    return told_changes.put_relation(connection, said, origin)
 
 
 def untell(database: Database, nodes: Sequence[str], relations: Sequence[Ends], fence: Fence | None = None) -> Report:
@@ -125,11 +92,6 @@ def require_all(names: Iterable[str], found: Container[str], *, missing_ok: bool
                 f"the origin {arguments.shown(name)} is neither a chunk nor a document",
                 "add what says it first, or leave origins out",
             )
-
-
-def of(names: Iterable[str], origins: Mapping[str, _Origin], nobody: _Origin) -> Iterable[_Origin]:
-    """Those of some origins that were found, each once; nobody where none was."""
-    return dict.fromkeys(origins[name] for name in names if name in origins) or (nobody,)
 
 
 def check(nodes: Iterable[ToldNode], relations: Iterable[ToldRelation]) -> None:
