@@ -37,11 +37,6 @@ def _uri(path: Path, mode: str) -> str:
     return f"file:{quote(str(path.absolute()))}?mode={mode}"
 
 
-def attach(connection: sqlite3.Connection, path: Path, name: str) -> None:
-    """Have another file, which is not encrypted, at hand in a connection for reading."""
-    connection.execute(f"ATTACH ? AS {name}", (_uri(path, _reading(path)),))
-
-
 def connect_memory(name: str, path: Path, *, encrypted: bool) -> sqlite3.Connection:
     """A connection to a database in memory: a copy of a file, for which it is taken in what is said.
 

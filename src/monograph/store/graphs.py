@@ -138,15 +138,6 @@ def words(connection: Connection, chunks: Sequence[int]) -> dict[int, bytes]:
     return {**dict.fromkeys(chunks, b""), **dict(found)}
 
 
-def named(connection: Connection, chunks: Iterable[int]) -> dict[int, Records]:
-    """The names of chunks, NAMED records in order of first mention, by row."""
-    found = connection.execute(
-        "SELECT g.chunk, g.names FROM json_each(?) AS c CROSS JOIN chunk_graphs AS g WHERE g.chunk = c.value",
-        (_listed(chunks),),
-    )
-    return {chunk: np.frombuffer(packed, dtype=NAMED) for chunk, packed in found}
-
-
 def linked(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[Records, Records]]:
     """(names, links) of chunks, NAMED and LINKED records, by row."""
     found = connection.execute(

@@ -42,12 +42,6 @@ def of_blocks(connection: sqlite3.Connection, blocks: Sequence[int]) -> list[tup
     return [(block, counts) for block, counts in found if isinstance(counts, bytes) and len(counts) == whole]
 
 
-def rebuild(connection: sqlite3.Connection) -> None:
-    """Make all rows anew."""
-    connection.execute("DELETE FROM lengths")
-    connection.executemany("INSERT INTO lengths VALUES (?, ?)", _wanted(connection))
-
-
 def are_right(connection: sqlite3.Connection) -> bool:
     """Whether they are those of the inverted index."""
     held = connection.execute("SELECT block, counts FROM lengths ORDER BY block")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from monograph.store import checksums, dates
+from monograph.store import dates
 from monograph.store.database import Connection
 from monograph.store.keyed import select
 
@@ -79,15 +79,6 @@ def put(connection: Connection, source: Source) -> int:
         (source.uri, source.root, source.sha256, source.size, source.modified_ns),
     ).fetchone()
     return int(row)
-
-
-def take(connection: Connection, source: Source, documents: Sequence[str]) -> None:
-    """Store the state of a file, and that some documents, by id, were read from it, whose dates then follow it."""
-    row = put(connection, source)
-    for (document,) in list(select(connection, "SELECT document FROM documents WHERE id IN", documents)):
-        connection.execute("UPDATE documents SET source = ? WHERE document = ?", (row, document))
-        checksums.seal(connection, document)
-    dates.follow_file(connection, row)
 
 
 def add(connection: Connection, new: Sequence[Source]) -> set[str]:

@@ -36,22 +36,6 @@ def take(connection: Connection, chunks: Iterable[int]) -> None:
     connection.executemany("DELETE FROM vectors WHERE chunk = ?", ((chunk,) for chunk in chunks))
 
 
-def load_all(connection: Connection, dimension: int) -> tuple[Int64, Float32]:
-    """Every chunk's vector.
-
-    Returns
-    -------
-    (rows, vectors): int64 of shape (n,), ascending, and float32 of shape (n, dimension), C-contiguous.
-    """
-    found = connection.execute(
-        "SELECT chunk, value FROM vectors JOIN memo USING (memo) WHERE length(value) = ? ORDER BY chunk",
-        (dimension * STORED.itemsize,),
-    ).fetchall()
-    rows = np.fromiter((row for row, _ in found), dtype=np.int64, count=len(found))
-    values = np.frombuffer(b"".join(value for _, value in found), dtype=STORED)
-    return rows, values.reshape(len(found), dimension).astype(np.float32, copy=False)
-
-
 def load(connection: Connection, memos: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
     """The vectors in some memo rows.
 
