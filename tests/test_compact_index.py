@@ -153,6 +153,13 @@ def test_damaged_codes_are_told_and_mended(tmp_path: Path, damage: str, said: st
     database.close()
 
 
+def test_a_vector_that_is_left_out_is_told(database: Database) -> None:
+    index, _ = filled(database, DESIGNS["codes"], 100)
+    with database.write() as connection:
+        connection.execute("UPDATE placements SET first = 0 WHERE memo = 7")
+        assert list(verify.faults(connection, index.space)) == ["1 vectors with a direction are left out of the index"]
+
+
 def test_an_index_without_clusters_has_no_codes(database: Database) -> None:
     index, _ = filled(database, DESIGNS["codes"], 100)
     with database.write() as connection:

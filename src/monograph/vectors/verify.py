@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from monograph.store import check_clusters, codes
+from monograph.store import check_clusters, codes, vectors
 from monograph.store import clusters as store
 from monograph.store.database import Connection
 from monograph.vectors import centroids as central
@@ -43,6 +43,7 @@ def _inside(connection: Connection, space: int) -> Iterator[str]:
         yield from _uncoded(connection, state)
         yield from _held(connection, state)
         yield from _missing(connection, space)
+        yield from _left_out(connection, state)
         yield from _by_value(connection, state)
 
 
@@ -66,8 +67,8 @@ def _uncoded(connection: Connection, state: State) -> Iterator[str]:
     """Hold the centroids that searches compare with against those that they are codes of."""
     space = state.space
     try:
-        names, vectors = store.centroids(connection, space.number, space.dimension)
-        body = central.code(names, vectors) if np.isfinite(vectors).all() else b""
+        names, values = store.centroids(connection, space.number, space.dimension)
+        body = central.code(names, values) if np.isfinite(values).all() else b""
     except ValueError:
         body = b""
     count = state.count(connection)
@@ -142,6 +143,16 @@ def _misplaced(connection: Connection, space: int, held: dict[int, set[int]]) ->
     wrong = sum(wanted[cluster] != held[cluster] for cluster in held) + lost
     if wrong:
         yield f"{wrong} clusters do not hold what is placed in them"
+
+
+def _left_out(connection: Connection, state: State) -> Iterator[str]:
+    """Count the vectors that no search finds although they have a direction."""
+    space = state.space
+    memos = [one.memo for one in store.every_placement(connection, space.number) if not one.first]
+    _, values = vectors.load(connection, memos, space.dimension)
+    count = int(values.any(axis=1).sum())
+    if count:
+        yield f"{count} vectors with a direction are left out of the index"
 
 
 def _missing(connection: Connection, space: int) -> Iterator[str]:
