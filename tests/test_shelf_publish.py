@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph.errors import (
@@ -453,6 +453,7 @@ def test_a_sweep_removes_nothing_where_a_kept_version_is_damaged(folder: Storage
     assert names_in(folder) == before
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(["publish", "publish", "publish late", "sweep", "sweep one", "forget"]), max_size=12))
 def test_whatever_is_done_the_kept_versions_are_whole(steps: list[str]) -> None:
     with tempfile.TemporaryDirectory(dir=MEMORY) as place:
