@@ -600,9 +600,9 @@ def test_what_a_version_cannot_hold_is_refused_before_it_is_put(folder: Storage,
         ([name], [], {}),
         ([name], [name], {f"{one:03d}": "b" * 100_000 for one in range(90)}),
     ]
-    for shards, contents, settings in refused:
+    for shards, contents, given_settings in refused:
         with pytest.raises(InputError):
-            publish(folder, shards, contents, path, None, settings)
+            publish(folder, shards, contents, path, None, given_settings)
     with pytest.raises(ObjectMissing):
         publish(folder, [ObjectName("0" * 64, 1)], [name], path, None, {})
     assert versions(folder) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TypeAlias
 
 from monograph.errors import NotOnShelf
@@ -25,12 +24,6 @@ def is_shelf(address: str | os.PathLike[str]) -> bool:
 def place_of(archive: Archive) -> str:
     """Where it is: a file's path, a shelf's address."""
     return archive.url if isinstance(archive, Shelf) else str(archive.path)
-
-
-def name_of(address: str) -> str:
-    """The last part of an address, without ``.mono``."""
-    last = address.rstrip("/").rpartition("/")[2]
-    return Path(last).stem if last.endswith(".mono") else last or address
 
 
 def only_file(archive: Archive, what: str) -> Monograph:
