@@ -504,7 +504,10 @@ class ShelfSnapshot:
     # A shelf has no tree of summaries.
 
     def require_tree(self) -> NoReturn:
-        raise InputError("a shelf has no tree of summaries", "search it another way: --how auto")
+        raise InputError(
+            "a shelf has no tree of summaries",
+            "monograph resummarize FILE makes one of a file; or search another way: --how auto",
+        )
 
     def nearest_summaries(self, vector: Float32, k: int, allowed: Allowed) -> Nearest:
         self.require_tree()
