@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from monograph.errors import InputError, ObjectDamaged, ObjectMissing, ShelfUnreachable
-from monograph.shelf.manifest import Manifest, ObjectName, digest_in, load
+from monograph.shelf.manifest import Manifest, ObjectName, load
 from monograph.shelf.storage import Storage, storage_at, sync_to_disk
 from monograph.store import replacing
 from monograph.store.refusals import refusal_of
@@ -67,13 +67,17 @@ class Place:
         fetch(self.objects, name, target)
         return target
 
-    def held(self) -> frozenset[str]:
-        """Return the digests of the objects on this machine."""
-        return _held(self.home)
-
     def keep(self, versions: Iterable[Manifest]) -> None:
-        """Remove from this machine the objects that these versions do not name."""
-        keep(self.home, {name.digest for one in versions for name in one.objects})
+        """Remove from this machine the objects that these versions do not name.
+
+        Programs that have one open go on reading it.
+        """
+        kept = {name.digest for one in versions for name in one.objects}
+        for path in self.fetched.glob("*.mono"):
+            if path.stem not in kept:
+                replacing.drop(path)
+        for path in self.fetched.glob(f"{_FETCHING}*"):
+            shutil.rmtree(path, ignore_errors=True)  # A killed process left it.
 
     def before(self, version: Manifest) -> Sequence[Manifest]:
         """Return the version before one, if it is there."""
@@ -128,24 +132,6 @@ def name_of(path: Path) -> ObjectName:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return ObjectName(digest, file.tell())
-
-
-def _held(home: Path) -> frozenset[str]:
-    names = (f"objects/{path.name}" for path in (home / "objects").glob("*.mono"))
-    return frozenset(filter(None, map(digest_in, names)))
-
-
-def keep(home: Path, digests: Collection[str]) -> frozenset[str]:
-    """Remove all other objects from a shelf's folder on this machine, and return their digests.
-
-    Programs that have one open go on reading it.
-    """
-    dropped = _held(home) - frozenset(digests)
-    for digest in dropped:
-        replacing.drop(home / "objects" / f"{digest}.mono")
-    for path in (home / "objects").glob(f"{_FETCHING}*"):
-        shutil.rmtree(path, ignore_errors=True)  # A killed process left it.
-    return dropped
 
 
 def place_of(url: str | Path, home: str | Path | None = None, *, create: bool = False) -> Place:
