@@ -14,7 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dealing import dealt_files, empty_file, marked
+from embedders import HashEmbedder
+from model_server import ModelServer
 from monograph import Document, Hit, Monograph, Settings
+from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError, NotFound, NotOnShelf
 from monograph.library.given import Given
 from monograph.library.questions import Questions
@@ -24,6 +27,7 @@ from monograph.shelf.engines import Local
 from monograph.shelf.opened import OpenShelf
 from monograph.store.catalogue import share
 from test_order import QUERIES, SENTENCES, TITLES, BagEmbedder, Formulas, bounds, corpora
+from vector_server import VectorServer
 
 WAYS = ("lexical", "tfidf", "dense", "hybrid", "graph", "graph:faithful=true", "auto")
 HAN = (
@@ -45,7 +49,7 @@ def shelf_of(files: Sequence[Path], folder: Path, embedder: Embedder | None = No
     names = folder / "catalogue.mono"
     catalogue.make(names, made_with, shares, len(files))
     held = OpenShelf.open(Given(names, embedder=embedder, read_only=True))
-    held.begin(Local([Given(path) for path in files]), len(files), folder)
+    held.begin(Local([Given(path) for path in files]), len(files))
     asked = Questions()
     asked._file = held
     try:
@@ -182,3 +186,24 @@ def test_what_only_a_file_does_is_refused(made: Shelf, tmp_path: Path) -> None:
         made.nothing  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(NotOnShelf, match="monograph sync --history"):
         build(tmp_path / "other", DOCUMENTS, settings=Settings(history=True))
+
+
+def test_a_shelf_asks_models_and_stores_nothing_of_them(tmp_path: Path) -> None:
+    url, home = str(tmp_path / "shelf"), tmp_path / "home"
+    towns = ("London", "Turin", "Vienna", "Lisbon", "Oslo")
+    letters = [Document(f"Ada Lovelace wrote to Charles Babbage from {town}.", id=town) for town in towns]
+    build(url, letters, shards=3, embedder=HashEmbedder(), home=home)
+    with Monograph.open(tmp_path / "one.mono", HashEmbedder()) as one:
+        one.add(letters)
+    with ModelServer() as server, VectorServer() as vectors:
+        model = OpenAICompatible(server.url, "scripted", retries=0)
+        given = {"embedder": HashEmbedder(), "model": model, "reranker": f"rerank:{vectors.url}#scorer"}
+        question = "Who wrote to Charles Babbage from Turin?"
+        with Monograph.open(tmp_path / "one.mono", read_only=True, **given) as one:  # type: ignore[arg-type]
+            expected = one.ask(question).text
+        before = set(home.rglob("*.mono"))
+        for count in (2, 3):
+            with Shelf.open(url, home=home, **given) as shelf:  # type: ignore[arg-type]
+                assert shelf.ask(question).text == expected
+            assert (server.calls, len(vectors.asked)) == (count, count)
+        assert {path.parent for path in home.rglob("*.mono") if path not in before} == {home / "objects"}

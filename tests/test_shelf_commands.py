@@ -90,7 +90,7 @@ def test_a_shelf_is_built_and_brought_up_to_date(texts: Path, shelf: str, tmp_pa
         == [(one["chunk"]["text"], one["score"]) for one in expected]
         != []
     )
-    assert "no model was asked" in run("costs", url)
+    assert "which has no ledger of costs" in run("costs", url, code=1)
     assert "5 the same" in run("shelf", "build", url, folder)
     (folder / "boiler.md").write_text("The boiler was sold.")
     (folder / "comet.txt").unlink()

@@ -138,9 +138,10 @@ def test_a_shelf_without_a_tree_says_so_over_http(client: Client) -> None:
     assert client.get("/document/summaries", id="letters/1").json == []
 
 
-def test_its_ledger_is_served(client: Client) -> None:
+def test_a_shelf_without_a_ledger_says_so_over_http(client: Client) -> None:
     reply = client.get("/costs", file="letters")
-    assert (reply.status, reply.json) == (200, [])
+    assert (reply.status, reply.json["kind"]) == (400, "NotOnShelf")
+    assert "is a shelf, which has no ledger of costs" in reply.json["error"]
 
 
 @pytest.mark.parametrize("path", NOT_A_SHELFS)

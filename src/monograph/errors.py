@@ -92,10 +92,6 @@ class DamagedFile(FileError):
     """The file is truncated or corrupt."""
 
 
-class DamageWarning(UserWarning):
-    """A part that was left out because it cannot be read: the warning names it and the mend."""
-
-
 class ReadOnlyFile(FileError):
     """A write was asked of a file that cannot be written."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from monograph.app import output
-from monograph.errors import DamageWarning, InputError, InvalidFilter, MonographError
+from monograph.errors import InputError, InvalidFilter, MonographError
 from monograph.library import Monograph
 from monograph.search.how import strategies
 from monograph.store.refusals import refusals
@@ -123,7 +122,7 @@ def narrowed(monograph: Monograph, within: list[str] | None, as_of: str = "") ->
 def outcome(*, as_json: bool) -> Iterator[None]:
     """Turn our errors and an interrupt into a message and an exit code."""
     try:
-        with refusals("the file"), _warned():
+        with refusals("the file"):
             yield
     except MonographError as error:
         if as_json:
@@ -139,24 +138,6 @@ def outcome(*, as_json: bool) -> Iterator[None]:
             "interrupted: what was stored so far is safe; the same command goes on from there"
         )
         raise typer.Exit(INTERRUPTED) from None
-
-
-@contextmanager
-def _warned() -> Iterator[None]:
-    """Say what a search had to leave out as a line for people, without the place in the program."""
-    show = warnings.showwarning
-
-    def told(message: Warning | str, category: type[Warning], *place: Any, **said: Any) -> None:
-        if issubclass(category, DamageWarning):
-            output.console(stderr=True).print(f"warning: {output.visible(str(message))}", style="yellow")
-        else:
-            show(message, category, *place, **said)
-
-    warnings.showwarning = told
-    try:
-        yield
-    finally:
-        warnings.showwarning = show
 
 
 def unseen(json_output: bool) -> bool:

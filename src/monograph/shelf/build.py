@@ -18,7 +18,7 @@ from monograph.models import Embedder, Extractor, Trusted
 from monograph.read import path_to_text
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
-from monograph.shelf import catalogue, contents, paid
+from monograph.shelf import catalogue, contents
 from monograph.shelf.contents import Held
 from monograph.shelf.dataset import Dataset, documents_in
 from monograph.shelf.making import Made, Recipe, Work, key_of, make, require_fit
@@ -171,15 +171,14 @@ def remove(
 def forget(url: str | os.PathLike[str], *, home: str | os.PathLike[str] | None = None) -> Forgotten:
     """Remove every version but the newest, and all objects that only they name, from storage and from this machine.
 
-    Answers of models that are remembered on this machine are removed, too. Other machines that have opened the shelf
-    keep what they fetched until this is called there. Raises as :meth:`monograph.shelf.Shelf.open`.
+    Other machines that have opened the shelf keep what they fetched until this is called there. Raises as
+    :meth:`monograph.shelf.Shelf.open`.
     """
     place = place_of(os.fspath(url), None if home is None else Path(home))
     made = forget_objects(place.objects)
     if made.kept is not None:
         place.keep([made.kept])
     place.drop_building()
-    paid.forget(place.home)
     return made
 
 

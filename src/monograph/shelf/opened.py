@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
-from monograph.answer.cache import AnswerCache
 from monograph.library.opened import OpenFile
-from monograph.models import Reranker
 from monograph.read import path_to_text
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.shelf import catalogue
 from monograph.shelf.chunk_facts import Rows
 from monograph.shelf.engines import Engine, Shards, only
 from monograph.shelf.graph import ShelfSurroundings
-from monograph.shelf.paid import Paid
 from monograph.shelf.shard import ShardFacts, ShardReader
 from monograph.shelf.snapshot import Memory, ShelfSnapshot
-from monograph.spending import Noted
-from monograph.store.costs import together
-from monograph.values import Document, Finding, LedgerEntry
+from monograph.values import Document, Finding
 
 
 class OpenShelf(OpenFile):
@@ -30,14 +24,11 @@ class OpenShelf(OpenFile):
     shards: Shards
     url: str = ""
     """Where the shelf lies."""
-    paid: Paid | None = None
 
-    def begin(self, engine: Engine, shards: int, home: Path) -> None:
-        """Ask these shards from now on, and remember in a folder what models answer."""
+    def begin(self, engine: Engine, shards: int) -> None:
+        """Ask these shards from now on."""
         self.shards = Shards(engine, Rows(shards))
         self.read_before = Memory()
-        self.paid, self._noted = Paid(home, self.database), Noted()
-        self.reranker_of(self.reranker)
 
     @contextmanager
     def reading(self) -> Iterator[ShelfSnapshot]:
@@ -52,33 +43,6 @@ class OpenShelf(OpenFile):
         """Begin to look round in the graph of all shards."""
         with self.reading() as snapshot:
             yield ShelfSurroundings(snapshot, self.url)
-
-    def reranker_of(self, given: Reranker | str | None) -> Reranker | None:
-        """See :meth:`monograph.library.opened.OpenFile.reranker_of`: from then on its scores are remembered."""
-        found = super().reranker_of(given)
-        if found is not None and self.paid is not None:
-            self.scores = self.paid.scores
-        return found
-
-    def answers(self) -> AnswerCache:
-        """What models answered before."""
-        return super().answers() if self.paid is None else self.paid.answers
-
-    @property
-    def noted(self) -> Noted:
-        """What models were asked, and the ledger lacks as yet."""
-        return super().noted if self.paid is None else self._noted
-
-    def enter(self) -> None:
-        """Enter in the ledger what models were asked, where that can be done just now."""
-        if self.paid is not None:
-            self.paid.enter(self._noted)
-
-    def costs(self) -> list[LedgerEntry]:
-        """See :meth:`monograph.shelf.Shelf.costs`."""
-        self.enter()
-        here = [] if self.paid is None else self.paid.costs()
-        return together([here, *self.shards.all(ShardReader.costs)])
 
     def require_graph(self) -> None:
         """Nothing to do: every shard has its graph."""
@@ -105,6 +69,4 @@ class OpenShelf(OpenFile):
         """Let the shards go, and the catalogue."""
         if hasattr(self, "shards"):  # Else it could not be opened.
             self.shards.engine.close()
-        if self.paid is not None:
-            self.paid.close()
         super().close()

@@ -31,7 +31,6 @@ from monograph.shelf.pools import NameLinks, Pools, Subject, mentions_of
 from monograph.store import (
     catalogue,
     chunks,
-    costs,
     counts,
     documents,
     graphs,
@@ -53,7 +52,6 @@ from monograph.values import (
     Extraction,
     Finding,
     Float32,
-    LedgerEntry,
     Listed,
     Mention,
     StoredChunk,
@@ -158,10 +156,6 @@ class ShardReader:
     def findings(self) -> list[Finding]:
         """Return every fault in it: see :meth:`monograph.Monograph.check`."""
         return contents.findings(self.file, repair=False)
-
-    def costs(self) -> list[LedgerEntry]:
-        """Return the ledger of the models that made it."""
-        return costs.every(self.connection)
 
     def documents(self, name: str) -> list[Document]:
         """Return the documents that an id, a uri or a path names, with their texts."""

@@ -24,7 +24,7 @@ from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place, place_of
 from monograph.shelf.shard import ShardReader
 from monograph.store import names
-from monograph.values import Brief, Chunk, Document, Finding, LedgerEntry, Listed, StoredChunk, arguments
+from monograph.values import Brief, Chunk, Document, Finding, Listed, StoredChunk, arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 
 
@@ -72,7 +72,7 @@ class Shelf(Questions):
         file.url = self.url
         try:
             asked = replace(given, model=None, reranker=None)
-            file.begin(self._engines(self._place, version, asked), len(version.shards), self._place.home)
+            file.begin(self._engines(self._place, version, asked), len(version.shards))
         except BaseException:
             file.database.close()
             raise
@@ -208,10 +208,6 @@ class Shelf(Questions):
             embedder=version.settings.get("embedder", ""),
             extractor=version.settings.get("extractor", ""),
         )
-
-    def costs(self) -> list[LedgerEntry]:
-        """Return the ledger of the shards and of this machine, as :meth:`monograph.Monograph.costs`."""
-        return self._file.costs()
 
     def check(self) -> list[Finding]:
         """Return every fault in the shards, and differences between their names and the catalogue."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterator, Mapping
 
 from monograph.spending import Asked, Spent
 from monograph.values import Finding, LedgerEntry
@@ -34,18 +33,6 @@ def every(connection: sqlite3.Connection) -> list[LedgerEntry]:
         CAST(tokens_in AS INTEGER), CAST(tokens_out AS INTEGER) FROM costs ORDER BY day, model, purpose"""
     )
     return [LedgerEntry(*row) for row in found]
-
-
-def together(ledgers: Iterable[Sequence[LedgerEntry]]) -> list[LedgerEntry]:
-    """The ledgers of several files as one."""
-    spent: dict[Asked, Spent] = {}
-    for one in chain.from_iterable(ledgers):
-        asked = Asked(one.day, one.model, one.purpose)
-        spent[asked] = spent.get(asked, Spent()) + Spent(one.calls, one.tokens_in, one.tokens_out)
-    return [
-        LedgerEntry(asked.day, asked.model, asked.purpose, one.calls, one.tokens_in, one.tokens_out)
-        for asked, one in sorted(spent.items())
-    ]
 
 
 def findings(connection: sqlite3.Connection) -> Iterator[Finding]:

@@ -120,7 +120,7 @@ def _served_file(name: str, file: Archive) -> ServedFile:
 
 def costs(served: Served, asked: OneFile) -> list[LedgerEntry]:
     """What models were asked for a file, and the tokens it took, as ``monograph costs --json`` prints it."""
-    return served.archive(asked.file).costs()
+    return only_file(served.archive(asked.file), "ledger of costs").costs()
 
 
 def stats(served: Served, asked: OneFile) -> Stats | ShelfStats:
