@@ -198,7 +198,7 @@ sanitize: ## Run the tests of what is compiled under the address and undefined-b
 		--config-settings=build-dir=build/sanitized-kernel . hypothesis pytest pytest-asyncio pytest-timeout pytest-xdist
 	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libstdc++.so)" \
 		ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest -q -n 0 -p no:cacheprovider \
-		tests/test_kernel*.py tests/test_vector_batches.py tests/test_text_pass*.py tests/test_postings.py tests/test_reckoning.py -k "not hnswlib"
+		tests/test_kernel*.py tests/test_vector_threads.py tests/test_text_pass*.py tests/test_postings.py tests/test_reckoning.py -k "not hnswlib"
 
 clean: ## Remove what was built
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

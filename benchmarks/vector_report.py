@@ -122,7 +122,7 @@ TRIED = """\
 - **A query, against HNSW in memory.** One bit a value (more must be compared in the end, and nothing is won); clusters of 50, 64 and 200 vectors; one cluster a vector (half the codes, two and a half times the
   loads); more results compared by value instead of more clusters, which the calibration now chooses between; the lines of the next cluster fetched ahead.
 - **Queries of many Python threads.** No lock over a search, a connection a thread, one native call without the interpreter's lock: what is left is Python and SQLite around it, under that lock, two thirds
-  of a query. So many queries are one call (`search_many`).
+  of a query.
 - **Inserting and deleting.** What is moved is told by arrays; what came last to a cluster stays decoded within a batch; deleted entries are struck out where they stand. What is left is
   spread over coding (a vector once a cluster), rewriting half of all clusters' last parts for a thousand vectors, and SQLite.
 - **A search by meaning through the public class.** All hits by two statements instead of two each: no difference at ten hits."""
@@ -188,8 +188,7 @@ THREADS_HEADINGS = (
 def threads_said(found: Results) -> str:
     return (
         f"{found['vectors']:,} real vectors of {found['dimension']} values, {found['processors']} processors: queries a second of one "
-        "thread, of eight Python threads (ours each with a connection of its own), and of one call for all (`search_many`; `knn_query` "
-        "with as many threads as processors). Both in one process, by turns, the best of three rounds; all codes in memory."
+        "thread, and of eight Python threads (ours each with a connection of its own). Both in one process, by turns, the best of three rounds; all codes in memory."
     )
 
 
@@ -197,7 +196,7 @@ def threads_rows(found: Results) -> list[list[str]]:
     """Rates of both at two recalls."""
     rows = []
     for target in (0.95, 0.99):
-        for what, said in (("one", "one thread"), ("threads", "8 threads"), ("batch", "one call for all")):
+        for what, said in (("one", "one thread"), ("threads", "8 threads")):
             (our, recall), (their, other) = (
                 at_recall(found["curves"][name], target, what) for name in ("Monograph", "hnswlib")
             )

@@ -1,4 +1,4 @@
-"""Queries a second where many are asked at once, ours beside hnswlib's: of eight threads, and of one call for all.
+"""Queries a second of one thread and of eight, ours beside hnswlib's.
 
 ``python benchmarks/vector_threads.py --vectors 20000`` measures sentences with static word vectors in a minute and
 shows the table; ``make bench-vectors`` measures the real set. Both indexes are asked in one process, by turns.
@@ -7,6 +7,7 @@ shows the table; ``make bench-vectors`` measures the real set. Both indexes are 
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +22,6 @@ import vector_data
 from machine import in_threads, machine, show
 from monograph.store.database import Database
 from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.kernel.course import processors
 from monograph.vectors.search import Query
 from vector_report import THREADS_HEADINGS, threads_rows
 from vector_rivals import RIVALS
@@ -35,17 +35,16 @@ WIDTHS = (10, 20, 30, 40, 60, 80, 120, 200, 300)
 ASKED = 2_000
 """Queries of which a rate is told; fewer are asked over and over."""
 Results = dict[str, Any]
-Rows = Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True)
 class Setting:
-    """An index at one of its settings: how it is asked one query, and many."""
+    """An index at one of its settings: how it is set, and how it is asked a query."""
 
     name: str
     dial: float
     one: Callable[[Any], Sequence[int]]
-    many: Callable[[Any], Rows]
+    begin: Callable[[], object]
 
 
 @contextmanager
@@ -61,11 +60,7 @@ def ours(base: Any, folder: Path) -> Iterator[list[Setting]]:
             with database.read() as connection:
                 return [row - 1 for row in index.search(connection, query, asked).items]
 
-        def many(queries: Any) -> Rows:
-            with database.read() as connection:
-                return [[row - 1 for row in found.items] for found in index.search_many(connection, queries, asked)]
-
-        return Setting("Monograph", target, one, many)
+        return Setting("Monograph", target, one, lambda: None)
 
     yield [setting(target) for target in TARGETS]
     database.close()
@@ -77,17 +72,13 @@ def hnswlib_settings(base: Any) -> list[Setting]:
 
     index = hnswlib.Index("ip", base.shape[1])
     index.init_index(len(base), M=16, ef_construction=200, random_seed=1)
-    index.add_items(base, num_threads=processors())
+    index.add_items(base, num_threads=os.cpu_count())
 
     def setting(ef: int) -> Setting:
         def one(query: Any) -> Sequence[int]:
             return index.knn_query(query, K, num_threads=1)[0][0].tolist()  # type: ignore[no-any-return]
 
-        def many(queries: Any) -> Rows:
-            index.set_ef(ef)
-            return index.knn_query(queries, K, num_threads=processors())[0].tolist()  # type: ignore[no-any-return]
-
-        return Setting("hnswlib", ef, one, many)
+        return Setting("hnswlib", ef, one, lambda: index.set_ef(ef))
 
     return [setting(ef) for ef in WIDTHS]
 
@@ -98,11 +89,10 @@ def threaded(setting: Setting, queries: Any) -> None:
 
 
 def rates(setting: Setting, queries: Any) -> dict[str, float]:
-    """Queries a second: of one thread, of eight, and of one call."""
+    """Queries a second: of one thread, and of eight."""
     ways: dict[str, Callable[[], object]] = {
         "one": lambda: [setting.one(query) for query in queries],
         "threads": lambda: threaded(setting, queries),
-        "batch": lambda: setting.many(queries),
     }
     told = {}
     for name, way in ways.items():
@@ -119,16 +109,17 @@ def measured(base: Any, queries: Any, truth: Any, rounds: int = 3) -> Results:
     with tempfile.TemporaryDirectory() as folder, ours(base, Path(folder)) as settings:
         every = [*settings, *hnswlib_settings(base)]
         for setting in every:
-            found = setting.many(queries)
+            setting.begin()
+            found = [setting.one(query) for query in queries]
             hits = [len(set(some) & set(best.tolist())) / K for some, best in zip(found, truth, strict=True)]
             curves[setting.name].append({"dial": setting.dial, "recall": float(np.mean(hits))})
         for _ in range(rounds):
             for setting in every:
                 point = next(one for one in curves[setting.name] if one["dial"] == setting.dial)
-                setting.many(queries[:1])  # It keeps what was set last.
+                setting.begin()
                 for name, rate in rates(setting, asked).items():
                     point[name] = max(rate, point.get(name, 0.0))
-    return {"vectors": len(base), "dimension": base.shape[1], "processors": processors(), "curves": curves}
+    return {"vectors": len(base), "dimension": base.shape[1], "processors": os.cpu_count(), "curves": curves}
 
 
 def main() -> None:
@@ -141,8 +132,8 @@ def main() -> None:
     truth = np.argpartition(-scores, K, axis=1)[:, :K]
     found = measured(made.vectors, made.queries, truth, options.rounds)
     for name, curve in found["curves"].items():
-        rows = [[f"{point[one]:,.3f}" for one in ("dial", "recall", "one", "threads", "batch")] for point in curve]
-        show(name, ["dial", "recall@10", "one thread", f"{THREADS} threads", "batch"], rows)
+        rows = [[f"{point[one]:,.3f}" for one in ("dial", "recall", "one", "threads")] for point in curve]
+        show(name, ["dial", "recall@10", "one thread", f"{THREADS} threads"], rows)
     show(f"{made.recipe}; {machine()}", THREADS_HEADINGS, threads_rows(found))
 
 

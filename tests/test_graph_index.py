@@ -18,7 +18,6 @@ from monograph import Document, Monograph, Passage
 from monograph.errors import DamagedFile, InputError
 from monograph.vectors import kernel
 from monograph.vectors.cluster import unpack
-from monograph.vectors.search import Query
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
 DIMENSION = 32
@@ -100,11 +99,6 @@ def test_a_file_of_the_graph_design_lives(tmp_path: Path) -> None:
         assert hit.chunk.id == "p61-3"
         assert hit.origins[0].effort is not None
         assert 0 < hit.origins[0].effort.loads < monograph.stats().index.clusters
-        with monograph._file.database.read() as connection:
-            queries = clumps(20, seed=7)
-            index = monograph._file.chunk_index
-            many = index.search_many(connection, queries, Query(10))
-            assert many == [index.search(connection, one, Query(10)) for one in queries]
         monograph.compact()
         assert graphs_are_whole(monograph) == monograph.stats().index.clusters
         assert recall(monograph, held) == before

@@ -74,13 +74,6 @@ def filled(database: Database, design: Design, n: int = 3_000) -> tuple[EcoVecto
     return index, made
 
 
-def assert_many_are_as_each_alone(index: EcoVectorIndex, connection: sqlite3.Connection) -> None:
-    query = Query(10, stop=Budget(4))
-    many = index.search_many(connection, clumps(30, seed=5), query)
-    assert many == [index.search(connection, one, query) for one in clumps(30, seed=5)]
-    assert {one.loads for one in many} == {4}
-
-
 def found_at(database: Database, design: Design, target: float, made: Vectors) -> tuple[float, float, IndexStats]:
     """Mean recall@10 and loads of a hundred queries at a recall that is asked for, and what the index says of itself.
 
@@ -92,7 +85,7 @@ def found_at(database: Database, design: Design, target: float, made: Vectors) -
         if store.header(connection, index.space) is None:
             index.insert(connection, np.arange(1, len(made) + 1), made)
     with database.read() as connection:
-        found = index.search_many(connection, queries, Query(10))
+        found = [index.search(connection, one, Query(10)) for one in queries]
         stats = index.stats(connection)
     truth = [set((np.argsort(-scores_of(made, query))[:10] + 1).tolist()) for query in queries]
     shares = [len(set(one.items) & best) / 10 for one, best in zip(found, truth, strict=True)]
@@ -115,7 +108,7 @@ def test_search_against_brute_force(database: Database, kind: Kind) -> None:
             hits += len(set(found.items) & set(best.tolist()))
             by_codes = index.search(connection, query, Query(10, stop=Never(), rerank=False))
             assert len(set(by_codes.items) & set(found.items)) >= 7
-        assert_many_are_as_each_alone(index, connection)
+        assert {index.search(connection, one, Query(10, stop=Budget(4))).loads for one in clumps(30, seed=5)} == {4}
     assert hits >= 297  # Of 300.
 
 
@@ -163,7 +156,6 @@ def test_an_empty_index_finds_nothing(database: Database) -> None:
     index = EcoVectorIndex()
     with database.read() as connection:
         assert index.search(connection, np.ones(5, dtype=np.float32), Query(3)).items == ()
-        assert index.search_many(connection, np.ones((2, 5), dtype=np.float32), Query(3))[1].items == ()
         assert index.stats(connection).clusters == 0
         assert list(verify.faults(connection, index.space)) == []
     with database.write() as connection:
@@ -323,7 +315,8 @@ class Changes(RuleBasedStateMachine):
 
             def searched(connection: sqlite3.Connection) -> Any:
                 clusters = self.index.stats(connection).clusters
-                return self.index.search_many(connection, queries, Query(10, stop=Budget(max(3, -(-clusters // 2)))))
+                query = Query(10, stop=Budget(max(3, -(-clusters // 2))))
+                return [self.index.search(connection, one, query) for one in queries]
 
             with self.database.read() as connection:
                 changed = searched(connection)
@@ -352,7 +345,7 @@ def test_growth_and_deletion_cost_no_recall(database: Database) -> None:
     query = Query(10, stop=Budget(12))
 
     def recall(alive: Any, connection: sqlite3.Connection) -> float:
-        found = index.search_many(connection, queries, query)
+        found = [index.search(connection, one, query) for one in queries]
         truth = [set(alive[np.argsort(-scores_of(made[alive - 1], one))[:10]].tolist()) for one in queries]
         return float(np.mean([len(set(one.items) & best) / 10 for one, best in zip(found, truth, strict=True)]))
 
@@ -495,8 +488,8 @@ def test_the_cache_keeps_to_its_bounds(database: Database, kind: Kind) -> None:
             index.insert(connection, rows, made)
         with database.read() as connection:
             bare = index.stats(connection).memory
-            first = index.search_many(connection, made[:50], Query(5))
-            assert index.search_many(connection, made[:50], Query(5)) == first
+            first = [index.search(connection, one, Query(5)) for one in made[:50]]
+            assert [index.search(connection, one, Query(5)) for one in made[:50]] == first
             held = index.stats(connection).memory - bare
         assert 0 <= held <= allowance
         assert (held > 0) == (allowance > 0)

@@ -6,7 +6,6 @@ clusters hold codes of them. See docs/vector-index.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import TypeAlias
 
@@ -21,14 +20,14 @@ from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.values import Float32, IndexStats, arguments
 from monograph.vectors import calibrate, exact, update
-from monograph.vectors.code_search import CodeSearch, at_once, run_all
+from monograph.vectors.code_search import CodeSearch
 from monograph.vectors.curve import Calibration, Point, stretched
 from monograph.vectors.damage import told
 from monograph.vectors.design import DESIGNS, Design
 from monograph.vectors.exact import AllowedVectors, Vectors
 from monograph.vectors.graph_search import GraphSearch
 from monograph.vectors.memory import Memory, State
-from monograph.vectors.search import Bits, Effort, Neighbours, Query, Search, finish_many, prepare, prepare_many
+from monograph.vectors.search import Bits, Effort, Neighbours, Query, Search, prepare, prepare_many
 from monograph.vectors.search import exact as compare_all
 from monograph.vectors.update import Update
 
@@ -116,32 +115,6 @@ class EcoVectorIndex:
                 return self._search_graphs(connection, state, GraphSearch(query, how, asked))
             return self._search_codes(connection, CodeSearch(connection, self._memory, state, query, how, asked=asked))
 
-    def search_many(self, connection: Connection, vectors: Float32, query: Query) -> list[Neighbours]:
-        """Search for many vectors, each as :meth:`search` would.
-
-        In the codes design the processors share the queries, where clusters are in memory.
-
-        Parameters
-        ----------
-        connection, query:
-            As for :meth:`search`; the query is asked of each vector.
-        vectors:
-            float32 (n, dimension).
-        """
-        state = self._state(connection)
-        if state is None:
-            return [self._unbuilt(connection, vector, query) for vector in vectors]
-        asked = [prepare(vector, state.space.dimension) for vector in vectors]
-        with told(connection):
-            held = self._compared(connection, query, state)
-            if held is not None:
-                return [exact.search(held, one, query) for one in asked]
-            how = self._effort(state, query)
-            if state.space.design.has_graphs:
-                return [self._search_graphs(connection, state, GraphSearch(query, how, one)) for one in asked]
-            begun = (CodeSearch(connection, self._memory, state, query, how, asked=one) for one in asked)
-            return list(self._search_codes_many(connection, query, how, begun))
-
     def _effort(self, state: State, query: Query) -> Effort:
         """When a search ends, and how many times k more results it keeps: as the calibration says."""
         calibration, target = state.calibration, self.target_recall
@@ -173,16 +146,6 @@ class EcoVectorIndex:
         if search.run() == "enough":
             return search.finish(connection, search.how.stopped, self._memory.ahead)
         return self._all_searched(connection, search)
-
-    def _search_codes_many(
-        self, connection: Connection, query: Query, how: Effort, begun: Iterator[CodeSearch]
-    ) -> Iterator[Neighbours]:
-        for searches in run_all(begun, at_once(query, how)):
-            if any(one.cuts_ties for one in searches):
-                yield from (self._search_codes(connection, one) for one in searches)
-            else:
-                stopped = [how.stopped if one.came == "enough" else "all" for one in searches]
-                yield from finish_many(connection, searches, stopped, self._memory.ahead)
 
     def _all_searched(self, connection: Connection, search: Search) -> Neighbours:
         """What a search of every cluster found. Where its codes cannot tell the best from the rest, vectors do."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -219,20 +218,6 @@ class Search:
         return int((pool.scores > pool.scores[-1]).sum())
 
 
-def finish_many(
-    connection: Connection, searches: Sequence[Search], stopped: Sequence[str], ahead: Prefetcher
-) -> list[Neighbours]:
-    """What :meth:`Search.finish` gives for each search of one query, to the same bit; vectors are read once."""
-    best = [one.best for one in searches]
-    if searches and searches[0].query.rerank:
-        ahead.memos(connection, np.concatenate([items for items, _ in best]).tolist())
-        asked = np.stack([one.asked for one in searches])
-        best = _compared_many(connection, [items for items, _ in best], asked)
-    return [
-        _neighbours(items, scores, one, why) for one, why, (items, scores) in zip(searches, stopped, best, strict=True)
-    ]
-
-
 def exact(connection: Connection, memos: list[int], asked: Float32, query: Query, loads: int = 0) -> Neighbours:
     """The k nearest of some memo rows, each compared by its vector as stored, after so many loads."""
     items, scores, read = _compared(connection, memos, asked)
@@ -262,21 +247,6 @@ def _compared(connection: Connection, memos: list[int], asked: Float32) -> tuple
     rows, scores = found[0] if len(found) == 1 else (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.lexsort((rows, -scores))
     return rows[order], scores[order], read if len(found) == 1 else None
-
-
-def _compared_many(connection: Connection, items: Sequence[Int64], asked: Float32) -> list[tuple[Int64, Float32]]:
-    """Memo rows of each query, by their exact scores: as :func:`_compared`, in one piece."""
-    wanted = np.concatenate(items)
-    whose = np.repeat(np.arange(len(items)), [len(some) for some in items])
-    held, vectors = stored_vectors.load(connection, np.unique(wanted).tolist(), asked.shape[1])
-    there = np.isin(wanted, held)
-    wanted, whose = wanted[there], whose[there]
-    sorted_by_row = np.argsort(held)
-    places = sorted_by_row[np.searchsorted(held, wanted, sorter=sorted_by_row)]
-    scores = cosines(vectors[places], asked[whose])
-    order = np.lexsort((wanted, -scores, whose))
-    ends = np.cumsum(np.bincount(whose, minlength=len(items)))[:-1]
-    return list(zip(np.split(wanted[order], ends), np.split(scores[order], ends), strict=True))
 
 
 def _neighbours(items: Int64, scores: Float32, search: Search, stopped: str, read: Read | None = None) -> Neighbours:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from monograph.values import Float32
 from monograph.vectors.kernel.compiled import compiled
-from monograph.vectors.kernel.course import ALL, ENOUGH, PAUSED, Arena, Course, Rule, run_many
+from monograph.vectors.kernel.course import ALL, ENOUGH, PAUSED, Arena, Course, Rule
 from monograph.vectors.kernel.faults import KERNEL_ERRORS, SEARCHED, DamagedBytes, ours
 from monograph.vectors.kernel.pool import Pool
 
@@ -29,7 +29,6 @@ __all__ = [
     "graph_insert",
     "graph_remove",
     "nearest_signs",
-    "run_many",
     "scan",
     "top_k",
     "walk",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +18,6 @@ ENOUGH, ALL, PAUSED = -1, -2, -3
 """Why a course came to an end."""
 MOST_BYTES = (1 << 63) - 1
 """No bound on what an arena keeps."""
-WORTH_A_THREAD = 60
-"""Microseconds of work for which another thread is started: to start and to await one takes a third of that."""
 
 
 class Arena:
@@ -216,41 +212,3 @@ class Course:
     def compared(self) -> int:
         """Codes that the query was compared with."""
         return int(self._course.compared)
-
-
-def run_many(courses: Sequence[Course], loads: int = 1 << 62, threads: int | None = None) -> list[int]:
-    """Let courses go on side by side, each as :meth:`Course.run` would, to the same bit; no interpreter lock meanwhile.
-
-    Parameters
-    ----------
-    courses:
-        Each of them once.
-    loads:
-        Of each, at most.
-    threads:
-        At most; None takes as many as this process has processors, where there is so much to do.
-
-    Returns
-    -------
-    What each came to, in their order.
-
-    Raises
-    ------
-    InputError
-        If a course is there twice, or threads is below 1.
-    """
-    most, worth = (processors(), WORTH_A_THREAD) if threads is None else (threads, 0)
-    try:
-        states: list[int] = compiled.run_many([one._course for one in courses], loads, most, worth)
-    except KERNEL_ERRORS as error:
-        raise ours(error, "run_many", "courses") from None
-    for one in courses:
-        one._pool.filled = one._course.filled
-    return states
-
-
-def processors() -> int:
-    """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "arena.hpp"
-#include "batch.hpp"
 #include "body.hpp"
 #include "codes.hpp"
 #include "course.hpp"
@@ -268,23 +267,6 @@ struct HeldCourse {
         return {held, query.data(), pool_of(scores, ids, 0), static_cast<std::size_t>(k), {{first, first + weights.shape(0)}, epsilon, window, most}, bitmap_of(allowed)};
     }
 };
-
-std::vector<std::int64_t> run_many(const nb::list &given, std::int64_t loads, std::int64_t threads, std::int64_t worth) {
-    if (threads < 1) throw nb::value_error(("threads is " + std::to_string(threads) + ": give 1 or more").c_str());
-    if (worth < 0) throw nb::value_error(("worth is " + std::to_string(worth) + ": give 0 or more").c_str());
-    std::vector<nb::object> held; // The list may change while the lock is released.
-    std::vector<Course *> courses;
-    for (nb::handle one : given) {
-        if (!nb::isinstance<HeldCourse>(one)) throw nb::type_error("courses must be a list of courses");
-        held.push_back(nb::borrow(one));
-        courses.push_back(&nb::cast<HeldCourse &>(one).course);
-    }
-    std::vector<Course *> sorted = courses;
-    std::sort(sorted.begin(), sorted.end());
-    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) throw nb::value_error("a course is there twice");
-    nb::gil_scoped_release released;
-    return side_by_side(courses, loads, static_cast<std::size_t>(threads), worth);
-}
 
 // -------------------------------------------------------------------------------------------------------------- graph
 
@@ -725,7 +707,6 @@ void bind_arenas(nb::module_ &module) {
         .def_prop_ro("filled", [](const HeldCourse &held) { return held.course.pool.filled; })
         .def_prop_ro("loads", [](const HeldCourse &held) { return held.course.loads; })
         .def_prop_ro("compared", [](const HeldCourse &held) { return held.course.compared; });
-    module.def("run_many", &run_many, nb::arg("courses"), nb::arg("loads"), nb::arg("threads"), nb::arg("worth"), "See monograph.vectors.kernel.run_many.");
 }
 
 NB_MODULE(_kernel, module) {
