@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scripts
-from monograph.derive import tokens
 from monograph.derive.embed import static
 from monograph.derive.embed.static import TOKENS_AT_ONCE, StaticEmbedder, token_vectors
 from monograph.derive.extract.function_words import FUNCTION_WORDS, compiled_words, language_of
@@ -130,25 +128,7 @@ def test_what_does_not_fit_is_refused() -> None:
         fast.count(["a", 1])  # type: ignore[list-item]
     for vocabulary in ({"a": 1}, {"a": 70_000}):
         with pytest.raises(ValueError, match="vocabulary lacks|number above"):
-            compiled.Tokenizer(json.dumps({"model": {"vocab": vocabulary, "merges": []}}).encode(), 10, 10)
-
-
-@pytest.mark.parametrize("ascii_only", [True, False])
-@pytest.mark.parametrize("indent", [None, 1])
-def test_a_description_may_be_written_in_any_way(ascii_only: bool, indent: int | None) -> None:
-    told = json.loads(tokens._description().read_bytes())
-    told["model"]["vocab"] |= {'\\"/\b\f\n\r\t\x1f🙂': 32_000}
-    told = {"passed over": [[], {}, {"a": [1.5e3, None]}, True, '"}]\\'], **told}
-    written = json.dumps(told, ensure_ascii=ascii_only, indent=indent).encode()
-    fast, known = compiled.Tokenizer(written, 10, 10), tokenizer()
-    for text in scripts.SENTENCES:
-        assert fast.ids(text) == known.ids(text)
-
-
-@given(st.binary(max_size=60) | st.text(alphabet='{}[]":,\\u0d8a model vocab merges', max_size=60).map(str.encode))
-def test_other_bytes_than_a_description_are_refused(written: bytes) -> None:
-    with pytest.raises(ValueError, match="JSON|vocabulary lacks"):
-        compiled.Tokenizer(written, 10, 10)
+            compiled.Tokenizer(vocabulary, [], 10, 10)
 
 
 def test_few_texts_are_embedded_as_many_are() -> None:

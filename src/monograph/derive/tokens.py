@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -42,7 +43,8 @@ def wordllama_file(*parts: str) -> Path:
 @functools.cache
 def tokenizer() -> Tokenizer:
     """The tokenizer. Loaded once."""
-    return compiled.Tokenizer(_description().read_bytes(), MOST_WORDS, LONGEST_WORD)
+    model = json.loads(_description().read_bytes())["model"]
+    return compiled.Tokenizer(model["vocab"], model["merges"], MOST_WORDS, LONGEST_WORD)
 
 
 def _description() -> Path:

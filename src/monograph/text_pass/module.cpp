@@ -11,7 +11,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/unordered_map.h>
 #include <nanobind/stl/vector.h>
 
 #include <stdexcept>
@@ -28,12 +28,6 @@ namespace {
 
 template <class Value> using Table = nb::ndarray<const Value, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Rows = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-void make_tokenizer(Tokenizer *place, const nb::bytes &description, std::size_t most_words, std::size_t longest_word) {
-    const std::string_view written(description.c_str(), description.size());
-    nb::gil_scoped_release released;
-    new (place) Tokenizer(written, most_words, longest_word);
-}
 
 std::vector<std::int64_t> count_tokens(Tokenizer &tokenizer, const nb::list &given) {
     const Texts texts(given);
@@ -143,7 +137,8 @@ NB_MODULE(_text_pass, module) {
     module.doc() = "One pass over a text, compiled.";
     nb::set_leak_warnings(false);
     nb::class_<Tokenizer>(module, "Tokenizer", "Byte-pair encoding with fallback to bytes.")
-        .def("__init__", &make_tokenizer, nb::arg("description"), nb::arg("most_words"), nb::arg("longest_word"))
+        .def(nb::init<const std::unordered_map<std::string, std::uint32_t> &, const std::vector<std::string> &, std::size_t, std::size_t>(),
+             nb::arg("vocabulary"), nb::arg("merges"), nb::arg("most_words"), nb::arg("longest_word"))
         .def("count", &count_tokens, nb::arg("texts"), "Tokens of each text; -1 for one with special tokens.")
         .def("ids", &token_ids, nb::arg("text"), "The tokens of a text; None for one with special tokens.")
         .def("spans", &token_spans, nb::arg("text"), "Where each token of a text begins and ends; None for one with special tokens.")

@@ -1,7 +1,5 @@
 #include "tokens.hpp"
 
-#include "json.hpp"
-
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -70,28 +68,14 @@ struct Candidate {
 
 } // namespace
 
-Tokenizer::Tokenizer(std::string_view description, std::size_t most_words, std::size_t longest_word)
+Tokenizer::Tokenizer(const std::unordered_map<std::string, std::uint32_t> &vocabulary, const std::vector<std::string> &merges, std::size_t most_words, std::size_t longest_word)
     : pieces_(1 << 17), merges_(1 << 17, Merge{NO_PAIR, 0, 0}), most_words_(most_words), longest_word_(longest_word), words_(1 << 15) {
-    std::vector<std::string> merges;
-    std::string piece;
-    Json json(description);
-    json.members([&](std::string_view part) {
-        if (part != "model") return json.skip();
-        json.members([&](std::string_view name) {
-            if (name == "merges")
-                json.elements([&] { json.text(merges.emplace_back()); });
-            else if (name == "vocab")
-                json.members([&](std::string_view key) {
-                    const std::uint64_t id = json.whole_number();
-                    if (id >= MOST_TOKENS) throw std::invalid_argument("a token has a number above 65,534");
-                    if (!pieces_.find(key)) pieces_.put(key, static_cast<std::uint32_t>(id), 0);
-                    begun_.resize(std::max<std::size_t>(begun_.size(), id + 1));
-                    begun_[id] = static_cast<std::uint8_t>(std::count_if(key.begin(), key.end(), begins_sign));
-                });
-            else
-                json.skip();
-        });
-    });
+    for (const auto &[piece, id] : vocabulary) {
+        if (id >= MOST_TOKENS) throw std::invalid_argument("a token has a number above 65,534");
+        pieces_.put(piece, id, 0);
+        begun_.resize(std::max<std::size_t>(begun_.size(), id + 1));
+        begun_[id] = static_cast<std::uint8_t>(std::count_if(piece.begin(), piece.end(), begins_sign));
+    }
     const auto id_of = [&](std::string_view key) {
         const auto *found = pieces_.find(key);
         if (!found) throw std::invalid_argument("the vocabulary lacks " + std::string(key));
@@ -110,6 +94,7 @@ Tokenizer::Tokenizer(std::string_view description, std::size_t most_words, std::
         ascii_[sign] = found ? found->first : NO_TOKEN;
     }
     if (merges.size() > MOST_MERGES) throw std::invalid_argument("there are more than 65,536 merges");
+    std::string piece;
     std::size_t rank = 0;
     for (const std::string &one : merges) {
         const std::size_t gap = one.find(' ');

@@ -10,6 +10,7 @@
 #include <shared_mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -17,9 +18,8 @@ namespace monograph {
 
 class Tokenizer {
   public:
-    // Of a description as the tokenizers package writes it: pieces with their numbers; merges as "left right", of which
-    // the first ranks highest.
-    Tokenizer(std::string_view description, std::size_t most_words, std::size_t longest_word);
+    // The pieces with their numbers; the merges as "left right", of which the first ranks highest.
+    Tokenizer(const std::unordered_map<std::string, std::uint32_t> &vocabulary, const std::vector<std::string> &merges, std::size_t most_words, std::size_t longest_word);
 
     // Append the tokens of a text; false, and nothing appended, where it has special tokens or half a surrogate pair.
     bool encode(const Text &text, std::vector<std::uint32_t> &ids);
