@@ -262,9 +262,10 @@ def test_a_language_that_is_not_known_is_refused() -> None:
         fast.key_phrases("a text", "klingon", 1, 1)
     with pytest.raises(ValueError, match="one word at least"):
         fast.key_phrases("a text", "english", 1, 0)
-    for languages in ({}, {str(number): ["a"] for number in range(33)}):
-        with pytest.raises(ValueError, match="one language to 32"):
-            compiled.FunctionWords(languages)
+    with pytest.raises(ValueError, match="one language at least"):
+        compiled.Lexicon({}, {}).language_of("a text", 1, 1)
+    with pytest.raises(ValueError, match="at most 32 languages"):
+        compiled.Lexicon({}, {str(number): ["a"] for number in range(33)})
 
 
 @pytest.mark.long

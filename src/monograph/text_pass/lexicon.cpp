@@ -30,6 +30,7 @@ template <class Do> void for_each_group(const nb::dict &groups, Do with) {
 } // namespace
 
 Lexicon::Lexicon(const nb::dict &sets, const nb::dict &languages) {
+    if (languages.size() > 32) throw std::invalid_argument("give at most 32 languages");
     std::map<std::string, std::pair<std::uint32_t, std::uint32_t>> found;
     for_each_group(sets, [&](const std::string &name, const std::string &word) {
         const auto *set = std::find_if(std::begin(SETS), std::end(SETS), [&](const auto &one) { return name == one.first; });
@@ -39,11 +40,6 @@ Lexicon::Lexicon(const nb::dict &sets, const nb::dict &languages) {
     for (auto [name, words] : languages) languages_.push_back(utf8_of(name));
     for_each_group(languages, [&](const std::string &name, const std::string &word) { found[word].second |= language(name); });
     for (const auto &[word, of] : found) words_.put(word, of.first, of.second);
-}
-
-std::pair<std::uint32_t, std::uint32_t> Lexicon::find(View word) const {
-    const auto *found = words_.find(word);
-    return found ? std::pair{found->first, found->second} : std::pair{0u, 0u};
 }
 
 std::uint32_t Lexicon::language(std::string_view name) const {

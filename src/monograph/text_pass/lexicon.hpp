@@ -25,9 +25,13 @@ class Lexicon {
     Lexicon(const nb::dict &sets, const nb::dict &languages);
 
     // The sets that a word is in, and the bits of the languages of which it is a function word.
-    std::pair<std::uint32_t, std::uint32_t> find(View word) const;
+    template <class Written> std::pair<std::uint32_t, std::uint32_t> find(Written word) const {
+        const auto *found = words_.find(word);
+        return found ? std::pair{found->first, found->second} : std::pair{0u, 0u};
+    }
     std::uint32_t sets_of(View word) const { return find(word).first; }
     std::uint32_t language(std::string_view name) const;
+    const std::vector<std::string> &languages() const { return languages_; }
 
   private:
     WordMap words_;

@@ -2,7 +2,6 @@
 #include "bindings.hpp"
 #include "fold.hpp"
 #include "keys.hpp"
-#include "phrases.hpp"
 #include "sentences.hpp"
 #include "text.hpp"
 #include "tokens.hpp"
@@ -106,18 +105,6 @@ std::vector<std::size_t> starts_of(const nb::str &text) {
     return sentence_starts(Text(text.ptr()));
 }
 
-std::string language_of(const FunctionWords &known, const nb::str &text, std::size_t characters, std::size_t words) {
-    nb::gil_scoped_release released;
-    return known.language_of(Text(text.ptr()), characters, words);
-}
-
-std::vector<Span> key_phrases(const FunctionWords &known, const nb::str &text, const std::string &language, std::size_t most,
-                              std::size_t words_a_phrase) {
-    if (words_a_phrase == 0) throw std::invalid_argument("a phrase is kept for one word at least");
-    nb::gil_scoped_release released;
-    return known.key_phrases(signs_of(Text(text.ptr())), language, most, words_a_phrase);
-}
-
 // Of a character its flags, combining class and fold: for tests that hold the tables against Python's.
 nb::tuple character(std::uint32_t code) {
     const Unicode &unicode = Unicode::tables();
@@ -154,12 +141,6 @@ NB_MODULE(_text_pass, module) {
     module.def("key_of", &key_of_name, nb::arg("name"), nb::arg("longest"), "The key of a name.");
     module.def("word_hashes", &word_hashes, nb::arg("texts"), "CRC-32 of the stems of each text's words, uint32 in bytes.");
     module.def("sentence_starts", &starts_of, nb::arg("text"), "Where the sentences of a text begin.");
-    nb::class_<FunctionWords>(module, "FunctionWords", "Words that name nothing, by language.")
-        .def(nb::init<const nb::dict &>(), nb::arg("languages"))
-        .def("language_of", &language_of, nb::arg("text"), nb::arg("characters"), nb::arg("words"),
-             "The language that so many characters and words at the head of a text tell.")
-        .def("key_phrases", &key_phrases, nb::arg("text"), nb::arg("language"), nb::arg("most"), nb::arg("words_a_phrase"),
-             "Spans of a text's key phrases.");
     bind_names(module);
     bind_mentions(module);
     bind_graph(module);

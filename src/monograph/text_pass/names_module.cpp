@@ -1,6 +1,7 @@
 // What Python sees of the names in a text.
 #include "bindings.hpp"
 #include "names.hpp"
+#include "phrases.hpp"
 #include "text.hpp"
 
 #include <nanobind/stl/pair.h>
@@ -40,13 +41,28 @@ nb::list names_in(const Lexicon &lexicon, const nb::str &given, const std::strin
     return made;
 }
 
+std::string tell_language(const Lexicon &lexicon, const nb::str &text, std::size_t characters, std::size_t words) {
+    nb::gil_scoped_release released;
+    return language_of(lexicon, Text(text.ptr()), characters, words);
+}
+
+std::vector<Span> find_key_phrases(const Lexicon &lexicon, const nb::str &text, const std::string &language, std::size_t most, std::size_t words_a_phrase) {
+    if (words_a_phrase == 0) throw std::invalid_argument("a phrase is kept for one word at least");
+    nb::gil_scoped_release released;
+    return key_phrases(lexicon, signs_of(Text(text.ptr())), language, most, words_a_phrase);
+}
+
 } // namespace
 
 void bind_names(nb::module_ &module) {
-    nb::class_<Lexicon>(module, "Lexicon", "Sets of words that tell what names are.")
+    nb::class_<Lexicon>(module, "Lexicon", "Sets of words that tell what names are, and function words by language.")
         .def(nb::init<const nb::dict &, const nb::dict &>(), nb::arg("sets"), nb::arg("languages"))
         .def("names", &names_in, nb::arg("text"), nb::arg("language"), nb::arg("taken"), nb::arg("is_number"), nb::arg("kind_of"),
-             "(start, end, kind) of a text's names.");
+             "(start, end, kind) of a text's names.")
+        .def("language_of", &tell_language, nb::arg("text"), nb::arg("characters"), nb::arg("words"),
+             "The language that so many characters and words at the head of a text tell.")
+        .def("key_phrases", &find_key_phrases, nb::arg("text"), nb::arg("language"), nb::arg("most"), nb::arg("words_a_phrase"),
+             "Spans of a text's key phrases.");
 }
 
 } // namespace monograph

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <stdexcept>
 
 namespace monograph {
@@ -101,32 +100,16 @@ struct Beside {
 
 } // namespace
 
-FunctionWords::FunctionWords(const nb::dict &languages) {
-    if (languages.size() == 0 || languages.size() > 32) throw std::invalid_argument("give one language to 32");
-    std::map<std::string, std::uint32_t> found;
-    std::string written;
-    for (auto [name, words] : languages) {
-        const std::uint32_t bit = 1u << names_.size();
-        const Text called(nb::cast<nb::str>(name).ptr());
-        to_utf8(called, 0, called.size(), written);
-        names_.push_back(written);
-        for (nb::handle word : words) {
-            const Text text(nb::cast<nb::str>(word).ptr());
-            to_utf8(text, 0, text.size(), written);
-            found[written] |= bit;
-        }
-    }
-    for (const auto &[word, bits] : found) words_.put(word, bits, 0);
-}
-
-const std::string &FunctionWords::language_of(const Text &text, std::size_t characters, std::size_t words) const {
+const std::string &language_of(const Lexicon &lexicon, const Text &text, std::size_t characters, std::size_t words) {
+    const std::vector<std::string> &names = lexicon.languages();
+    if (names.empty()) throw std::invalid_argument("give one language at least");
     const Unicode &unicode = Unicode::tables();
     std::size_t counts[32] = {}, seen = 0, size = 0;
     char word[WordMap::LONGEST + 4]; // Longer ones are none that are known: of these only the beginning is kept.
     const auto count = [&] {
         if (!size) return;
         ++seen;
-        const std::uint32_t bits = size > WordMap::LONGEST ? 0 : languages_of(std::string_view(word, size));
+        const std::uint32_t bits = size > WordMap::LONGEST ? 0 : lexicon.find(std::string_view(word, size)).second;
         for (std::size_t at = 0; bits >> at; ++at) counts[at] += bits >> at & 1;
         size = 0;
     };
@@ -140,13 +123,11 @@ const std::string &FunctionWords::language_of(const Text &text, std::size_t char
         }
     });
     if (seen < words) count();
-    return names_[static_cast<std::size_t>(std::max_element(counts, counts + names_.size()) - counts)];
+    return names[static_cast<std::size_t>(std::max_element(counts, counts + names.size()) - counts)];
 }
 
-std::vector<Span> FunctionWords::key_phrases(View text, std::string_view language, std::size_t most, std::size_t words_a_phrase) const {
-    const auto named = std::find(names_.begin(), names_.end(), language);
-    if (named == names_.end()) throw std::invalid_argument("there is no language " + std::string(language));
-    const std::uint32_t own = 1u << (named - names_.begin());
+std::vector<Span> key_phrases(const Lexicon &lexicon, View text, std::string_view language, std::size_t most, std::size_t words_a_phrase) {
+    const std::uint32_t own = lexicon.language(language);
     std::vector<Span> spans;
     const auto add = [&](std::size_t length, std::size_t first, std::size_t last) {
         if (length >= 2 && length <= LONGEST_PHRASE) spans.emplace_back(first, last);
@@ -154,7 +135,7 @@ std::vector<Span> FunctionWords::key_phrases(View text, std::string_view languag
     SmallWords(text).each([&](const std::vector<Span> &words) {
         std::size_t length = 0, begin = words.front().first;
         for (const auto &[first, last] : words) {
-            if (languages_of(text.substr(first, last - first)) & own) {
+            if (lexicon.find(text.substr(first, last - first)).second & own) {
                 add(length, begin, first - 1);
                 length = 0;
                 begin = last + 1;

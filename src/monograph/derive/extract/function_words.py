@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from monograph.text_pass import compiled
 
 if TYPE_CHECKING:
-    from monograph.text_pass._text_pass import FunctionWords as CompiledWords
+    from monograph.text_pass._text_pass import Lexicon
 
 _ENGLISH = """
 a about above according additionally after again against all almost alone along already also although always am
@@ -143,9 +143,9 @@ LOOKED_AT_CHARACTERS = 4_000
 
 
 @functools.cache
-def compiled_words() -> CompiledWords:
+def compiled_words() -> Lexicon:
     """The words, compiled. Made once."""
-    return compiled.FunctionWords(FUNCTION_WORDS)
+    return compiled.Lexicon({}, FUNCTION_WORDS)
 
 
 def language_of(text: str) -> str:
