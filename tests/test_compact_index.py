@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,8 +18,8 @@ from monograph.store.database import Database
 from monograph.vectors import kernel, verify
 from monograph.vectors.design import DESIGNS, Design
 from monograph.vectors.index import EcoVectorIndex
+from monograph.vectors.kernel import Rule
 from monograph.vectors.search import Neighbours, Query, Search, prepare
-from monograph.vectors.stop import Budget, Never, RankAware, Ranks, VBase, reciprocal_rank
 from test_vector_index import (
     DIMENSION,
     Vectors,
@@ -51,18 +51,18 @@ def test_search_against_brute_force(database: Database, cache: int) -> None:
         for query in clumps(30, seed=5):
             truth = scores_of(made, query)
             best = np.argsort(-truth)[:10] + 1
-            found = index.search(connection, query, Query(10, stop=Never()))
+            found = index.search(connection, query, Query(10, stop=Rule()))
             assert list(found.scores) == pytest.approx(truth[np.array(found.items) - 1].tolist(), rel=1e-3, abs=1e-3)
             assert list(found.scores) == sorted(found.scores, reverse=True)
             assert (found.loads, found.stopped) == (index.stats(connection).clusters, "all")
             assert found.compared == 2 * 2_000
             hits += len(set(found.items) & set(best.tolist()))
-            by_codes = index.search(connection, query, Query(10, stop=Never(), rerank=False))
+            by_codes = index.search(connection, query, Query(10, stop=Rule(), rerank=False))
             assert len(set(by_codes.items) & set(found.items)) >= 8
             assert list(by_codes.scores) == pytest.approx(
                 truth[np.array(by_codes.items) - 1].tolist(), rel=0.05, abs=0.02
             )
-        assert {index.search(connection, one, Query(10, stop=Budget(4))).loads for one in clumps(30, seed=5)} == {4}
+        assert {index.search(connection, one, Query(10, stop=Rule(most=4))).loads for one in clumps(30, seed=5)} == {4}
     assert hits >= 290  # Of 300.
 
 
@@ -173,26 +173,19 @@ def test_an_index_without_clusters_has_no_codes(database: Database) -> None:
         assert not list(verify.strays_of_none(connection))
 
 
-class OwnCondition:
-    """Enough when two loads brought nothing."""
-
-    def after(self, loads: Sequence[Ranks]) -> bool:
-        return len(loads) >= 2 and not any(loads[-2:])
-
-
 def one_by_one(connection: sqlite3.Connection, index: EcoVectorIndex, query: Vectors, asked: Query) -> Neighbours:
     """The same search, a cluster at a time, by what the kernel's scan finds."""
     state = index._must(connection)
     vector = prepare(query, DIMENSION)
     search = Search(asked, index._effort(state, asked), vector)
-    loads: list[Ranks] = []
+    idle = 0
     stopped = "all"
     for cluster in state.centroids.nearest(vector, len(state.centroids)).tolist():
         found = kernel.scan(store.bodies(connection, cluster), vector, search.pool, asked.k, asked.allowed)
-        loads.append(found.ranks)
+        idle = 0 if found.ranks else idle + 1
         search.loaded += 1
         search.compared += found.compared
-        if search.pool.filled >= asked.k and search.how.stop.after(loads):
+        if search.pool.filled >= asked.k and (idle >= search.how.stop.window or search.loaded >= search.how.stop.most):
             stopped = "enough"
             break
     best = kernel.Pool(asked.pool)
@@ -206,12 +199,11 @@ def test_what_is_in_memory_changes_nothing_but_the_time(database: Database, cach
     index, made = filled(database, Design(cluster_size=30, exact_below=0), 1_500)
     bits = bitmap(range(1, 1_500, 2), 1_501)
     conditions = (
-        Never(),
-        Budget(5),
-        VBase(4, 3),
-        RankAware(window=4),
-        RankAware(reciprocal_rank, 0.3, 2),
-        OwnCondition(),
+        Rule(),
+        Rule(most=5),
+        Rule(window=2),
+        Rule(window=4),
+        Rule(window=4, most=9),
     )
     other = EcoVectorIndex(design=index.design, cache_bytes=cache)
     with database.read() as connection:
@@ -227,19 +219,19 @@ def test_what_is_in_memory_changes_nothing_but_the_time(database: Database, cach
         assert bool(memory) == bool(cache)
     with database.write() as connection:
         other.delete(connection, list(range(1, 700)))
-        found = other.search(connection, made[0], Query(10, stop=Never()))
+        found = other.search(connection, made[0], Query(10, stop=Rule()))
         assert min(found.items) >= 700
 
 
 def test_many_threads_share_what_is_in_memory(database: Database) -> None:
     index, made = filled(database, Design(cluster_size=20, exact_below=0), 1_500)
     with database.read() as connection:
-        expected = [index.search(connection, one, Query(5, stop=Budget(8))).items for one in made[:200]]
+        expected = [index.search(connection, one, Query(5, stop=Rule(most=8))).items for one in made[:200]]
     fresh = EcoVectorIndex(design=index.design)
 
     def search(place: int) -> tuple[int, ...]:
         with database.read() as connection:
-            return fresh.search(connection, made[place], Query(5, stop=Budget(8))).items
+            return fresh.search(connection, made[place], Query(5, stop=Rule(most=8))).items
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(search, range(200))) == expected

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +16,8 @@ from monograph.store.database import Database
 from monograph.values import inner_products
 from monograph.vectors.design import KINDS, Design, Kind
 from monograph.vectors.index import EcoVectorIndex
+from monograph.vectors.kernel import Rule
 from monograph.vectors.search import Neighbours, Query
-from monograph.vectors.stop import Never, Ranks
 from test_vector_index import Vectors, clumps, filled, remember
 
 
@@ -29,34 +28,33 @@ def database(tmp_path: Path) -> Iterator[Database]:
     opened.close()
 
 
-@dataclass(frozen=True)
-class Together:
-    """Never enough; asked after a search's third load, it waits until as many searches as there are stand there."""
-
-    barrier: threading.Barrier
-
-    def after(self, loads: Sequence[Ranks]) -> bool:
-        if len(loads) == 3:
-            self.barrier.wait(timeout=60)
-        return False
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("cache", [0, 8 << 20])
 def test_no_search_waits_for_another(database: Database, kind: Kind, cache: int) -> None:
     """Eight are in the middle of their clusters at one time: nothing is held over a whole search."""
     _, made = filled(database, Design(kind, 20, exact_below=0), 400)
     index = EcoVectorIndex(cache_bytes=cache)
-    query = Query(5, stop=Together(threading.Barrier(8)))
+    query, barrier, waited = Query(5, stop=Rule()), threading.Barrier(8), set[int]()
 
     def search(place: int) -> Neighbours:
+        def wait(statement: str) -> None:
+            if "body FROM" in statement and "parts" in statement and place not in waited:
+                waited.add(place)
+                barrier.wait(timeout=60)
+
         with database.read() as connection:
-            return index.search(connection, made[place], query)
+            connection.set_trace_callback(wait)
+            try:
+                return index.search(connection, made[place], query)
+            finally:
+                connection.set_trace_callback(None)
 
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(search, range(8)))
+    assert len(waited) == 8
+    assert not barrier.broken
     with database.read() as connection:
-        assert found == [index.search(connection, one, Query(5, stop=Never())) for one in made[:8]]
+        assert found == [index.search(connection, one, Query(5, stop=Rule())) for one in made[:8]]
 
 
 def nearest(made: Vectors, alive: frozenset[int], query: Vectors) -> list[tuple[float, int]]:
@@ -102,8 +100,8 @@ class Changing:
             asked = self.made[random.integers(0, 900, 4)]
             with self.database.read() as connection:
                 version, _ = store.versions(connection, self.index.space)
-                found = [self.index.search(connection, one, Query(900, stop=Never())) for one in asked]
-                few = [self.index.search(connection, one, Query(3, stop=Never())) for one in asked]
+                found = [self.index.search(connection, one, Query(900, stop=Rule())) for one in asked]
+                few = [self.index.search(connection, one, Query(3, stop=Rule())) for one in asked]
             for one, best, vector in zip(found, few, asked, strict=True):
                 expected = nearest(self.made, self.states[version], vector)
                 assert told(one) == expected

@@ -73,15 +73,13 @@ class Arena:
 
 
 class Rule(NamedTuple):
-    """When a course ends: the last ``window`` loads brought at most ``epsilon`` each, or there were ``most`` of them.
+    """When a search ends: the last ``window`` clusters brought nothing among the best k, or ``most`` were searched.
 
-    What a load brings is the sum of the weights (float64, by rank) of the ranks at which it brought new results.
+    The default searches every cluster.
     """
 
-    weights: npt.NDArray[np.float64]
-    epsilon: float
-    window: int
-    most: int
+    window: int = 1 << 62
+    most: int = 1 << 62
 
 
 class Course:
@@ -190,12 +188,6 @@ class Course:
             raise ours(error, "rank_by_value", SEARCHED) from None
         self._pool.filled = self._course.filled
         return missing
-
-    @property
-    def ranks(self) -> list[int]:
-        """Ranks below k at which the last load brought new results."""
-        found: list[int] = self._course.ranks()
-        return found
 
     @property
     def firsts(self) -> list[int]:
