@@ -21,7 +21,7 @@ from monograph.library.given import Given
 from monograph.shelf import Shelf, build
 from monograph.shelf.engines import Engine, Local
 from monograph.shelf.manifest import latest
-from monograph.shelf.place import place_of
+from monograph.shelf.place import place_at
 from monograph.shelf.ray_engine import Held, OnRay, on_ray, ray_module
 from monograph.shelf.shard import Call, ShardReader, call
 from search import passages, questions
@@ -89,7 +89,7 @@ def ray_section(_: object = None) -> Results:
     with tempfile.TemporaryDirectory(prefix="monograph-ray-") as folder:
         home, address = Path(folder) / "home", str(Path(folder) / "shelf")
         build(address, passages(PASSAGES), shards=SHARDS, home=home)
-        place = place_of(address, home)
+        place = place_at(address, home)
         version = latest(place.objects)
         assert version is not None
         names = version.shards

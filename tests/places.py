@@ -16,7 +16,7 @@ from monograph.shelf.storage import Storage, StoredObject
 PREPARED = f"""
 import contextlib, sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
-import places, monograph.shelf.publish
+import places, monograph.shelf.manifest
 with contextlib.suppress(ImportError):
     import obstore.store
 """

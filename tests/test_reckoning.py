@@ -20,7 +20,7 @@ from monograph.search.leads import NOWHERE, Leads
 from monograph.search.ranking import standardised
 from monograph.search.reckoning._reckoning import Reckoning
 from monograph.search.start_texts import StartText, start_of
-from monograph.shelf.chunk_facts import words_held
+from monograph.shelf.pools import words_held
 from monograph.store.graphs import WORDS
 from monograph.store.names import NameRow
 from support.oracles.reckoning import PlainReckoning

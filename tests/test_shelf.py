@@ -24,7 +24,7 @@ from monograph.library.questions import Questions
 from monograph.models import Embedder
 from monograph.shelf import Shelf, build, catalogue, pools, remove
 from monograph.shelf.engines import Local
-from monograph.shelf.opened import OpenShelf
+from monograph.shelf.shelf import OpenShelf
 from monograph.store.catalogue import share
 from test_order import QUERIES, SENTENCES, TITLES, BagEmbedder, Formulas, bounds, corpora
 from vector_server import VectorServer

@@ -32,7 +32,7 @@ from monograph.read.limits import Limits
 from monograph.shelf import Shelf, build, forget, remove
 from monograph.shelf.build import shard_of
 from monograph.shelf.manifest import Manifest, latest
-from monograph.shelf.place import place_of
+from monograph.shelf.place import place_at
 from monograph.shelf.storage import storage_at
 from monograph.values import Float32, Progress, ToldNode
 from test_order import QUERIES, SENTENCES, TITLES, BagEmbedder
@@ -415,7 +415,7 @@ def test_what_was_made_and_is_gone_is_made_again(tmp_path: Path) -> None:
     assert build(url, DOCUMENTS, shards=2, embedder=embedder, home=home).added < 20  # One shard was put.
     shutil.rmtree(url)
     assert build(url, DOCUMENTS, shards=2, embedder=embedder, home=home).added == 20
-    place = place_of(url, home)
+    place = place_at(url, home)
     left = place.building / "begun.mono"
     left.write_bytes(b"Ada Lovelace")
     forget(url, home=home)

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from monograph.errors import InputError, MissingExtra, ObjectDamaged, ObjectMissing, ShelfUnreachable, StorageFull
-from monograph.shelf.manifest import Manifest, ObjectName, digest_in, version_name
-from monograph.shelf.place import Place, name_of, place_of
-from monograph.shelf.publish import put_file
+from monograph.shelf.manifest import Manifest, ObjectName, digest_in, name_of, put_file, version_name
+from monograph.shelf.place import Place, place_at
 from monograph.shelf.storage import PIECE, Storage, storage_at
 from places import NOT_THERE, PROCESSES, bucket_server, shard
 
@@ -188,9 +187,10 @@ FULL = """
 import resource
 from pathlib import Path
 from monograph.errors import StorageFull
-from monograph.shelf.place import name_of, place_of
+from monograph.shelf.manifest import name_of
+from monograph.shelf.place import place_at
 resource.setrlimit(resource.RLIMIT_FSIZE, (999, 999))
-place, path, there = place_of(sys.argv[1], sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4])
+place, path, there = place_at(sys.argv[1], sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4])
 for step in (lambda: place.objects.put_new(name_of(path).name, path), lambda: place.file_of(name_of(there))):
     try:
         step()
@@ -204,7 +204,7 @@ def files_in(folder: Path) -> list[str]:
 
 
 def test_a_full_place_is_told_and_leaves_nothing(tmp_path: Path) -> None:
-    place = place_of(tmp_path / "shelf", tmp_path / "home", create=True)
+    place = place_at(tmp_path / "shelf", tmp_path / "home", create=True)
     there = put_file(place.objects, shard(tmp_path, "there", "there"))
     path = shard(tmp_path, "a", "a")
     done = PROCESSES.run(FULL, tmp_path / "shelf", tmp_path / "home", path, tmp_path / "there.mono")
@@ -240,31 +240,32 @@ def test_an_object_of_other_bytes_is_refused(objects: Storage, tmp_path: Path, w
 
 
 def test_a_machine_keeps_the_versions_that_it_is_told_to(tmp_path: Path) -> None:
-    place = place_of(tmp_path / "shelf", tmp_path / "home", create=True)
+    place = place_at(tmp_path / "shelf", tmp_path / "home", create=True)
     names = [put_file(place.objects, shard(tmp_path, letter, letter)) for letter in "abcd"]
     paths = [place.file_of(name) for name in names]
     Path(f"{paths[1]}-wal").write_bytes(b"x")
     (place.fetched / ".fetching-killed").mkdir()
     with paths[1].open("rb") as reader:
-        place.keep([Manifest(1, (names[0],), (names[2],), names[3], {}, 0)])
+        place.keep(Manifest(1, (names[0],), (names[2],), names[3], {}, 0))
         assert len(reader.read()) == 1000  # Whoever reads, reads on.
     assert sorted(path.name for path in place.fetched.iterdir()) == sorted(paths[one].name for one in (0, 2, 3))
     with pytest.raises(InputError, match="cannot be made"):
-        place_of(tmp_path / "shelf", paths[0] / "below")
+        place_at(tmp_path / "shelf", paths[0] / "below")
 
 
 FETCH = """
 import os
 from pathlib import Path
 from monograph.shelf.manifest import ObjectName
-from monograph.shelf.place import name_of, place_of
+from monograph.shelf.manifest import name_of
+from monograph.shelf.place import place_at
 waiting, go = os.pipe()
 children = []
 for _ in range(4):
     child = os.fork()
     if child == 0:
         os.close(go)
-        place = place_of(sys.argv[1], sys.argv[2])
+        place = place_at(sys.argv[1], sys.argv[2])
         os.read(waiting, 1)
         name = ObjectName(sys.argv[3], 20_000_000)
         for _ in range(20):
@@ -281,7 +282,7 @@ for child in children:
 def test_many_processes_may_fetch_an_object_at_once(tmp_path: Path) -> None:
     path = tmp_path / "large"
     path.write_bytes(os.urandom(1000) * 20_000)
-    place = place_of(tmp_path / "shelf", tmp_path / "home", create=True)
+    place = place_at(tmp_path / "shelf", tmp_path / "home", create=True)
     name = put_file(place.objects, path)
     done = PROCESSES.run(FETCH, tmp_path / "shelf", tmp_path / "home", name.digest)
     assert done.stdout.split() == ["fetched"] * 4, done.stderr

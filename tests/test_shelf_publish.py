@@ -26,9 +26,21 @@ from monograph.errors import (
     ShelfUnreachable,
     StorageFull,
 )
-from monograph.shelf.manifest import MOST_BYTES, Manifest, ObjectName, latest, load, versions
-from monograph.shelf.place import Place, name_of
-from monograph.shelf.publish import Forgotten, forget, publish, put_file, sweep
+from monograph.shelf.manifest import (
+    MOST_BYTES,
+    Forgotten,
+    Manifest,
+    ObjectName,
+    forget,
+    latest,
+    load,
+    name_of,
+    publish,
+    put_file,
+    sweep,
+    versions,
+)
+from monograph.shelf.place import Place
 from monograph.shelf.storage import Storage, storage_at
 from places import PROCESSES, Between, bucket_server, shard
 
@@ -238,7 +250,7 @@ DIE = """
 import os, signal
 from pathlib import Path
 from monograph.shelf.manifest import latest
-from monograph.shelf.publish import publish, put_file
+from monograph.shelf.manifest import publish, put_file
 from monograph.shelf.storage import storage_at
 
 def die():
@@ -325,7 +337,7 @@ import os
 from pathlib import Path
 from monograph.errors import ShelfConflict
 from monograph.shelf.manifest import latest
-from monograph.shelf.publish import publish, put_file
+from monograph.shelf.manifest import publish, put_file
 from monograph.shelf.storage import storage_at
 from places import shard
 waiting = os.pipe()
@@ -509,7 +521,7 @@ def test_what_is_forgotten_is_in_no_byte_of_the_shelf(objects: Storage, tmp_path
     assert names_in(objects) == of(second)
     # This machine still holds it, until it is told.
     assert {path.stem for path in place.fetched.glob("*.mono")} & forgotten.digests == gone
-    place.keep([second])
+    place.keep(second)
     for folder in (tmp_path / "shelf", tmp_path / "home"):
         assert not [path for path in folder.rglob("*") if path.is_file() and b"secret" in path.read_bytes()]
 

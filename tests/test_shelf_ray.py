@@ -40,10 +40,10 @@ from monograph.errors import (
 )
 from monograph.library.given import Given
 from monograph.shelf import Shelf, Tasks, build, local, remove
-from monograph.shelf.dataset import documents_in
+from monograph.shelf.build import documents_in
 from monograph.shelf.engines import Local
 from monograph.shelf.manifest import ObjectName, latest
-from monograph.shelf.place import place_of
+from monograph.shelf.place import place_at
 from monograph.shelf.ray_engine import Held, OnRay, on_ray
 from monograph.shelf.shard import Call, ShardReader, call
 from monograph.store.filters import EVERYTHING
@@ -102,7 +102,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     build(place / "shelf", documents, shards=SHARDS, home=place / "home")
     with Monograph.open(place / "one.mono") as archive:
         archive.add(documents)
-    here = place_of(str(place / "shelf"), place / "home")
+    here = place_at(str(place / "shelf"), place / "home")
     version = latest(here.objects)
     assert version is not None
     names = version.shards

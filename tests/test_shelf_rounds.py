@@ -17,9 +17,20 @@ from hypothesis import strategies as st
 from monograph import Document, Monograph
 from monograph.library.questions import Questions
 from monograph.search.snapshot import Pooling
-from monograph.shelf.chunk_facts import ChunkFacts, KnownChunks, Rows, first_bytes, records_of
 from monograph.shelf.engines import Engine
-from monograph.shelf.pools import Pools, cut, merged, merged_pools, share, too_few
+from monograph.shelf.pools import (
+    ChunkFacts,
+    KnownChunks,
+    Pools,
+    Rows,
+    cut,
+    first_bytes,
+    merged,
+    merged_pools,
+    records_of,
+    share,
+    too_few,
+)
 from monograph.shelf.shard import Call
 from monograph.shelf.snapshot import Memory
 from monograph.store.filters import EVERYTHING

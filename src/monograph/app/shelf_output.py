@@ -8,7 +8,7 @@ from monograph.app.output import console, in_bytes, table, visible
 
 if TYPE_CHECKING:
     from monograph.shelf import ShelfStats
-    from monograph.shelf.publish import Forgotten
+    from monograph.shelf.manifest import Forgotten
 
 
 def print_version(stats: ShelfStats) -> None:

@@ -1,11 +1,10 @@
 """Many sealed files that are searched as one."""
 
-from monograph.shelf.archive import Archive, is_shelf, only_file, place_of
 from monograph.shelf.build import build, forget, remove
 from monograph.shelf.engines import local
+from monograph.shelf.making import Tasks
 from monograph.shelf.ray_engine import on_ray
-from monograph.shelf.shelf import Shelf, ShelfStats
-from monograph.shelf.tasks import Tasks
+from monograph.shelf.shelf import Archive, Shelf, ShelfStats, is_shelf, only_file, place_of
 
 __all__ = [
     "Archive",

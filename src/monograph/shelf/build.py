@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from monograph.errors import InputError, ModelMismatch, NotFound, NotOnShelf
 from monograph.library.files import paths_of
@@ -18,21 +19,51 @@ from monograph.models import Embedder, Extractor, Trusted
 from monograph.read import path_to_text
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
-from monograph.shelf import catalogue, contents
-from monograph.shelf.contents import Held
-from monograph.shelf.dataset import Dataset, documents_in
-from monograph.shelf.making import Made, Recipe, Work, key_of, make, require_fit
-from monograph.shelf.manifest import MOST_SHARDS, Manifest, latest
-from monograph.shelf.place import Place, place_of
-from monograph.shelf.publish import Forgotten, publish, sweep
-from monograph.shelf.publish import forget as forget_objects
-from monograph.shelf.tasks import Tasks
+from monograph.shelf import catalogue
+from monograph.shelf.catalogue import Held
+from monograph.shelf.making import Made, Recipe, Tasks, Work, key_of, make, require_fit
+from monograph.shelf.manifest import MOST_SHARDS, Forgotten, Manifest, latest, publish, sweep
+from monograph.shelf.manifest import forget as forget_objects
+from monograph.shelf.place import Place, place_at
 from monograph.store import catalogue as stored
+from monograph.store import documents as stored_documents
 from monograph.store import failures, roots, sources
-from monograph.store.database import Connection, Database
+from monograph.store.database import Database
 from monograph.sync.plan import make_plan
 from monograph.values import Change, Document, OnProgress, Plan, Progress, Report, arguments, together
 from monograph.write.prepare import document_hash
+
+
+@runtime_checkable
+class Dataset(Protocol):
+    """What of ``ray.data.Dataset`` is used."""
+
+    def iter_rows(self) -> Iterable[Mapping[str, Any]]:
+        """The rows, one after the other."""
+        ...
+
+
+def documents_in(rows: Dataset) -> Iterator[Document]:
+    """The documents of a data set: of a row ``text``, and ``id``, ``title``, ``uri`` and ``metadata`` if it has them.
+
+    Metadata is an object, or JSON of one; what of it is None is left out.
+
+    Raises
+    ------
+    InputError
+        If a row has no text, or is no document.
+    """
+    for number, row in enumerate(rows.iter_rows()):
+        text, held = row.get("text"), row.get("metadata") or {}
+        if not isinstance(text, str):
+            raise InputError(f"row {number} of the data set has no text", "give it a column text, and in each row one")
+        try:
+            metadata = dict(json.loads(held) if isinstance(held, str) else held)
+        except (ValueError, TypeError) as error:
+            raise InputError(f"the metadata of row {number} is no object", "give an object, or JSON of one") from error
+        name, title, uri = (str(row.get(column) or "") for column in ("id", "title", "uri"))
+        yield Document(text, name, title, uri, {key: one for key, one in metadata.items() if one is not None})
+
 
 _BLOCK = 4_096
 """Documents that are looked up together."""
@@ -115,12 +146,12 @@ def build(  # noqa: PLR0913 - each is a choice of its own
         raise InputError(f"{count:,} is no number of shards", f"give one from 1 to {MOST_SHARDS:,}")
     if (documents is None) == (not sources):
         raise InputError("give either documents or sources", "documents, or files and folders: sources=")
-    place = place_of(os.fspath(url), None if home is None else Path(home), create=True)
+    place = place_at(os.fspath(url), None if home is None else Path(home), create=True)
     before = latest(place.objects)
     kept = None if replace_all else before
-    with contents.opened(place, kept.shards if kept else (), kept.contents if kept else ()) as held:
-        files = [Path(one) for one in sources if _is_monograph(Path(one))]
-        origin = held[0].origin() if held else None
+    with catalogue.open_contents(place, kept.shards if kept else (), kept.contents if kept else ()) as held:
+        files = [path for path in map(Path, sources) if path.suffix == ".mono" and path.is_file()]
+        origin = catalogue.origin(held[0].contents) if held else None
         for file in files:
             origin = require_fit(file, origin)
         recipe = Recipe(place.url, place.building, origin, settings, embedder, extractor, trusted, limits)
@@ -130,7 +161,7 @@ def build(  # noqa: PLR0913 - each is a choice of its own
             draft.add(documents_in(documents) if isinstance(documents, Dataset) else documents)
         for file in files:
             draft.add_file(file)
-        folders = [one for one in sources if not _is_monograph(Path(one))]
+        folders = [one for one in sources if Path(one) not in files]
         if folders:
             draft.follow(folders, verify=verify, prune=prune, follow_links=follow_links)
         return draft.publish(place, before, progress)
@@ -150,21 +181,20 @@ def remove(
     The new version has no trace of them; the version before has them until :func:`forget`. Parameters and errors as for
     :func:`build`; raises NotFound, and removes none, if a name fits no document.
     """
-    place = place_of(os.fspath(url), None if home is None else Path(home))
+    place = place_at(os.fspath(url), None if home is None else Path(home))
     before = latest(place.objects)
     if before is None:
         raise NotFound(f"{place.url} holds no shelf", f"monograph shelf build {place.url} FOLDER")
-    with contents.opened(place, before.shards, before.contents) as held:
-        recipe = Recipe(place.url, place.building, held[0].origin(), trusted=trusted)
+    with catalogue.open_contents(place, before.shards, before.contents) as held:
+        recipe = Recipe(place.url, place.building, catalogue.origin(held[0].contents), trusted=trusted)
         draft = _Draft(recipe, held, 1, tasks)
         for name in arguments.names(ids, "an id"):
-            found = [
-                (shard, some) for shard, some in enumerate(one.resolve(path_to_text(name)) for one in held) if some
-            ]
-            if not found:
+            found = [stored_documents.resolve(one.contents, [path_to_text(name)])[0] for one in held]
+            if not any(found):
                 raise NotFound(f"{place.url} has no document {name!r}", "give the id or uri of one that is there")
-            for shard, some in found:
-                draft.rewritten(shard).removed += some
+            for shard, some in enumerate(found):
+                if some:
+                    draft.rewritten(shard).removed += [document.id for document in some]
         return draft.publish(place, before, progress)
 
 
@@ -174,10 +204,10 @@ def forget(url: str | os.PathLike[str], *, home: str | os.PathLike[str] | None =
     Other machines that have opened the shelf keep what they fetched until this is called there. Raises as
     :meth:`monograph.shelf.Shelf.open`.
     """
-    place = place_of(os.fspath(url), None if home is None else Path(home))
+    place = place_at(os.fspath(url), None if home is None else Path(home))
     made = forget_objects(place.objects)
     if made.kept is not None:
-        place.keep([made.kept])
+        place.keep(made.kept)
     place.drop_building()
     return made
 
@@ -247,7 +277,7 @@ class _Draft:
         """Add documents: each to the shard that holds its id, or to a new one."""
         waiting, built = iter(documents), self._recipe.built
         while block := list(islice(waiting, _BLOCK)):
-            known = [one.hashes([document.id for document in block]) for one in self._held]
+            known = [stored.document_hashes(one.contents, [document.id for document in block]) for one in self._held]
             parts: dict[int, list[tuple[Document, bytes]]] = {}
             for document in block:
                 made = document_hash(document, built)
@@ -271,12 +301,13 @@ class _Draft:
         """
         with closing(Database(path, read_only=True)) as file, file.read() as connection:
             identity, hashes = catalogue.origin(connection).id, stored.all_document_hashes(connection)
-        place = next((shard for shard, one in enumerate(self._held) if one.origin().id == identity), None)
+        identities = [catalogue.origin(one.contents).id for one in self._held]
+        place = identities.index(identity) if identity in identities else None
         for shard, one in enumerate(self._held):
-            both = one.hashes(list(hashes)) if shard != place else {}
+            both = stored.document_hashes(one.contents, list(hashes)) if shard != place else {}
             if both:
                 raise InputError(f"{path} has {min(both)!r}, which the shelf has already", "remove one of both first")
-        before = {} if place is None else self._held[place].all_hashes()
+        before = {} if place is None else stored.all_document_hashes(self._held[place].contents)
         same = sum(before.get(name) == found for name, found in hashes.items())
         added, removed = len(hashes.keys() - before.keys()), len(before.keys() - hashes.keys())
         self._see(Report(added=added, changed=len(hashes) - added - same, removed=removed, same=same))
@@ -293,8 +324,17 @@ class _Draft:
         """Compare files and folders with what all shards hold; a changed or missing file is changed in its shard."""
         paths = paths_of(given)
         with TemporaryDirectory(prefix="monograph-") as folder, closing(Database(Path(folder) / "known.mono")) as known:
+            holders: dict[str, int] = {}
             with known.write() as connection:
-                holders = {uri: shard for shard, one in enumerate(self._held) for uri in _learn(connection, one)}
+                for shard, one in enumerate(self._held):
+                    named = {root.name for root in roots.every(connection)}
+                    for root in roots.every(one.contents):
+                        if root.name not in named:
+                            roots.put(connection, root)
+                    failures.save(connection, [*failures.load(connection), *failures.load(one.contents)])
+                    listed = list(sources.every(one.contents))
+                    sources.add(connection, listed)
+                    holders |= {source.uri: shard for source in listed}
             plan = make_plan(known, paths, **options)  # type: ignore[arg-type]
         parts: dict[int, list[Change]] = {}
         for change in plan.changes:
@@ -316,7 +356,16 @@ class _Draft:
         if not new and not self._held:
             new = self._new[:1]  # A shelf without documents has one shard.
         shards = [*self._rewritten.items(), *((None, one) for one in new)]
-        made = list(self._made(shards, progress))
+        works = [self._work(number, shard, one) for number, (shard, one) in enumerate(shards)]
+        if self._tasks is None:
+            making: Iterable[Made] = (make(self._recipe, work) for work in works)
+        else:
+            making = self._tasks.make(self._recipe, works)
+        made = []
+        for done, one in enumerate(making, start=1):
+            made.append(one)
+            if progress is not None:
+                progress(Progress("build", done, len(works), "shards"))
         report = together([self._seen, *(one.report for one in made)])
         kept = {shard: (one.name, one.contents_name) for shard, one in enumerate(self._held)}
         added = []
@@ -329,54 +378,22 @@ class _Draft:
                 added.append((len(self._held) if shard is None else shard, (one.shard, one.contents)))
         pairs = [pair for _, pair in sorted([*kept.items(), *added], key=lambda one: one[0])]
         before_pairs = [] if before is None else list(zip(before.shards, before.contents, strict=True))
-        if pairs != before_pairs:
-            _publish(place, before, pairs)
+        if pairs == before_pairs:
+            return report
+        listed = [shard for shard, _ in pairs], [one for _, one in pairs]
+        with TemporaryDirectory(prefix="monograph-") as folder, catalogue.open_contents(place, *listed) as held:
+            path, of = Path(folder) / "catalogue.mono", catalogue.origin(held[0].contents)
+            catalogue.make(path, of, (stored.share(one.contents) for one in held), len(held))
+            publish(place.objects, *listed, path, before, of.said())
+        sweep(place.objects)
         return report
-
-    def _made(self, shards: Sequence[tuple[int | None, _Shard]], progress: OnProgress | None) -> Iterator[Made]:
-        works = [self._work(number, shard, one) for number, (shard, one) in enumerate(shards)]
-        if self._tasks is None:
-            made: Iterable[Made] = (make(self._recipe, work) for work in works)
-        else:
-            made = self._tasks.make(self._recipe, works)
-        for done, one in enumerate(made, start=1):
-            yield one
-            if progress is not None:
-                progress(Progress("build", done, len(works), "shards"))
 
     def _work(self, number: int, shard: int | None, one: _Shard) -> Work:
         source, known = one.source, b""
         if shard is not None and source is None:
-            source, known = self._held[shard].name, self._held[shard].digest()
+            held = self._held[shard]
+            source, known = held.name, stored.documents_digest(held.contents)
         removed = [name.encode("utf-8", "surrogatepass") for name in one.removed]
         key = key_of(self._recipe, (source, None if shard is not None else number), [*one.content, *removed])
         is_needed = number == 0 and len(self._held) == len(self._rewritten)
         return Work(key, source, tuple(one.documents), one.plan, tuple(one.removed), known, is_needed)
-
-
-def _publish(place: Place, before: Manifest | None, pairs: Sequence[tuple[Any, Any]]) -> Manifest:
-    """Publish shards with the catalogue of their names, and sweep older versions."""
-    shards, listed = [shard for shard, _ in pairs], [one for _, one in pairs]
-    with TemporaryDirectory(prefix="monograph-") as folder, contents.opened(place, shards, listed) as held:
-        path, of = Path(folder) / "catalogue.mono", held[0].origin()
-        catalogue.make(path, of, (one.share() for one in held), len(held))
-        made = publish(place.objects, shards, listed, path, before, of.said())
-    sweep(place.objects)
-    return made
-
-
-def _is_monograph(path: Path) -> bool:
-    return path.suffix == ".mono" and path.is_file()
-
-
-def _learn(connection: Connection, one: Held) -> list[str]:
-    """Note in a file what a shard knows of the files that it was made of, and return their uris."""
-    with one.contents.read() as known:
-        named = {root.name for root in roots.every(connection)}
-        for root in roots.every(known):
-            if root.name not in named:
-                roots.put(connection, root)
-        failures.save(connection, [*failures.load(connection), *failures.load(known)])
-        listed = list(sources.every(known))
-    sources.add(connection, listed)
-    return [source.uri for source in listed]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from monograph.settings import Settings
-from monograph.store import catalogue, names, settings
+from monograph.shelf.manifest import ObjectName
+from monograph.shelf.place import Place
+from monograph.store import catalogue as stored
+from monograph.store import documents, failures, names, replacing, roots, settings, sources
 from monograph.store.catalogue import Share
 from monograph.store.database import Connection, Database
 from monograph.store.settings import StoredEmbedder, StoredExtractor
@@ -52,9 +56,9 @@ def begin(connection: Connection, of: Origin) -> None:
     if of.settings is not None:
         settings.save(connection, of.settings)
     settings.save_id(connection, of.id)
-    for stored in (of.embedder, of.extractor):
-        if stored is not None:
-            settings.save_model(connection, stored)
+    for model in (of.embedder, of.extractor):
+        if model is not None:
+            settings.save_model(connection, model)
 
 
 def make(path: Path, of: Origin, shares: Iterable[Share], shards: int) -> None:
@@ -64,8 +68,8 @@ def make(path: Path, of: Origin, shares: Iterable[Share], shards: int) -> None:
         with database.write() as connection:
             begin(connection, of)
             for number, share in enumerate(shares):
-                catalogue.put(connection, share, number, shards)
-            catalogue.mark_all(connection)
+                stored.put(connection, share, number, shards)
+            stored.mark_all(connection)
             resolve(connection)
     finally:
         database.close()
@@ -79,19 +83,54 @@ def faults(held: Connection, shares: Sequence[Share]) -> list[Finding]:
         database = Database(path, read_only=True)
         try:
             with database.read() as fresh:
-                wanted = contents(fresh)
+                wanted = _everything(fresh)
         finally:
             database.close()
     mend = "monograph shelf build SHELF SOURCES --replace, which makes it again"
     return [
         Finding("catalogue", f"its {what} are not those of the shards", repairable=False, mend=mend)
-        for what, said in contents(held).items()
+        for what, said in _everything(held).items()
         if said != wanted[what]
     ]
 
 
-def contents(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
+def _everything(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
     """All that a catalogue says, whatever the numbers of its names are."""
-    said = catalogue.share(connection)
+    said = stored.share(connection)
     parts = {one.name: sorted(set(getattr(said, one.name))) for one in fields(said)}
     return parts | {"merges": names.merges(connection)}
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A shard of a version, and a read transaction of its contents."""
+
+    name: ObjectName
+    contents_name: ObjectName
+    contents: Connection
+
+
+@contextmanager
+def open_contents(place: Place, shards: Sequence[ObjectName], contents: Sequence[ObjectName]) -> Iterator[list[Held]]:
+    """Open the contents of some shards, in their order."""
+    with ExitStack() as stack:
+        held = []
+        for shard, name in zip(shards, contents, strict=True):
+            database = stack.enter_context(closing(Database(place.file_of(name), read_only=True)))
+            held.append(Held(shard, name, stack.enter_context(database.read())))
+        yield held
+
+
+def write_contents(path: Path, shard: Path) -> int:
+    """Write the contents of a closed shard to a file, and return the number of its documents."""
+    replacing.drop(path)
+    with closing(Database(shard, read_only=True)) as held, held.read() as read, closing(Database(path)) as database:
+        with database.write() as written:
+            begin(written, origin(read))
+            stored.put(written, stored.share(read), 0, 1)
+            for root in roots.every(read):
+                roots.put(written, root)
+            failures.save(written, failures.load(read))
+            sources.add(written, list(sources.every(read)))
+            stored.put_document_hashes(written, stored.every_document(read))
+        return documents.count(read)

@@ -9,9 +9,9 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from monograph.errors import NotFound
 from monograph.library.given import Given
-from monograph.shelf.chunk_facts import Rows
 from monograph.shelf.manifest import Manifest
 from monograph.shelf.place import Place
+from monograph.shelf.pools import Rows
 from monograph.shelf.shard import Call, Shard, ShardReader, call
 
 P = ParamSpec("P")

@@ -43,14 +43,14 @@ class ShelfSurroundings:
         return {keys[row]: entity for row, entity in members.items() if row in keys}
 
     def total(self) -> int:
-        return sum(self.snapshot.shards.all(ShardReader.graph_size))
+        return sum(self.snapshot.shards.all(ShardReader.total))
 
     def every_chunk(self) -> list[int]:
         every = enumerate(self.snapshot.shards.all(ShardReader.every_chunk))
         return sorted(row for shard, some in every for row in self.snapshot.rows.all_of(shard, some))
 
     def titled(self, members: Mapping[int, int]) -> list[Titled]:
-        answers = self.snapshot.shards.all(ShardReader.titled, self._keys(members)) if members else []
+        answers = self.snapshot.shards.all(ShardReader.titled_by_key, self._keys(members)) if members else []
         found = [
             replace(one, document=self.snapshot.rows.whole(shard, one.document))
             for shard, some in enumerate(answers)
@@ -60,13 +60,13 @@ class ShelfSurroundings:
 
     def chunk_counts(self, members: Mapping[int, int]) -> dict[int, int]:
         found: Counter[int] = Counter()
-        for one in self.snapshot.shards.all(ShardReader.chunk_counts, self._keys(members)) if members else ():
+        for one in self.snapshot.shards.all(ShardReader.chunk_counts_by_key, self._keys(members)) if members else ():
             found.update(one)
         return dict(found)
 
     def seen(self, members: Mapping[int, int]) -> dict[int, Span]:
         found: dict[int, Span] = {}
-        for some in self.snapshot.shards.all(ShardReader.seen, self._keys(members)) if members else ():
+        for some in self.snapshot.shards.all(ShardReader.seen_by_key, self._keys(members)) if members else ():
             for entity, one in some.items():
                 found[entity] = _both(found.get(entity, one), one)
         return found
@@ -79,7 +79,9 @@ class ShelfSurroundings:
         return found
 
     def chunks_naming(self, members: Mapping[int, int], most: int) -> dict[int, list[int]]:
-        answers = self.snapshot.shards.all(ShardReader.chunks_naming, self._keys(members), most) if members else []
+        answers = (
+            self.snapshot.shards.all(ShardReader.chunks_naming_by_key, self._keys(members), most) if members else []
+        )
         found: dict[int, list[int]] = {}
         for entity, _, _, chunk in merge(
             *(
@@ -128,13 +130,13 @@ class ShelfSurroundings:
     def chunks_of(self, name: str) -> list[int]:
         found = [
             [self.snapshot.rows.all_of(shard, rows) for rows in some]
-            for shard, some in enumerate(self.snapshot.shards.all(ShardReader.chunks_of, path_to_text(name)))
+            for shard, some in enumerate(self.snapshot.shards.all(ShardReader.rows_of, path_to_text(name)))
         ]
         return only(found, self.place, name)
 
     def documents(self, ids: Collection[str]) -> dict[str, Document]:
         asked = list(ids)
-        answers = self.snapshot.shards.all(ShardReader.without_texts, asked) if asked else []
+        answers = self.snapshot.shards.all(ShardReader.documents, asked) if asked else []
         return {name: one for some in answers for name, one in some.items()}
 
     def stating(self, keys: Sequence[str]) -> dict[tuple[str, str], list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -13,18 +14,18 @@ from typing import Any
 
 from monograph.derive.embed import load_embedder
 from monograph.derive.extract import load_extractor
-from monograph.errors import InputError, NotAMonograph, ShelfUnreachable
+from monograph.errors import InputError, MonographError, NotAMonograph, ShardLost, ShelfUnreachable
 from monograph.library.given import Given
 from monograph.library.monograph import Monograph
 from monograph.library.opened import OpenFile
 from monograph.models import Embedder, Extractor, Trusted
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
-from monograph.shelf import catalogue, contents
+from monograph.shelf import catalogue
 from monograph.shelf.catalogue import Origin
-from monograph.shelf.manifest import OBJECTS, ObjectName
+from monograph.shelf.manifest import OBJECTS, ObjectName, put_file
 from monograph.shelf.place import fetch
-from monograph.shelf.publish import put_file
+from monograph.shelf.ray_engine import ray_module, start
 from monograph.shelf.storage import Storage, storage_at, sync_to_disk
 from monograph.store import catalogue as stored
 from monograph.store import names, replacing, roots, sealing
@@ -166,7 +167,7 @@ def make(recipe: Recipe, work: Work, blocks_of: Callable[[Any], Sequence[Documen
         listed = folder / f"{work.key}.contents.mono"
         if is_same:
             made = Made(report=report, is_same=True)
-        elif contents.write(listed, path) or work.is_needed:
+        elif catalogue.write_contents(listed, path) or work.is_needed:
             made = Made(put_file(storage, path), put_file(storage, listed), report)
             _note(noted, made)
         else:
@@ -300,3 +301,68 @@ def _noted(path: Path, storage: Storage) -> Made | None:
     there = {one.name: one.bytes for one in storage.listed(OBJECTS)}
     is_there = all(there.get(one.name) == one.bytes for one in (shard, listed))
     return Made(shard, listed) if is_there else None
+
+
+RETRIES = 5
+"""How often Ray starts a task again whose process or machine died."""
+
+
+class Tasks:
+    """Makes each shard by a task of Ray, which starts it again where its process or machine dies.
+
+    Files and folders must have the same paths on all machines. When one task fails, the others go on while this process
+    runs, and what they made is not made again.
+
+    Parameters
+    ----------
+    cpus:
+        Processors that a task takes of a machine.
+
+    Raises
+    ------
+    MissingExtra
+        If Ray is not installed.
+    ShelfUnreachable
+        If Ray does not start.
+    """
+
+    def __init__(self, cpus: float = 1.0) -> None:
+        start()
+        self._ray = ray_module()
+        self._cpus = cpus
+
+    def keep(self, documents: Sequence[Document]) -> Any:
+        """Put documents into Ray's object store, which spills to disk, and return the reference."""
+        return self._ray.put(documents)
+
+    def make(self, recipe: Recipe, works: Sequence[Work]) -> Iterator[Made]:
+        """Yield the shards in their order. Raises as :func:`monograph.shelf.making.make`, and ShardLost."""
+        task = self._ray.remote(_task).options(
+            num_cpus=self._cpus, max_retries=RETRIES, retry_exceptions=False, scheduling_strategy="SPREAD"
+        )
+        # Where one fails the others are not cancelled: Ray ends a process that cancels a task just when that ends.
+        for shard, ref in enumerate([task.remote(recipe, work) for work in works]):
+            yield self._made(shard, ref)
+
+    def _made(self, shard: int, ref: Any) -> Made:
+        errors = self._ray.exceptions
+        try:
+            found: Made | MonographError = pickle.loads(self._ray.get(ref))  # noqa: S301 - of our own processes
+        except errors.RayTaskError:
+            raise  # A fault of the program, which Ray shows as it was raised there.
+        except errors.RayError as error:
+            raise ShardLost(
+                f"shard {shard} cannot be made: {str(error).strip().splitlines()[0]}",
+                "check that the machines have enough memory, then build again: what was made is not made twice",
+            ) from error
+        if isinstance(found, MonographError):
+            raise found
+        return found
+
+
+def _task(recipe: Recipe, work: Work) -> bytes:
+    """Return the shard or an error of ours, pickled: Ray would wrap the error in its own."""
+    try:
+        return pickle.dumps(make(recipe, work, ray_module().get))
+    except MonographError as error:
+        return pickle.dumps(error)

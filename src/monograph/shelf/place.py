@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from monograph.errors import InputError, ObjectDamaged, ObjectMissing, ShelfUnreachable
-from monograph.shelf.manifest import Manifest, ObjectName, load
+from monograph.errors import InputError, ObjectDamaged, ShelfUnreachable
+from monograph.shelf.manifest import Manifest, ObjectName, name_of
 from monograph.shelf.storage import Storage, storage_at, sync_to_disk
 from monograph.store import replacing
 from monograph.store.refusals import refusal_of
@@ -67,24 +65,17 @@ class Place:
         fetch(self.objects, name, target)
         return target
 
-    def keep(self, versions: Iterable[Manifest]) -> None:
-        """Remove from this machine the objects that these versions do not name.
+    def keep(self, version: Manifest) -> None:
+        """Remove from this machine the objects that a version does not name.
 
         Programs that have one open go on reading it.
         """
-        kept = {name.digest for one in versions for name in one.objects}
+        kept = {name.digest for name in version.objects}
         for path in self.fetched.glob("*.mono"):
             if path.stem not in kept:
                 replacing.drop(path)
         for path in self.fetched.glob(f"{_FETCHING}*"):
             shutil.rmtree(path, ignore_errors=True)  # A killed process left it.
-
-    def before(self, version: Manifest) -> Sequence[Manifest]:
-        """Return the version before one, if it is there."""
-        try:
-            return [load(self.objects, version.version - 1)] if version.version > 1 else []
-        except ObjectMissing:
-            return []
 
     @property
     def elsewhere(self) -> Path:
@@ -127,14 +118,7 @@ def verify(path: Path, name: ObjectName, address: str) -> None:
         )
 
 
-def name_of(path: Path) -> ObjectName:
-    """Return the name of a closed file as an object."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return ObjectName(digest, file.tell())
-
-
-def place_of(url: str | Path, home: str | Path | None = None, *, create: bool = False) -> Place:
+def place_at(url: str | Path, home: str | Path | None = None, *, create: bool = False) -> Place:
     """Return the place of a shelf; ``home`` is by default a folder of its own in ``~/.cache/monograph``.
 
     Raises as :func:`monograph.shelf.storage.storage_at`.

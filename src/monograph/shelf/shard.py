@@ -26,8 +26,7 @@ from monograph.search.one_file.written_names import written
 from monograph.search.snapshot import Nearest, Pooling
 from monograph.shelf import pools
 from monograph.shelf.catalogue import Origin, origin
-from monograph.shelf.chunk_facts import ChunkFacts, records_of
-from monograph.shelf.pools import NameLinks, Pools, Subject, mentions_of
+from monograph.shelf.pools import ChunkFacts, NameLinks, Pools, Subject, mentions_of, records_of
 from monograph.store import (
     catalogue,
     chunks,
@@ -45,11 +44,10 @@ from monograph.store.counts import Counts
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.store.graphs import Records
-from monograph.store.neighbours import Place, Titled
+from monograph.store.neighbours import Titled
 from monograph.values import (
     Chunk,
     Document,
-    Extraction,
     Finding,
     Float32,
     Listed,
@@ -123,12 +121,13 @@ class Shard:
     def answer(self, calls: Sequence[Call[Any]]) -> list[Any]:
         """Make some calls, in one read transaction."""
         with self._file.reading() as snapshot:
-            reader = ShardReader(cast(FileSnapshot, snapshot), self._file)
+            held = cast(FileSnapshot, snapshot)
+            reader = ShardReader(held.connection, held, self._file)
             return [one.on(reader) for one in calls]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ShardReader:
+class ShardReader(OneFile):
     """One state of a shard. Where a method takes ``members``, they are entities in the catalogue, by a name's key."""
 
     snapshot: FileSnapshot
@@ -157,7 +156,7 @@ class ShardReader:
         """Return every fault in it: see :meth:`monograph.Monograph.check`."""
         return contents.findings(self.file, repair=False)
 
-    def documents(self, name: str) -> list[Document]:
+    def documents_called(self, name: str) -> list[Document]:
         """Return the documents that an id, a uri or a path names, with their texts."""
         connection = self.connection
         found, _ = documents.resolve(connection, [name])
@@ -303,7 +302,7 @@ class ShardReader:
             for (title, text, *_), names, about in zip(given, records, own, strict=True)
         ]
 
-    def linked(self, rows: Sequence[int]) -> Links:
+    def name_links(self, rows: Sequence[int]) -> Links:
         """Return the names of chunks and the links between them."""
         found = self.snapshot.linked(rows)
         place, keys = self._places([named["name"].tolist() for named, _ in found.values()])
@@ -345,7 +344,7 @@ class ShardReader:
         """Return the descriptions that a model wrote of things in chunks, by row."""
         return self.snapshot.descriptions(rows)
 
-    def written(self, wanted: Sequence[tuple[str, int]]) -> list[str]:
+    def written_in(self, wanted: Sequence[tuple[str, int]]) -> list[str]:
         """Return names as a chunk or its title writes them, of (key, row), in order; empty if neither has it."""
         found = written(
             self.connection,
@@ -360,66 +359,30 @@ class ShardReader:
 
     # Names and entities, outside of a search.
 
-    @property
-    def _graph(self) -> OneFile:
-        return OneFile(self.connection)
-
     def _members(self, members: Mapping[str, int]) -> dict[int, int]:
         rows = names.rows(self.connection, members)
         return {row: members[key] for key, row in rows.items()}
 
-    def graph_size(self) -> int:
-        """Return the number of chunks in the graph."""
-        return self._graph.total()
-
-    def every_chunk(self) -> list[int]:
-        """Return the chunks in the graph, ascending."""
-        return self._graph.every_chunk()
-
-    def titled(self, members: Mapping[str, int]) -> list[Titled]:
+    def titled_by_key(self, members: Mapping[str, int]) -> list[Titled]:
         """See :func:`monograph.store.neighbours.titled`."""
-        return self._graph.titled(self._members(members))
+        return neighbours.titled(self.connection, self._members(members))
 
-    def chunk_counts(self, members: Mapping[str, int]) -> dict[int, int]:
+    def chunk_counts_by_key(self, members: Mapping[str, int]) -> dict[int, int]:
         """See :func:`monograph.store.neighbours.chunk_counts`."""
-        return self._graph.chunk_counts(self._members(members))
+        return neighbours.chunk_counts(self.connection, self._members(members))
 
-    def seen(self, members: Mapping[str, int]) -> dict[int, Span]:
+    def seen_by_key(self, members: Mapping[str, int]) -> dict[int, Span]:
         """See :func:`monograph.store.neighbours.seen`."""
-        return self._graph.seen(self._members(members))
+        return neighbours.seen(self.connection, self._members(members))
 
-    def seen_in(self, rows: Sequence[int]) -> Span | None:
-        """See :func:`monograph.store.neighbours.seen_in`."""
-        return self._graph.seen_in(rows)
-
-    def chunks_naming(self, members: Mapping[str, int], most: int) -> list[tuple[int, int, str, int]]:
+    def chunks_naming_by_key(self, members: Mapping[str, int], most: int) -> list[tuple[int, int, str, int]]:
         """See :func:`monograph.store.neighbours.chunks_naming`."""
         return neighbours.chunks_naming(self.connection, self._members(members), most)
 
-    def first_chunks(self, rows: Sequence[int], most: int) -> dict[int, list[int]]:
-        """Return the first chunks of documents, at most ``most`` of each."""
-        return self._graph.first_chunks(rows, most)
-
-    def documents_of(self, rows: Sequence[int]) -> dict[int, int]:
-        """Return the document of each chunk."""
-        return self._graph.documents_of(rows)
-
-    def extractions(self, rows: Sequence[int]) -> dict[int, Extraction]:
-        """Return the extractions of chunks."""
-        return self._graph.extractions(rows)
-
-    def places(self, rows: Sequence[int]) -> dict[int, Place]:
-        """Return where chunks come from."""
-        return self._graph.places(rows)
-
-    def chunks_of(self, name: str) -> list[list[int]]:
+    def rows_of(self, name: str) -> list[list[int]]:
         """Return the rows of the chunks of each document that an id, a uri or a path names, in reading order."""
         found, _ = documents.resolve(self.connection, [name])
         return [chunks.rows_of_document(self.connection, one.row) for one in found]
-
-    def without_texts(self, ids: Collection[str]) -> dict[str, Document]:
-        """Return documents without their texts, for those ids that are there."""
-        return self._graph.documents(ids)
 
     def stated(self, keys: Sequence[str]) -> list[tuple[str, str, str, str]]:
         """See :func:`monograph.store.neighbours.stated`."""

@@ -4,28 +4,69 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from monograph.errors import NotFound, NotOnShelf
 from monograph.library.given import Given
 from monograph.library.monograph import Monograph
+from monograph.library.opened import OpenFile
 from monograph.library.questions import Questions
 from monograph.library.searches import allowed
 from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Trusted
 from monograph.read import path_to_text
+from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.settings import Settings
-from monograph.shelf.engines import Engines, local, only
-from monograph.shelf.graph import ShelfGraph
-from monograph.shelf.manifest import Manifest, latest, load
-from monograph.shelf.opened import OpenShelf
-from monograph.shelf.place import Place, place_of
+from monograph.shelf import catalogue
+from monograph.shelf.engines import Engine, Engines, Shards, local, only
+from monograph.shelf.graph import ShelfGraph, ShelfSurroundings
+from monograph.shelf.manifest import VERSIONS, Manifest, latest, load
+from monograph.shelf.place import Place, place_at
+from monograph.shelf.pools import Rows
 from monograph.shelf.shard import ShardReader
+from monograph.shelf.snapshot import Memory, ShelfSnapshot
 from monograph.store import names
 from monograph.values import Brief, Chunk, Document, Finding, Listed, StoredChunk, arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
+
+
+class OpenShelf(OpenFile):
+    """One version of a shelf. Its models are those that its catalogue names, or that were given with that."""
+
+    shards: Shards
+    url: str = ""
+    """Where the shelf lies."""
+
+    def begin(self, engine: Engine, shards: int) -> None:
+        """Ask these shards from now on."""
+        self.shards = Shards(engine, Rows(shards))
+        self.read_before = Memory()
+
+    @contextmanager
+    def reading(self) -> Iterator[ShelfSnapshot]:
+        """Begin a search of all shards: nothing of a version changes."""
+        self.read_before = memory = self.read_before.for_search()
+        with super().reading() as catalogue:
+            assert isinstance(catalogue, FileSnapshot)  # noqa: S101 - what a file gives
+            yield ShelfSnapshot(self.shards, catalogue, memory)
+
+    @contextmanager
+    def around(self) -> Iterator[ShelfSurroundings]:
+        """Begin to look round in the graph of all shards."""
+        with self.reading() as snapshot:
+            yield ShelfSurroundings(snapshot, self.url)
+
+    def require_graph(self) -> None:
+        """Nothing to do: every shard has its graph."""
+
+    def close(self) -> None:
+        """Let the shards go, and the catalogue."""
+        if hasattr(self, "shards"):  # Else it could not be opened.
+            self.shards.engine.close()
+        super().close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +157,7 @@ class Shelf(Questions):
         ShelfUnreachable, ObjectMissing, ObjectDamaged
             If it cannot be read, or there is no such version.
         """
-        place = place_of(os.fspath(url), None if home is None else Path(home))
+        place = place_at(os.fspath(url), None if home is None else Path(home))
         given = Given(
             Path(), embedder=embedder, extractor=extractor, model=model, reranker=reranker,
             target_recall=target_recall, cache_bytes=cache_bytes, trusted=trusted,
@@ -153,7 +194,7 @@ class Shelf(Questions):
 
     def document(self, name: str) -> Document:
         """Return a document by id or uri, with its text. Raises NotFound if there is none, or several have the uri."""
-        return self._file.document(name)
+        return only(self._file.shards.all(ShardReader.documents_called, path_to_text(name)), self.url, name)
 
     def documents(self) -> list[Document]:
         """Return all documents without their texts, in order of uri, then id."""
@@ -188,11 +229,11 @@ class Shelf(Questions):
 
     def brief(self) -> Brief:
         """Return a quick overview; the format of a shelf is 0."""
-        return Brief(0, sum(one.documents for one in self._file.facts()), False)
+        return Brief(0, sum(one.documents for one in self._file.shards.all(ShardReader.facts)), False)
 
     def stats(self) -> ShelfStats:
         """Count and weigh the version."""
-        facts, version = self._file.facts(), self._version
+        facts, version = self._file.shards.all(ShardReader.facts), self._version
         with self._file.database.read() as connection:
             entities, merged = names.count(connection)
         return ShelfStats(
@@ -211,7 +252,14 @@ class Shelf(Questions):
 
     def check(self) -> list[Finding]:
         """Return every fault in the shards, and differences between their names and the catalogue."""
-        return self._file.findings()
+        shards = self._file.shards
+        found = [
+            replace(one, fault=f"shard {shard}: {one.fault}")
+            for shard, answer in enumerate(shards.all(ShardReader.findings))
+            for one in answer
+        ]
+        with self._file.database.read() as connection:
+            return found + catalogue.faults(connection, shards.all(ShardReader.share))
 
     def __enter__(self) -> Shelf:
         return self
@@ -250,17 +298,42 @@ class Shelf(Questions):
         """Search the newest version from now on; returns it. A search that is under way in a thread may break off."""
         newest = latest(self._place.objects)
         if newest is not None and newest.version != self.version:
-            self._turn_to(newest)
-            self._place.keep([self._version, *self._place.before(self._version)])
+            before = self._file
+            self._read(newest)
+            before.close()
+            self._place.keep(self._version)
         return self.version
-
-    def _turn_to(self, version: Manifest) -> None:
-        """Search another version from now on."""
-        before = self._file
-        self._read(version)
-        before.close()
 
 
 def _opened_again(url: str, home: Path, version: int, given: Given, engines: Engines) -> Shelf:
-    place = place_of(url, home)
+    place = place_at(url, home)
     return Shelf(place, load(place.objects, version), given, engines)
+
+
+Archive: TypeAlias = Monograph | Shelf
+"""Both search and answer (:class:`~monograph.library.questions.Questions`), have documents by id, and ``stats``."""
+
+
+def is_shelf(address: str | os.PathLike[str]) -> bool:
+    """Whether an address is that of a shelf: one with ``://`` in it, or a folder that holds versions."""
+    text = os.fspath(address)
+    # Of a path that the system does not take, Path.is_dir raises.
+    return "://" in text or os.path.isdir(os.path.join(text, VERSIONS))  # noqa: PTH112, PTH118
+
+
+def place_of(archive: Archive) -> str:
+    """Where it is: a file's path, a shelf's address."""
+    return archive.url if isinstance(archive, Shelf) else str(archive.path)
+
+
+def only_file(archive: Archive, what: str) -> Monograph:
+    """The file that an archive is.
+
+    Raises
+    ------
+    NotOnShelf
+        If it is a shelf, which has no such thing.
+    """
+    if isinstance(archive, Monograph):
+        return archive
+    raise NotOnShelf(f"{archive.url} is a shelf, which has no {what}", "give a .mono file, which has it")

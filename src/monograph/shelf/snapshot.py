@@ -25,11 +25,13 @@ from monograph.search.one_file import leads, start_texts
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.search.snapshot import Nearest, NearName, Opening, Pooling, Shown
 from monograph.search.start_texts import StartText
-from monograph.shelf.chunk_facts import NO_WORDS, KnownChunks, Rows
 from monograph.shelf.engines import Shards
 from monograph.shelf.pools import (
+    NO_WORDS,
+    KnownChunks,
     Merged,
     NameLinks,
+    Rows,
     Subject,
     effort_of,
     mentioned,
@@ -198,7 +200,7 @@ def summed(answers: Iterable[Mapping[str, int]]) -> dict[str, int]:
 class ShelfSnapshot:
     """One version of a shelf: see :class:`monograph.search.snapshot.Snapshot`.
 
-    Rows of chunks are those of :class:`monograph.shelf.chunk_facts.Rows`; rows of names are the catalogue's.
+    Rows of chunks are those of :class:`monograph.shelf.pools.Rows`; rows of names are the catalogue's.
     """
 
     shards: Shards
@@ -445,7 +447,7 @@ class ShelfSnapshot:
 
     def linked(self, chunks: Collection[int]) -> dict[int, tuple[Records, Records]]:
         found = {}
-        for shard, _, answer in self.shards.of(ShardReader.linked, chunks):
+        for shard, _, answer in self.shards.of(ShardReader.name_links, chunks):
             held = self._names_of(answer.keys)
             rows = np.array([held[key] for key in answer.keys], dtype=np.int64)
             for row, (named, links) in answer.links.items():
@@ -483,7 +485,7 @@ class ShelfSnapshot:
             shard: [
                 call(ShardReader.chunks, wanted.get(shard, ())),
                 call(
-                    ShardReader.written,
+                    ShardReader.written_in,
                     [(keys.get(one, ""), where[one] // self.rows.shards) for one in named.get(shard, ())],
                 ),
             ]

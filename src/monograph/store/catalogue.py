@@ -56,7 +56,7 @@ def share(connection: Connection) -> Share:
 def put(connection: Connection, part: Share, number: int, count: int) -> None:
     """Add the names of a file to those of others; ``number`` of ``count`` says which file it is.
 
-    Documents are numbered over all files: see :mod:`monograph.shelf.chunk_facts`.
+    Documents are numbered over all files: see :mod:`monograph.shelf.pools`.
     """
     connection.executemany(
         "INSERT OR IGNORE INTO names (key, signature, uses, persons) VALUES (?, ?, 0, 0)",
