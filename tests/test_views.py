@@ -69,7 +69,7 @@ REFUSED: dict[str, dict[str, tuple[Any, ...]]] = {
     },
     "EntityGraph": {"build": (), "price": (), "rebuild": (), "set_apart": ("a", "b"), "unite": ("a", "b")},
     "SummaryTree": {"price": (), "rebuild": ()},
-    "Vectors": {"build": (), "price": (None,), "rebuild": (None,)},
+    "Vectors": {"price": (None,), "rebuild": (None,)},
 }  # fmt: skip
 """What is done to whole files only, with what it is called with."""
 

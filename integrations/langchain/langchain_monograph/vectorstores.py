@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from langchain_core.documents import Document
@@ -23,7 +23,6 @@ from monograph.errors import InputError, InvalidFilter
 from monograph.shelf import Archive
 from monograph_tools import (
     Given,
-    VectorIndex,
     allowed_hits,
     convention,
     convert_score,
@@ -84,7 +83,7 @@ class EcoVectorStore(VectorStore):
         how: How = "dense",
         collection: str | None = None,
         key: str | None = None,
-        vector_index: VectorIndex | None = None,
+        vector_index: Literal["codes", "graph"] | None = None,
         scores: Convention = "relevance",
     ) -> None:
         self._scores = convention(scores)

@@ -16,7 +16,6 @@ from monograph_tools.faults import for_agents
 from monograph_tools.given import (
     Given,
     HeldFile,
-    VectorIndex,
     allowed_hits,
     build_graph,
     in_collection,
@@ -34,7 +33,6 @@ __all__ = [
     "Given",
     "HeldFile",
     "Tool",
-    "VectorIndex",
     "all_scores",
     "allowed_hits",
     "as_json",

@@ -16,8 +16,6 @@ from monograph.models import Embedder
 from monograph.shelf import Archive, Shelf, is_shelf, only_file
 
 Given: TypeAlias = Archive | str | os.PathLike[str]
-VectorIndex: TypeAlias = Literal["codes", "graph"]
-"""Design of a file's vector index: see docs/vector-index.md."""
 Model = TypeVar("Model")
 
 COLLECTION = "monograph_collection"
@@ -31,7 +29,7 @@ def opened(
     key: str | None = None,
     *,
     graph: bool = False,
-    vector_index: VectorIndex | None = None,
+    vector_index: Literal["codes", "graph"] | None = None,
 ) -> Archive:
     """The open file or shelf itself, or one that is opened with a framework's embedding model, or with its own.
 
@@ -222,7 +220,7 @@ def allowed_hits(archive: Archive, where: Mapping[str, Any], k: int) -> list[Hit
     ]
 
 
-def _refuse_vector_index(kind: VectorIndex | None) -> None:
+def _refuse_vector_index(kind: Literal["codes", "graph"] | None) -> None:
     if kind is not None:
         raise InputError(f"vector_index is {kind!r}, and the archive is there", "give it with the path of a new file")
 

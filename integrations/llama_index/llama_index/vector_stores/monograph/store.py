@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import llama_index_instrumentation as instrument
 import numpy as np
@@ -29,7 +29,7 @@ from monograph import Hit, Hybrid
 from monograph.errors import InputError
 from monograph.shelf import Archive, place_of
 from monograph.values import Float32
-from monograph_tools import Given, VectorIndex, allowed_hits, in_collection, in_thread, opened, to_write, told
+from monograph_tools import Given, allowed_hits, in_collection, in_thread, opened, to_write, told
 
 dispatcher = instrument.get_dispatcher(__name__)
 
@@ -93,7 +93,7 @@ class EcoVectorStore(BasePydanticVectorStore):
         *,
         collection: str | None = None,
         key: str | None = None,
-        vector_index: VectorIndex | None = None,
+        vector_index: Literal["codes", "graph"] | None = None,
     ) -> None:
         file = opened(monograph, embed_model, LlamaIndexEmbedder, key, vector_index=vector_index)
         super().__init__(path=place_of(file), collection=collection, stores_text=True, is_embedding_query=True)  # type: ignore[call-arg]
