@@ -21,7 +21,6 @@ from monograph.app.command import (
 from monograph.app.trust import opened
 from monograph.carry.taken import KINDS
 from monograph.settings import Settings
-from monograph.values import Exported
 
 
 def export(
@@ -52,17 +51,13 @@ def export(
         if json_output:
             output.print_json(made)
         else:
-            _print_exported(made, file, no_graph=no_graph)
-
-
-def _print_exported(made: Exported, file: Path, *, no_graph: bool) -> None:
-    out = output.console()
-    counts = f"{made.documents:,} documents, {made.chunks:,} chunks, {made.vectors:,} vectors"
-    if made.graph:
-        counts += f", {made.entities:,} entities"
-    out.print(f"{made.path}: {counts}; {output.in_bytes(made.size)}")
-    if not made.graph and not no_graph:
-        out.print(f"without a graph; to build it: monograph build {file}")
+            out = output.console()
+            counts = f"{made.documents:,} documents, {made.chunks:,} chunks, {made.vectors:,} vectors"
+            if made.graph:
+                counts += f", {made.entities:,} entities"
+            out.print(f"{made.path}: {counts}; {output.in_bytes(made.size)}")
+            if not made.graph and not no_graph:
+                out.print(f"without a graph; to build it: monograph build {file}")
 
 
 def kinds() -> list[str]:

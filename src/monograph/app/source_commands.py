@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +14,7 @@ from monograph.app import output
 from monograph.app.command import DONE_WITH_PROBLEMS, FileArgument, JsonOption, TrustOption, outcome, unseen
 from monograph.app.trust import opened
 from monograph.read.limits import DEFAULT_LIMITS, Limits
-from monograph.values import SyncedSource, WatchEvent
+from monograph.values import WatchEvent
 
 SecondsOption = Annotated[float, typer.Option("--max-seconds", help="Give up on a file that takes longer to read.")]
 ForgetOption = Annotated[
@@ -101,7 +100,16 @@ def sources(
             output.print_moves([moved])
         if removed is not None:
             output.print_report(removed, str(file))
-        _print_sources(found)
+        made = output.table(
+            "source", "place", "files", "documents", "size", "last sync", "failed",
+            right=["files", "documents", "size", "failed"], folding=["source", "place"],
+        )  # fmt: skip
+        for one in found:
+            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.synced)) if one.synced else "-"
+            counts = (f"{one.files:,}", f"{one.documents:,}", output.in_bytes(one.size), when, f"{len(one.failures):,}")
+            made.add_row(output.visible(one.root), output.visible(one.place), *counts)
+        output.console().print(made)
+        output.print_problems([failure for one in found for failure in one.failures])
 
 
 def retry(
@@ -169,16 +177,3 @@ def _line(event: WatchEvent) -> str:
     why = f": {event.reason}" if event.reason else ""
     mend = f"  ({event.mend})" if event.mend else ""
     return f"{time.strftime('%H:%M:%S')}  {event.kind:8} {output.visible(event.uri)}{was}{why}{mend}"
-
-
-def _print_sources(found: Sequence[SyncedSource]) -> None:
-    made = output.table(
-        "source", "place", "files", "documents", "size", "last sync", "failed",
-        right=["files", "documents", "size", "failed"], folding=["source", "place"],
-    )  # fmt: skip
-    for one in found:
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.synced)) if one.synced else "-"
-        counts = (f"{one.files:,}", f"{one.documents:,}", output.in_bytes(one.size), when, f"{len(one.failures):,}")
-        made.add_row(output.visible(one.root), output.visible(one.place), *counts)
-    output.console().print(made)
-    output.print_problems([failure for one in found for failure in one.failures])

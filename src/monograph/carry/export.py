@@ -52,7 +52,11 @@ def write(
     DamagedFile
         If a row cannot be read, or is not what was stored.
     """
-    _require_sound(connection)
+    # Raise DamagedFile if what is remembered is not what was stored: vectors, and what was found in chunks.
+    wrong = memo.count_wrong(connection)
+    if wrong:
+        said = ", ".join(f"{count} of kind {kind!r}" for kind, count in wrong.items())
+        raise _damaged(connection, f"remembered values are not what was stored: {said}")
     rows = documents.numbers(connection)
     with ExitStack() as files:
 
@@ -72,7 +76,11 @@ def write(
                 counts = _chunks(connection, row, (pieces, held), replace(counts, documents=counts.documents + 1))
                 numbers += found
             if edges is not None:
-                counts = _edges(connection, numbers, edges, counts)
+                mentions, links = graph_lines.edge_lines(connection, numbers)
+                for file, lines in zip(edges, (mentions, links), strict=True):
+                    for line in lines:
+                        _line(file, line)
+                counts = replace(counts, mentions=counts.mentions + len(mentions), links=counts.links + len(links))
             _tell(on_progress, first + len(some), len(rows), "documents")
         if told_lines.is_any(connection):
             _told(connection, opened(layout.TOLD))
@@ -102,14 +110,6 @@ def known_of(connection: Connection, version: str, chunk_tokens: int, chunk_over
         chunk_tokens=chunk_tokens,
         chunk_overlap=chunk_overlap,
     )
-
-
-def _require_sound(connection: Connection) -> None:
-    """Raise DamagedFile if what is remembered is not what was stored: vectors, and what was found in chunks."""
-    wrong = memo.count_wrong(connection)
-    if wrong:
-        said = ", ".join(f"{count} of kind {kind!r}" for kind, count in wrong.items())
-        raise _damaged(connection, f"remembered values are not what was stored: {said}")
 
 
 def _damaged(connection: Connection, fault: str) -> DamagedFile:
@@ -164,14 +164,6 @@ def _chunks(connection: Connection, row: int, files: tuple[IO[str], BinaryIO], c
             number += 1
         _line(pieces, line)
     return replace(counts, chunks=counts.chunks + len(found), vectors=number)
-
-
-def _edges(connection: Connection, rows: list[int], files: tuple[IO[str], IO[str]], counts: Manifest) -> Manifest:
-    mentions, links = graph_lines.edge_lines(connection, rows)
-    for file, lines in zip(files, (mentions, links), strict=True):
-        for line in lines:
-            _line(file, line)
-    return replace(counts, mentions=counts.mentions + len(mentions), links=counts.links + len(links))
 
 
 def _told(connection: Connection, file: IO[str]) -> None:

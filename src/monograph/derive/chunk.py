@@ -18,7 +18,7 @@ from typing import Any
 from monograph.derive.breaks import HEADING, Sentence, sentences
 from monograph.errors import InvalidDocument
 from monograph.settings import Settings
-from monograph.values import PASSAGE_SEPARATOR, Chunk, Document, Place, Section, content_id
+from monograph.values import PASSAGE_SEPARATOR, Chunk, Document, content_id
 
 SHORTEST = 0.5
 """A chunk that is cut off fills at least this share of its room."""
@@ -65,7 +65,14 @@ def cut(document: Document, settings: Settings) -> list[Chunk]:
             section = bisect_right(section_starts, own)
             first, last = bisect_right(place_starts, start), bisect_right(place_starts, end - 1)
             above, places = document.sections[section - 1 : section], document.places[max(first - 1, 0) : last]
-            metadata = _metadata(above, places) | _columns(tables, start)
+            # A chunk's own metadata: the headings above it, the place it begins at, and its last row.
+            path = " > ".join(above[0].path) if above else ""
+            known: dict[str, Any] = {"section": path} if path else {}
+            if places:
+                known |= places[0].metadata()
+                if places[-1].row > places[0].row and places[-1].sheet == places[0].sheet:
+                    known["last_row"] = places[-1].row
+            metadata = known | _columns(tables, start)
         chunks.append(
             Chunk(
                 id=content_id("chunk", document.id, text, seen[text]),
@@ -92,17 +99,6 @@ def _columns(tables: Sequence[tuple[int, int, str]], start: int) -> dict[str, An
     """The names of the columns, for a chunk that begins within a table and does not have them."""
     at = bisect_right(tables, (start, 0, "")) - 1
     return {"columns": tables[at][2]} if at >= 0 and tables[at][0] <= start < tables[at][1] else {}
-
-
-def _metadata(section: Sequence[Section], places: Sequence[Place]) -> dict[str, Any]:
-    """A chunk's own metadata: the headings above it, the place it begins at, and its last row."""
-    path = " > ".join(section[0].path) if section else ""
-    known: dict[str, Any] = {"section": path} if path else {}
-    if places:
-        known |= places[0].metadata()
-        if places[-1].row > places[0].row and places[-1].sheet == places[0].sheet:
-            known["last_row"] = places[-1].row
-    return known
 
 
 def _ready_made(document: Document) -> list[Chunk]:

@@ -15,7 +15,11 @@ def text_in(reply: Mapping[str, Any]) -> str | None:
         return None
     if not isinstance(said, Mapping):
         return None
-    return _text_of(said.get("content")) or _word(said.get("refusal"))
+    # The text of a message's content, which some write in parts.
+    content = said.get("content")
+    if isinstance(content, list):
+        content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return _word(content) or _word(said.get("refusal"))
 
 
 def has_ended(event: Mapping[str, Any]) -> bool:
@@ -41,13 +45,6 @@ def _counted(reply: Mapping[str, Any], what: str) -> int | None:
     counted = reply.get("usage")
     number = counted.get(what) if isinstance(counted, dict) else None
     return number if isinstance(number, int) and number >= 0 else None
-
-
-def _text_of(content: object) -> str:
-    """The text of a message's content, which some write in parts."""
-    if isinstance(content, list):
-        content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return _word(content)
 
 
 def _word(value: object) -> str:

@@ -83,7 +83,9 @@ class Pages:
             document = lookup.document(connection, name)
             chunks = lookup.chunks_of(connection, document.id)
         page = page or _page_at(chunks, start)
-        first, last = _stretch_of(chunks, page)
+        # What of the text a page holds: no chunk goes across its edges.
+        on_page = [one for one in chunks if _page(one) == page]
+        first, last = min((one.start for one in on_page), default=0), max((one.end for one in on_page), default=0)
         start, end = max(start, first), min(end, last)
         if not page or start >= end:
             return Boxes(page, found=False)
@@ -102,12 +104,6 @@ def _page_at(chunks: list[Chunk], start: int) -> int:
     """The page of the first chunk that ends behind a place; 0 where that has none."""
     chunk = next((one for one in chunks if one.end > start), None)
     return 0 if chunk is None else _page(chunk)
-
-
-def _stretch_of(chunks: list[Chunk], page: int) -> tuple[int, int]:
-    """What of the text a page holds: no chunk goes across its edges."""
-    on_page = [one for one in chunks if _page(one) == page]
-    return min((one.start for one in on_page), default=0), max((one.end for one in on_page), default=0)
 
 
 def _page(chunk: Chunk) -> int:

@@ -65,11 +65,8 @@ def as_of(file: OpenFile, moment: Moment) -> OpenFile:
         return narrowed(as_of(file.whole, moment), file.condition)
     whole = file.whole if isinstance(file, PastFile) else file
     require_history(whole)
-    return _snapshot(whole, time_of(moment).last)
-
-
-def _snapshot(whole: OpenFile, second: int) -> PastFile:
-    """A file that keeps former versions as it stood at the end of a second, made once while it is in use."""
+    # A file that keeps former versions as it stood at the end of a second, made once while it is in use.
+    second = time_of(moment).last
     with whole.database.read() as connection:
         name = f"as of {versions.last_change(connection, second)} in {settings.generation(connection)}"
     held = whole.views.get(name)

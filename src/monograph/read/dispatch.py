@@ -38,7 +38,9 @@ def read(opened: Opened) -> Items:
             from monograph.read import package
 
             form = package.look_inside(opened, form)
-        yield from reader_of(form)(opened)
+        # The reader of a format; its module is imported now.
+        module, name = _READERS[form]
+        yield from cast(Reader, getattr(importlib.import_module(f"monograph.read.{module}"), name))(opened)
     except (MonographError, MemoryError):
         raise
     except RecursionError as error:
@@ -48,9 +50,3 @@ def read(opened: Opened) -> Items:
         raise SourceDamaged(
             f"it cannot be read as {form}: {type(error).__name__}{': ' if said else ''}{said}", "save it anew"
         ) from error
-
-
-def reader_of(form: Format) -> Reader:
-    """The reader of a format; its module is imported now."""
-    module, name = _READERS[form]
-    return cast(Reader, getattr(importlib.import_module(f"monograph.read.{module}"), name))

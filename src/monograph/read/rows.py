@@ -37,7 +37,7 @@ def header_among(rows: Sequence[Row]) -> Row | None:
 
     Lines above it are titles. A table whose widest row comes before it, or that has numbers there, has no header.
     """
-    width = max((_width(row) for row in rows), default=0)
+    width = max((sum(map(bool, row.cells)) for row in rows), default=0)
     for row in rows:
         filled = [cell for cell in row.cells if cell]
         if len(filled) < 2:
@@ -47,10 +47,6 @@ def header_among(rows: Sequence[Row]) -> Row | None:
             row if words and len(set(filled)) == len(filled) and 2 * len(filled) > width and row != rows[-1] else None
         )
     return None
-
-
-def _width(row: Row) -> int:
-    return sum(map(bool, row.cells))
 
 
 def said(row: Row, header: Row | None) -> str:

@@ -82,15 +82,11 @@ def decode(data: bytes) -> tuple[str, int]:
     A byte order mark decides; else UTF-8 where it fits; else UTF-16 where every other byte is zero; else what
     charset-normalizer finds.
     """
-    text, lost = _decode(data)
+    encoding, mark = encoding_of(data)
+    text, lost = _lossy(data[mark:], encoding)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _SURROGATE.sub("\ufffd", text.replace("\0", "")).removeprefix("\ufeff"), lost
-
-
-def _decode(data: bytes) -> tuple[str, int]:
-    encoding, mark = encoding_of(data)
-    return _lossy(data[mark:], encoding)
 
 
 def encoding_of(data: bytes) -> tuple[str, int]:

@@ -67,23 +67,19 @@ def mend(connection: Connection) -> None:
     for name in _wrong(rows, notes):
         setting = name.removeprefix(_SETTING)
         if (name not in rows and setting not in settings.KEPT) or setting in settings.FOUND_AGAIN:
-            _forget(connection, name)
+            # Drop a note, and the setting that it is of.
+            if name.startswith(_SETTING):
+                connection.execute("DELETE FROM settings WHERE name = ?", (name.removeprefix(_SETTING),))
+            connection.executemany(
+                "DELETE FROM checksums WHERE CAST(name AS BLOB) = ?",
+                [(held,) for held in _names(connection) if _said(held) == name],
+            )
     settings.count_anew(connection)
     failures.drop_unreadable(connection)
 
 
 def _wrong(rows: Mapping[str, _Parts], notes: Mapping[str, int]) -> list[str]:
     return [name for name, note in notes.items() if name not in rows or checksum(*rows[name]) != note]
-
-
-def _forget(connection: Connection, name: str) -> None:
-    """Drop a note, and the setting that it is of."""
-    if name.startswith(_SETTING):
-        connection.execute("DELETE FROM settings WHERE name = ?", (name.removeprefix(_SETTING),))
-    connection.executemany(
-        "DELETE FROM checksums WHERE CAST(name AS BLOB) = ?",
-        [(held,) for held in _names(connection) if _said(held) == name],
-    )
 
 
 def _notes(connection: Connection) -> dict[str, int]:

@@ -50,15 +50,11 @@ def mend(connection: Connection) -> None:
             (number,),
         ).fetchone()
         if found is None:
-            _let_go(connection, number)
+            # Let documents be of no file; those that were sound before are so after.
+            for (row,) in connection.execute("SELECT document FROM documents WHERE source = ?", (number,)).fetchall():
+                sound = checksums.is_sound(connection, row)
+                connection.execute("UPDATE documents SET source = NULL WHERE document = ?", (row,))
+                if sound:
+                    checksums.seal(connection, row)
         else:
             connection.execute("UPDATE sources SET source = ? WHERE source = ?", (number, *found))
-
-
-def _let_go(connection: Connection, source: int) -> None:
-    """Let documents be of no file; those that were sound before are so after."""
-    for (row,) in connection.execute("SELECT document FROM documents WHERE source = ?", (source,)).fetchall():
-        sound = checksums.is_sound(connection, row)
-        connection.execute("UPDATE documents SET source = NULL WHERE document = ?", (row,))
-        if sound:
-            checksums.seal(connection, row)

@@ -229,7 +229,8 @@ def drop_recent(connection: Connection, cluster: int) -> None:
 def empty(connection: Connection, cluster: int) -> None:
     """Nothing is left in a cluster."""
     connection.execute("DELETE FROM parts WHERE part BETWEEN ? AND ?", (2 * cluster, 2 * cluster + 1))
-    drop_graph(connection, cluster)
+    # Forget the graph of a cluster, where it has one.
+    connection.execute("DELETE FROM cluster_graphs WHERE cluster = ?", (cluster,))
     resize(connection, cluster, Size(0, 0))
 
 
@@ -242,11 +243,6 @@ def graph(connection: Connection, cluster: int) -> bytes | None:
 def put_graph(connection: Connection, cluster: int, graph: bytes) -> None:
     """Set the graph of a cluster."""
     connection.execute("INSERT OR REPLACE INTO cluster_graphs VALUES (?, ?)", (cluster, graph))
-
-
-def drop_graph(connection: Connection, cluster: int) -> None:
-    """Forget the graph of a cluster, where it has one."""
-    connection.execute("DELETE FROM cluster_graphs WHERE cluster = ?", (cluster,))
 
 
 def strike(

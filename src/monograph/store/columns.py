@@ -71,22 +71,19 @@ class Columns:
     def _met(self, connection: Connection, condition: Condition) -> Flags:
         """Which chunks meet a condition."""
         if isinstance(condition, Comparison):
-            return self._compared(connection, condition)
+            if condition.key == DATE:
+                return self._dated(connection, condition)
+            if condition.key not in FIELDS:
+                return self._column(connection, condition.key).compared(condition)
+            rows = filters.rows(connection, filters.compile_condition(condition))
+            found: Flags = np.isin(self._chunks, rows, assume_unique=True)
+            return found
         every = condition.combiner == "and"
         met = np.full(len(self._chunks), every)
         for part in condition.parts:
             one = self._met(connection, part)
             met = met & one if every else met | one
         return ~met if condition.combiner == "not" else met
-
-    def _compared(self, connection: Connection, comparison: Comparison) -> Flags:
-        if comparison.key == DATE:
-            return self._dated(connection, comparison)
-        if comparison.key not in FIELDS:
-            return self._column(connection, comparison.key).compared(comparison)
-        rows = filters.rows(connection, filters.compile_condition(comparison))
-        found: Flags = np.isin(self._chunks, rows, assume_unique=True)
-        return found
 
     def _dated(self, connection: Connection, comparison: Comparison) -> Flags:
         """Which chunks are of documents from a time."""

@@ -265,7 +265,12 @@ class Database:
                 yield connection
                 if not aside:
                     connection.execute("UPDATE settings SET value = value + 1 WHERE name = 'generation'")
-                self._commit(connection)
+                # Commit, and enter in the ledger what models were asked until now.
+                spent = self.noted.pending()
+                if spent:
+                    costs.add(connection, spent)
+                connection.execute("COMMIT")
+                self.noted.drop(spent)
             except BaseException as error:
                 unreadable.let_go(error)
                 raise
@@ -273,14 +278,6 @@ class Database:
                 self._local.writing = None
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-
-    def _commit(self, connection: Connection) -> None:
-        """Commit, and enter in the ledger what models were asked until now."""
-        spent = self.noted.pending()
-        if spent:
-            costs.add(connection, spent)
-        connection.execute("COMMIT")
-        self.noted.drop(spent)
 
     def enter(self) -> None:
         """Enter in the ledger what models were asked; where that cannot be done just now, the next write does it."""

@@ -180,10 +180,6 @@ _Bound = list[str | int | float | None]
 def _condition(condition: Condition) -> tuple[str, _Bound]:
     if isinstance(condition, Comparison):
         return _comparison(condition)
-    return _combination(condition)
-
-
-def _combination(condition: Combination) -> tuple[str, _Bound]:
     # What comes first waits for nothing while SQLite reads it: the parts that go deep do.
     parts = [_condition(part) for part in sorted(condition.parts, key=_depth, reverse=True)]
     if parts:
@@ -243,7 +239,17 @@ def _dated(operator: str) -> str:
 def _test(comparison: Comparison) -> tuple[str, _Bound]:
     operator, value = comparison.operator, comparison.value
     if isinstance(value, tuple):
-        return _test_list(operator, value)
+        listed = json.dumps(value)
+        if operator == "in":
+            # SQLite looks the list up, made once, and does not go through it for every chunk.
+            return "m.type NOT IN ('null', 'array', 'object') AND m.value IN (SELECT value FROM json_each(?))", [listed]
+        one = f"(m.type = 'text' AND v.type = 'text' AND instr(m.value, v.value) > 0) OR ({_member('v.value')})"
+        if operator == "any":
+            return f"EXISTS (SELECT 1 FROM json_each(?) AS v WHERE {one})", [listed]  # noqa: S608
+        return (
+            f"m.type IN ('text', 'array') AND NOT EXISTS (SELECT 1 FROM json_each(?) AS v WHERE NOT ({one}))",  # noqa: S608
+            [listed],
+        )
     if operator == "==":
         return _EQUAL.format(value="?"), [_scalar(value)]
     if operator in (">", ">=", "<", "<="):
@@ -257,20 +263,6 @@ def _test(comparison: Comparison) -> tuple[str, _Bound]:
     if operator == "contains":
         within = f"({within}) OR ({_member('?1')})"
     return within.replace("?1", "?"), [_scalar(value)] * within.count("?1")
-
-
-def _test_list(operator: str, values: tuple[str | int | float | None, ...]) -> tuple[str, _Bound]:
-    listed = json.dumps(values)
-    if operator == "in":
-        # SQLite looks the list up, made once, and does not go through it for every chunk.
-        return "m.type NOT IN ('null', 'array', 'object') AND m.value IN (SELECT value FROM json_each(?))", [listed]
-    one = f"(m.type = 'text' AND v.type = 'text' AND instr(m.value, v.value) > 0) OR ({_member('v.value')})"
-    if operator == "any":
-        return f"EXISTS (SELECT 1 FROM json_each(?) AS v WHERE {one})", [listed]  # noqa: S608
-    return (
-        f"m.type IN ('text', 'array') AND NOT EXISTS (SELECT 1 FROM json_each(?) AS v WHERE NOT ({one}))",  # noqa: S608
-        [listed],
-    )
 
 
 def _member(value: str) -> str:

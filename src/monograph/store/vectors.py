@@ -145,18 +145,11 @@ def first_by_id(connection: Connection, most: int, dimension: int) -> Float32:
     -------
     float32 (n, dimension), in order of id.
     """
-    return first_named(connection, most, dimension)[1]
-
-
-def first_named(connection: Connection, most: int, dimension: int) -> tuple[list[str], Float32]:
-    """As :func:`first_by_id`, with the ids of those chunks."""
-    found = connection.execute(
-        "SELECT id, memo FROM chunks JOIN vectors USING (chunk) ORDER BY id LIMIT ?", (most,)
-    ).fetchall()
-    rows, values = load(connection, [memo for _, memo in found], dimension)
+    found = connection.execute("SELECT memo FROM chunks JOIN vectors USING (chunk) ORDER BY id LIMIT ?", (most,))
+    memos = [memo for (memo,) in found]
+    rows, values = load(connection, memos, dimension)
     places = {row: place for place, row in enumerate(rows.tolist())}
-    held = [(name, places[memo]) for name, memo in found if memo in places]
-    return [name for name, _ in held], np.ascontiguousarray(values[[place for _, place in held]])
+    return np.ascontiguousarray(values[[places[memo] for memo in memos if memo in places]])
 
 
 def in_order(connection: Connection, memos: Sequence[int], dimension: int) -> Float32:

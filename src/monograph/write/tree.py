@@ -87,7 +87,12 @@ def update(
             if not (wanted or _waiting(pipeline)):
                 break  # Who had the turn before has made it all.
             try:
-                _grow(pipeline, pipeline.summarizer, spent, on_progress, anew=anew, afresh=afresh)
+                # Draft the tree and store it. Raises Overtaken if other writers changed it meanwhile.
+                draft, planes = _begun(pipeline, anew=anew, afresh=afresh)
+                draw_up(pipeline, draft, planes, spent, on_progress)
+                with write(pipeline.database, pipeline.indexes) as connection:
+                    _see_same_models(pipeline, anew=anew)
+                    keep(connection, pipeline.summarizer, draft, spent)
                 break
             except build.Overtaken:
                 first = spent.made if first is None else first
@@ -102,23 +107,6 @@ class Spent:
 
     made: int = 0
     tokens: int = 0
-
-
-def _grow(
-    pipeline: Pipeline,
-    summarizer: Summarizer,
-    spent: Spent,
-    on_progress: OnProgress | None,
-    *,
-    anew: bool,
-    afresh: bool,
-) -> None:
-    """Draft the tree and store it. Raises Overtaken if other writers changed it meanwhile."""
-    draft, planes = _begun(pipeline, anew=anew, afresh=afresh)
-    draw_up(pipeline, draft, planes, spent, on_progress)
-    with write(pipeline.database, pipeline.indexes) as connection:
-        _see_same_models(pipeline, anew=anew)
-        keep(connection, summarizer, draft, spent)
 
 
 def keep(connection: Connection, summarizer: Summarizer, draft: build.Draft, spent: Spent) -> None:

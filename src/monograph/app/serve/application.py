@@ -122,27 +122,19 @@ async def _asked(route: Route, request: Request) -> Any:
 
 def _replied(route: Route, value: Any) -> Response:
     if isinstance(value, Bytes):
-        return _bytes(value)
+        return Response(value.data, 200, _headers(value.policy or NOTHING), value.kind)
     if isinstance(value, Streamed):
-        return _sent(value)
+        # A file, piece by piece: however large it is, little of it is held.
+
+        def pieces() -> Generator[bytes]:
+            with value.file as file:
+                while part := file.read(_PIECE):
+                    yield part
+
+        name = quote(value.name.encode("utf-8", "replace"), safe="")
+        headers = {**_headers(), "Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
+        return StreamingResponse(_piecewise(pieces()), 200, headers, value.kind)
     return Response(as_bytes(value), route.status, _headers(), _JSON)
-
-
-def _bytes(value: Bytes) -> Response:
-    return Response(value.data, 200, _headers(value.policy or NOTHING), value.kind)
-
-
-def _sent(value: Streamed) -> Response:
-    """A file, piece by piece: however large it is, little of it is held."""
-
-    def pieces() -> Generator[bytes]:
-        with value.file as file:
-            while part := file.read(_PIECE):
-                yield part
-
-    name = quote(value.name.encode("utf-8", "replace"), safe="")
-    headers = {**_headers(), "Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
-    return StreamingResponse(_piecewise(pieces()), 200, headers, value.kind)
 
 
 async def _piecewise(pieces: Generator[bytes]) -> AsyncIterator[bytes]:
