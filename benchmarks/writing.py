@@ -102,7 +102,7 @@ def pieces(some: Sequence[str], clock: Clock) -> None:
     """What the pass does, piece by piece."""
     from monograph.derive.embed import StaticEmbedder
     from monograph.derive.extract.function_words import language_of
-    from monograph.derive.extract.terms import key_phrases
+    from monograph.derive.extract.pattern import key_phrases
     from monograph.derive.sentences import sentence_spans
     from monograph.derive.tokens import count_tokens
     from monograph.graph.text import sentence_starts, word_hashes

@@ -14,7 +14,7 @@ from by_sql import connected
 from fuzz_blobs import Words, base, seal
 from monograph import Document, Monograph
 from monograph.errors import DamagedFile
-from monograph.store import extractions, summary_texts
+from monograph.store import extractions, tree
 from monograph.store.filters import EVERYTHING
 from monograph.store.unreadable import UNDECODABLE
 from monograph.store.vectors import allowed_bits
@@ -87,7 +87,7 @@ def test_what_cannot_be_is_damage(whole: Path, tmp_path: Path, statement: str, w
 )  # fmt: skip
 def test_a_summary_is_text(whole: Path, tmp_path: Path, gist: str) -> None:
     with pytest.raises(UNDECODABLE):
-        summary_texts.unpack(gist.encode())
+        tree.unpack(gist.encode())
     path = changed(whole, tmp_path, f"UPDATE memo SET value = CAST('{gist}' AS BLOB) WHERE kind = 'summary'")
     with Monograph.open(path, Words(16)) as opened, pytest.raises(DamagedFile, match="summary"):
         opened.add([Document("Anna Calder came back to Riga.", id=f"new{at}") for at in range(3)])

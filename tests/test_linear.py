@@ -18,8 +18,7 @@ from monograph import Document, Settings
 from monograph.derive import sentences as of_text
 from monograph.derive.chunk import cut
 from monograph.derive.embed.static import StaticEmbedder
-from monograph.derive.extract.pattern import PatternExtractor
-from monograph.derive.extract.terms import key_phrases
+from monograph.derive.extract.pattern import PatternExtractor, key_phrases
 from monograph.derive.stretches import stretches
 from monograph.derive.tokens import count_tokens, first_tokens
 from monograph.graph.build import document_part

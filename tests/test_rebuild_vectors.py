@@ -164,9 +164,9 @@ def test_what_follows_from_the_vectors_is_exchanged_with_them(path: Path, tmp_pa
 
 
 def branch_text(gist: bytes) -> str:
-    from monograph.store import summary_texts
+    from monograph.store import tree
 
-    return summary_texts.unpack(gist).text
+    return tree.unpack(gist).text
 
 
 def test_a_summary_that_fails_leaves_all_as_it_was(path: Path) -> None:

@@ -18,7 +18,7 @@ from by_sql import connected
 from embedders import HashEmbedder
 from monograph import Document, Monograph, Report
 from monograph.errors import InputError, NotFound
-from monograph.store.places import stored_place, unused_name
+from monograph.store.roots import stored_place, unused_name
 from monograph.values import Move, Root
 
 ROWS = '{"id": "r1", "text": "Plate 4417 was lost."}\n{"text": "Plate 4102 shows the comet."}\n'

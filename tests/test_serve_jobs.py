@@ -19,7 +19,7 @@ pytest.importorskip("starlette", reason="the extra serve is not installed")
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 
 from monograph import Document, Monograph
-from monograph.app.serve import patience
+from monograph.app.serve import server
 from serving import BASE, TOKEN, Client, address, events, serving
 
 PROGRAM = str(Path(sys.executable).parent / "monograph")
@@ -237,7 +237,7 @@ def is_cut(port: int, first: bytes, piece: bytes = b"") -> bool:
 
 def test_slow_clients_are_cut_off(monograph: Monograph, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, seconds in (("HEAD", 0.5), ("SILENCE", 0.5), ("BODY", 1.5), ("TAKING", 0.5)):
-        monkeypatch.setattr(patience, f"{name}_SECONDS", seconds)
+        monkeypatch.setattr(server, f"{name}_SECONDS", seconds)
     monograph.sync(notes)
     size = 100_000_000
     with (notes / "comet.md").open("wb") as file:

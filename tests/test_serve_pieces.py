@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 pytest.importorskip("starlette", reason="the extra serve is not installed")
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 
-from monograph.app.serve.pieces import Block, Marks, Piece, blocks, window
-from monograph.app.serve.words import Words
+from monograph.app.serve.pieces import Block, Marks, Piece, Words, blocks, window
 from monograph.values import Section
 
 LINES = st.sampled_from(

@@ -19,7 +19,7 @@ from model_server import ModelServer
 from monograph import Document, Hit, Monograph, Settings
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError, NotFound, NotOnShelf
-from monograph.library.given import Given
+from monograph.library.opened import Given
 from monograph.library.questions import Questions
 from monograph.models import Embedder
 from monograph.shelf import Shelf, build, catalogue, pools, remove

@@ -38,7 +38,7 @@ from monograph.errors import (
     ObjectMissing,
     ShardLost,
 )
-from monograph.library.given import Given
+from monograph.library.opened import Given
 from monograph.shelf import Shelf, Tasks, build, local, remove
 from monograph.shelf.build import documents_in
 from monograph.shelf.engines import Local

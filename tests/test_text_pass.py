@@ -18,7 +18,7 @@ import scripts
 from monograph.derive.embed import static
 from monograph.derive.embed.static import TOKENS_AT_ONCE, StaticEmbedder, token_vectors
 from monograph.derive.extract.function_words import FUNCTION_WORDS, compiled_words, language_of
-from monograph.derive.extract.terms import key_phrases
+from monograph.derive.extract.pattern import key_phrases
 from monograph.derive.tokens import LONGEST_WORD, MOST_WORDS, count_tokens, token_ids, tokenizer
 from monograph.graph.names import key_of
 from monograph.graph.text import sentence_starts, word_hashes

@@ -21,7 +21,7 @@ from monograph import Document, Hit, Monograph, Settings
 from monograph.derive.extract import load_extractor
 from monograph.errors import InputError, InvalidDocument
 from monograph.search.how.auto import NOT_MADE
-from monograph.store.lacking import documents_lacking
+from monograph.store.extractions import documents_lacking
 from monograph.values import Cost
 from monograph.write import rebuild_graph
 from test_new_documents import DIMENSION, SENTENCES, TITLES, contents, documents

@@ -159,7 +159,10 @@ def _columns(asked: QueryTerms, read: tuple[Float64, Float64, Float64], places: 
     best = places.most(meant)
     rare = places.rarity(has) * weights
     rare /= np.maximum(rare.sum(axis=1, keepdims=True), 1e-9)
-    beyond = _beyond_titles(asked, titles)
+    # What the question's words weigh that do not stand in titles: (titles, words).
+    left = np.where(titles > 0, 0.0, asked.weights)
+    total = left.sum(axis=1, keepdims=True)
+    beyond: Float64 = left / np.where(total > 0, total, 1.0)
     wanted = {"person": names, "place": names, "date": dated, "quantity": amounts, "other": names}
     columns = [
         (has * rare[places.of]).sum(axis=1),
@@ -175,11 +178,3 @@ def _columns(asked: QueryTerms, read: tuple[Float64, Float64, Float64], places: 
         amounts * (asked.kind == "other"),
     ]
     return np.stack(columns, axis=1).astype(np.float64)
-
-
-def _beyond_titles(asked: QueryTerms, titles: Float64) -> Float64:
-    """What the question's words weigh that do not stand in titles: (titles, words)."""
-    left = np.where(titles > 0, 0.0, asked.weights)
-    total = left.sum(axis=1, keepdims=True)
-    result: Float64 = left / np.where(total > 0, total, 1.0)
-    return result

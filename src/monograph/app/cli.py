@@ -17,7 +17,6 @@ from monograph.app import (
     graph_commands,
     measure_commands,
     output,
-    removal_commands,
     serve_commands,
     shelf_commands,
     source_commands,
@@ -258,8 +257,8 @@ def show(
         output.print_json(near) if json_output else output.print_neighbours(chunk, near, len(chunks))
 
 
-app.command()(removal_commands.remove)
-app.command()(removal_commands.forget)
+app.command()(file_commands.remove)
+app.command()(file_commands.forget)
 
 
 @app.command()

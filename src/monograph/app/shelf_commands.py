@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from monograph.app import output, shelf_output, source_commands
+from monograph.app import output, source_commands, stats_output
 from monograph.app.archives import UrlArgument, known_as, opened_shelf
 from monograph.app.command import DONE_WITH_PROBLEMS, JsonOption, TrustOption, outcome, unseen
 from monograph.app.manual import as_written
@@ -132,7 +132,7 @@ def _print_published(report: Report, url: str, *, json_output: bool) -> None:
         output.print_json({**output.as_json(report), "version": found.version})
     else:
         output.print_report(report, output.visible(url))
-        shelf_output.print_version(found)
+        stats_output.print_version(found)
         output.print_problems(report.problems)
     if report.problems:
         raise typer.Exit(DONE_WITH_PROBLEMS)
@@ -160,7 +160,7 @@ def stats(url: UrlArgument, json_output: JsonOption = False) -> None:
     with outcome(as_json=json_output):
         with opened_shelf(url) as shelf:
             found = shelf.stats()
-        output.print_json(found) if json_output else shelf_output.print_stats(found)
+        output.print_json(found) if json_output else stats_output.print_shelf_stats(found)
 
 
 @app.command()
@@ -196,7 +196,7 @@ def forget(url: UrlArgument, json_output: JsonOption = False) -> None:
         if json_output:
             output.print_json({"version": version, "removed": list(made.removed), "digests": sorted(made.digests)})
         else:
-            shelf_output.print_forgotten(made, url, version)
+            stats_output.print_forgotten(made, url, version)
 
 
 for _command in app.registered_commands:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -12,17 +12,24 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy
 
-from monograph.carry import graph_lines, layout, told_lines
+from monograph.carry import layout, told_lines
 from monograph.carry.layout import Manifest
 from monograph.errors import DamagedFile
+from monograph.explore.cooccurrence import CooccurrenceGraph
+from monograph.explore.nodes import Node, Nodes
+from monograph.explore.one_file import OneFile
+from monograph.explore.surface_forms import MOST_LOOKED_AT, entities
 from monograph.store import checksums, chunks, documents, memo, neighbours, settings, vectors
 from monograph.store.checksums import given_key
 from monograph.store.database import Connection, path_of
 from monograph.store.settings import StoredEmbedder, StoredExtractor
-from monograph.values import OnProgress, Progress
+from monograph.values import ENTITY_KINDS, OnProgress, Progress
 
 AT_ONCE = 64
 """Documents whose part of the graph is looked up together."""
+
+ENTITIES_AT_ONCE = 1_024
+"""Entities that are looked up together."""
 
 
 def write(
@@ -76,7 +83,7 @@ def write(
                 counts = _chunks(connection, row, (pieces, held), replace(counts, documents=counts.documents + 1))
                 numbers += found
             if edges is not None:
-                mentions, links = graph_lines.edge_lines(connection, numbers)
+                mentions, links = edge_lines(connection, numbers)
                 for file, lines in zip(edges, (mentions, links), strict=True):
                     for line in lines:
                         _line(file, line)
@@ -177,9 +184,9 @@ def _told(connection: Connection, file: IO[str]) -> None:
 def _entities(connection: Connection, file: IO[str], on_progress: OnProgress | None) -> int:
     heads = neighbours.most_named(connection, -1)
     count = 0
-    for count, line in enumerate(graph_lines.entity_lines(connection, heads), 1):
+    for count, line in enumerate(entity_lines(connection, heads), 1):
         _line(file, line)
-        if count % graph_lines.AT_ONCE == 0:
+        if count % ENTITIES_AT_ONCE == 0:
             _tell(on_progress, count, max(len(heads), count), "entities")
     return count
 
@@ -200,3 +207,53 @@ def _head(file: BinaryIO, count: int, dimension: int) -> None:
 def _tell(on_progress: OnProgress | None, done: int, total: int, unit: str) -> None:
     if on_progress is not None:
         on_progress(Progress("export", done, total, unit))
+
+
+def entity_lines(connection: Connection, heads: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """The entities of some heads, of a homonym every sense."""
+    for first in range(0, len(heads), ENTITIES_AT_ONCE):
+        some = heads[first : first + ENTITIES_AT_ONCE]
+        nodes = Nodes(OneFile(connection))
+        nodes.read_entities(some, MOST_LOOKED_AT)
+        for one in entities(nodes, [node for head in some for node in nodes.nodes_of(head)]):
+            yield {
+                "id": one.id,
+                "name": one.name,
+                "kind": one.kind,
+                "names": list(one.names),
+                "chunks": one.chunks,
+                "documents": list(one.documents),
+            }
+
+
+def edge_lines(connection: Connection, rows: Sequence[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """What some chunks say of entities.
+
+    Returns
+    -------
+    (mentions, links): a line for each entity that a chunk names, and for each two that it names in one sentence or that
+    a model relates, in order of chunk.
+    """
+    nodes = Nodes(OneFile(connection))
+    nodes.read(rows)
+    ids = chunks.ids(connection, rows)
+    mentions: list[dict[str, Any]] = []
+    links: list[dict[str, Any]] = []
+    for row in rows:
+        named: dict[Node, int] = {}
+        for one in nodes.seen.get(row, ()):
+            named.setdefault(one.node, one.kind)
+        mentions.extend(
+            {"entity": nodes.id(node), "chunk": ids[row], "kind": ENTITY_KINDS[kind]} for node, kind in named.items()
+        )
+        if row not in nodes.seen:
+            continue
+        # Of one chunk alone, so that every line says which chunk it comes from.
+        web = CooccurrenceGraph(nodes)
+        web.add([row])
+        for _, _, link in sorted(web.links(list(named)), key=lambda one: (one[2].source, one[2].target)):
+            line: dict[str, Any] = {"source": link.source, "target": link.target, "chunk": ids[row]}
+            if link.description or link.keywords:
+                line |= {"description": link.description, "keywords": list(link.keywords)}
+            links.append(line)
+    return mentions, links

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from monograph import spending
-from monograph.derive.thoughts import without_thoughts
+from monograph.derive.replies import without_thoughts
 from monograph.derive.tokens import count_tokens
 from monograph.errors import ModelUnavailable
 from monograph.models import Allow, Completion, Describer, VisionModel

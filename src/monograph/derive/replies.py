@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
+
+_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT_END = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
 
 
 def text_in(reply: Mapping[str, Any]) -> str | None:
@@ -50,3 +54,8 @@ def _counted(reply: Mapping[str, Any], what: str) -> int | None:
 def _word(value: object) -> str:
     """A text; half a surrogate pair in it becomes a question mark. Empty for anything else."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
+
+
+def without_thoughts(answer: str) -> str:
+    """An answer without its thoughts, whether or not they were begun or ended."""
+    return _THOUGHT_END.sub("", _THOUGHT.sub("", answer))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 from monograph.explore.nodes import Nodes
@@ -142,11 +142,7 @@ def _most_written(ways: Sequence[Writing]) -> dict[int, str]:
         if not one.short:
             forms = counted.setdefault(one.name, {})
             forms[one.form] = forms.get(one.form, 0) + 1
-    return {name: _most(forms) for name, forms in counted.items()}
-
-
-def _most(forms: Mapping[str, int]) -> str:
-    return min(forms, key=lambda form: (-forms[form], form))
+    return {name: min(forms, key=lambda form: (-forms[form], form)) for name, forms in counted.items()}
 
 
 def _undone(around: Surroundings, keys: Sequence[str] | None) -> list[Merge]:

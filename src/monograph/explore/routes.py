@@ -28,7 +28,7 @@ def routes(parts: Sequence[Neighbourhood], starts: set[str], ends: set[str], hop
     None where the parts do not join them in so many links, or an entity is at both ends.
     """
     entities = {one.id: one for part in parts for one in part.entities}
-    links = {_pair(one): one for part in parts for one in part.links}
+    links = {_ordered(one.source, one.target): one for part in parts for one in part.links}
     beside: dict[str, list[str]] = {name: [] for name in entities}
     for source, target in links:
         if source in beside and target in beside:
@@ -49,10 +49,6 @@ def routes(parts: Sequence[Neighbourhood], starts: set[str], ends: set[str], hop
 
 def _ordered(one: str, other: str) -> tuple[str, str]:
     return (one, other) if one < other else (other, one)
-
-
-def _pair(link: Link) -> tuple[str, str]:
-    return _ordered(link.source, link.target)
 
 
 def _distances(beside: dict[str, list[str]], ends: set[str]) -> dict[str, int]:

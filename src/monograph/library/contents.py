@@ -6,9 +6,8 @@ from pathlib import Path
 
 from monograph.errors import DamagedFile
 from monograph.library import faults
-from monograph.library.given import Given
-from monograph.library.opened import OpenFile
-from monograph.store import check, check_rows, check_schema, costs, documents, schema, settings, stats
+from monograph.library.opened import Given, OpenFile
+from monograph.store import check, check_rows, costs, documents, schema, settings, stats
 from monograph.store import tree as summaries
 from monograph.store.database import Connection
 from monograph.store.encryption import RawKey
@@ -112,7 +111,7 @@ def findings(file: OpenFile, *, repair: bool) -> list[Finding]:
     """See :meth:`monograph.Monograph.check`."""
     if repair:
         with file.database.write() as connection:
-            check_schema.mend(connection)
+            check.mend_schema(connection)
             check_rows.mend(connection)
             costs.mend(connection)
         file.settings = configuration.settle(file.database, None)

@@ -10,7 +10,6 @@ from monograph.store import (
     check_documents,
     check_graph,
     check_rows,
-    check_schema,
     check_sources,
     check_terms,
     check_told,
@@ -34,7 +33,7 @@ def findings(connection: Connection, indexes: Sequence[EcoVectorIndex], chosen: 
     """Every fault; ``chosen`` are the settings that the file was opened with."""
     parts: tuple[tuple[str, Callable[[], Iterable[Finding]]], ...] = (
         ("file", lambda: check.of_file(connection)),
-        ("schema", lambda: check_schema.findings(connection)),
+        ("schema", lambda: check.of_schema(connection)),
         ("settings", lambda: check_rows.findings(connection)),
         ("sources", lambda: check_sources.findings(connection)),
         ("documents", lambda: check_documents.findings(connection)),

@@ -13,11 +13,10 @@ from monograph.errors import InputError
 from monograph.library import backup as backups
 from monograph.library import past
 from monograph.library.files import Files
-from monograph.library.given import Given
 from monograph.library.graph import EntityGraph
 from monograph.library.ledger import spends
 from monograph.library.lookups import Lookups
-from monograph.library.opened import OpenFile
+from monograph.library.opened import Given, OpenFile
 from monograph.library.past import Moment
 from monograph.library.questions import Questions
 from monograph.library.searches import allowed

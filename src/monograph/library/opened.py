@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Self
 
 from monograph.answer.cache import AnswerCache
@@ -15,7 +17,6 @@ from monograph.errors import InputError, ModelError
 from monograph.explore.one_file import OneFile
 from monograph.explore.surroundings import Surroundings
 from monograph.library import faults
-from monograph.library.given import Given
 from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
 from monograph.search.one_file import snapshot as one_file
 from monograph.search.one_file.memory import Memory
@@ -26,9 +27,11 @@ from monograph.spending import Noted, noting
 from monograph.store import settings
 from monograph.store.clusters import SUMMARIES
 from monograph.store.database import Database
+from monograph.store.encryption import RawKey
 from monograph.values import Document, OnProgress, Report
 from monograph.values.arguments import shown
-from monograph.vectors.index import EcoVectorIndex
+from monograph.vectors.design import Kind
+from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL, EcoVectorIndex
 from monograph.write import configuration, forget, rebuild_graph, tree
 from monograph.write.fence import Fence
 from monograph.write.pipeline import Pipeline
@@ -353,3 +356,25 @@ class OpenFile:
         for one in list(self.views.values()):
             one.database.close()
         self.database.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a file is opened with. See :meth:`monograph.Monograph.open`."""
+
+    path: Path
+    embedder: Embedder | None = None
+    extractor: Extractor | None = None
+    summarizer: Summarizer | None = None
+    model: LanguageModel | None = None
+    settings: Settings | None = None
+    vector_index: Kind | None = None
+    create: bool = True
+    read_only: bool = False
+    target_recall: float = DEFAULT_TARGET_RECALL
+    cache_bytes: int = DEFAULT_CACHE_BYTES
+    trusted: Trusted = ()
+    key: str | RawKey | None = field(default=None, repr=False)
+    reranker: Reranker | str | None = None
+    describer: Describer | str | None = None
+    clock: Callable[[], float] = time.time

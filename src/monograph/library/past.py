@@ -9,9 +9,8 @@ from typing import Any, NoReturn, TypeAlias
 from monograph.dates import span
 from monograph.dates.span import Span
 from monograph.errors import InputError, OutsideView
-from monograph.library.leaning import LeaningFile
 from monograph.library.opened import OpenFile
-from monograph.library.view import ViewFile, narrowed
+from monograph.library.view import LeaningFile, ViewFile, narrowed
 from monograph.models import Embedder, Extractor, Summarizer
 from monograph.store import settings, versions
 from monograph.store.past import PastDatabase

@@ -10,7 +10,7 @@ from monograph.search.one_file.summaries import need_tree
 from monograph.store import settings, vectors
 from monograph.store import tree as store
 from monograph.values import Cost, OnProgress, OutlineNode, Report, Summary, arguments
-from monograph.write import configuration, price_tree
+from monograph.write import configuration, price
 from monograph.write import tree as summary_tree
 
 
@@ -107,4 +107,4 @@ class SummaryTree:
             is_made = store.exists(connection) and not store.count_stale_segments(connection)
             if is_made and stored is not None and stored.key == chosen.key:
                 return Cost()
-            return price_tree.price(connection, pipeline, vectors.count(connection))
+            return price.price_summaries(connection, pipeline, vectors.count(connection))

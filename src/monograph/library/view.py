@@ -2,21 +2,57 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
 
 from monograph import where as filters
+from monograph.answer.cache import AnswerCache
 from monograph.errors import InputError, OutsideView
-from monograph.library.leaning import LeaningFile
 from monograph.library.opened import OpenFile
-from monograph.models import Embedder, Extractor, Summarizer
+from monograph.models import Embedder, Extractor, Reranker, Summarizer
+from monograph.store.database import Database
 from monograph.store.filters import compile_condition
 from monograph.store.view import ViewDatabase
 from monograph.values import Document, OnProgress, Report
 from monograph.where import Combination, Condition
 from monograph.write.fence import Fence
 from monograph.write.pipeline import Pipeline
+
+
+class LeaningFile(OpenFile):
+    """It has the other's models, and what they were asked is remembered there. It is closed with the other."""
+
+    whole: OpenFile
+
+    def lean_on(self, whole: OpenFile) -> None:
+        """Take a file for the other; its own connections go with the last who has it."""
+        self.whole = whole
+        self.scores = whole.scores
+        self.reranker = whole.reranker
+        weakref.finalize(self, self.database.close)
+
+    @property
+    def summarizer(self) -> Summarizer:
+        """The file's."""
+        return self.whole.summarizer
+
+    @property
+    def written(self) -> Database:
+        """The file's own connections."""
+        return self.whole.written
+
+    def reranker_of(self, given: Reranker | str | None) -> Reranker | None:
+        """The file's, which is made once."""
+        return self.whole.reranker_of(given)
+
+    def answers(self) -> AnswerCache:
+        """The file's: an answer is found by the question and all of its context."""
+        return self.whole.answers()
+
+    def close(self) -> None:
+        """Nothing: it is closed with the file, or when nobody has it any more."""
 
 
 class ViewFile(LeaningFile):

@@ -15,9 +15,8 @@ from typing import Any
 from monograph.derive.embed import load_embedder
 from monograph.derive.extract import load_extractor
 from monograph.errors import InputError, MonographError, NotAMonograph, ShardLost, ShelfUnreachable
-from monograph.library.given import Given
 from monograph.library.monograph import Monograph
-from monograph.library.opened import OpenFile
+from monograph.library.opened import Given, OpenFile
 from monograph.models import Embedder, Extractor, Trusted
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
@@ -28,7 +27,7 @@ from monograph.shelf.place import fetch
 from monograph.shelf.ray_engine import ray_module, start
 from monograph.shelf.storage import Storage, storage_at, sync_to_disk
 from monograph.store import catalogue as stored
-from monograph.store import names, replacing, roots, sealing
+from monograph.store import names, replacing, roots, versions
 from monograph.store import told as assertions
 from monograph.store.database import Database
 from monograph.store.refusals import refusal_of
@@ -203,7 +202,7 @@ def _copy(source: Path, target: Path) -> None:
         with file.database.write() as connection:
             for root in known:
                 roots.put(connection, root)  # Its place may have been stored relative to the file.
-            sealing.drop_unsupported(connection)
+            versions.drop_unsupported(connection)
     finally:
         file.close()
 

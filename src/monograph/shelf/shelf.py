@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from monograph.errors import NotFound, NotOnShelf
-from monograph.library.given import Given
 from monograph.library.monograph import Monograph
-from monograph.library.opened import OpenFile
+from monograph.library.opened import Given, OpenFile
 from monograph.library.questions import Questions
 from monograph.library.searches import allowed
 from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Trusted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 
 
 def cells(body: bytes, header: int) -> tuple[int, ...]:
@@ -20,3 +21,13 @@ def varint(body: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at + place + 1
     return value << 8 | body[at + 8], at + 9
+
+
+def varints(data: bytes) -> Iterator[int]:
+    """Numbers one after the other, seven bits a byte; no more than eight bytes each are met where words are counted."""
+    value = 0
+    for byte in data:
+        value = value << 7 | byte & 127
+        if byte < 128:
+            yield value
+            value = 0

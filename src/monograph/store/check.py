@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from typing import TypeAlias
 
 from monograph.errors import MonographError
-from monograph.store import check_documents, check_graph, check_names, documents, embedded_names, encryption, unreadable
+from monograph.store import (
+    check_documents,
+    check_graph,
+    connections,
+    documents,
+    embedded_names,
+    encryption,
+    schema,
+    unreadable,
+)
 from monograph.store.database import Connection
-from monograph.store.names import code_size
+from monograph.store.names import MOST_NAMES, code_size
+from monograph.store.unreadable import decodes
 from monograph.values import Finding
 
 _PASSING = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_NOMEM", "SQLITE_INTERRUPT", "SQLITE_IOERR")
@@ -39,6 +52,15 @@ _QUERIES = (
     ("documents", "documents of files that are not known", True,
      "SELECT count(*) FROM documents WHERE source IS NOT NULL AND source NOT IN (SELECT source FROM sources)"),
 )  # fmt: skip
+
+_Schema: TypeAlias = dict[tuple[str, str], str | None]
+"""What makes each table, index and trigger, by its type and name."""
+
+_MADE_AGAIN = ("trigger", "index")
+"""What holds nothing that is not in a table; triggers first, which may be why a table cannot be touched."""
+
+_ALONE = "NOT EXISTS (SELECT 1 FROM apart AS other WHERE other.key = apart.full AND other.full = apart.key)"
+_KNOWN = "apart.key IN (SELECT key FROM names) AND apart.full IN (SELECT key FROM names)"
 
 
 def guarded(connection: Connection, table: str, part: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
@@ -98,7 +120,7 @@ def of_tables(connection: Connection, dimension: int | None) -> Iterator[Finding
         ).fetchone()
         if count:
             yield Finding("vectors", f"{count} vectors that are not of length {dimension}", repairable=True)
-        miscoded = len(check_names.wrong_codes(connection, code_size(dimension)))
+        miscoded = len(wrong_codes(connection, code_size(dimension)))
         if miscoded:
             yield Finding("names", f"{miscoded} names have another code than was stored", repairable=True)
         uncoded = len(embedded_names.lacking(connection, dimension))
@@ -140,3 +162,96 @@ def drop_strays(connection: Connection) -> None:
     connection.execute(
         "UPDATE documents SET source = NULL WHERE source IS NOT NULL AND source NOT IN (SELECT source FROM sources)"
     )
+
+
+def of_schema(connection: Connection) -> Iterator[Finding]:
+    """What is missing of the schema, is too much, or is not as it was made."""
+    held, wanted = _schema(connection), _new_schema(connection)
+    for kind, name in sorted(held.keys() | wanted.keys()):
+        if held.get((kind, name), "") != wanted.get((kind, name), ""):
+            yield Finding("schema", f"the {kind} {name!r} is not as it was made", repairable=kind in _MADE_AGAIN)
+
+
+def mend_schema(connection: Connection) -> None:
+    """Make triggers and indexes anew that are not as they were made; tables stay as they are."""
+    held, wanted = _schema(connection), _new_schema(connection)
+    for kind in _MADE_AGAIN:
+        wrong = [one for one in held.keys() | wanted.keys() if one[0] == kind and held.get(one) != wanted.get(one)]
+        for _, name in wrong:
+            quoted = name.replace('"', '""')
+            if (kind, name) in held:
+                connection.execute(f'DROP {kind} "{quoted}"')
+        for one in wrong:
+            if (statement := wanted.get(one)) is not None:
+                connection.execute(statement)
+
+
+def _schema(connection: Connection) -> _Schema:
+    return {(kind, name): made for kind, name, made in connection.execute("SELECT type, name, sql FROM sqlite_master")}
+
+
+def _new_schema(connection: Connection) -> _Schema:
+    with closing(connections.in_memory(connection)) as made:
+        schema.migrate(made)
+        return _schema(made)
+
+
+def wrong_codes(connection: Connection, size: int) -> list[int]:
+    """Rows of the names whose key or code is not what was stored; a code that is not of so many bytes is as if lost."""
+    found = connection.execute(
+        """SELECT name FROM names WHERE checksum NOT NULL AND length(code) = ?
+        AND checksum != checksum(CAST(key AS BLOB), code)""",
+        (size,),
+    )
+    return [int(row) for (row,) in found]
+
+
+def forget_codes(connection: Connection, rows: Iterable[int]) -> None:
+    """Forget the codes of some names."""
+    asked = [(row,) for row in rows]
+    connection.executemany("INSERT OR IGNORE INTO unresolved VALUES (?)", asked)
+    connection.executemany("UPDATE names SET code = NULL, checksum = NULL WHERE name = ?", asked)
+
+
+def keys_of(connection: Connection, rows: Iterable[int]) -> list[str]:
+    """The keys of names, by row."""
+    found = connection.execute(
+        "SELECT key FROM names WHERE name IN (SELECT value FROM json_each(?)) ORDER BY key", (json.dumps(list(rows)),)
+    )
+    return [str(key) for (key,) in found]
+
+
+def with_other_signature(connection: Connection, signature: Callable[[str], int]) -> list[tuple[int, int]]:
+    """(row, signature that it should have) of the names that have another than their key gives."""
+    found = connection.execute("SELECT name, key, signature FROM names")
+    return [(int(row), wanted) for row, key, held in found if (wanted := signature(key)) != held]
+
+
+def sign(connection: Connection, signatures: Iterable[tuple[int, int]]) -> None:
+    """Give names their signatures: (row, signature)."""
+    connection.executemany("UPDATE names SET signature = ?2 WHERE name = ?1", signatures)
+
+
+def drop_unusable(connection: Connection) -> None:
+    """Forget names whose key is no UTF-8, for nothing is called so, and those whose number no chunk can hold.
+
+    The graph must be made anew after it.
+    """
+    connection.execute("DELETE FROM names WHERE name NOT BETWEEN 0 AND ?", (MOST_NAMES - 1,))
+    rows = connection.execute("SELECT name, CAST(key AS BLOB) FROM names").fetchall()
+    connection.executemany("DELETE FROM names WHERE name = ?", [(row,) for row, key in rows if not decodes(key)])
+
+
+def mend_apart(connection: Connection) -> None:
+    """Let pairs that were set apart stand in both orders again, by the one of two rows that is right."""
+    rows = connection.execute("SELECT CAST(key AS BLOB), CAST(full AS BLOB) FROM apart").fetchall()
+    connection.executemany(
+        "DELETE FROM apart WHERE CAST(key AS BLOB) = ? AND CAST(full AS BLOB) = ?",
+        [pair for pair in rows if not all(map(decodes, pair))],
+    )
+    # Of two rows without the other order the one is wrong that says of a name what no document does.
+    connection.execute(
+        f"""DELETE FROM apart WHERE {_ALONE} AND NOT ({_KNOWN})
+        AND EXISTS (SELECT 1 FROM apart WHERE {_ALONE} AND {_KNOWN})"""  # noqa: S608 - constants
+    )
+    connection.execute("INSERT OR IGNORE INTO apart SELECT full, key FROM apart")

@@ -13,10 +13,10 @@ from itertools import zip_longest
 from typing import TypeAlias
 
 from monograph.store import chunks, connections, documents, encryption, lengths, terms
+from monograph.store.cells import varints
 from monograph.store.checksums import checksum
 from monograph.store.database import Connection
 from monograph.store.schema import INVERTED_INDEX, LENGTHS
-from monograph.store.varints import varints
 from monograph.values import Finding
 
 TABLES = ("words", "trigrams")

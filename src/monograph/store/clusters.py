@@ -1,4 +1,7 @@
-"""Rows of the vector index: its clusters, their bodies, and where each vector is placed."""
+"""Rows of the vector index: its clusters, their bodies, and where each vector is placed.
+
+Longer than 400 lines because all that is read, written and checked of these rows stands here.
+"""
 
 from __future__ import annotations
 
@@ -296,7 +299,7 @@ def every_placement(connection: Connection, space: int) -> Iterator[Placement]:
 
 
 def drop_strays(connection: Connection) -> None:
-    """Take out what is of no index: see :func:`monograph.store.check_clusters.count_strays`."""
+    """Take out what is of no index: see :func:`count_strays`."""
     connection.execute(f"DELETE FROM vector_indexes WHERE space NOT IN {SPACES}")  # noqa: S608 - constants
     for table in ("clusters", "placements", "centroids"):
         connection.execute(f"DELETE FROM {table} WHERE space NOT IN {INDEXED}")  # noqa: S608 - constants
@@ -374,3 +377,28 @@ def highest(connection: Connection, space: int) -> int:
     """The highest memo row of an index; 0 when it is empty."""
     query = "SELECT coalesce(max(memo), 0) FROM placements WHERE space = ?"
     return int(connection.execute(query, (space,)).fetchone()[0])
+
+
+def count_missing(connection: Connection, space: int) -> int:
+    """Memo rows that belong to a space and have no placement."""
+    query = f"""SELECT count(DISTINCT memo) FROM ({MEMBERS[space]}) AS v WHERE NOT EXISTS
+        (SELECT 1 FROM placements AS p WHERE p.space = ? AND p.memo = v.memo)"""  # noqa: S608 - constants
+    return int(connection.execute(query, (space,)).fetchone()[0])
+
+
+def count_unwanted(connection: Connection, space: int) -> int:
+    """Memo rows that have a placement in a space and do not belong to it."""
+    query = f"""SELECT count(*) FROM placements WHERE space = ? AND memo NOT IN ({MEMBERS[space]})"""  # noqa: S608
+    return int(connection.execute(query, (space,)).fetchone()[0])
+
+
+def count_strays(connection: Connection) -> int:
+    """Parts and graphs of clusters that are not there, and clusters and placements of no space."""
+    query = f"""SELECT (SELECT count(*) FROM parts WHERE part / 2 NOT IN (SELECT cluster FROM clusters))
+        + (SELECT count(*) FROM cluster_graphs WHERE cluster NOT IN (SELECT cluster FROM clusters))
+        + (SELECT count(*) FROM clusters WHERE space NOT IN {INDEXED})
+        + (SELECT count(*) FROM placements WHERE space NOT IN {INDEXED})
+        + (SELECT count(*) FROM centroids WHERE space NOT IN {INDEXED})
+        + (SELECT count(*) FROM codes WHERE place >> 32 NOT IN {INDEXED})
+        + (SELECT count(*) FROM vector_indexes WHERE space NOT IN {SPACES})"""  # noqa: S608 - constants
+    return int(connection.execute(query).fetchone()[0])

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from monograph.store import filters, terms
+from monograph.store.cells import varints
 from monograph.store.database import Connection
 from monograph.store.filters import EVERYTHING, Allowed
-from monograph.store.varints import varints
 
 _K1, _B = 1.2, 0.75
 _LEAST = 1e-6

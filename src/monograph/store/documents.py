@@ -14,8 +14,8 @@ from monograph.store import dates, encryption, graph_changes, told_changes, unre
 from monograph.store.checksums import BLOCK_BITS, blocks_of
 from monograph.store.database import Connection, path_of
 from monograph.store.keyed import select
-from monograph.store.places import owner_of
 from monograph.store.roots import every as every_root
+from monograph.store.roots import owner_of
 from monograph.store.unreadable import UNDECODABLE
 from monograph.values import Document, Section, Valid
 

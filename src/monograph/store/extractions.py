@@ -6,7 +6,7 @@ import functools
 import json
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from monograph.store import stored_json
 from monograph.store.database import Connection, decoding
@@ -19,6 +19,16 @@ if TYPE_CHECKING:
 _PLACE_OF_KIND = {kind: place for place, kind in enumerate(ENTITY_KINDS)}
 _WRITTEN = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _OTHER = ENTITY_KINDS.index("term")
+
+_CHUNKS = {
+    "vector": "SELECT chunk FROM vectors",
+    "extraction": "SELECT chunk FROM extractions",
+    "graph": "SELECT chunk FROM chunk_graphs",
+    "trigrams": "SELECT id FROM trigrams_docsize",
+}
+"""The chunks of which each is made."""
+BEFORE_ALL = -(1 << 63)
+"""A row number below that of every document."""
 
 
 def pack(extraction: Extraction, text: str) -> bytes:
@@ -111,3 +121,18 @@ def descriptions(value: bytes) -> list[str]:
 def failed(value: bytes) -> bool:
     """Whether a model failed on a chunk, and patterns were used."""
     return b'"failure":' in value and "failure" in json.loads(value)
+
+
+def documents_lacking(
+    connection: Connection,
+    what: Literal["vector", "extraction", "graph", "trigrams"],
+    after: int = BEFORE_ALL,
+    most: int = -1,
+) -> list[int]:
+    """Row numbers of documents with a chunk of which something is not made: those ``after`` one, at most so many."""
+    found = connection.execute(
+        f"""SELECT DISTINCT document FROM chunks WHERE document > ? AND chunk NOT IN ({_CHUNKS[what]})
+        ORDER BY document LIMIT ?""",  # noqa: S608 - constants
+        (after, most),
+    )
+    return [int(row) for (row,) in found]

@@ -11,8 +11,8 @@ from itertools import groupby, zip_longest
 
 import numpy as np
 
+from monograph.store.cells import varints
 from monograph.store.keyed import select
-from monograph.store.varints import varints
 
 ROWS = 2_000
 """Chunks of a row, by their row numbers: it fits a page."""

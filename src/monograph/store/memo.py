@@ -22,7 +22,7 @@ CODE = "code"
 """Kind of the signs of a name's embedding by an embedder that the file is to have: then they go to the name's row."""
 
 SUMMARY = "summary"
-"""Kind of what a summarizer made of some texts: see :mod:`monograph.store.summary_texts`."""
+"""Kind of what a summarizer made of some texts: see :mod:`monograph.store.tree`."""
 ANSWER = "answer"
 """Kind of a model's answer: see :mod:`monograph.answer.cache`. No row uses it: it goes with what is unused."""
 

@@ -12,8 +12,10 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from monograph.store import lengths
-from monograph.store.allowed_rows import AllowedRows
+import numpy as np
+import numpy.typing as npt
+
+from monograph.store import filters, lengths
 from monograph.store.counts import Counts, totals_of
 from monograph.store.database import Connection
 from monograph.store.filters import EVERYTHING, Allowed
@@ -42,6 +44,15 @@ _FIRST_PAGES = """SELECT
     CROSS JOIN json_each(?) AS s"""
 _PAGES = """SELECT r.key, d.block FROM json_each(?) AS r CROSS JOIN words_data AS d
     ON d.id BETWEEN json_extract(r.value, '$[0]') AND json_extract(r.value, '$[1]')"""
+
+MOST = 16
+"""Filters that are remembered."""
+
+MOST_ROWS = 1 << 22
+"""Chunks of all of them together that are kept, 8 bytes each; those of a filter that allows more are not."""
+
+WORTH = 2
+"""To hold a chunk against a filter by itself takes so many times as long as in passing through all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,3 +201,33 @@ def _totals(record: bytes) -> tuple[int, int] | None:
     """(chunks, words of all of them), of FTS5's record of averages."""
     found = totals_of(record)
     return found if found[0] > 0 else None
+
+
+class AllowedRows:
+    """The chunks that filters allow, in one state of a file.
+
+    All that a filter allows is looked for once as many chunks were held against it as that takes: until then no more
+    was spent than has to be, and from then on nothing.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[Allowed, npt.NDArray[np.int64]] = {}
+        self._looked: dict[Allowed, int] = {}
+
+    def every(self, connection: Connection, allowed: Allowed, total: int) -> npt.NDArray[np.int64] | None:
+        """All chunks that are allowed of so many, ascending; None as long as they are not looked for."""
+        found = self._held.get(allowed)
+        if found is None and (allowed.indexed or WORTH * self._looked.get(allowed, 0) >= total):
+            found = filters.rows(connection, allowed)
+            if len(self._held) >= MOST or sum(map(len, self._held.values())) + len(found) > MOST_ROWS:
+                self._held = {}
+            if len(found) <= MOST_ROWS:
+                self._held[allowed] = found
+        return found
+
+    def among(self, connection: Connection, allowed: Allowed, rows: list[int]) -> set[int]:
+        """Those of some chunks that are allowed."""
+        if len(self._looked) >= MOST and allowed not in self._looked:
+            self._looked = {}
+        self._looked[allowed] = self._looked.get(allowed, 0) + len(rows)
+        return filters.among(connection, allowed, rows)

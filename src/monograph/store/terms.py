@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from itertools import groupby, islice
 
 from monograph.store import lengths, settings
+from monograph.store.cells import varints
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.store.keyed import select
-from monograph.store.varints import varints
 from monograph.text_pass import compiled
 
 _UNSPACED = re.compile(

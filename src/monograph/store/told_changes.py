@@ -12,7 +12,7 @@ from monograph.store.checksums import Value, checksum
 from monograph.store.database import Connection
 from monograph.store.keyed import select
 from monograph.values import ToldNode, ToldRelation
-from monograph.values.told import NODE_LABEL
+from monograph.values.graph import NODE_LABEL
 
 STORED = np.dtype("<f4")
 TABLES = {

@@ -1,4 +1,7 @@
-"""Rows of the tree of summaries: chunks and summaries in the order of their layers, and what each was made from."""
+"""Rows of the tree of summaries: chunks and summaries in the order of their layers, and what each was made from.
+
+Longer than 400 lines because all that is read and written of the tree stands here.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from monograph.store import checksums, documents, filters, memo
-from monograph.store.database import Connection
+from monograph.store.database import Connection, decoding
 from monograph.store.filters import Allowed
+from monograph.store.stored_json import text, whole
+from monograph.values import Quote, SummaryText
 
 PLANES = "trees"
 """What the checksum of the planes is noted under."""
@@ -376,3 +381,27 @@ def from_the_top(connection: Connection, most: int) -> list[int]:
     """At most so many summaries, the highest layer first, each layer in its order."""
     found = connection.execute("SELECT node FROM nodes WHERE layer > 0 ORDER BY layer DESC, rank, key LIMIT ?", (most,))
     return [row for (row,) in found]
+
+
+def pack(gist: SummaryText) -> bytes:
+    """A gist as bytes."""
+    stored: dict[str, object] = {"text": gist.text}
+    if gist.quotes:
+        stored["quotes"] = [[one.start, one.end, one.source, one.source_start, one.source_end] for one in gist.quotes]
+    if gist.tokens_in or gist.tokens_out:
+        stored["tokens"] = [gist.tokens_in, gist.tokens_out]
+    return json.dumps(stored, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def unpack(value: bytes) -> SummaryText:
+    """What :func:`pack` made bytes of; raises one of UNDECODABLE if they are something else."""
+    stored = json.loads(value)
+    quotes = tuple(Quote(*map(whole, row)) for row in stored.get("quotes", ()))
+    read, written = map(whole, stored.get("tokens", (0, 0)))
+    return SummaryText(text(stored["text"]), quotes, read, written)
+
+
+def of_node(connection: Connection, node: int, value: bytes) -> SummaryText:
+    """Unpack the summary of a node. Raises DamagedFile, which names the row."""
+    with decoding(connection, f"the summary of row {node} of nodes"):
+        return unpack(value)

@@ -7,16 +7,19 @@ What was made of their chunks stays in the memo for them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from monograph.dates.span import FIRST, LAST
 from monograph.errors import InputError
-from monograph.store import checksums, dates, documents
+from monograph.store import checksums, dates, documents, settings, tree
 from monograph.store.database import Connection, path_of
 from monograph.store.keyed import select
 from monograph.store.unreadable import UNDECODABLE, damaged
 from monograph.values import Chunk, Document, Valid, Version
+
+_EVER = 1 << 40
+"""A second after every moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,3 +316,14 @@ def assign(connection: Connection, number: int, made: Iterable[tuple[int, int | 
 def moment_of(found: Ending | None) -> int | None:
     """The second in which what is stored begins; None in a file that keeps no former versions."""
     return None if found is None else found.moment
+
+
+def drop_unsupported(connection: Connection) -> None:
+    """Delete the tree of summaries and the former versions, and have the file keep neither from now on."""
+    tree.clear(connection)
+    connection.execute("DELETE FROM settings WHERE name = 'summarizer'")
+    checksums.drop(connection, "settings/summarizer")
+    built = settings.load(connection)
+    if built is not None and built.history:
+        drop(connection, ended_by(connection, _EVER))
+        settings.save(connection, replace(built, history=False))

@@ -15,7 +15,7 @@ from monograph.read import leads_out, path_to_text, sha256_of, text_to_path
 from monograph.read.source import is_installed
 from monograph.store import failures, sources
 from monograph.store.database import Database
-from monograph.store.places import owner_of
+from monograph.store.roots import owner_of
 from monograph.sync import roots
 from monograph.sync.ignore import IGNORE_FILE, Rules
 from monograph.values import Change, ChangeKind, Move, Plan, Problem, Root

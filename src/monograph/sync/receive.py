@@ -48,7 +48,12 @@ class Incoming:
         self._max_bytes = max_bytes
         self._root = root
         place = _folder(root, folder)
-        self.path = place / _name(name)
+        arguments.text(name, "the name")
+        if not name or name in (".", "..") or any(one in "/\\" or not one.isprintable() for one in name):
+            raise InputError(f"the name is {arguments.shown(name)}", "give a file's name, without a path")
+        if len(name.encode()) > LONGEST_NAME:
+            raise InputError(f"the name has {len(name.encode())} bytes", f"give at most {LONGEST_NAME}")
+        self.path = place / name
         self.size = 0
         if passed_over(self.path, root):
             raise InputError(f"a sync passes over a file named {name!r} there", "give it another name")
@@ -124,15 +129,6 @@ def _unwritten(path: Path, error: OSError) -> Exception:
     if error.errno in _FULL:
         return StorageFull(f"{path} has no room: {error.strerror}", "free some space, then send it again")
     return SourceUnreadable(f"{path} cannot be written: {error.strerror}", "check the permissions of its folder")
-
-
-def _name(name: str) -> str:
-    arguments.text(name, "the name")
-    if not name or name in (".", "..") or any(one in "/\\" or not one.isprintable() for one in name):
-        raise InputError(f"the name is {arguments.shown(name)}", "give a file's name, without a path")
-    if len(name.encode()) > LONGEST_NAME:
-        raise InputError(f"the name has {len(name.encode())} bytes", f"give at most {LONGEST_NAME}")
-    return name
 
 
 def _folder(root: Root, below: str) -> Path:

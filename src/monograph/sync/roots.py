@@ -10,7 +10,7 @@ from monograph.errors import InputError, NotFound
 from monograph.read import path_to_text, sha256_of, text_to_path
 from monograph.store import roots, sources
 from monograph.store.database import Database
-from monograph.store.places import owner_of, unused_name
+from monograph.store.roots import owner_of, unused_name
 from monograph.values import Move, Root, arguments
 
 ALIKE = 0.5

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from monograph.errors import BusyFile
 from monograph.store import chunks as stored_chunks
-from monograph.store import memo, summary_texts
+from monograph.store import memo, tree
 from monograph.store import tree as store
 from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection, path_of
@@ -225,9 +225,7 @@ def _texts(connection: Connection, draft: Draft, nodes: Sequence[Node]) -> dict[
     if len(values) < len(gists):
         raise damaged(connection, "a node has no text")
     found.update(zip(over_chunks.values(), told, strict=True))
-    found.update(
-        (row.node, summary_texts.unpack(values[row.gist]).text) for row in rows.values() if row.gist is not None
-    )
+    found.update((row.node, tree.unpack(values[row.gist]).text) for row in rows.values() if row.gist is not None)
     return found
 
 

@@ -25,11 +25,6 @@ class Leaf:
     key: bytes
 
 
-def chunk_key(name: str, text: str) -> bytes:
-    """The key of a chunk's node."""
-    return content_hash("chunk", name, text)[:KEY_BYTES]
-
-
 def planes_of(connection: Connection) -> Planes | None:
     """The planes of the file's tree; None where it has no tree.
 
@@ -90,7 +85,8 @@ def placed(connection: Connection, planes: Planes, found: Sequence[store.Leaf]) 
     """As :func:`leaves_of`, of what their nodes are to be made of."""
     memos, vectors = stored_vectors.load(connection, list({leaf.memo for leaf in found}), planes.dimension)
     by_memo = dict(zip(memos.tolist(), ranks(planes, vectors).tolist(), strict=True))
-    keys = {leaf.chunk: chunk_key(leaf.id, leaf.text) for leaf in found}
+    # The key of a chunk's node.
+    keys = {leaf.chunk: content_hash("chunk", leaf.id, leaf.text)[:KEY_BYTES] for leaf in found}
     return [
         Leaf(leaf.chunk, full_rank(by_memo[leaf.memo], keys[leaf.chunk]), keys[leaf.chunk])
         for leaf in found

@@ -124,9 +124,6 @@ class _Cutter:
             right = self._opened(right, 0)
         if left and self._touched(middle, bits - 1):
             left = self._opened(left, -1)
-        return self._joined(left, right)
-
-    def _joined(self, left: list[_Part], right: list[_Part]) -> list[_Part]:
         if left and right and self._small(left):
             right = self._opened(right, 0)
             return [*self._halved(left[0], right[0]), *right[1:]]

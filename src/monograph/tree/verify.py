@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 from monograph.store import chunks as stored_chunks
-from monograph.store import memo, summary_texts
+from monograph.store import memo, tree
 from monograph.store import tree as store
 from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection
@@ -116,7 +116,7 @@ def _texts(connection: Connection, rows: Collection[store.Row]) -> dict[int, str
     values = memo.values(connection, {row.gist for row in rows if row.gist is not None})
     for row in rows:
         if row.gist is not None:
-            found[row.node] = summary_texts.of_node(connection, row.node, values.get(row.gist, b"")).text
+            found[row.node] = tree.of_node(connection, row.node, values.get(row.gist, b"")).text
     return found
 
 

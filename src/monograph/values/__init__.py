@@ -52,6 +52,9 @@ from monograph.values.graph import (
     PathNode,
     Relation,
     Route,
+    Told,
+    ToldNode,
+    ToldRelation,
 )
 from monograph.values.state import (
     Brief,
@@ -60,11 +63,6 @@ from monograph.values.state import (
     LedgerEntry,
     Stats,
     TreeStats,
-)
-from monograph.values.told import (
-    Told,
-    ToldNode,
-    ToldRelation,
 )
 from monograph.values.tree import (
     OutlineNode,

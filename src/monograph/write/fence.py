@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from monograph import where as filters
 from monograph.errors import OutsideView
-from monograph.store import documents, membership
+from monograph.store import documents, view
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.values import Document, content_id
@@ -69,8 +69,8 @@ class Fence:
         """
         ids = [one.id for one in given]
         passages = [passage.id for one in given for passage in one.passages if passage.id]
-        taken = membership.outside(connection, self.allowed, ids)
-        taken += membership.chunks_outside(connection, self.allowed, passages)
+        taken = view.outside(connection, self.allowed, ids)
+        taken += view.chunks_outside(connection, self.allowed, passages)
         if taken:
             raise OutsideView(f"the id {taken[0]!r} is taken outside of this view", "give it another id")
         rows = {name: documents.find(connection, name) for name in ids}
@@ -78,16 +78,16 @@ class Fence:
 
     def inside(self, connection: Connection, rows: Sequence[documents.Row]) -> list[documents.Row]:
         """Those of some documents that are in the view."""
-        held = membership.among(connection, self.allowed, [row.row for row in rows])
+        held = view.among(connection, self.allowed, [row.row for row in rows])
         return [row for row in rows if row.row in held]
 
     def among(self, connection: Connection, rows: Iterable[int]) -> set[int]:
         """Those of some documents, by row number, that are in the view."""
-        return membership.among(connection, self.allowed, rows)
+        return view.among(connection, self.allowed, rows)
 
     def chunks(self, narrowed: Allowed) -> Allowed:
         """The chunks of the view that a filter lets through."""
-        return membership.chunks_of(self.allowed, narrowed)
+        return view.chunks_of(self.allowed, narrowed)
 
 
 def _is(metadata: Mapping[str, object], key: str, value: Scalar) -> bool:

@@ -8,7 +8,7 @@ from monograph.errors import BusyFile, DamagedFile
 from monograph.graph.build import GRAPH
 from monograph.store import check_terms, chunks, documents, graph_changes, memo, settings, terms, versions
 from monograph.store.database import Connection, Database
-from monograph.store.lacking import BEFORE_ALL, documents_lacking
+from monograph.store.extractions import BEFORE_ALL, documents_lacking
 from monograph.values import Cost, Document, OnProgress, Progress
 from monograph.write import names
 from monograph.write.configuration import EXTRACTOR

@@ -13,7 +13,7 @@ from monograph.store.database import Connection
 from monograph.tree.build import Overtaken
 from monograph.tree.hash import Planes
 from monograph.values import Cost, Document, OnProgress, Progress, content_hash
-from monograph.write import name_codes, price_tree, rebuild_tree, tree
+from monograph.write import name_codes, price, rebuild_tree, tree
 from monograph.write.graph import codes
 from monograph.write.pipeline import Pipeline, telling_refusals
 from monograph.write.prepare import Prepared, Vectored
@@ -198,5 +198,5 @@ def price_reembed(pipeline: Pipeline) -> Cost:
         texts.update((key, name) for key, name in named.items() if key not in held)
         stored = settings.load_model(connection, settings.StoredEmbedder)
         other = stored is None or stored.key != embedder.key
-        above = price_tree.price(connection, pipeline, vectors.count(connection)) if other else Cost()
+        above = price.price_summaries(connection, pipeline, vectors.count(connection)) if other else Cost()
     return replace(above, embeddings=len(texts), embedding_tokens=sum(count_tokens(list(texts.values()))))

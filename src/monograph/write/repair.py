@@ -13,7 +13,6 @@ from monograph.store import (
     check,
     check_documents,
     check_graph,
-    check_names,
     check_sources,
     check_terms,
     check_told,
@@ -28,7 +27,7 @@ from monograph.store import (
     vectors,
 )
 from monograph.store.database import Connection, Database
-from monograph.store.lacking import documents_lacking
+from monograph.store.extractions import documents_lacking
 from monograph.tree.hash import Planes
 from monograph.values import Finding
 from monograph.vectors.index import EcoVectorIndex
@@ -147,13 +146,13 @@ def _planes_are_lost(connection: Connection) -> bool:
 
 def _part_with_names(connection: Connection, dimension: int) -> list[str]:
     """Forget what is wrong of names; returns the keys of those that lack their codes for it."""
-    check_names.drop_unusable(connection)
-    check_names.mend_apart(connection)
-    check_names.sign(connection, check_names.with_other_signature(connection, signature))
-    wrong = check_names.wrong_codes(connection, names.code_size(dimension))
-    check_names.forget_codes(connection, wrong)
+    check.drop_unusable(connection)
+    check.mend_apart(connection)
+    check.sign(connection, check.with_other_signature(connection, signature))
+    wrong = check.wrong_codes(connection, names.code_size(dimension))
+    check.forget_codes(connection, wrong)
     names.drop_codes(connection, names.code_size(dimension))
-    return check_names.keys_of(connection, wrong)
+    return check.keys_of(connection, wrong)
 
 
 def _part_with_wrong(connection: Connection, pipeline: Pipeline) -> bool:

@@ -14,7 +14,7 @@ from monograph.derive.summarize import workers_of
 from monograph.errors import BusyFile, ModelError, ModelUnavailable, MonographError
 from monograph.models import Summarizer
 from monograph.settings import Settings
-from monograph.store import memo, settings, summary_texts, vectors
+from monograph.store import memo, settings, tree, vectors
 from monograph.store import tree as store
 from monograph.store.database import Connection, Database, decoding
 from monograph.tree import build
@@ -229,7 +229,7 @@ class _Layer:
 
 def _text(connection: Connection, row: int, value: bytes) -> str:
     with decoding(connection, f"row {row} of memo, a summary,"):
-        return summary_texts.unpack(value).text
+        return tree.unpack(value).text
 
 
 def _made(
@@ -278,7 +278,7 @@ def _remember_summaries(pipeline: Pipeline, wanted: dict[bytes, tuple[str, ...]]
             memo.put(
                 connection,
                 memo.SUMMARY,
-                ((key, summary_texts.pack(summary), summary.tokens_in + summary.tokens_out) for key, summary in group),
+                ((key, tree.pack(summary), summary.tokens_in + summary.tokens_out) for key, summary in group),
             )
         spent.made += len(group)
         spent.tokens += sum(summary.tokens_in + summary.tokens_out for _, summary in group)

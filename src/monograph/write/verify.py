@@ -9,7 +9,7 @@ from monograph.derive.embed.text import embedded_text
 from monograph.errors import DamagedFile
 from monograph.graph.build import GRAPH, document_part
 from monograph.graph.names import signature
-from monograph.store import assigned, check_names, chunks, documents, extractions, graphs, memo, names, vectors
+from monograph.store import assigned, check, chunks, documents, extractions, graphs, memo, names, vectors
 from monograph.store.checksums import given_key
 from monograph.store.database import Connection
 from monograph.store.settings import StoredEmbedder, StoredExtractor, load_model
@@ -147,7 +147,7 @@ def _compare_graph(
 
 def _wrong_names(connection: Connection) -> int:
     """Names with another signature than their key has, or another head than is found anew."""
-    wrong = len(check_names.with_other_signature(connection, signature))
+    wrong = len(check.with_other_signature(connection, signature))
     if not names.is_settled(connection):
         return wrong
     apart = names.cannot_link(connection)

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from monograph.derive.extract.german import with_terms
 from monograph.derive.extract.han import han_names, han_terms, has_han
-from monograph.derive.extract.pattern import LONGEST_NAME, MOST_MENTIONS
+from monograph.derive.extract.pattern import LONGEST_NAME, MOST_MENTIONS, speakers
 from monograph.derive.extract.shapes import shapes, without
-from monograph.derive.extract.speakers import speakers
 from monograph.values import Mention
 from support.oracles.names import proper_names
 from support.oracles.phrases import key_phrases, language_of

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 
 from monograph.derive.extract.function_words import FUNCTION_WORDS, LOOKED_AT, LOOKED_AT_CHARACTERS
-from monograph.derive.extract.terms import MOST_PHRASES, WORDS_A_PHRASE
+from monograph.derive.extract.pattern import MOST_PHRASES, WORDS_A_PHRASE
 
 _LONGEST_PHRASE = 3
 _LANGUAGES_OF = {
@@ -47,7 +47,7 @@ def _candidate() -> re.Pattern[str]:
 
 
 def key_phrases(text: str, language: str) -> Iterator[tuple[int, int]]:
-    """See :func:`monograph.derive.extract.terms.key_phrases`."""
+    """See :func:`monograph.derive.extract.pattern.key_phrases`."""
     small = FUNCTION_WORDS[language]
     candidates = [span for found in _candidate().finditer(text) for span in _parts(found.group(), found.start(), small)]
     if candidates:

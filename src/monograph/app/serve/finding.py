@@ -8,9 +8,8 @@ from monograph.answer.pack import BUDGET
 from monograph.app import answer_output, output
 from monograph.app.command import where_of
 from monograph.app.serve.faults import Fault, fault_of
-from monograph.app.serve.pieces import Marks, Piece
+from monograph.app.serve.pieces import Marks, Piece, Words
 from monograph.app.serve.served import Served
-from monograph.app.serve.words import Words
 from monograph.errors import MonographError
 from monograph.library.answers import FOUND
 from monograph.shelf import Archive

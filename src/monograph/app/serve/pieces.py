@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, TypeAlias
 
-from monograph.app.serve.rows import Table, table_at
-from monograph.app.serve.words import Words
+from monograph.answer.query_terms import telling_words
+from monograph.graph.names import stem
+from monograph.store.terms import words_of
 from monograph.values import Section
 
 _BREAK = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
@@ -23,6 +24,19 @@ _RULE = re.compile(r"\s*\|?[\s:|-]*-[\s:|-]*\|?\s*$")
 _CELL = re.compile(r"(?:\\.|[^|\\])+")
 _LONGEST = 4_000
 """Characters of a paragraph of a window that begins or ends within it."""
+
+Span: TypeAlias = tuple[int, int]
+
+_NAME = re.compile(r"(?:\A|; )([^:;\n]{1,80}): ")
+_LEAST = 2
+"""Values that a row has at least, and rows that a table has."""
+
+# A vowel sign of Devanagari, say, is no letter to \w, and is part of its word.
+_WORD = re.compile(r"[\w\u0300-\u036f\u0900-\u0dff]+")
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]+"
+)
+_PAIR = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,3 +225,84 @@ def _cells(text: str, start: int, end: int, marks: Marks) -> tuple[tuple[Piece, 
         if first < last or (start < cell.start() and cell.end() < end):
             made.append(marks.cut(text, first, max(first, last)))
     return tuple(made)
+
+
+@dataclass(slots=True)
+class Table:
+    """Rows that follow each other: where each name stood first, and where each value of each row stands."""
+
+    names: dict[str, Span] = field(default_factory=dict)
+    rows: list[dict[str, Span]] = field(default_factory=list)
+
+    def takes(self, row: dict[str, tuple[Span, Span]]) -> bool:
+        """Take a row, if it is of this table; the first row always is."""
+        if self.rows and len(self.names.keys() & row.keys()) < _LEAST:
+            return False
+        for name, (where, _) in row.items():
+            self.names.setdefault(name, where)
+        self.rows.append({name: value for name, (_, value) in row.items()})
+        return True
+
+
+def row_of(text: str, start: int, end: int) -> dict[str, tuple[Span, Span]]:
+    """(where it stands, where its value stands) of every name in a row; nothing where the paragraph is none."""
+    paragraph = text[start:end]
+    found = list(_NAME.finditer(paragraph))
+    if "\n" in paragraph or len(found) < _LEAST or found[0].start():
+        return {}
+    ends = [*(one.start() for one in found[1:]), len(paragraph)]
+    named = {
+        one[1]: ((start + one.start(1), start + one.end(1)), (start + one.end(), start + last))
+        for one, last in zip(found, ends, strict=True)
+    }
+    return named if len(named) == len(found) else {}
+
+
+def table_at(text: str, paragraphs: Sequence[Span], first: int) -> tuple[Table, int]:
+    """The table that a paragraph begins, and how many paragraphs are of it; none where fewer than two rows are."""
+    table = Table()
+    for number in range(first, len(paragraphs)):
+        row = row_of(text, *paragraphs[number])
+        if not row or not table.takes(row):
+            break
+    return table, len(table.rows) if len(table.rows) >= _LEAST else 0
+
+
+class Words:
+    """The telling words of a question, in whatever form they stand in a text."""
+
+    def __init__(self, question: str) -> None:
+        self._judged: dict[str, bool] = {}
+        self._stems = set(map(stem, telling_words(question))) if question.strip() else set()
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Where they stand in a text: (start, end) in order, none across another."""
+        if not self._stems:
+            return []
+        found: list[tuple[int, int]] = []
+        for word in _WORD.finditer(text):
+            if _UNSPACED.search(word.group()):
+                found += self._pairs(word.group(), word.start())
+            elif self._has(word.group()):
+                found.append(word.span())
+        return found
+
+    def _has(self, word: str) -> bool:
+        if word not in self._judged:
+            parts = words_of(word)
+            self._judged[word] = bool(parts) and all(stem(one) in self._stems for one in parts)
+        return self._judged[word]
+
+    def _pairs(self, run: str, start: int) -> list[tuple[int, int]]:
+        """Pairs of characters of writing without blanks; those that touch are one."""
+        found: list[tuple[int, int]] = []
+        for at in range(max(1, len(run) - 1)):
+            pair = run[at : at + _PAIR]
+            if not self._has(pair):
+                continue
+            begin, end = start + at, start + at + len(pair)
+            if found and begin <= found[-1][1]:
+                found[-1] = (found[-1][0], end)
+            else:
+                found.append((begin, end))
+        return found

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from monograph.app.serve.pieces import Block, Marks, blocks, window
+from monograph.app.serve.pieces import Block, Marks, Words, blocks, window
 from monograph.app.serve.served import Served
-from monograph.app.serve.words import Words
 from monograph.errors import InputError, NotFound
 from monograph.shelf import place_of
 from monograph.values import Chunk, Document, Listed, Section

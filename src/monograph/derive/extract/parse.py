@@ -14,7 +14,7 @@ from monograph.derive.extract.lines import read_lines
 from monograph.derive.extract.locate import fold
 from monograph.derive.extract.objects import read_objects
 from monograph.derive.extract.record import Record, meaning_of
-from monograph.derive.thoughts import without_thoughts
+from monograph.derive.replies import without_thoughts
 
 MAX_ANSWER = 32_000
 """Characters of an answer that are read."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from monograph.derive.extract.function_words import language_of
+from monograph.derive.extract.clues import NO_SPEAKERS
+from monograph.derive.extract.function_words import compiled_words, language_of
 from monograph.derive.extract.german import with_terms
 from monograph.derive.extract.han import han_names, han_terms, has_han
 from monograph.derive.extract.names import proper_names
 from monograph.derive.extract.shapes import shapes, without
-from monograph.derive.extract.speakers import speakers
-from monograph.derive.extract.terms import key_phrases
 from monograph.text_pass import compiled
 from monograph.values import ENTITY_KINDS, Chunk, Extraction, Mention
 
@@ -26,6 +26,19 @@ LONGEST_NAME = 120
 """Characters of a name; a longer run is none."""
 
 _LONGEST_YEAR = 4
+
+WORDS_A_PHRASE = 40
+"""One key phrase is kept for this many words of a text."""
+
+MOST_PHRASES = 64
+
+MOST_WORDS = 4
+"""Words of a speaker's name."""
+
+_SPEAKER = re.compile(
+    r"^[ \t>*-]{0,4}(?:\[[^\]\n]{1,30}\] ?)?(?P<who>[^\W\d_][\w .'’-]{0,38}[\w.])(?: ?\([^)\n]{1,30}\))?: (?=\S)",
+    re.MULTILINE,
+)
 
 
 class PatternExtractor:
@@ -70,3 +83,23 @@ def _mentions() -> Mentions[Mention]:
 
 def _stands_alone(span: tuple[int, int], kind: str) -> bool:
     return kind in ("url", "email", "time", "quantity") or (kind == "date" and span[1] - span[0] > _LONGEST_YEAR)
+
+
+def key_phrases(text: str, language: str) -> list[tuple[int, int]]:
+    """Spans of the phrases that tell most about a text of a language, in order; few, and none with a capital."""
+    return compiled_words().key_phrases(text, language, MOST_PHRASES, WORDS_A_PHRASE)
+
+
+def speakers(text: str) -> Iterator[Mention]:
+    """Yield names before a colon at the head of a line: ``Name: …``."""
+    if ": " not in text:
+        return
+    for found in _SPEAKER.finditer(text):
+        who = found["who"]
+        if (
+            who[0].isupper()
+            and who.casefold() not in NO_SPEAKERS
+            and len(who.split()) <= MOST_WORDS
+            and "http" not in who
+        ):
+            yield Mention(who, "person", *found.span("who"))

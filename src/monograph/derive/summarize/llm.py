@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from monograph import spending
 from monograph.derive.mark import mark_for
+from monograph.derive.replies import without_thoughts
 from monograph.derive.sentences import sentence_spans
-from monograph.derive.thoughts import without_thoughts
 from monograph.derive.tokens import count_tokens, first_tokens
 from monograph.errors import ModelUnavailable
 from monograph.models import LanguageModel

@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from monograph.search import fusion, hits, rerank, words
-from monograph.search.frequencies import Frequencies
-from monograph.search.ranking import Ranking, ranking
-from monograph.search.snapshot import Snapshot
+from monograph.search.ranking import ranking
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.store import terms
 from monograph.values import Hit, arguments
@@ -54,27 +52,24 @@ class Tfidf(Named):
         with corpus.read() as snapshot:
             known = words.of_question(snapshot, query.text)
             wide = rerank.widened(corpus, query)
-            found = self._ranking(snapshot, wide, known)
+            pool = max(CANDIDATES, 4 * wide.k)
+            exact = words.word_for_word(snapshot, "exact", words.codes(wide.text), pool, wide.allowed)
+            lifted = dict(zip(exact.rows, exact.scores, strict=True))
+            for row in words.substring(snapshot, wide.text, pool, wide.allowed).rows:
+                lifted[row] = 1.0
+            rows = list(dict.fromkeys([*words.bm25(snapshot, wide.text, pool, wide.allowed, known).rows, *lifted]))
+            counts = [Counter(terms.words_of("\n".join(titled))) for titled in snapshot.titled_texts(rows)]
+            asked = Counter(terms.words_of(wide.text))
+            vocabulary = {word for count in [asked, *counts] for word in count}
+            idf = inverse_document_frequency(snapshot.document_frequency(vocabulary), known.total)
+            vector = unit_vector(asked, idf)
+            scored = [
+                (row, self.alpha * _cosine(vector, unit_vector(count, idf)) + self.beta * lifted.get(row, 0.0))
+                for row, count in zip(rows, counts, strict=True)
+            ]
+            found = ranking(snapshot, "tfidf", scored, wide.k)
             best = fusion.best(snapshot, fusion.alone(found, []), wide.k)
             return rerank.hits(corpus, query, hits.load(snapshot, best))
-
-    def _ranking(self, snapshot: Snapshot, query: Query, known: Frequencies) -> Ranking:
-        pool = max(CANDIDATES, 4 * query.k)
-        exact = words.word_for_word(snapshot, "exact", words.codes(query.text), pool, query.allowed)
-        lifted = dict(zip(exact.rows, exact.scores, strict=True))
-        for row in words.substring(snapshot, query.text, pool, query.allowed).rows:
-            lifted[row] = 1.0
-        rows = list(dict.fromkeys([*words.bm25(snapshot, query.text, pool, query.allowed, known).rows, *lifted]))
-        counts = [Counter(terms.words_of("\n".join(titled))) for titled in snapshot.titled_texts(rows)]
-        asked = Counter(terms.words_of(query.text))
-        vocabulary = {word for count in [asked, *counts] for word in count}
-        idf = inverse_document_frequency(snapshot.document_frequency(vocabulary), known.total)
-        vector = unit_vector(asked, idf)
-        scored = [
-            (row, self.alpha * _cosine(vector, unit_vector(count, idf)) + self.beta * lifted.get(row, 0.0))
-            for row, count in zip(rows, counts, strict=True)
-        ]
-        return ranking(snapshot, "tfidf", scored, query.k)
 
 
 def inverse_document_frequency(frequency: Mapping[str, int], total: int) -> dict[str, float]:
