@@ -13,7 +13,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from langchain_monograph.documents import as_document, as_passage, documents_ids, plain
 from langchain_monograph.over_file import OverFile
-from monograph import Graph, Hit, Reranker, Strategy, Tree
+from monograph import Graph, Reranker, Strategy, Tree
 from monograph_tools import build_graph, in_thread, told
 
 
@@ -56,8 +56,11 @@ class FileRetriever(OverFile, BaseRetriever):
     def _search(self, query: str, *changed: Any, **named: Any) -> list[Document]:
         """The documents for a query, best first."""
 
-    def _given(self, k: int | None, where: dict[str, Any] | None) -> tuple[int, dict[str, Any] | None]:
-        return self.k if k is None else k, plain(self.where if where is None else where)
+    def _found(self, query: str, how: str | Strategy, k: int | None, where: dict[str, Any] | None) -> list[Document]:
+        allowed = plain(self.where if where is None else where)
+        most = self.k if k is None else k
+        hits = self._file.open().search(query, most, how, allowed, reranker=self.reranker, as_of=self.as_of)
+        return [as_document(hit) for hit in hits]
 
 
 class HybridRetriever(FileRetriever):
@@ -78,17 +81,7 @@ class HybridRetriever(FileRetriever):
         how: str | Strategy | None = None,
         where: dict[str, Any] | None = None,
     ) -> list[Document]:
-        most, allowed = self._given(k, where)
-        return _as_documents(
-            self._file.open().search(
-                query,
-                most,
-                self.how if how is None else how,
-                allowed,
-                reranker=self.reranker,
-                as_of=self.as_of,
-            )
-        )
+        return self._found(query, self.how if how is None else how, k, where)
 
 
 class MiniRAGRetriever(FileRetriever):
@@ -108,18 +101,7 @@ class MiniRAGRetriever(FileRetriever):
     def _search(
         self, query: str, k: int | None = None, where: dict[str, Any] | None = None, faithful: bool | None = None
     ) -> list[Document]:
-        most, allowed = self._given(k, where)
-        formulas = self.faithful if faithful is None else faithful
-        return _as_documents(
-            self._file.open().search(
-                query,
-                most,
-                how=Graph(faithful=formulas),
-                where=allowed,
-                reranker=self.reranker,
-                as_of=self.as_of,
-            )
-        )
+        return self._found(query, Graph(faithful=self.faithful if faithful is None else faithful), k, where)
 
 
 class TreeRetriever(FileRetriever):
@@ -138,19 +120,8 @@ class TreeRetriever(FileRetriever):
         detail: float | None = None,
         budget: int | None = None,
     ) -> list[Document]:
-        most, allowed = self._given(k, where)
-        return _as_documents(
-            self._file.open().search(
-                query,
-                most,
-                how=Tree(
-                    detail=self.detail if detail is None else detail, budget=self.budget if budget is None else budget
-                ),
-                where=allowed,
-                reranker=self.reranker,
-                as_of=self.as_of,
-            )
-        )
+        share, room = self.detail if detail is None else detail, self.budget if budget is None else budget
+        return self._found(query, Tree(detail=share, budget=room), k, where)
 
 
 class EraRAGRetriever(TreeRetriever):
@@ -179,7 +150,3 @@ class EraRAGRetriever(TreeRetriever):
 
     aadd_documents = in_thread("add_documents")
     adelete = in_thread("delete")
-
-
-def _as_documents(hits: list[Hit]) -> list[Document]:
-    return [as_document(hit) for hit in hits]

@@ -13,8 +13,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from llama_index.vector_stores.monograph import SearchEvent
 from llama_index.vector_stores.monograph.nodes import as_scored_node
-from monograph import Hit, Reranker
-from monograph.shelf import Archive
+from monograph import Reranker, Strategy
 from monograph_tools import Given, HeldFile, in_thread
 
 dispatcher = instrument.get_dispatcher(__name__)
@@ -73,11 +72,18 @@ class FileRetriever(BaseRetriever):
         self._file.close()
 
     @abstractmethod
-    def _search(self, monograph: Archive, query: QueryBundle) -> list[Hit]:
-        """The hits for a query, best first."""
+    def _strategy(self) -> str | Strategy:
+        """How the file is searched, as for :meth:`monograph.Monograph.search`."""
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        hits = self._search(self._file.open(), query_bundle)
+        hits = self._file.open().search(
+            query_bundle.query_str,
+            self._similarity_top_k,
+            self._strategy(),
+            self._where,
+            reranker=self._reranker,
+            as_of=self._as_of,
+        )
         dispatcher.event(SearchEvent.of(query_bundle.query_str, hits))
         return [as_scored_node(hit) for hit in hits]
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from llama_index.core.schema import QueryBundle
-
 from llama_index.retrievers.monograph.over_file import FileRetriever
-from monograph import Graph, Hit, Strategy, Tree
-from monograph.shelf import Archive
+from monograph import Graph, Strategy, Tree
 from monograph_tools import Given, build_graph
 
 
@@ -33,15 +30,8 @@ class HybridRetriever(FileRetriever):
         self._how = how
         super().__init__(monograph, **options)
 
-    def _search(self, monograph: Archive, query: QueryBundle) -> list[Hit]:
-        return monograph.search(
-            query.query_str,
-            self._similarity_top_k,
-            self._how,
-            self._where,
-            reranker=self._reranker,
-            as_of=self._as_of,
-        )
+    def _strategy(self) -> str | Strategy:
+        return self._how
 
 
 class MiniRAGRetriever(FileRetriever):
@@ -64,15 +54,8 @@ class MiniRAGRetriever(FileRetriever):
         super().__init__(monograph, **options)
         build_graph(monograph)
 
-    def _search(self, monograph: Archive, query: QueryBundle) -> list[Hit]:
-        return monograph.search(
-            query.query_str,
-            self._similarity_top_k,
-            how=Graph(faithful=self._faithful),
-            where=self._where,
-            reranker=self._reranker,
-            as_of=self._as_of,
-        )
+    def _strategy(self) -> str | Strategy:
+        return Graph(faithful=self._faithful)
 
 
 class TreeRetriever(FileRetriever):
@@ -102,12 +85,5 @@ class TreeRetriever(FileRetriever):
         self._budget = budget
         super().__init__(monograph, **options)
 
-    def _search(self, monograph: Archive, query: QueryBundle) -> list[Hit]:
-        return monograph.search(
-            query.query_str,
-            self._similarity_top_k,
-            how=Tree(detail=self._detail, budget=self._budget),
-            where=self._where,
-            reranker=self._reranker,
-            as_of=self._as_of,
-        )
+    def _strategy(self) -> str | Strategy:
+        return Tree(detail=self._detail, budget=self._budget)
