@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from threading import get_ident
 
-from monograph.models import Completion
+from monograph import Answer, Document, Monograph
+from monograph.models import Completion, StreamingModel
 
 COMET = "Ines Okafor found the comet on the eleventh of April."
 QUESTION = "Who found the comet?"
@@ -23,3 +25,16 @@ class Whole:
     def complete(self, prompt: str, max_tokens: int) -> Completion:
         self.asked.append((prompt, max_tokens, get_ident()))
         return Completion(self.said, 7, self.tokens_out)
+
+
+def answers_in_pieces(model: StreamingModel, path: Path) -> None:
+    """Assert that a model that says ``Ines Okafor [1].`` answers a question of a new file whole and in pieces."""
+    assert isinstance(model, StreamingModel)
+    with Monograph.open(path, model=model) as monograph:
+        monograph.add([Document(COMET, id="log")])
+        *pieces, answer = monograph.stream(QUESTION, remember=False)
+        assert isinstance(answer, Answer)
+        assert "".join(map(str, pieces)) == answer.text == "Ines Okafor [1]."
+        assert len(pieces) > 2
+        assert answer.citations[0].spans[0].document_id == "log"
+        assert answer.model == model.key

@@ -122,3 +122,14 @@ class Forks:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+COMMANDS = Forks(COMMAND_LINE, "main()")
+
+
+def run(*arguments: object, code: int = 0) -> str:
+    """Return what a command prints, after checking its exit code."""
+    done = COMMANDS.run("monograph", *arguments)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from monograph import Document, Monograph
+
 FACTS = [
     "Mrs Grubb wrote to Tobias Renk about the boiler in Salzburg.",
     "Tobias Renk met Anna Calder in Vienna in 1963.",
@@ -10,3 +12,13 @@ FACTS = [
 ]
 STRANGERS = ["Mary Poole rowed from Genoa to Corsica.", "Tobias Renk sold Mary Poole a compass in Genoa."]
 FILLER = " ".join(f"On day {n} the weather was fair and nothing else was written down." for n in range(12))
+
+
+def of_different_lengths(monograph: Monograph) -> Monograph:
+    """Add the letters, each of another length, with a tree of summaries."""
+    monograph.add(
+        Document(f"{fact} {'More of it. ' * (n * 7 % 11)}", id=f"d{n}", title=f"Letter {n}")
+        for n, fact in enumerate(FACTS)
+    )
+    monograph.tree.rebuild()
+    return monograph

@@ -216,24 +216,10 @@ def test_what_does_not_pass_is_told(asked: Monograph, server: ModelServer, fault
     assert caught.value.mend
 
 
-def test_a_model_that_is_down(file: Path) -> None:
-    with ModelServer() as gone:
-        url = gone.url
-    model = OpenAICompatible(url, "tiny", retries=0)
-    with Monograph.open(file, model=model) as monograph, pytest.raises(ModelUnavailable, match="cannot be reached"):
-        monograph.ask(QUESTION)
-
-
 def test_a_server_that_counts_nothing(asked: Monograph, server: ModelServer) -> None:
     server.usage = False
     answer = asked.ask(QUESTION)
     assert (answer.tokens_in, answer.tokens_out) == (server.tokens_in, server.tokens_out)
-
-
-def test_the_other_name_of_the_limit(asked: Monograph, server: ModelServer) -> None:
-    server.fail(400, message="Use 'max_completion_tokens' instead.")
-    assert asked.ask(QUESTION).text == f"{COMET} [1]"
-    assert "max_completion_tokens" in server.asked[-1].body
 
 
 def test_a_document_that_gives_orders_stays_inside_the_fence(asked: Monograph, server: ModelServer) -> None:

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from forks import COMMAND_LINE, Forks
+from forks import COMMANDS
 from model_server import ModelServer
 from monograph import Document, Monograph
 
-COMMANDS = Forks(COMMAND_LINE, "main()")
 COMET = "Ines Okafor found the comet on the eleventh of April in 1963."
 QUESTION = "Who found the comet?"
 

@@ -230,17 +230,6 @@ def test_errors_are_two_lines_and_an_exit_code(file: Path, tmp_path: Path) -> No
     run("magic", code=2)
 
 
-def test_help_reads_like_a_manual() -> None:
-    said = run("--help")
-    for command in (
-        "sync", "search", "show", "remove", "forget", "stats", "check", "eval", "reembed", "compact", "graph", "entities",
-        "reextract",
-    ):  # fmt: skip
-        assert command in said
-        assert len(run(command, "--help").splitlines()) > 8
-    assert "Exit codes" in said
-
-
 def test_eval(tmp_path: Path) -> None:
     corpus = [
         {"id": f"d{n}", "text": f"The {word} stands in hall {n}."} for n, word in enumerate(["lathe", "press", "kiln"])

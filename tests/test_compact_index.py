@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -26,90 +24,11 @@ from test_vector_index import (
     bitmap,
     clumps,
     filled,
-    found_at,
     remember,
     scores_of,
 )
 
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    opened = Database(tmp_path / "v.mono")
-    yield opened
-    opened.close()
-
-
 CLUSTERED = Design(cluster_size=60, exact_below=0)
-
-
-@pytest.mark.parametrize("cache", [0, 1 << 20])
-def test_search_against_brute_force(database: Database, cache: int) -> None:
-    _, made = filled(database, CLUSTERED, 2_000)
-    index = EcoVectorIndex(cache_bytes=cache)
-    hits = 0
-    with database.read() as connection:
-        for query in clumps(30, seed=5):
-            truth = scores_of(made, query)
-            best = np.argsort(-truth)[:10] + 1
-            found = index.search(connection, query, Query(10, stop=Rule()))
-            assert list(found.scores) == pytest.approx(truth[np.array(found.items) - 1].tolist(), rel=1e-3, abs=1e-3)
-            assert list(found.scores) == sorted(found.scores, reverse=True)
-            assert (found.loads, found.stopped) == (index.stats(connection).clusters, "all")
-            assert found.compared == 2 * 2_000
-            hits += len(set(found.items) & set(best.tolist()))
-            by_codes = index.search(connection, query, Query(10, stop=Rule(), rerank=False))
-            assert len(set(by_codes.items) & set(found.items)) >= 8
-            assert list(by_codes.scores) == pytest.approx(
-                truth[np.array(by_codes.items) - 1].tolist(), rel=0.05, abs=0.02
-            )
-        assert {index.search(connection, one, Query(10, stop=Rule(most=4))).loads for one in clumps(30, seed=5)} == {4}
-    assert hits >= 290  # Of 300.
-
-
-def test_a_calibrated_search_reaches_its_target_with_few_loads(database: Database) -> None:
-    made = clumps(8_000, dimension=48)
-    remember(database, made)
-    for target in (0.8, 0.95, 1.0):
-        share, loads, stats = found_at(database, DESIGNS["codes"], target, made)
-        assert share >= target - 0.04
-        if target < 1:
-            assert loads < stats.clusters / 3
-            assert stats.expected_loads is not None
-            assert abs(stats.expected_loads - loads) <= 0.35 * loads
-
-
-@pytest.mark.parametrize("share", [0.5, 0.05, 0.001])
-def test_filters_never_give_fewer_than_exist(database: Database, share: float) -> None:
-    index, made = filled(database, DESIGNS["codes"], 6_000)
-    chosen = np.random.default_rng(4).permutation(6_000)[: int(6_000 * share)] + 1
-    bits = bitmap(chosen, 6_001)
-    hits = wanted = 0
-    with database.read() as connection:
-        for query in clumps(40, seed=8):
-            found = index.search(connection, query, Query(20, bits))
-            truth = chosen[np.argsort(-scores_of(made[chosen - 1], query))[:20]]
-            assert set(found.items) <= set(chosen.tolist())
-            assert len(found.items) == min(20, len(chosen))
-            hits += len(set(found.items) & set(truth.tolist()))
-            wanted += len(truth)
-    assert hits >= 0.93 * wanted
-
-
-@pytest.mark.parametrize("exact_below", [0, 5_000])
-def test_duplicates_tie_and_come_together(database: Database, exact_below: int) -> None:
-    index, made = filled(database, Design(cluster_size=50, exact_below=exact_below), 500)
-    same = np.repeat(made[:1], 900, axis=0)
-    rows = remember(database, same)
-    with database.write() as connection:
-        for start in range(0, 900, 300):
-            index.insert(connection, rows[start : start + 300], same[start : start + 300])
-        assert list(verify.faults(connection, index.space)) == []
-        assert len(set(index.search(connection, made[0], Query(600)).items)) == 600
-        tied = index.search(connection, made[0], Query(3, ties=True))
-        assert set(tied.items) == {1, *rows.tolist()}
-        index.delete(connection, rows[:899].tolist())
-        assert set(index.search(connection, made[0], Query(2)).items) == {1, 1_400}
-        assert list(verify.faults(connection, index.space)) == []
 
 
 def test_a_code_by_value_goes_with_its_vector(database: Database) -> None:
@@ -221,20 +140,6 @@ def test_what_is_in_memory_changes_nothing_but_the_time(database: Database, cach
         other.delete(connection, list(range(1, 700)))
         found = other.search(connection, made[0], Query(10, stop=Rule()))
         assert min(found.items) >= 700
-
-
-def test_many_threads_share_what_is_in_memory(database: Database) -> None:
-    index, made = filled(database, Design(cluster_size=20, exact_below=0), 1_500)
-    with database.read() as connection:
-        expected = [index.search(connection, one, Query(5, stop=Rule(most=8))).items for one in made[:200]]
-    fresh = EcoVectorIndex(design=index.design)
-
-    def search(place: int) -> tuple[int, ...]:
-        with database.read() as connection:
-            return fresh.search(connection, made[place], Query(5, stop=Rule(most=8))).items
-
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(search, range(200))) == expected
 
 
 @pytest.mark.parametrize("design", [Design(cluster_size=8), Design("graph", 8)])

@@ -106,26 +106,6 @@ def test_two_processes_sync_at_once(tmp_path: Path, folder: Path, key: str | Non
     assert contents(tmp_path / "killed.mono", key) == contents(tmp_path / "alone.mono", key)
 
 
-@pytest.mark.long
-def test_an_interrupt_is_clean(tmp_path: Path, folder: Path) -> None:
-    fill(folder, 1_500)
-    path = tmp_path / "x.mono"
-    command = [sys.executable, "-m", "monograph.app.cli", "sync", str(path), str(folder)]
-    child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    while not path.exists() and child.poll() is None:
-        time.sleep(0.005)
-    time.sleep(0.3)
-    child.send_signal(signal.SIGINT)
-    _, said = child.communicate()
-    assert child.returncode == 130, said
-    assert "interrupted" in said
-    assert "Traceback" not in said
-    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    with Monograph.open(path) as monograph:
-        assert monograph.check() == []
-        assert monograph.stats().documents == 1_500
-
-
 def test_a_failing_embedder_loses_nothing_that_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "EMBEDDED_AT_ONCE", 5)
     embedder = HashEmbedder()

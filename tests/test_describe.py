@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted_model import describe
 
-from forks import COMMAND_LINE, Forks
+from forks import COMMANDS
 from model_server import ModelServer
 from monograph import Monograph
 from monograph.derive.describe import PROMPT, ModelDescriber, load_describer
@@ -41,7 +41,6 @@ def png(colour: str, size: tuple[int, int] = (320, 200), form: str = "png") -> b
     return made.getvalue()
 
 
-COMMANDS = Forks(COMMAND_LINE, "main()")
 RED, BLUE = png("red"), png("blue")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from forks import COMMAND_LINE, Forks
+from forks import COMMANDS, Forks
 from model_server import ModelServer
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,7 +31,6 @@ sys.path.insert(0, "")
 SCRIPT = 'runpy.run_path(sys.argv[0], run_name="__main__")'
 ANY_CALL = 'event in ("socket.connect", "socket.getaddrinfo", "socket.sendto")'
 SCRIPTS = Forks(OFFLINE.format(modules="monograph", forbidden=ANY_CALL), SCRIPT)
-COMMANDS = Forks(COMMAND_LINE, "main()")
 PROGRAM = Path(sys.executable).parent / "monograph"
 SERVED = {
     "llama-index": ("llama_index.llms.openai_like import OpenAILike", "served_llm", "ServedLLM as OpenAILike"),

@@ -10,13 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from embedders import HashEmbedder
 from monograph import Embedder, Monograph
 from monograph.derive.embed import StaticEmbedder, load_embedder
-from monograph.derive.embed import static as static_module
 from monograph.derive.tokens import count_tokens, wordllama_file
 from monograph.errors import MissingExtra, ModelUnavailable
 
@@ -33,24 +29,6 @@ def test_static_vectors_are_wordllamas() -> None:
 
     theirs = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
     assert StaticEmbedder().embed(TEXTS) == pytest.approx(theirs.embed(TEXTS, norm=True), abs=1e-5)
-
-
-@settings(max_examples=60, deadline=None)
-@given(texts=st.lists(st.text(max_size=40), max_size=8))
-def test_static_rows_stand_alone(texts: list[str]) -> None:
-    embedder = StaticEmbedder()
-    together = embedder.embed(texts)
-    assert together.shape == (len(texts), 256)
-    assert together.dtype == np.float32
-    for text, row in zip(texts, together, strict=True):
-        assert row == pytest.approx(embedder.embed([text])[0], abs=1e-6)
-        assert np.linalg.norm(row) == pytest.approx(1.0 if text else 0.0, abs=1e-5)
-
-
-def test_static_batches_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = StaticEmbedder().embed(TEXTS)
-    monkeypatch.setattr(static_module, "TOKENS_AT_ONCE", 50)
-    assert StaticEmbedder().embed(TEXTS) == pytest.approx(expected, abs=1e-6)
 
 
 def test_tokens_are_wordllamas() -> None:
@@ -168,11 +146,6 @@ def test_sentence_transformers(tmp_path: Path) -> None:
     SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_dim=16)]).save(str(tmp_path / "model"))
     embedder = load_embedder(f"sentence-transformers:{tmp_path / 'model'}")
     assert embedder.embed(["one", "two"]).shape == (2, 16)
-
-
-def test_all_are_embedders() -> None:
-    assert isinstance(StaticEmbedder(), Embedder)
-    assert isinstance(HashEmbedder(), Embedder)
 
 
 def test_onnx_poolings(shared: Path, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ import pytest
 
 from browsing import site
 from embedders import HashEmbedder
-from forks import COMMAND_LINE, Forks
+from forks import COMMANDS
 from monograph import Document, Monograph, decrypt, encrypt
 from monograph.app.cli import app
 from monograph.derive.embed import StaticEmbedder
@@ -46,7 +46,6 @@ from monograph.store.database import Database
 
 dbapi2: Any = pytest.importorskip("sqlcipher3.dbapi2", reason="the extra encrypt is not installed")
 
-COMMANDS = Forks(COMMAND_LINE, "main()")
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ROOT / "tests"
 KEY = "correct horse; 'battery' \"staple\" ünd --"
@@ -382,26 +381,7 @@ def test_opened_again_in_one_process(plain: Path, locked: Path) -> None:
         assert first.search("comet", 3)
 
 
-def test_for_reading_only(locked: Path) -> None:
-    before = locked.read_bytes()
-    with Monograph.open(locked, HashEmbedder(), read_only=True, key=KEY) as opened:
-        assert opened.search("comet", 3)
-        opened.backup(locked.with_name("copy.mono"))
-    assert locked.read_bytes() == before
-    assert found(locked.with_name("copy.mono"), KEY) == found(locked, KEY)
-
-
 # Damage.
-
-
-def test_a_changed_byte_is_damage(locked: Path) -> None:
-    data = bytearray(locked.read_bytes())
-    for page in range(1, len(data) // 16_384):
-        data[page * 16_384 + 99] ^= 1
-    locked.write_bytes(data)
-    with pytest.raises(DamagedFile) as caught, Monograph.open(locked, HashEmbedder(), key=KEY) as opened:
-        opened.documents()
-    assert str(locked) in caught.value.message
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
@@ -410,57 +390,6 @@ def test_a_truncated_file_is_damaged(locked: Path, share: float) -> None:
     locked.write_bytes(data[: int(len(data) * share)])
     with pytest.raises(DamagedFile):
         Monograph.open(locked, HashEmbedder(), key=KEY)
-
-
-# Many at once.
-
-WRITE = """
-import sys
-sys.path.insert(0, {tests!r})
-from embedders import HashEmbedder
-from monograph import Document, Monograph
-with Monograph.open({path!r}, HashEmbedder(), key={key!r}) as opened:
-    for number in range(int(sys.argv[2])):
-        opened.add([Document(f"Boat {{number}} of {{sys.argv[1]}} came in.", id=f"{{sys.argv[1]}}/{{number}}")])
-        print(number, flush=True)
-"""
-
-
-def writer(path: Path, name: str, count: int) -> subprocess.Popen[str]:
-    code = WRITE.format(tests=str(TESTS), path=str(path), key=KEY)
-    return subprocess.Popen([sys.executable, "-c", code, name, str(count)], stdout=subprocess.PIPE, text=True)
-
-
-def test_processes_write_and_threads_read(locked: Path) -> None:
-    children = [writer(locked, name, 12) for name in "ab"]
-    with Monograph.open(locked, HashEmbedder(), key=KEY) as opened:
-        while any(child.poll() is None for child in children):
-            assert opened.search("who saw the comet?", 5)
-        assert [child.wait() for child in children] == [0, 0]
-        stored = {one.id for one in opened.documents()}
-        assert {f"{name}/{number}" for name in "ab" for number in range(12)} <= stored
-        assert opened.check() == []
-    for child in children:
-        assert child.stdout
-        child.stdout.close()
-
-
-@pytest.mark.long
-def test_killed_while_it_writes_it_loses_nothing(locked: Path) -> None:
-    for round_ in range(5):
-        child = writer(locked, f"k{round_}", 1_000)
-        assert child.stdout
-        for _ in range(3 + round_):
-            child.stdout.readline()
-        child.send_signal(signal.SIGKILL)
-        rest = child.stdout.read().split()
-        child.wait()
-        child.stdout.close()
-        count = int(rest[-1]) + 1 if rest else 3 + round_
-        with Monograph.open(locked, HashEmbedder(), key=KEY) as opened:
-            assert opened.check() == []
-            stored = {one.id for one in opened.documents()}
-        assert {f"k{round_}/{number}" for number in range(count)} <= stored
 
 
 # Converting.

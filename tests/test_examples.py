@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import re
 import shlex
@@ -248,23 +247,3 @@ def test_demo_and_what_it_says_to_type_next(copied: Path, empty: Path) -> None:
             assert served.stdout.readline().startswith("http://127.0.0.1:")
         finally:
             served.kill()
-
-
-def test_the_texts_are_what_the_examples_need() -> None:
-    files = {
-        path.relative_to(TEXTS).as_posix(): path.read_text(encoding="utf-8")
-        for path in TEXTS.rglob("*")
-        if path.is_file()
-    }
-    assert 25 <= len(files) <= 40
-    assert {name.rpartition(".")[2] for name in files} == {"md", "txt", "jsonl"}
-    assert all(text.strip() for text in files.values())
-    everything = "\n".join(files.values())
-    assert {"INV-2031", "INV-20310", "KV-88", "GS-12", "W-440-H"} <= set(
-        re.findall(r"[A-Z]+-[0-9]+(?:-[A-Z])?", everything)
-    )
-    plates = [json.loads(line) for line in files["accounts/plates.jsonl"].splitlines()]
-    assert len({plate["id"] for plate in plates}) == len(plates)
-    # Facts that only two texts together tell: each name stands in several.
-    for name in ("Kessler", "Okafor", "Brandl", "Obermatt", "103a-O", "INV-2031"):
-        assert sum(name in text for text in files.values()) >= 2, name

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 from by_sql import connected
 from embedders import HashEmbedder
-from forks import COMMAND_LINE, Forks
+from forks import run
 from monograph import Document, Monograph, Passage, Progress
 from monograph.errors import DamagedFile, InputError, InvalidDocument, SourceError
 from monograph.values import Place, Section
 
-COMMANDS = Forks(COMMAND_LINE, "main()")
 ALL = {
     "manifest.json",
     "documents.jsonl",
@@ -303,13 +302,6 @@ def test_an_export_that_lacks_lines_says_so(exported: Path, tmp_path: Path) -> N
         report = again.files.take_over("jsonl", exported)
         assert report.added == 4
         assert [one.uri for one in report.problems] == [str(exported)]
-
-
-def run(*arguments: object, code: int = 0) -> str:
-    done = COMMANDS.run("monograph", *arguments)
-    assert done.returncode == code, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stdout if code == 0 else done.stdout + done.stderr
 
 
 def test_in_a_terminal(tmp_path: Path) -> None:

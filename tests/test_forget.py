@@ -55,17 +55,6 @@ def an_older_state_read(monograph: Monograph) -> Iterator[None]:
         yield
 
 
-def test_removed_documents_are_found_no_more(monograph: Monograph) -> None:
-    monograph.add([*filler(5), Document(SECRET, id="secret", title="Emerald file")])
-    for how in ("lexical", "tfidf", "dense", "hybrid"):
-        assert monograph.search("emeralds Vladivostok kumquat-998172635", 1, how=how)[0].chunk.document_id == "secret"
-    monograph.remove(["secret"])
-    for how in ("lexical", "tfidf", "dense", "hybrid"):
-        hits = monograph.search("emeralds Vladivostok kumquat-998172635", 50, how=how)
-        assert "secret" not in {hit.chunk.document_id for hit in hits}
-    assert monograph.check() == []
-
-
 def test_forgotten_documents_leave_no_bytes(tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path) as monograph:

@@ -11,7 +11,6 @@ import pytest
 from monograph import Document, Hit, Monograph
 from monograph.search.one_file import chunk_documents, subject_keys
 from monograph.search.one_file.chunk_documents import ChunkDocuments
-from monograph.search.one_file.memory import Kept, Memory
 from monograph.search.one_file.subject_keys import SubjectKeys
 from monograph.search.snapshot import NO_DOCUMENT
 from monograph.store import graphs, names
@@ -81,24 +80,6 @@ def test_a_filtered_search_leaves_nothing_that_another_one_sees(tmp_path: Path) 
     assert {hit.chunk.document_id for one in narrow for hit in one} == {"a", "c"}
 
 
-def test_values_are_read_once_while_there_is_room() -> None:
-    kept = Kept[int](4, lambda value: value != 7)
-    asked: list[list[int]] = []
-
-    def read(rows: list[int]) -> dict[int, int]:
-        asked.append(rows)
-        return {row: row * row for row in rows if row != 9} | {row: 7 for row in rows if row == 5}
-
-    assert kept.get([1, 2], read) == [1, 4]
-    assert kept.get([2, 3, 1], read) == [4, 9, 1]
-    assert kept.get([5, 3], read) == [7, 9]  # Not one to be kept.
-    assert kept.get([3, 5], read) == [9, 7]
-    assert kept.get([9, 1], read) == [1]  # Not there.
-    assert kept.get([6, 8], read) == [36, 64]  # No room: the others are let go.
-    assert kept.get([8, 1], read) == [64, 1]
-    assert asked == [[1, 2], [3], [5], [5], [9], [6, 8], [1]]
-
-
 @pytest.mark.parametrize("most", [0, 100])
 def test_keys_of_subjects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """What is known is the same before the keys are read and after; they are not read where there are too many."""
@@ -138,18 +119,6 @@ def test_documents_of_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mo
             for some in (asked[:1], asked, asked, asked[:-1], rows, [], asked[-2:-1]):
                 assert documents.of(connection, some).tolist() == [wanted.get(row, NO_DOCUMENT) for row in some]
             assert (documents._held is not None) == kept
-
-
-def test_memory_is_of_one_state_of_the_file(tmp_path: Path) -> None:
-    with Monograph.open(tmp_path / "x.mono") as monograph:
-        monograph.add(FILMS)
-        memory = Memory()
-        with monograph._file.database.read() as connection:
-            held = memory.of(connection)
-            assert memory.of(connection) is held
-        monograph.add(LATER)
-        with monograph._file.database.read() as connection:
-            assert memory.of(connection) is not held
 
 
 def test_members_are_the_same_where_names_were_read_before(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from embedders import HashEmbedder
 from extractors import CapitalExtractor
 from killing import killed
 from monograph import Document, Monograph
-from monograph.errors import InputError, MissingExtra, MonographError, NotFound
+from monograph.errors import InputError, MonographError, NotFound
 from monograph.explore.nodes import MOST_READ
 from monograph.graph.names import asked_keys, key_of
 from monograph.store import graphs, names
@@ -395,15 +395,6 @@ def test_hostile_names(station: Monograph, name: str) -> None:
     assert station.check() == []
 
 
-def test_names_like_sql_and_markup_are_names_like_others(tmp_path: Path) -> None:
-    with Monograph.open(tmp_path / "a.mono", HashEmbedder(), Relating()) as monograph:
-        odd = "Robert'); DROP TABLE names;--"
-        monograph.add([Document(f"{odd} | knows | <script>Eve</script>")])
-        found = monograph.graph.neighbourhood(odd)
-        assert [one.name for one in found.entities] == [odd, "<script>Eve</script>"]
-        assert monograph.check() == []
-
-
 def test_an_empty_file(monograph: Monograph) -> None:
     assert monograph.graph.entities() == monograph.graph.merges() == []
     with pytest.raises(NotFound, match="nothing like 'Renk'") as caught:
@@ -638,14 +629,6 @@ def test_exports(station: Monograph, tmp_path: Path) -> None:
     assert len(networkx.read_graphml(tmp_path / "whole.graphml")) == len(whole)
     with pytest.raises(NotFound):
         station.graph.to_networkx("Nobody Anywhere")
-
-
-def test_an_export_without_networkx_says_what_to_install(station: Monograph, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    monkeypatch.setitem(sys.modules, "networkx", None)
-    with pytest.raises(MissingExtra, match="networkx"):
-        station.graph.to_networkx("Renk")
 
 
 def test_stats_count_the_graph(station: Monograph) -> None:

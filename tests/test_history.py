@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from embedders import HashEmbedder
 from extractors import CapitalExtractor
-from forks import COMMAND_LINE, Forks
+from forks import run
 from killing import killed
 from monograph import Document, Monograph, Passage, Settings, Valid
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
@@ -102,17 +102,9 @@ def same(archive: Monograph, fresh: Monograph) -> None:
     assert archive.stats().mentions == fresh.stats().mentions
 
 
-@settings(max_examples=4, deadline=None)
-@given(CHANGES)
-def test_every_moment_is_as_it_was(changes: list[Change]) -> None:
-    check_every_moment(changes)
-
-
-@pytest.mark.long
-@settings(max_examples=40, deadline=None)
-@given(CHANGES)
-def test_every_moment_of_more_files(changes: list[Change]) -> None:
-    check_every_moment(changes)
+@pytest.mark.parametrize("count", [4, pytest.param(40, marks=pytest.mark.long)])
+def test_every_moment_is_as_it_was(count: int) -> None:
+    settings(max_examples=count, deadline=None)(given(CHANGES)(check_every_moment))()
 
 
 def check_every_moment(changes: list[Change]) -> None:
@@ -640,15 +632,6 @@ def test_agents_and_frameworks_may_ask_for_a_moment(archive: Monograph) -> None:
     langchain = pytest.importorskip("langchain_monograph", reason="an extra is not installed")
     (document,) = langchain.HybridRetriever(monograph=archive, k=1, as_of=then).invoke("boiler")
     assert document.page_content == before
-
-
-COMMANDS = Forks(COMMAND_LINE, "main()")
-
-
-def run(*arguments: object, code: int = 0) -> str:
-    done = COMMANDS.run("monograph", *arguments)
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout + done.stderr
 
 
 @pytest.fixture

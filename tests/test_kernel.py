@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -95,16 +94,6 @@ def test_wrong_values(vectors: Any, query: Any, k: int) -> None:
 def test_a_mask_of_another_length_is_refused() -> None:
     with pytest.raises(InputError, match="a mask of rows must be as long as the rows"):
         kernel.top_k(FINE, QUERY, 1, np.ones(2, dtype=np.uint8))
-
-
-def test_many_threads() -> None:
-    random = np.random.default_rng(4)
-    vectors = random.standard_normal((2000, 64)).astype(np.float32)
-    queries = random.standard_normal((40, 64)).astype(np.float32)
-    alone = [kernel.top_k(vectors, query, 10)[0].tolist() for query in queries]
-    with ThreadPoolExecutor(8) as pool:
-        together = list(pool.map(lambda query: kernel.top_k(vectors, query, 10)[0].tolist(), queries))
-    assert together == alone
 
 
 @settings(max_examples=150, deadline=None)

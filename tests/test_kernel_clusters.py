@@ -18,6 +18,7 @@ from monograph.vectors import kernel
 from monograph.vectors.cluster import encode, head_size, pack, strike, unpack
 from monograph.vectors.kernel.compiled import compiled
 from support.oracles import clusters as oracle
+from test_kernel_codes import drawn
 
 LEVELS = compiled.levels()
 
@@ -29,11 +30,6 @@ def using(level: str) -> Iterator[None]:
         yield
     finally:
         compiled.use_level(LEVELS[0])
-
-
-def drawn(n: int, dimension: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.float32]]:
-    made = np.random.default_rng(seed).standard_normal((n, dimension)).astype(np.float32)
-    return made / np.linalg.norm(made, axis=1, keepdims=True)
 
 
 def cluster(n: int, dimension: int, seed: int = 0) -> bytes:
@@ -246,6 +242,22 @@ def test_checksums_agree_and_notice_a_changed_byte(data: bytes, place: int, valu
 QUERY = np.ones(4, dtype=np.float32)
 
 
+def scan_with(arguments: dict[str, Any]) -> None:
+    """Scan a small cluster, with some of the arguments replaced."""
+    given_ = {
+        "bodies": [cluster(3, 4)],
+        "query": QUERY,
+        "scores": np.zeros(4, dtype=np.float32),
+        "ids": np.zeros(4, dtype=np.int64),
+        "filled": 0,
+        "k": 2,
+        "allowed": None,
+        "trusted": False,
+        **arguments,
+    }
+    compiled.scan(*given_.values())
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -261,19 +273,8 @@ QUERY = np.ones(4, dtype=np.float32)
     ],
 )
 def test_wrong_types_are_refused(arguments: dict[str, Any]) -> None:
-    given_ = {
-        "bodies": [cluster(3, 4)],
-        "query": QUERY,
-        "scores": np.zeros(4, dtype=np.float32),
-        "ids": np.zeros(4, dtype=np.int64),
-        "filled": 0,
-        "k": 2,
-        "allowed": None,
-        "trusted": False,
-        **arguments,
-    }
     with pytest.raises(TypeError):
-        compiled.scan(*given_.values())
+        scan_with(arguments)
 
 
 @pytest.mark.parametrize(
@@ -287,19 +288,8 @@ def test_wrong_types_are_refused(arguments: dict[str, Any]) -> None:
     ],
 )
 def test_wrong_values_are_told(arguments: dict[str, Any], said: str) -> None:
-    given_ = {
-        "bodies": [cluster(3, 4)],
-        "query": QUERY,
-        "scores": np.zeros(4, dtype=np.float32),
-        "ids": np.zeros(4, dtype=np.int64),
-        "filled": 0,
-        "k": 2,
-        "allowed": None,
-        "trusted": False,
-        **arguments,
-    }
     with pytest.raises(ValueError, match="^" + said + "$"):
-        compiled.scan(*given_.values())
+        scan_with(arguments)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from threading import get_ident
 from typing import Any
 
@@ -138,13 +137,6 @@ def test_asking_waits_off_the_event_loop(filled: Monograph) -> None:
     loop = asyncio.run(ask())
     assert threads[0] != loop
     assert threads[1] == loop
-
-
-def test_many_threads(filled: Monograph) -> None:
-    retriever = HybridRetriever(monograph=filled)
-    with ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(lambda _: [one.id for one in retriever.invoke("bellows")], range(24)))
-    assert found == [found[0]] * 24
 
 
 def test_in_a_chain_with_callbacks(filled: Monograph) -> None:

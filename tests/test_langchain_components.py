@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import json
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -174,27 +173,6 @@ def test_inside_the_frameworks_compression_retriever(filled: Monograph) -> None:
     found = retriever.invoke("who got the comet plates?")
     assert "Okafor" in found[0].page_content
     assert len(asyncio.run(retriever.ainvoke("who got the comet plates?"))) == 2
-
-
-def test_tools_for_an_agent(filled: Monograph) -> None:
-    tools = {one.name: one for one in MonographToolkit(monograph=filled, notes=True).get_tools()}
-    assert set(tools) == {
-        "search",
-        "read",
-        "outline",
-        "entity",
-        "paths",
-        "stats",
-        "add_note",
-        "change_note",
-        "forget_note",
-    }
-    found = json.loads(tools["search"].invoke({"query": "comet plates", "k": 1}))
-    assert found["hits"][0]["citation"]["document"] == "d2"
-    way = json.loads(asyncio.run(tools["paths"].ainvoke({"name": "Mrs Grubb", "other": "Peter Okafor"})))["paths"][0]
-    assert way["entities"] == ["Mrs Grubb", "Tobias Renk", "Anna Calder", "Peter Okafor"]
-    assert "holds no document" in tools["read"].invoke({"document": "nothing"})
-    assert json.loads(tools["add_note"].invoke({"text": "Remember the lathe."}))["new"] is True
 
 
 def test_loading_whole_documents(filled: Monograph) -> None:

@@ -21,11 +21,10 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnablePassthrough
 from tests.embedders import HashEmbedder
 
-from answering import COMET, QUESTION
+from answering import COMET, QUESTION, answers_in_pieces
 from langchain_monograph import ChatModel, HybridRetriever, MonographEmbeddings
-from monograph import Answer, Document, Monograph
+from monograph import Document, Monograph
 from monograph.errors import ModelUnavailable
-from monograph.models import StreamingModel
 
 standard = pytest.importorskip("langchain_tests.integration_tests", reason="langchain-tests is not installed")
 
@@ -41,16 +40,9 @@ def chat(said: str) -> GenericFakeChatModel:
 
 def test_theirs_answers_whole_and_in_pieces(tmp_path: Path) -> None:
     model = ChatModel(chat("Ines Okafor [1]."), "fake")
-    assert isinstance(model, StreamingModel)
     assert model.complete("x", 50).text == "Ines Okafor [1]."
-    with Monograph.open(tmp_path / "x.mono", model=model) as monograph:
-        monograph.add([Document(COMET, id="log")])
-        *pieces, answer = monograph.stream(QUESTION, remember=False)
-        assert isinstance(answer, Answer)
-        assert "".join(map(str, pieces)) == answer.text == "Ines Okafor [1]."
-        assert len(pieces) > 2
-        assert answer.citations[0].spans[0].document_id == "log"
-        assert answer.model == "langchain/fake"
+    assert model.key == "langchain/fake"
+    answers_in_pieces(model, tmp_path / "x.mono")
 
 
 def test_what_fails_in_theirs_is_one_error_of_ours() -> None:

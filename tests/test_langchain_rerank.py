@@ -13,9 +13,8 @@ pytest.importorskip("langchain_core", reason="the extra langchain is not install
 from langchain_core.cross_encoders import BaseCrossEncoder
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.load import dumps, loads
-from tests.letters import FACTS
+from tests.letters import of_different_lengths
 
-import monograph as own
 from langchain_monograph import EraRAGRetriever, HybridRetriever, LangChainReranker, MiniRAGRetriever, TreeRetriever
 from monograph import Hit, Monograph, Reranker
 from monograph.errors import ModelUnavailable
@@ -48,12 +47,7 @@ class ShortestFirst(BaseDocumentCompressor):
 
 @pytest.fixture
 def filled(monograph: Monograph) -> Monograph:
-    monograph.add(
-        own.Document(f"{fact} {'More of it. ' * (n * 7 % 11)}", id=f"d{n}", title=f"Letter {n}")
-        for n, fact in enumerate(FACTS)
-    )
-    monograph.tree.rebuild()
-    return monograph
+    return of_different_lengths(monograph)
 
 
 def given(hit: Hit) -> float:

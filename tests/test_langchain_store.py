@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import gc
-import multiprocessing
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from pathlib import Path
 from threading import get_ident
@@ -24,9 +22,6 @@ from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_core.indexing import InMemoryRecordManager, aindex, index
-from langchain_core.output_parsers import StrOutputParser
-from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.runnables import RunnablePassthrough
 from tests.embedders import HashEmbedder
 
 import monograph as own
@@ -300,16 +295,6 @@ def test_from_texts_and_reopening(tmp_path: Path) -> None:
     async_made.close()
 
 
-def test_an_open_file_is_shared(store: EcoVectorStore) -> None:
-    other = EcoVectorStore(store.monograph)
-    other.add_texts(["shared by two"], ids=["shared"])
-    assert ids(store.get_by_ids(["shared"])) == ["shared"]
-    other.close()
-    assert store.similarity_search("shared by two", k=1)[0].id == "shared"
-    with pytest.raises(InputError, match="LangChainEmbedder"):
-        EcoVectorStore(store.monograph, Hashed())
-
-
 def test_without_embeddings_the_files_own_serve(monograph: Monograph) -> None:
     monograph.add([own.Document("The comet of 1963 was seen at noon.", id="log", uri="/log", metadata={"year": 1963})])
     store = EcoVectorStore(monograph)
@@ -426,35 +411,6 @@ def test_the_indexing_api(store: EcoVectorStore) -> None:
     assert {one.page_content for one in kept} == {"page 0", "page 1"}
 
 
-def test_a_chain_that_streams(store: EcoVectorStore) -> None:
-    from langchain_core.language_models import GenericFakeChatModel
-
-    model = GenericFakeChatModel(messages=iter(["It stands in hall 2."]))
-    prompt = ChatPromptTemplate.from_template("{context}\n\n{question}")
-    seen: list[str] = []
-
-    def joined(found: list[Document]) -> str:
-        seen.append("\n".join(one.page_content for one in found))
-        return seen[-1]
-
-    retriever = store.as_retriever(search_kwargs={"k": 1})
-    chain = {"context": retriever | joined, "question": RunnablePassthrough()} | prompt | model | StrOutputParser()
-    pieces = list(chain.stream("the chisel in hall 2"))
-    assert "".join(pieces) == "It stands in hall 2."
-    assert len(pieces) > 1
-    assert seen == ["The chisel stands in hall 2."]
-
-
-def test_many_threads_read_and_write(store: EcoVectorStore) -> None:
-    def work(n: int) -> list[str | None]:
-        store.add_texts([f"thread {n}"], [{"thread": n}], ids=[f"t{n}"])
-        return ids(store.similarity_search(f"thread {n}", k=1, filter={"thread": n}))
-
-    with ThreadPoolExecutor(6) as pool:
-        assert list(pool.map(work, range(18))) == [[f"t{n}"] for n in range(18)]
-    assert store.monograph.check() == []
-
-
 def test_waiting_is_off_the_event_loop(store: EcoVectorStore) -> None:
     threads: list[int] = []
 
@@ -473,21 +429,6 @@ def test_waiting_is_off_the_event_loop(store: EcoVectorStore) -> None:
     loop = asyncio.run(ask())
     assert loop not in threads[:4]
     assert threads[4] == loop
-
-
-def _in_a_fork(store: EcoVectorStore, answers: Any) -> None:
-    store.add_texts(["from a fork"], ids=["fork"])
-    answers.put(ids(store.similarity_search("the drill in hall 3", k=1)))
-
-
-def test_a_forked_worker(store: EcoVectorStore) -> None:
-    context = multiprocessing.get_context("fork")
-    answers = context.Queue()
-    worker = context.Process(target=_in_a_fork, args=(store, answers))
-    worker.start()
-    assert answers.get(timeout=30) == ["doc/3"]
-    worker.join(30)
-    assert ids(store.get_by_ids(["fork"])) == ["fork"]
 
 
 def test_embedders_both_ways(tmp_path: Path) -> None:

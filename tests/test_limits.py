@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from forks import COMMAND_LINE, Forks
+from forks import COMMANDS
 from monograph import Document, Monograph, Passage, Settings
 from monograph import where as filters
 from monograph.answer.windows import Windows
@@ -29,7 +29,6 @@ from monograph.search.how.tree import Tree
 from monograph.store.filters import MOST_COMPARISONS, compile_condition, rows
 from monograph.values import Place, Section
 
-COMMANDS = Forks(COMMAND_LINE, "main()")
 HALF = "half \ud800 a pair"
 HUGE = 10**400
 NO_NUMBERS = [math.nan, math.inf, -math.inf, 1.5, "5", None, [], b"5", HALF, object()]

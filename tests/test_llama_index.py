@@ -8,17 +8,13 @@ import tomllib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier, get_ident
+from threading import Barrier
 
 import pytest
 
 pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
 
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
-from llama_index.core.instrumentation import get_dispatcher
-from llama_index.core.instrumentation.event_handlers import BaseEventHandler
-from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent
-from llama_index.core.instrumentation.span_handlers import SimpleSpanHandler
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, NodeRelationship
@@ -109,33 +105,6 @@ def test_asking_asynchronously_gives_the_same(filled: Monograph) -> None:
     assert asyncio.run(ask()) == [alone] * 6
 
 
-def test_asking_waits_off_the_event_loop(filled: Monograph) -> None:
-    class Noting(HybridRetriever):
-        threads: list[int] = []  # noqa: RUF012
-
-        def _retrieve(self, query_bundle):  # type: ignore[no-untyped-def]
-            self.threads.append(get_ident())
-            return super()._retrieve(query_bundle)
-
-    retriever = Noting(filled)
-
-    async def ask() -> int:
-        await retriever.aretrieve("anvil")
-        retriever.retrieve("anvil")  # where a loop runs already, as in a notebook
-        return get_ident()
-
-    loop = asyncio.run(ask())
-    assert retriever.threads[0] != loop
-    assert retriever.threads[1] == loop
-
-
-def test_many_threads(filled: Monograph) -> None:
-    retriever = HybridRetriever(filled)
-    with ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(lambda _: [node.node_id for node in retriever.retrieve("bellows")], range(24)))
-    assert found == [found[0]] * 24
-
-
 def test_filters_hold(filled: Monograph) -> None:
     retriever = HybridRetriever(filled, where={"hall": {">=": 3}})
     assert {node.metadata["hall"] for node in retriever.retrieve("the anvil stands")} == {3, 4}
@@ -185,29 +154,6 @@ def test_events_fire(filled: Monograph) -> None:
     debug = LlamaDebugHandler(print_trace_on_end=False)
     HybridRetriever(filled, callback_manager=CallbackManager([debug])).retrieve("anvil")
     assert len(debug.get_event_pairs(CBEventType.RETRIEVE)) == 1
-
-
-def test_spans_are_recorded(filled: Monograph) -> None:
-    class Seen(BaseEventHandler):
-        found: list[int] = []  # noqa: RUF012
-
-        def handle(self, event, **_):  # type: ignore[no-untyped-def]
-            if isinstance(event, RetrievalEndEvent):
-                self.found.append(len(event.nodes))
-
-    dispatcher, spans, seen = get_dispatcher(), SimpleSpanHandler(), Seen()
-    kept = list(dispatcher.span_handlers), list(dispatcher.event_handlers)
-    dispatcher.add_span_handler(spans)
-    dispatcher.add_event_handler(seen)
-    try:
-        retriever = HybridRetriever(filled, similarity_top_k=2)
-        retriever.retrieve("anvil")
-        asyncio.run(retriever.aretrieve("anvil"))
-    finally:
-        dispatcher.span_handlers, dispatcher.event_handlers = kept
-    names = {span.id_.partition("-")[0] for span in spans.completed_spans}
-    assert {"HybridRetriever.retrieve", "HybridRetriever.aretrieve"} <= names
-    assert seen.found == [2, 2]
 
 
 def test_a_query_engine_without_a_model(filled: Monograph) -> None:

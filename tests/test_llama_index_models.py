@@ -24,17 +24,17 @@ from llama_index.core.llms.callbacks import llm_completion_callback
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.schema import TextNode
 
-from answering import COMET, QUESTION
+from answering import COMET, QUESTION, answers_in_pieces
 from llama_index.embeddings.monograph import MonographEmbedding
 from llama_index.llms.monograph import Model
 from llama_index.query_engine.monograph import CitingQueryEngine
 from llama_index.tools.monograph import MonographToolSpec
 from llama_index.vector_stores.monograph import EcoVectorStore
 from model_server import ModelServer
-from monograph import Answer, Document, Monograph
+from monograph import Document, Monograph
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import ModelUnavailable
-from monograph.models import Completion, StreamingModel
+from monograph.models import Completion
 from served_llm import ServedLLM
 
 
@@ -67,16 +67,9 @@ class Scripted(CustomLLM):
 
 def test_theirs_answers_whole_and_in_pieces(tmp_path: Path) -> None:
     model = Model(Scripted(), "fake")
-    assert isinstance(model, StreamingModel)
     assert model.complete("x", 50) == Completion("Ines Okafor [1].", 9, 4)
-    with Monograph.open(tmp_path / "x.mono", model=model) as monograph:
-        monograph.add([Document(COMET, id="log")])
-        *pieces, answer = monograph.stream(QUESTION, remember=False)
-        assert isinstance(answer, Answer)
-        assert "".join(map(str, pieces)) == answer.text == "Ines Okafor [1]."
-        assert len(pieces) > 2
-        assert answer.citations[0].spans[0].document_id == "log"
-        assert answer.model == "llama_index/fake"
+    assert model.key == "llama_index/fake"
+    answers_in_pieces(model, tmp_path / "x.mono")
 
 
 def test_what_fails_in_theirs_is_one_error_of_ours() -> None:

@@ -8,9 +8,8 @@ pytest.importorskip("llama_index.core", reason="the extra llama-index is not ins
 
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
-from tests.letters import FACTS
+from tests.letters import of_different_lengths
 
-import monograph as own
 from llama_index.postprocessor.monograph import LlamaIndexReranker
 from llama_index.query_engine.monograph import CitingQueryEngine
 from llama_index.retrievers.monograph import HybridRetriever, MiniRAGRetriever, TreeRetriever
@@ -36,12 +35,7 @@ class Shortest(BaseNodePostprocessor):
 
 @pytest.fixture
 def filled(monograph: Monograph) -> Monograph:
-    monograph.add(
-        own.Document(f"{fact} {'More of it. ' * (n * 7 % 11)}", id=f"d{n}", title=f"Letter {n}")
-        for n, fact in enumerate(FACTS)
-    )
-    monograph.tree.rebuild()
-    return monograph
+    return of_different_lengths(monograph)
 
 
 def test_theirs_in_a_file(filled: Monograph) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import multiprocessing
-import os
 import pickle
 import shutil
 from collections.abc import Callable, Iterator
@@ -122,18 +121,6 @@ def test_a_forked_worker(opened: Monograph) -> None:
     assert worker.exitcode == 0
     assert [one.node_id for one in store.get_nodes(["fork"])] == ["fork"]
     assert opened.check() == []
-
-
-def test_a_plain_fork(opened: Monograph) -> None:
-    retriever = HybridRetriever(opened.path, how="lexical", similarity_top_k=1)
-    retriever.retrieve("lathe")
-    child = os.fork()
-    if child == 0:
-        found = retriever.retrieve("lathe")
-        os._exit(0 if [one.node_id for one in found] == ["kept/3"] else 3)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert retriever.retrieve("lathe")[0].node_id == "kept/3"
-    retriever.close()
 
 
 def test_a_closed_file(opened: Monograph) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import math
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import get_ident
 from typing import Any
@@ -427,12 +426,6 @@ def test_a_stored_node_says_how_a_retriever_found_it(store: EcoVectorStore) -> N
 # The traps.
 
 
-def test_trap_1_no_node_ids_means_all(store: EcoVectorStore) -> None:
-    retriever = VectorStoreIndex.from_vector_store(store, embed_model=Hashed()).as_retriever(similarity_top_k=3)
-    assert retriever._node_ids == []
-    assert len(retriever.retrieve("hall")) == 3
-
-
 def test_trap_2_an_empty_store_is_true(tmp_path: Path) -> None:
     store = EcoVectorStore(tmp_path / "empty.mono")
     assert store
@@ -564,31 +557,6 @@ def test_waiting_is_off_the_event_loop(store: EcoVectorStore) -> None:
     loop = asyncio.run(work())
     assert loop not in threads[:5]
     assert threads[5] == loop
-
-
-def test_many_threads_and_two_stores_on_one_file(store: EcoVectorStore) -> None:
-    other = EcoVectorStore(store.path)
-
-    def work(n: int) -> list[str]:
-        hand = (store, other)[n % 2]
-        hand.add(
-            [
-                TextNode(
-                    id_=f"t{n}",
-                    text=f"thread {n}",
-                    embedding=embedded(f"thread {n}"),
-                    relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id="shared")},
-                )
-            ]
-        )
-        return ask(hand, f"thread {n}", node_ids=[f"t{n}"])
-
-    with ThreadPoolExecutor(6) as pool:
-        assert list(pool.map(work, range(16))) == [[f"t{n}"] for n in range(16)]
-    store.delete("shared")
-    assert len(other.get_nodes()) == 8
-    other.close()
-    assert store.client.check() == []
 
 
 def test_embedders_both_ways(tmp_path: Path) -> None:

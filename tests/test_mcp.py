@@ -6,7 +6,6 @@ import asyncio
 import json
 import subprocess
 import sys
-import threading
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -198,27 +197,6 @@ def test_resources(opened: Monograph) -> None:
         assert "holds no document" in asked(server, read)
 
 
-def test_notes(monograph: Monograph) -> None:
-    server = make_server(monograph, notes=True)
-    first = call(server, "add_note", text="The lathe was sold in 1971.", title="Lathe")
-    assert first["new"] is True
-    assert call(server, "add_note", text="The lathe was sold in 1971.", title="Lathe") == {**first, "new": False}
-    hit = call(server, "search", query="what became of the lathe?")["hits"][0]
-    assert hit["citation"]["document"] == first["document"]
-    assert call(server, "search", query="lathe", where={"kind": "note"})["hits"]
-    assert "blank" in refused(server, "add_note", text="  ")
-    assert "unknown" in refused(make_server(monograph), "add_note", text="no").lower()
-    assert monograph.check() == []
-
-
-def test_a_filter_or_a_mode_that_will_not_do(opened: Monograph) -> None:
-    server = make_server(opened)
-    assert "unknown operator" in refused(server, "search", query="x", where={"number": {"~": 1}})
-    assert "sideways" in refused(server, "search", query="x", how="sideways")
-    assert refused(server, "search", query="")
-    assert refused(server, "nothing")
-
-
 def test_over_standard_input(path: Path) -> None:
     async def work() -> tuple[list[str], Any]:
         async with Client(StdioServerParameters(command=PROGRAM, args=["mcp", str(path)])) as client:
@@ -295,25 +273,6 @@ def test_http_is_for_this_machine_alone(opened: Monograph) -> None:
 
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="cannot be used"):
         serve_http(opened, token, port=taken.getsockname()[1])
-
-
-def test_many_agents_at_once(opened: Monograph) -> None:
-    server = make_server(opened)
-    failed: list[BaseException] = []
-
-    def work(number: int) -> None:
-        try:
-            for _ in range(3):
-                call(server, "search", query=f"dome {number}", k=3)
-        except BaseException as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
 
 
 def test_texts_are_cut_where_the_room_ends() -> None:

@@ -298,15 +298,6 @@ def together(empty: dict[bool, Path], folder: Path, history: History) -> tuple[S
     return here, alone
 
 
-def compare_alone(empty: dict[bool, Path], folder: Path, history: History) -> None:
-    here, alone = together(empty, folder, history)
-    assert here.faults == alone.faults == []
-    assert here.rows == alone.rows
-    assert here.numbered == alone.numbered
-    assert here.tallies == alone.tallies
-    assert here.texts == alone.texts
-
-
 def compare_groupings(empty: dict[bool, Path], folder: Path, histories: tuple[History, History]) -> None:
     whole, cut = (
         run(Path(shutil.copy(empty[history.paid], folder / f"{place}.mono")), history)
@@ -325,38 +316,31 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
     return lambda: tmp_path_factory.mktemp("rows")
 
 
-@settings(max_examples=25, deadline=None)
-@given(history=entangled())
-def test_rows_are_those_of_one_after_the_other(empty: dict[bool, Path], folders: Folders, history: History) -> None:
-    compare_alone(empty, folders(), history)
-
-
-@pytest.mark.long
 @pytest.mark.timeout(1_800)
-@settings(max_examples=400, deadline=None)
-@given(history=entangled())
-def test_rows_are_those_of_one_after_the_other_always(
-    empty: dict[bool, Path], folders: Folders, history: History
-) -> None:
-    compare_alone(empty, folders(), history)
+@pytest.mark.parametrize("count", [25, pytest.param(400, marks=pytest.mark.long)])
+def test_rows_are_those_of_one_after_the_other(empty: dict[bool, Path], folders: Folders, count: int) -> None:
+    @settings(max_examples=count, deadline=None)
+    @given(history=entangled())
+    def compare(history: History) -> None:
+        here, alone = together(empty, folders(), history)
+        assert here.faults == alone.faults == []
+        assert here.rows == alone.rows
+        assert here.numbered == alone.numbered
+        assert here.tallies == alone.tallies
+        assert here.texts == alone.texts
+
+    compare()
 
 
-@settings(max_examples=25, deadline=None)
-@given(histories=apart())
-def test_rows_hang_on_no_grouping(
-    empty: dict[bool, Path], folders: Folders, histories: tuple[History, History]
-) -> None:
-    compare_groupings(empty, folders(), histories)
-
-
-@pytest.mark.long
 @pytest.mark.timeout(1_800)
-@settings(max_examples=300, deadline=None)
-@given(histories=apart())
-def test_rows_hang_on_no_grouping_ever(
-    empty: dict[bool, Path], folders: Folders, histories: tuple[History, History]
-) -> None:
-    compare_groupings(empty, folders(), histories)
+@pytest.mark.parametrize("count", [25, pytest.param(300, marks=pytest.mark.long)])
+def test_rows_hang_on_no_grouping(empty: dict[bool, Path], folders: Folders, count: int) -> None:
+    @settings(max_examples=count, deadline=None)
+    @given(histories=apart())
+    def compare(histories: tuple[History, History]) -> None:
+        compare_groupings(empty, folders(), histories)
+
+    compare()
 
 
 @pytest.mark.parametrize("paid", [False, True])

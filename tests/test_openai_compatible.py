@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
-import json
 import socket
-import struct
 import subprocess
 import sys
 import threading
@@ -16,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote, quote_plus, unquote
 
 import pytest
-import urllib3
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -333,29 +330,6 @@ def test_importing_loads_no_client() -> None:
     assert said.strip() == "False"
 
 
-def test_the_scripted_server_keeps_to_the_form(server: ModelServer) -> None:
-    """Clients in the benchmarks stream, list models and embed: each as OpenAI's API has it."""
-    http = urllib3.PoolManager(retries=False)
-    listed = http.request("GET", server.url + "/models").json()
-    assert [one["id"] for one in listed["data"]] == ["scripted"]
-    asked = {"model": "m", "stream": True, "stream_options": {"include_usage": True}, "max_tokens": 9}
-    asked["messages"] = [{"role": "user", "content": "x"}]
-    reply = http.request("POST", server.url + "/chat/completions", json=asked)
-    *events, done = [line.removeprefix("data: ") for line in reply.data.decode().split("\n\n") if line]
-    assert done == "[DONE]"
-    values = [json.loads(event) for event in events]
-    text = "".join(one["choices"][0]["delta"].get("content", "") for one in values if one["choices"])
-    assert text == "Nothing to add."
-    assert values[-1]["usage"]["completion_tokens"] == server.tokens_out
-    vectors = http.request("POST", server.url + "/embeddings", json={"input": ["a b", "a b", "c"]}).json()["data"]
-    assert vectors[0]["embedding"] == vectors[1]["embedding"] != vectors[2]["embedding"]
-    packed = {"input": "a b", "encoding_format": "base64"}
-    (one,) = http.request("POST", server.url + "/embeddings", json=packed).json()["data"]
-    unpacked = struct.unpack("<64f", base64.b64decode(one["embedding"]))
-    assert unpacked == pytest.approx(vectors[0]["embedding"])
-    assert (server.calls, server.embeddings) == (1, 2)
-
-
 IMAGE = b"\x89PNG\r\n\x1a\n"
 
 
@@ -439,3 +413,5 @@ def test_leave_is_asked_before_the_server_is(server: ModelServer) -> None:
     *_, last = willing.stream("x", 5)
     assert willing.complete("x", 5) == last == willing.complete_with_image("x", IMAGE, "image/png", 5)
     assert len(told) == 4
+    made = OpenAICompatible(server.url, "tiny")
+    assert (willing.key, willing.spec) == (made.key, made.spec)

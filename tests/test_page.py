@@ -15,7 +15,7 @@ pytest.importorskip("starlette", reason="the extra serve is not installed")
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from browsing import CHROMIUM, VIOLATIONS, Heard, Site, entered, launched, show, site, until
+from browsing import CHROMIUM, VIOLATIONS, Heard, Site, show, site, until
 from model_server import ModelServer
 from monograph import Document, Monograph
 
@@ -81,26 +81,17 @@ def served(tmp_path_factory: pytest.TempPathFactory, model: ModelServer) -> Iter
         yield running
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with launched() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def key(browser: Any, served: Site) -> Any:
-    return entered(browser, served)
-
-
 @pytest.fixture
 def heard(served: Site) -> Heard:
     return Heard(urlsplit(served.address).netloc)
 
 
 @pytest.fixture
-def page(browser: Any, served: Site, heard: Heard, key: Any) -> Iterator[Any]:
+def page(browser: Any, served: Site, heard: Heard, entrance: Any) -> Iterator[Any]:
     """A tab of its own, let in; when it is closed, nothing has gone wrong that the browser tells of."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, base_url=served.address, storage_state=key)
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 800}, base_url=served.address, storage_state=entrance
+    )
     context.add_init_script(VIOLATIONS)
     context.set_default_timeout(10_000)
     tab = context.new_page()

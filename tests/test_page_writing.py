@@ -14,7 +14,7 @@ pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 pytest.importorskip("pypdfium2", reason="the extra documents is not installed")
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from browsing import CHROMIUM, VIOLATIONS, Site, entered, launched, show, site, until
+from browsing import CHROMIUM, VIOLATIONS, Site, show, site, until
 from monograph import Monograph
 
 pytestmark = [pytest.mark.long, pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")]
@@ -63,21 +63,10 @@ def served(place: Path) -> Iterator[Site]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with launched() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def key(browser: Any, served: Site) -> Any:
-    return entered(browser, served)
-
-
 @pytest.fixture
-def page(browser: Any, served: Site, key: Any) -> Iterator[Any]:
+def page(browser: Any, served: Site, entrance: Any) -> Iterator[Any]:
     context = browser.new_context(
-        viewport={"width": 1280, "height": 800}, base_url=served.address, storage_state=key, accept_downloads=True
+        viewport={"width": 1280, "height": 800}, base_url=served.address, storage_state=entrance, accept_downloads=True
     )
     context.add_init_script(VIOLATIONS)
     context.set_default_timeout(20_000)

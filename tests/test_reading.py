@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monograph.answer.compared import TOLD, TOLD_OF_TEXT, Terms, runs_of
+from monograph.answer.compared import Terms
 from monograph.answer.overlap import Comparison, Passage, nearness
 from monograph.answer.query_terms import weighed
 from monograph.answer.units import units, units_of_texts
@@ -74,20 +74,6 @@ def test_what_was_read_before_changes_nothing(question: str, passages: list[Pass
             assert held.spans == alone.spans
             np.testing.assert_array_equal(held.rows, alone.rows)
             np.testing.assert_array_equal(held.whole, alone.whole)
-
-
-@settings(deadline=None)
-@given(QUESTIONS, st.lists(TEXTS, min_size=1, max_size=4))
-def test_runs_that_are_shared(question: str, texts: list[str]) -> None:
-    asked = weighed(question, {}, 9)
-    spans = [units(text) for text in texts]
-    rows, wholes = Terms(asked.words, asked.every).compare(texts, spans)
-    assert rows.shape == (sum(map(len, spans)), 2 * len(asked.words) + TOLD)
-    assert wholes.shape == (len(texts), 2 * len(asked.words) + TOLD_OF_TEXT)
-    pieces = [text[start:end] for text, some in zip(texts, spans, strict=True) for start, end in some]
-    pairs, triples = runs_of(asked.every, 2), runs_of(asked.every, 3)
-    assert rows[:, -1].tolist() == [len(pairs & runs_of(words_of(one), 2)) for one in pieces]
-    assert wholes[:, -1].tolist() == [len(triples & runs_of(words_of(one), 3)) for one in texts]
 
 
 def told(text: str, question: str = "Who found the comet?") -> list[float]:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from by_sql import connected
 from embedders import HashEmbedder
-from forks import COMMAND_LINE, Forks
+from forks import run
 from monograph import Document, Hit, Monograph, Reranker
 from monograph.derive import server as server_module
 from monograph.derive.rerank import ScoringFunction, load_reranker
@@ -490,13 +490,7 @@ def test_a_server_that_fails_and_recovers(server: VectorServer, monkeypatch: pyt
 
 def test_commands(server: VectorServer, archive: Monograph, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     archive.close()
-    commands = Forks(COMMAND_LINE, "main()")
     spec = f"rerank:{server.url}#shared-words"
-
-    def run(*arguments: object) -> str:
-        done = commands.run("monograph", *arguments)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
 
     hits = json.loads(run("search", archive.path, QUESTION, "--reranker", spec, "--json"))
     assert all(hit["origins"][-1]["retriever"] == "rerank" for hit in hits)

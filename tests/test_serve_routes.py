@@ -17,7 +17,7 @@ pytest.importorskip("starlette", reason="the extra serve is not installed")
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 jsonschema = pytest.importorskip("jsonschema", reason="what answers are held against is not installed")
 
-from forks import COMMAND_LINE, Forks
+from forks import COMMANDS
 from model_server import ModelServer
 from monograph import Monograph
 from monograph.app.serve.routes import ROUTES
@@ -27,7 +27,6 @@ from monograph.errors import ModelUnavailable
 from monograph.models import Completion
 from serving import BASE, Client, Reply, address, serving
 
-COMMANDS = Forks(COMMAND_LINE, "main()")
 TEXTS = Path(__file__).resolve().parents[1] / "examples" / "texts"
 QUESTION = "Why was plate 4417 lost?"
 

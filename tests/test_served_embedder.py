@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from embedders import HashEmbedder
-from forks import COMMAND_LINE, Forks
+from forks import run
 from monograph import Document, Embedder, Monograph, Settings
 from monograph.derive import server as server_module
 from monograph.derive.embed import load_embedder
@@ -338,13 +338,7 @@ def test_names_of_other_extractors_are_not_known(server: VectorServer, notes: Pa
 
 def test_commands(server: VectorServer, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    commands = Forks(COMMAND_LINE, "main()")
     path = tmp_path / "notes.mono"
-
-    def run(*arguments: object) -> str:
-        done = commands.run("monograph", *arguments)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
 
     told = json.loads(run("sync", path, notes, "--embedder", spec(server), "--dry-run", "--json"))
     assert told["cost"]["embeddings"] > 3

@@ -36,17 +36,7 @@ from monograph.shelf.place import place_at
 from monograph.shelf.storage import storage_at
 from monograph.values import Float32, Progress, ToldNode
 from test_order import QUERIES, SENTENCES, TITLES, BagEmbedder
-
-WAYS = ("lexical", "tfidf", "dense", "hybrid", "graph", "graph:faithful=true", "auto")
-
-
-def hits_of(asked, query, how, k):
-    from dataclasses import replace
-
-    hits = asked.search(query, k, how)
-    return [replace(hit, origins=tuple(replace(one, effort=None) for one in hit.origins)) for hit in hits]
-
-
+from test_shelf import WAYS, hits_of
 from vector_server import VectorServer
 
 DOCUMENTS = [

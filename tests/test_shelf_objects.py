@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,20 +12,7 @@ from monograph.errors import InputError, MissingExtra, ObjectDamaged, ObjectMiss
 from monograph.shelf.manifest import Manifest, ObjectName, digest_in, name_of, put_file, version_name
 from monograph.shelf.place import Place, place_at
 from monograph.shelf.storage import PIECE, Storage, storage_at
-from places import NOT_THERE, PROCESSES, bucket_server, shard
-
-
-@pytest.fixture(scope="module")
-def bucket() -> Iterator[str]:
-    with bucket_server() as address:
-        yield address
-
-
-@pytest.fixture(params=["folder", "bucket"])
-def objects(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
-    if request.param == "folder":
-        return storage_at(tmp_path / "shelf", create=True)
-    return storage_at(f"{request.getfixturevalue('bucket')}/{hashlib.sha256(str(tmp_path).encode()).hexdigest()}")
+from places import PROCESSES, shard
 
 
 def put(objects: Storage, path: Path) -> ObjectName:
@@ -287,8 +272,3 @@ def test_many_processes_may_fetch_an_object_at_once(tmp_path: Path) -> None:
     done = PROCESSES.run(FETCH, tmp_path / "shelf", tmp_path / "home", name.digest)
     assert done.stdout.split() == ["fetched"] * 4, done.stderr
     assert files_in(tmp_path / "home") == [f"{name.digest}.mono"]
-
-
-def test_the_reason_for_skipping_names_the_extra() -> None:
-    assert "test-shelf = [" in (Path(__file__).parents[1] / "pyproject.toml").read_text()
-    assert "test-shelf" in NOT_THERE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import random
@@ -42,25 +41,12 @@ from monograph.shelf.manifest import (
 )
 from monograph.shelf.place import Place
 from monograph.shelf.storage import Storage, storage_at
-from places import PROCESSES, Between, bucket_server, shard
+from places import PROCESSES, Between, shard
 
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 """A folder in memory, where there is one: what is killed a hundred times need not wait for a disk."""
 
 SETTINGS = {"embedder": "static:wordllama", "alpha": "1.0"}
-
-
-@pytest.fixture(scope="module")
-def bucket() -> Iterator[str]:
-    with bucket_server() as address:
-        yield address
-
-
-@pytest.fixture(params=["folder", "bucket"])
-def objects(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
-    if request.param == "folder":
-        return storage_at(tmp_path / "shelf", create=True)
-    return storage_at(f"{request.getfixturevalue('bucket')}/{hashlib.sha256(str(tmp_path).encode()).hexdigest()}")
 
 
 @pytest.fixture

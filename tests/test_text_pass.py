@@ -19,7 +19,15 @@ from monograph.derive.embed import static
 from monograph.derive.embed.static import TOKENS_AT_ONCE, StaticEmbedder, token_vectors
 from monograph.derive.extract.function_words import FUNCTION_WORDS, compiled_words, language_of
 from monograph.derive.extract.pattern import key_phrases
-from monograph.derive.tokens import LONGEST_WORD, MOST_WORDS, count_tokens, token_ids, tokenizer
+from monograph.derive.tokens import (
+    LONGEST_WORD,
+    MOST_WORDS,
+    count_tokens,
+    first_tokens,
+    token_ids,
+    token_spans,
+    tokenizer,
+)
 from monograph.graph.names import key_of
 from monograph.graph.text import sentence_starts, word_hashes
 from monograph.store.terms import Entry, fold, indexed, words_of
@@ -27,7 +35,9 @@ from monograph.text_pass import compiled
 from monograph.values import Float32
 from support.oracles import phrases
 from support.oracles import words as oracle
+from support.oracles.tokens import spans
 from support.oracles.tokens import token_ids as own
+from support.oracles.tokens import tokenizer as described
 
 ROOT = Path(__file__).resolve().parents[1]
 found = importlib.util.spec_from_file_location("unicode_tables", ROOT / "tools" / "unicode_tables.py")
@@ -62,6 +72,7 @@ def sums(texts: list[str], at_once: int = TOKENS_AT_ONCE) -> Float32:
 def assert_same_tokens(texts: list[str]) -> None:
     wanted = list(map(own, texts))
     assert list(map(token_ids, texts)) == wanted
+    assert list(map(token_spans, texts)) == list(map(spans, texts))
     assert count_tokens(texts) == list(map(len, wanted))
     expected = sums(texts)
     lengths = np.linalg.norm(expected, axis=1, keepdims=True)
@@ -70,7 +81,33 @@ def assert_same_tokens(texts: list[str]) -> None:
 
 
 SPECIAL = st.lists(
-    st.sampled_from(["▁", "<s>", "</s>", "<unk>", "<s", " ", "a", "word", "\n", "é", "中", "🙂"]), max_size=12
+    st.sampled_from(
+        [
+            "▁",
+            "<s>",
+            "</s>",
+            "<unk>",
+            "<s",
+            " ",
+            "   ",
+            "a",
+            "word",
+            "Word,",
+            "\r\n",
+            "\t",
+            "é",
+            "e\u0301",
+            "中文",
+            "🙂",
+            "...",
+            "'s",
+            "\u00a0",
+            "x" * 40,
+            "1984",
+            "\0",
+        ]
+    ),
+    max_size=12,
 )
 
 
@@ -86,6 +123,18 @@ def test_a_sum_is_made_in_parts(text: str, at_once: int) -> None:
     made = np.empty((1, 256), dtype=np.float32)
     if tokenizer().sums([text], token_vectors(), at_once, made) == []:
         assert made.tobytes() == sums([text], at_once).tobytes()
+
+
+def test_no_token_has_a_blank_behind_another_sign() -> None:
+    assert [one for one in described().get_vocab() if "▁" in one.lstrip("▁")] == []
+
+
+def test_the_first_tokens_of_a_text_are_at_most_so_many() -> None:
+    text = "One two three, four five six. " * 20
+    for most in (0, 1, 7, 50):
+        head = first_tokens(text, most)
+        assert text.startswith(head)
+        assert count_tokens([head])[0] <= most
 
 
 def test_half_a_surrogate_pair_has_no_tokens() -> None:

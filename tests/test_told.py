@@ -20,11 +20,9 @@ from extractors import CapitalExtractor
 from killing import killed
 from monograph import Document, Monograph, Passage
 from monograph.errors import DamagedFile, InputError, InvalidDocument, MonographError, NotFound, SourceError
-from monograph.search import walked
 from monograph.store import checksums
 from monograph.store.told_changes import TABLES
 from monograph.values import Told, ToldNode, ToldRelation
-from support.oracles.reckoning import PlainReckoning
 
 IDS = ("Ada", 'Bab"bage', "Ko\0ln", "東京")
 LABELS = ("MET", "KNOWS")
@@ -289,10 +287,7 @@ def harbour(path: Path) -> Monograph:
     return archive
 
 
-@pytest.mark.parametrize("native", [True, False])
-def test_a_walk_follows_what_is_told(tmp_path: Path, native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not native:
-        monkeypatch.setattr(walked, "Reckoning", PlainReckoning)
+def test_a_walk_follows_what_is_told(tmp_path: Path) -> None:
     with harbour(tmp_path / "x.mono") as archive:
 
         def way(where: dict[str, Any] | None = None) -> str:

@@ -234,6 +234,7 @@ def test_a_note_is_corrected_and_forgotten(archive: Monograph, way: str) -> None
 
     before = {one.id for one in archive.documents()}
     first = done("add_note", **NOTE)
+    assert done("add_note", **NOTE) == {**first, "new": False}
     written = archive.document(first["document"]).metadata["written"]
     corrected = done("change_note", note=first["document"], text="The lathe was sold in 1972.", title="Lathe")
     assert corrected["new"] is True

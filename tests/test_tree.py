@@ -454,16 +454,6 @@ def test_an_outline_opens_layer_by_layer(tmp_path: Path) -> None:
                 monograph.tree.outline(name)
 
 
-def test_a_read_only_file_answers_from_its_tree(tmp_path: Path) -> None:
-    path = tmp_path / "x.mono"
-    with Monograph.open(path, HashEmbedder(16), summarizer=Counting()) as monograph:
-        monograph.add([document(number) for number in range(40)])
-        found = [hit.text for hit in monograph.search("boat", 9, how="tree")]
-    with Monograph.open(path, HashEmbedder(16), read_only=True) as monograph:
-        assert [hit.text for hit in monograph.search("boat", 9, how="tree")] == found
-        assert monograph.tree.outline()[0].count == monograph.stats().chunks
-
-
 DAMAGES = {
     "a lost parent": "UPDATE nodes SET parent = 999999 WHERE node = (SELECT min(node) FROM nodes WHERE layer = 0)",
     "another rank": "UPDATE nodes SET rank = rank + 1 WHERE node = (SELECT min(node) FROM nodes WHERE layer = 0)",

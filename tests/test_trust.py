@@ -19,10 +19,9 @@ from hypothesis import strategies as st
 from embedders import HashEmbedder
 from model_server import ModelServer
 from monograph import Chunk, Document, Monograph
-from monograph.derive.addresses import HUB, AskingFirst, addresses
+from monograph.derive.addresses import HUB, addresses
 from monograph.derive.embed import load_embedder
 from monograph.derive.extract import load_extractor
-from monograph.derive.openai_compatible import OpenAICompatible, load_model
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import InputError, MissingExtra, ModelUnavailable, ModelUntrusted
 from monograph.store import checksums
@@ -297,28 +296,6 @@ def test_every_server_of_a_model_is_asked_about(server: ModelServer) -> None:
             list(extractor.extract([Chunk("c", "d", "Ann Mercer met Otto Ruhl.", 0, 25, 0)]))
         assert (server.calls, second.calls) == (1, 0)
         assert asked == list(addresses(spec)) == [server.url, second.url]
-
-
-def test_leave_is_asked_before_a_stream_too(server: ModelServer) -> None:
-    def never(address: str) -> None:
-        raise ModelUntrusted(address)
-
-    model = load_model(f"openai:{server.url}#x", allow=never)
-    assert isinstance(model, AskingFirst)
-    for _ in range(2):
-        with pytest.raises(ModelUntrusted):
-            model.complete("hello", 5)
-        with pytest.raises(ModelUntrusted):
-            next(iter(model.stream("hello", 5)))
-    assert server.asked == []
-    asked: list[str] = []
-    willing = load_model(f"openai:{server.url}/#x", allow=asked.append)
-    assert isinstance(willing, AskingFirst)
-    assert "".join(piece for piece in willing.stream("hello", 5) if isinstance(piece, str))
-    assert willing.complete("hello", 5).text
-    assert asked == [server.url]
-    made = OpenAICompatible(server.url, "x")
-    assert (willing.key, willing.spec) == (made.key, made.spec)
 
 
 HOSTILE = st.one_of(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,15 +14,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from by_sql import connected
-from monograph import Document, Monograph
-from monograph.errors import DamagedFile, InputError
+from monograph.errors import InputError
 from monograph.store import clusters as store
 from monograph.store import memo, vectors
 from monograph.store.database import Database
 from monograph.values import IndexStats
 from monograph.vectors import update, verify
-from monograph.vectors.design import KINDS, Design, Kind
+from monograph.vectors.design import DESIGNS, KINDS, Design, Kind
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.kernel import Rule
 from monograph.vectors.products import products
@@ -58,13 +55,6 @@ def bitmap(rows: Any, size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
     return np.packbits(flags, bitorder="little")
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    opened = Database(tmp_path / "v.mono")
-    yield opened
-    opened.close()
-
-
 def filled(database: Database, design: Design, n: int = 3_000) -> tuple[EcoVectorIndex, Vectors]:
     made = clumps(n)
     rows = remember(database, made)
@@ -92,10 +82,12 @@ def found_at(database: Database, design: Design, target: float, made: Vectors) -
     return float(np.mean(shares)), float(np.mean([one.loads for one in found])), stats
 
 
+@pytest.mark.parametrize("cache", [0, 1 << 20])
 @pytest.mark.parametrize("kind", KINDS)
-def test_search_against_brute_force(database: Database, kind: Kind) -> None:
+def test_search_against_brute_force(database: Database, kind: Kind, cache: int) -> None:
     design = Design(kind, 60, exact_below=0, links=8, ef_construction=40)
-    index, made = filled(database, design, 2_000)
+    _, made = filled(database, design, 2_000)
+    index = EcoVectorIndex(cache_bytes=cache)
     hits = 0
     with database.read() as connection:
         for query in clumps(30, seed=5):
@@ -108,23 +100,28 @@ def test_search_against_brute_force(database: Database, kind: Kind) -> None:
             hits += len(set(found.items) & set(best.tolist()))
             by_codes = index.search(connection, query, Query(10, stop=Rule(), rerank=False))
             assert len(set(by_codes.items) & set(found.items)) >= 7
+            if kind == "codes":
+                assert found.compared == 2 * 2_000
+                estimated = truth[np.array(by_codes.items) - 1].tolist()
+                assert list(by_codes.scores) == pytest.approx(estimated, rel=0.05, abs=0.02)
         assert {index.search(connection, one, Query(10, stop=Rule(most=4))).loads for one in clumps(30, seed=5)} == {4}
     assert hits >= 297  # Of 300.
 
 
-def test_a_calibrated_search_reaches_its_target_with_few_loads(tmp_path: Path) -> None:
-    database = Database(tmp_path / "v.mono")
+@pytest.mark.parametrize("design", [DESIGNS["codes"], Design("graph", 60)])
+def test_a_calibrated_search_reaches_its_target_with_few_loads(database: Database, design: Design) -> None:
     made = clumps(8_000, dimension=48)
     remember(database, made)
     loads = {}
     for target in (0.8, 0.95, 1.0):
-        share, loads[target], stats = found_at(database, Design("graph", 60), target, made)
+        share, loads[target], stats = found_at(database, design, target, made)
         assert share >= target - 0.04
         assert stats.target_recall == target
+        assert target == 1 or stats.expected_loads is not None
         if stats.expected_loads is not None:
             assert abs(stats.expected_loads - loads[target]) <= 0.35 * loads[target]
-    assert loads[0.8] <= loads[0.95] < stats.clusters / 3
-    database.close()
+    assert max(loads[0.8], loads[0.95]) < stats.clusters / 3
+    assert design.kind == "codes" or loads[0.8] <= loads[0.95]
 
 
 @pytest.mark.parametrize("share", [0.5, 0.05, 0.001])
@@ -216,6 +213,7 @@ def test_duplicates_by_the_thousand(database: Database, design: Design) -> None:
         found = index.search(connection, made[0], Query(2_000))
         assert len(set(found.items)) == 2_000
         assert min(found.scores) == pytest.approx(1.0, abs=1e-5)
+        assert set(index.search(connection, made[0], Query(3, ties=True)).items) == {1, *rows.tolist()}
         index.delete(connection, rows[:2_999].tolist())
         assert set(index.search(connection, made[0], Query(2)).items) == {1, 3_500}
         assert list(verify.faults(connection, index.space)) == []
@@ -405,24 +403,6 @@ def test_a_graph_of_many_centroids_follows(database: Database) -> None:
             truth = alive[np.argsort(-scores_of(made[alive - 1], query))[:10]]
             hits += len(set(found.items) & set(truth.tolist()))
     assert hits >= 450
-
-
-def test_a_damaged_cluster_is_told_and_mended(tmp_path: Path) -> None:
-    path = tmp_path / "d.mono"
-    texts = [f"Note {number} tells of {word}." for number, word in enumerate(["rivers", "clocks", "bread"] * 60)]
-    with Monograph.open(path, vector_index="graph") as monograph:
-        monograph.add([Document(text, id=f"n{place}") for place, text in enumerate(texts)])
-        before = [hit.chunk.id for hit in monograph.search("clocks", 5, how="dense")]
-    connection = connected(path)
-    connection.execute("UPDATE parts SET body = CAST(substr(body, 1, length(body) - 1) || x'00' AS BLOB)")
-    connection.close()
-    with Monograph.open(path) as monograph:
-        with pytest.raises(DamagedFile, match="check .*d.mono --repair"):
-            monograph.search("clocks", 5, how="dense")
-        assert [hit.chunk.id for hit in monograph.search("clocks", 5, how="lexical")]
-        assert {finding.table for finding in monograph.check()} == {"clusters"}
-        assert monograph.check(repair=True) == []
-        assert [hit.chunk.id for hit in monograph.search("clocks", 5, how="dense")] == before
 
 
 def test_eight_threads_search_while_one_inserts_and_folds(database: Database) -> None:

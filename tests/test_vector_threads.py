@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,13 +17,6 @@ from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.kernel import Rule
 from monograph.vectors.search import Neighbours, Query
 from test_vector_index import Vectors, clumps, filled, remember
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    opened = Database(tmp_path / "v.mono")
-    yield opened
-    opened.close()
 
 
 @pytest.mark.parametrize("kind", KINDS)

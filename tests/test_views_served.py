@@ -20,7 +20,7 @@ from mcp import Client as Agent
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
-from forks import COMMAND_LINE, Forks
+from forks import COMMANDS
 from monograph import Document, Monograph
 from monograph.app.serve.routes import ROUTES
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
@@ -29,7 +29,6 @@ from monograph_tools.tools import address
 from serving import TOKEN, Client, serving
 from serving import address as at
 
-COMMANDS = Forks(COMMAND_LINE, "main()")
 PROGRAM = str(Path(sys.executable).parent / "monograph")
 ANN = {"owner": "ann"}
 SECRET = "zorblax"

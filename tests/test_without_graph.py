@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -84,41 +83,31 @@ def make(monograph: Monograph, kind: str) -> None:
         rebuild_graph._index_some(monograph._file.database, 1)
 
 
-def compare(folder: Path, steps: Sequence[tuple[str, list[Document] | list[str] | None]], *, paid: bool) -> None:
-    with (
-        opened(folder / "later.mono", later=True, paid=paid) as later,
-        opened(folder / "once.mono", later=False, paid=paid) as once,
-    ):
-        for kind, what in steps:
-            do(once, kind, what)
-            do(later, kind, what)
-            make(later, kind)
-            assert later.check() == []
-            assert answers(later, "hybrid") == answers(once, "hybrid")
-        later.graph.build()
-        for how in ("graph", "tfidf", "auto", "graph:faithful=true"):
-            assert answers(later, how) == answers(once, how), how
-        assert later.stats().has_graph
-        assert rows(later) == rows(once)
-        assert later.check() == []
-
-
-@settings(max_examples=30, deadline=None)
-@given(steps=st.lists(STEPS, min_size=1, max_size=6), paid=st.booleans())
-def test_it_is_the_file_that_made_all_at_once(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, list[Document] | None]], paid: bool
-) -> None:
-    compare(tmp_path_factory.mktemp("later"), steps, paid=paid)
-
-
-@pytest.mark.long
 @pytest.mark.timeout(1_800)
-@settings(max_examples=300, deadline=None)
-@given(steps=st.lists(STEPS, min_size=1, max_size=8), paid=st.booleans())
-def test_it_always_is_the_file_that_made_all_at_once(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, list[Document] | None]], paid: bool
-) -> None:
-    compare(tmp_path_factory.mktemp("later"), steps, paid=paid)
+@pytest.mark.parametrize("count", [30, pytest.param(300, marks=pytest.mark.long)])
+def test_it_is_the_file_that_made_all_at_once(tmp_path_factory: pytest.TempPathFactory, count: int) -> None:
+    @settings(max_examples=count, deadline=None)
+    @given(steps=st.lists(STEPS, min_size=1, max_size=8), paid=st.booleans())
+    def compare(steps: list[tuple[str, list[Document] | None]], paid: bool) -> None:
+        folder = tmp_path_factory.mktemp("later")
+        with (
+            opened(folder / "later.mono", later=True, paid=paid) as later,
+            opened(folder / "once.mono", later=False, paid=paid) as once,
+        ):
+            for kind, what in steps:
+                do(once, kind, what)
+                do(later, kind, what)
+                make(later, kind)
+                assert later.check() == []
+                assert answers(later, "hybrid") == answers(once, "hybrid")
+            later.graph.build()
+            for how in ("graph", "tfidf", "auto", "graph:faithful=true"):
+                assert answers(later, how) == answers(once, how), how
+            assert later.stats().has_graph
+            assert rows(later) == rows(once)
+            assert later.check() == []
+
+    compare()
 
 
 def some_documents(count: int, first: int = 0) -> list[Document]:

@@ -291,26 +291,25 @@ def compact(life: Life) -> Command:
     return Command("compact", work, life.state, erases=True)
 
 
-def reembed(life: Life) -> Command:
-    """Another embedder, or the same again."""
-    wanted = life.chosen.choice(sorted(EMBEDDERS))
+def rebuilt(life: Life, name: str, of: str, models: Mapping[str, Any], part: str) -> Command:
+    """Another model, or the same again, with which a part of the archive is rebuilt; ``of`` names it in the state."""
+    wanted = life.chosen.choice(sorted(models))
 
     def work(path: Path, _: Tell) -> None:
         with opened(path) as monograph:
-            monograph.vectors.rebuild(EMBEDDERS[wanted])
+            getattr(monograph, part).rebuild(models[wanted])
 
-    return Command("reembed", work, replace(life.state, embedder=wanted))
+    return Command(name, work, replace(life.state, **{of: wanted}))
+
+
+def reembed(life: Life) -> Command:
+    """Another embedder, or the same again."""
+    return rebuilt(life, "reembed", "embedder", EMBEDDERS, "vectors")
 
 
 def reextract(life: Life) -> Command:
     """Another extractor, or the same again."""
-    wanted = life.chosen.choice(sorted(EXTRACTORS))
-
-    def work(path: Path, _: Tell) -> None:
-        with opened(path) as monograph:
-            monograph.graph.rebuild(EXTRACTORS[wanted])
-
-    return Command("reextract", work, replace(life.state, extractor=wanted))
+    return rebuilt(life, "reextract", "extractor", EXTRACTORS, "graph")
 
 
 def build(life: Life) -> Command:
@@ -342,13 +341,7 @@ def _owe(monograph: Monograph, first: int) -> None:
 
 def resummarize(life: Life) -> Command:
     """A first tree, one of another summarizer, or the same again."""
-    wanted = life.chosen.choice(sorted(SUMMARIZERS))
-
-    def work(path: Path, _: Tell) -> None:
-        with opened(path) as monograph:
-            monograph.tree.rebuild(SUMMARIZERS[wanted])
-
-    return Command("resummarize", work, replace(life.state, summarizer=wanted))
+    return rebuilt(life, "resummarize", "summarizer", SUMMARIZERS, "tree")
 
 
 def set_apart(life: Life) -> Command:

@@ -21,3 +21,8 @@ def tokenizer() -> Tokenizer:
 def token_ids(text: str) -> list[int]:
     """The tokens of a text."""
     return list(tokenizer().encode(text, add_special_tokens=False).ids)
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    """Where each token of a text begins and ends."""
+    return list(tokenizer().encode(text, add_special_tokens=False).offsets)
