@@ -28,21 +28,20 @@ from machine import machine, show
 from monograph.store import clusters as store
 from monograph.store import memo, vectors
 from monograph.store.database import Database
-from monograph.vectors.curve import rank_weight
+from monograph.vectors.curve import RANKED, recall
 from monograph.vectors.design import Design
 from monograph.vectors.graph_search import GraphSearch, probes
 from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.kernel import Rule
 from monograph.vectors.kernel.compiled import compiled
 from monograph.vectors.search import Effort, Query, prepare
-from stop_conditions import (
+from monograph.vectors.stop import (
     Budget,
     Exponential,
+    Never,
     RankAware,
     StopCondition,
     VBase,
     discounted_gain,
-    recall,
     reciprocal_rank,
 )
 from vector_data import CACHE, VectorSet
@@ -172,11 +171,11 @@ def stopping(made: VectorSet, metric: str) -> Results:
         traces = []
         for query, best in zip(queries, truth, strict=True):
             asked = prepare(query, base.shape[1])
-            search, reached = GraphSearch(Query(K, rerank=False), Effort(Rule()), asked), []
+            search, reached = GraphSearch(Query(K, rerank=False), Effort(Never()), asked), []
             for cluster in list(probes(state.centroids, asked))[:160]:
                 search.probe(index._memory.cluster(connection, cluster, state.version), walks=False)
                 ids = search.pool.ids.tolist()
-                reached.append((recall(ids, best.tolist()), recall(ids, best.tolist(), rank_weight)))
+                reached.append((recall(ids, best.tolist()), recall(ids, best.tolist(), RANKED)))
             traces.append((search.loads, reached))
         ceiling = np.mean([reached[-1] for _, reached in traces], axis=0)
         for name, some in conditions.items():
@@ -188,12 +187,10 @@ def stopping(made: VectorSet, metric: str) -> Results:
         two = stopped_at(traces, RankAware(Exponential(), 0.0, 2))
         results["the paper's X = 2"] = dict(zip(("loads", "reached", "ranked"), two, strict=True))
         results["Never"] = {"recall": float(len(state.centroids)), "ceiling": float(ceiling[0])}
-        chosen = state.calibration.point(K, 0.95)
-        assert chosen is not None
-        ends = stopped_at(traces, RankAware(Exponential(), 0.0, chosen.window))
+        chosen = state.calibration.condition(K, 0.95)
         results["calibrated"] = {
-            "window": chosen.window,
-            **dict(zip(("loads", "reached", "ranked"), ends, strict=True)),
+            "window": getattr(chosen, "window", 0),
+            **dict(zip(("loads", "reached", "ranked"), stopped_at(traces, chosen), strict=True)),
         }
     return results
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,8 @@ from monograph.store.database import Database
 from monograph.vectors import kernel, verify
 from monograph.vectors.design import DESIGNS, Design
 from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.kernel import Rule
 from monograph.vectors.search import Neighbours, Query, Search, prepare
+from monograph.vectors.stop import Budget, Never, RankAware, Ranks, VBase, reciprocal_rank
 from test_vector_index import (
     DIMENSION,
     Vectors,
@@ -92,19 +93,26 @@ def test_an_index_without_clusters_has_no_codes(database: Database) -> None:
         assert not list(verify.strays_of_none(connection))
 
 
+class OwnCondition:
+    """Enough when two loads brought nothing."""
+
+    def after(self, loads: Sequence[Ranks]) -> bool:
+        return len(loads) >= 2 and not any(loads[-2:])
+
+
 def one_by_one(connection: sqlite3.Connection, index: EcoVectorIndex, query: Vectors, asked: Query) -> Neighbours:
     """The same search, a cluster at a time, by what the kernel's scan finds."""
     state = index._must(connection)
     vector = prepare(query, DIMENSION)
     search = Search(asked, index._effort(state, asked), vector)
-    idle = 0
+    loads: list[Ranks] = []
     stopped = "all"
     for cluster in state.centroids.nearest(vector, len(state.centroids)).tolist():
         found = kernel.scan(store.bodies(connection, cluster), vector, search.pool, asked.k, asked.allowed)
-        idle = 0 if found.ranks else idle + 1
+        loads.append(found.ranks)
         search.loaded += 1
         search.compared += found.compared
-        if search.pool.filled >= asked.k and (idle >= search.how.stop.window or search.loaded >= search.how.stop.most):
+        if search.pool.filled >= asked.k and search.how.stop.after(loads):
             stopped = "enough"
             break
     best = kernel.Pool(asked.pool)
@@ -118,11 +126,12 @@ def test_what_is_in_memory_changes_nothing_but_the_time(database: Database, cach
     index, made = filled(database, Design(cluster_size=30, exact_below=0), 1_500)
     bits = bitmap(range(1, 1_500, 2), 1_501)
     conditions = (
-        Rule(),
-        Rule(most=5),
-        Rule(window=2),
-        Rule(window=4),
-        Rule(window=4, most=9),
+        Never(),
+        Budget(5),
+        VBase(4, 3),
+        RankAware(window=4),
+        RankAware(reciprocal_rank, 0.3, 2),
+        OwnCondition(),
     )
     other = EcoVectorIndex(design=index.design, cache_bytes=cache)
     with database.read() as connection:
@@ -138,7 +147,7 @@ def test_what_is_in_memory_changes_nothing_but_the_time(database: Database, cach
         assert bool(memory) == bool(cache)
     with database.write() as connection:
         other.delete(connection, list(range(1, 700)))
-        found = other.search(connection, made[0], Query(10, stop=Rule()))
+        found = other.search(connection, made[0], Query(10, stop=Never()))
         assert min(found.items) >= 700
 
 

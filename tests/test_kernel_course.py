@@ -76,6 +76,8 @@ def arena_of(given_: Made, kept: set[int]) -> Any:
     kept=st.sampled_from([0.0, 0.5, 1.0]),
     k=st.integers(0, 12),
     room=st.sampled_from([0, 1, 12, 40]),
+    weights=st.lists(st.floats(0, 2), max_size=12),
+    epsilon=st.sampled_from([0.0, 0.7]),
     window=st.sampled_from([1, 2, 5, NEVER]),
     most=st.sampled_from([1, 6, NEVER]),
     filtered=st.booleans(),
@@ -89,6 +91,8 @@ def test_all_go_the_same_way(
     kept: float,
     k: int,
     room: int,
+    weights: list[float],
+    epsilon: float,
     window: int,
     most: int,
     filtered: bool,
@@ -104,7 +108,9 @@ def test_all_go_the_same_way(
         compiled.use_level(level)
         arena = arena_of(given_, keep)
         scores, ids = np.zeros(room, dtype=np.float32), np.zeros(room, dtype=np.int64)
-        course = compiled.Course(arena, given_.query, scores, ids, k, window, most, bits)
+        course = compiled.Course(
+            arena, given_.query, scores, ids, k, np.array(weights, dtype=np.float64), epsilon, window, most, bits
+        )
         history: list[Any] = []
         some: list[int] = []
         sure: list[int] = []
@@ -115,7 +121,7 @@ def test_all_go_the_same_way(
                 some = course.ahead(brought)
                 assert some[0] == came
                 course.bring({name: given_.bodies[name] for name in reversed(some)})
-            history.append((came, course.firsts(), course.loads, ids[: course.filled].tolist()))
+            history.append((came, course.ranks(), course.firsts(), course.loads, ids[: course.filled].tolist()))
             sure.append(course.loads + course.sure())
         assert came == kernel.ALL or all(loads <= course.loads for loads in sure)
         assert course.sure() == 0 or came == kernel.ALL
@@ -146,7 +152,7 @@ def test_a_whole_course_finds_what_scans_find() -> None:
     arena, pool = kernel.Arena(given_.centroids), kernel.Pool(15)
     for name, bodies in given_.bodies.items():
         arena.keep(name, bodies)
-    rule = kernel.Rule(NEVER, NEVER)
+    rule = kernel.Rule(np.ones(10), 0.0, NEVER, NEVER)
     course = kernel.Course(arena, given_.query, pool, 10, rule)
     assert course.run() == kernel.ALL
     whole = kernel.Pool(15)
@@ -168,7 +174,7 @@ def test_a_whole_course_finds_what_scans_find() -> None:
 
 def test_what_is_brought_changes_nothing_but_who_waits() -> None:
     given_ = made(9, 300, 60)
-    rule = kernel.Rule(6, NEVER)
+    rule = kernel.Rule(np.ones(10), 0.0, 6, NEVER)
 
     def gone(size: int) -> tuple[list[int], list[float], list[int], int, int]:
         pool = kernel.Pool(20)
@@ -184,7 +190,7 @@ def test_what_is_brought_changes_nothing_but_who_waits() -> None:
 
 def test_many_threads_go_while_more_is_kept() -> None:
     given_ = made(6, 300, 60)
-    rule = kernel.Rule(4, NEVER)
+    rule = kernel.Rule(np.ones(10), 0.0, 4, NEVER)
 
     def gone(arena: kernel.Arena, place: int) -> tuple[list[int], list[float], int]:
         pool = kernel.Pool(20)
@@ -233,7 +239,7 @@ def test_damage_is_told() -> None:
         with pytest.raises(TypeError):
             arena.keep(name, piece)
     scores, ids = np.zeros(4, dtype=np.float32), np.zeros(4, dtype=np.int64)
-    course = compiled.Course(arena, given_.query, scores, ids, 3, NEVER, NEVER, None)
+    course = compiled.Course(arena, given_.query, scores, ids, 3, np.ones(3), 0.0, NEVER, NEVER, None)
     first, second, *_ = course.ahead(5)
     wrongly: list[Any] = [None, [first], {first: None}, {first: [1]}, {first: bodies[0]}]
     for given_wrongly in wrongly:
@@ -265,7 +271,7 @@ def test_damage_is_told() -> None:
 def test_wrong_questions_are_told(query: Any, k: int, said: str) -> None:
     given_ = made(7, 40, 5)
     with pytest.raises(InputError, match=said):
-        kernel.Course(kernel.Arena(given_.centroids), query, kernel.Pool(3), k, kernel.Rule(1, 1))
+        kernel.Course(kernel.Arena(given_.centroids), query, kernel.Pool(3), k, kernel.Rule(np.ones(3), 0.0, 1, 1))
 
 
 def test_the_order_of_clusters_is_that_of_their_scores() -> None:
@@ -276,7 +282,9 @@ def test_the_order_of_clusters_is_that_of_their_scores() -> None:
     for level in LEVELS:
         compiled.use_level(level)
         scores, ids = np.zeros(4, dtype=np.float32), np.zeros(4, dtype=np.int64)
-        course = compiled.Course(compiled.Arena(given_.centroids), given_.query, scores, ids, 3, NEVER, NEVER, None)
+        course = compiled.Course(
+            compiled.Arena(given_.centroids), given_.query, scores, ids, 3, np.ones(3), 0.0, NEVER, NEVER, None
+        )
         assert course.ahead(500) == expected
 
 
@@ -306,7 +314,7 @@ def test_what_was_forged_is_searched_alike(seed: int, clusters: int) -> None:
             arena.keep(name, parts)
         arena.remember(values)
         scores, ids = np.zeros(30, dtype=np.float32), np.zeros(30, dtype=np.int64)
-        course = compiled.Course(arena, given_.query, scores, ids, 10, 9, NEVER, None)
+        course = compiled.Course(arena, given_.query, scores, ids, 10, np.ones(10), 0.0, 9, NEVER, None)
         came = course.run(NEVER)
         found = ids[: course.filled].tolist()
         assert course.rank_by_value(20, []) == []

@@ -22,9 +22,9 @@ from monograph.values import IndexStats
 from monograph.vectors import update, verify
 from monograph.vectors.design import DESIGNS, KINDS, Design, Kind
 from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.kernel import Rule
 from monograph.vectors.products import products
 from monograph.vectors.search import Query
+from monograph.vectors.stop import Budget, Never
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
 DIMENSION = 24
@@ -93,18 +93,18 @@ def test_search_against_brute_force(database: Database, kind: Kind, cache: int) 
         for query in clumps(30, seed=5):
             truth = scores_of(made, query)
             best = np.argsort(-truth)[:10] + 1
-            found = index.search(connection, query, Query(10, stop=Rule()))
+            found = index.search(connection, query, Query(10, stop=Never()))
             assert list(found.scores) == pytest.approx(truth[np.array(found.items) - 1].tolist(), rel=1e-3, abs=1e-3)
             assert list(found.scores) == sorted(found.scores, reverse=True)
             assert (found.loads, found.stopped) == (index.stats(connection).clusters, "all")
             hits += len(set(found.items) & set(best.tolist()))
-            by_codes = index.search(connection, query, Query(10, stop=Rule(), rerank=False))
+            by_codes = index.search(connection, query, Query(10, stop=Never(), rerank=False))
             assert len(set(by_codes.items) & set(found.items)) >= 7
             if kind == "codes":
                 assert found.compared == 2 * 2_000
                 estimated = truth[np.array(by_codes.items) - 1].tolist()
                 assert list(by_codes.scores) == pytest.approx(estimated, rel=0.05, abs=0.02)
-        assert {index.search(connection, one, Query(10, stop=Rule(most=4))).loads for one in clumps(30, seed=5)} == {4}
+        assert {index.search(connection, one, Query(10, stop=Budget(4))).loads for one in clumps(30, seed=5)} == {4}
     assert hits >= 297  # Of 300.
 
 
@@ -301,7 +301,7 @@ class Changes(RuleBasedStateMachine):
         with self.database.read() as connection:
             assert list(verify.faults(connection, self.index.space)) == []
             assert self.index.stats(connection).vectors == len(self.alive)
-            found = self.index.search(connection, self.made[0], Query(2_000, stop=Rule()))
+            found = self.index.search(connection, self.made[0], Query(2_000, stop=Never()))
             assert set(found.items) == self.alive
 
     def teardown(self) -> None:
@@ -313,7 +313,7 @@ class Changes(RuleBasedStateMachine):
 
             def searched(connection: sqlite3.Connection) -> Any:
                 clusters = self.index.stats(connection).clusters
-                query = Query(10, stop=Rule(most=max(3, -(-clusters // 2))))
+                query = Query(10, stop=Budget(max(3, -(-clusters // 2))))
                 return [self.index.search(connection, one, query) for one in queries]
 
             with self.database.read() as connection:
@@ -340,7 +340,7 @@ def test_growth_and_deletion_cost_no_recall(database: Database) -> None:
     rows = remember(database, made)
     queries = clumps(200, seed=31, dimension=48)
     index = EcoVectorIndex(design=Design(cluster_size=40, exact_below=0))
-    query = Query(10, stop=Rule(most=12))
+    query = Query(10, stop=Budget(12))
 
     def recall(alive: Any, connection: sqlite3.Connection) -> float:
         found = [index.search(connection, one, query) for one in queries]
@@ -399,7 +399,7 @@ def test_a_graph_of_many_centroids_follows(database: Database) -> None:
     hits = 0
     with database.read() as connection:
         for query in clumps(50, seed=3, dimension=16):
-            found = index.search(connection, query, Query(10, stop=Rule(most=60)))
+            found = index.search(connection, query, Query(10, stop=Budget(60)))
             truth = alive[np.argsort(-scores_of(made[alive - 1], query))[:10]]
             hits += len(set(found.items) & set(truth.tolist()))
     assert hits >= 450

@@ -14,8 +14,8 @@ from monograph.store.database import Database
 from monograph.values import inner_products
 from monograph.vectors.design import KINDS, Design, Kind
 from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.kernel import Rule
 from monograph.vectors.search import Neighbours, Query
+from monograph.vectors.stop import Never
 from test_vector_index import Vectors, clumps, filled, remember
 
 
@@ -25,7 +25,7 @@ def test_no_search_waits_for_another(database: Database, kind: Kind, cache: int)
     """Eight are in the middle of their clusters at one time: nothing is held over a whole search."""
     _, made = filled(database, Design(kind, 20, exact_below=0), 400)
     index = EcoVectorIndex(cache_bytes=cache)
-    query, barrier, waited = Query(5, stop=Rule()), threading.Barrier(8), set[int]()
+    query, barrier, waited = Query(5, stop=Never()), threading.Barrier(8), set[int]()
 
     def search(place: int) -> Neighbours:
         def wait(statement: str) -> None:
@@ -45,7 +45,7 @@ def test_no_search_waits_for_another(database: Database, kind: Kind, cache: int)
     assert len(waited) == 8
     assert not barrier.broken
     with database.read() as connection:
-        assert found == [index.search(connection, one, Query(5, stop=Rule())) for one in made[:8]]
+        assert found == [index.search(connection, one, Query(5, stop=Never())) for one in made[:8]]
 
 
 def nearest(made: Vectors, alive: frozenset[int], query: Vectors) -> list[tuple[float, int]]:
@@ -91,8 +91,8 @@ class Changing:
             asked = self.made[random.integers(0, 900, 4)]
             with self.database.read() as connection:
                 version, _ = store.versions(connection, self.index.space)
-                found = [self.index.search(connection, one, Query(900, stop=Rule())) for one in asked]
-                few = [self.index.search(connection, one, Query(3, stop=Rule())) for one in asked]
+                found = [self.index.search(connection, one, Query(900, stop=Never())) for one in asked]
+                few = [self.index.search(connection, one, Query(3, stop=Never())) for one in asked]
             for one, best, vector in zip(found, few, asked, strict=True):
                 expected = nearest(self.made, self.states[version], vector)
                 assert told(one) == expected

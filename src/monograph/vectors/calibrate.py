@@ -21,6 +21,7 @@ from monograph.vectors.design import MANY, Space
 from monograph.vectors.graph_search import GraphSearch, probes
 from monograph.vectors.memory import Memory
 from monograph.vectors.search import Effort, Query, prepare_many
+from monograph.vectors.stop import Never
 from monograph.vectors.traced import KEPT_BYTES, Followed
 
 _QUERIES = 256
@@ -51,7 +52,7 @@ def measure(connection: Connection, space: Space, centroids: Centroids, count: i
         if followed is not None:
             traces.append(followed.trace(asked, truth, bits))
         else:
-            search = GraphSearch(Query(max(RESULTS), bits, rerank=False), Effort(kernel.Rule()), asked)
+            search = GraphSearch(Query(max(RESULTS), bits, rerank=False), Effort(Never()), asked)
             clusters = (memory.cluster(connection, one, 0) for one in probes(centroids, asked))
             traces.append(_trace(search, clusters, truth, recalls))
         _flip(bits, memo)

@@ -11,6 +11,7 @@ from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.memory import Memory, State
 from monograph.vectors.search import Effort, Query, Search
+from monograph.vectors.stop import NEVER, Ranks, rule_of
 
 AHEAD = 16
 """Clusters that are announced together before the first of them is read."""
@@ -18,6 +19,7 @@ READ_ON = 4
 """For so many clusters that a search has loaded, one more is read with the next one."""
 READ_TOGETHER = 16
 """Clusters that are read together, at most: what a processor's own cache holds until they are searched."""
+FOREVER = 1 << 62
 Came: TypeAlias = Literal["enough", "all"]
 
 
@@ -39,7 +41,7 @@ class CodeSearch(Search):
     """
 
     __slots__ = (
-        "_announced", "_arena", "_brought", "_connection", "_course", "_memory", "_space",
+        "_announced", "_arena", "_brought", "_came", "_connection", "_course", "_loads", "_memory", "_space", "_step",
     )  # fmt: skip
 
     def __init__(
@@ -50,7 +52,15 @@ class CodeSearch(Search):
         self._arena = memory.arena(state)
         self._announced = 0
         self._brought: dict[int, list[bytes]] = {}
-        self._course = kernel.Course(self._arena, asked, self.pool, query.k, how.stop, query.allowed)
+        self._loads: list[Ranks] = []
+        rule = rule_of(how.stop, query.k)
+        self._step = 1 if rule is None else FOREVER
+        """Loads after which it is asked whether they are enough; the course asks itself where it can."""
+        self._course = kernel.Course(
+            self._arena, asked, self.pool, query.k, NEVER if rule is None else rule, query.allowed
+        )
+        self._came: Came | None = None if query.k else "all"
+        """Why it came to an end."""
 
     def run(self) -> Came:
         """Search until it is enough, and bring what was found into the order of codes by value.
@@ -60,14 +70,23 @@ class CodeSearch(Search):
         DamagedBytes
             If a cluster or a code is not what was written.
         """
-        state = self._course.run() if self.query.k else kernel.ALL
-        while state not in {kernel.ENOUGH, kernel.ALL}:
-            self._keep()
-            self._bring()
-            state = self._course.run()
-        self._keep()
+        while self._came is None:
+            self._proceed(self._course.run(self._step))
         self._rank()
-        return "enough" if state == kernel.ENOUGH else "all"
+        return self._came
+
+    def _proceed(self, state: int) -> None:
+        """Read the clusters that the course needs next, or ask a stop condition that the kernel does not know."""
+        if state == kernel.PAUSED:
+            self._loads.append(self._course.ranks)
+            if self.pool.filled >= self.query.k and self.how.stop.after(self._loads):
+                self._came = "enough"
+            return
+        self._keep()
+        if state in {kernel.ENOUGH, kernel.ALL}:
+            self._came = "enough" if state == kernel.ENOUGH else "all"
+        else:
+            self._bring()
 
     def _keep(self) -> None:
         """Keep in memory what was searched of the clusters that were brought, as far as there is room."""
@@ -77,11 +96,12 @@ class CodeSearch(Search):
         self._brought = {}
 
     def _bring(self) -> None:
-        """Read the cluster that the course needs, and some that come next."""
+        """Bring the cluster that is wanted to the course, and some that come next."""
         loads = self._course.loads
         # A search that has come far goes on for a while: a share of what it has loaded is read at once, or all that it
         # is sure to want.
-        some = self._course.ahead(min(READ_TOGETHER, max(self._course.sure, loads // READ_ON)))
+        sure = self._course.sure if self._step == FOREVER else 1
+        some = self._course.ahead(min(READ_TOGETHER, max(sure, loads // READ_ON)))
         if loads + len(some) > self._announced:
             self._memory.ahead.clusters(self._connection, self._course.ahead(AHEAD + len(some)))
             self._announced = loads + AHEAD + len(some)

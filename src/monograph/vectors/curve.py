@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from itertools import pairwise
@@ -12,13 +11,15 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from monograph.vectors.kernel import Rule
+from monograph.vectors.stop import Exponential, Never, RankAware, StopCondition, Weight
 
 WINDOWS = (*range(1, 17), 18, 20, 22, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
 WIDE_WINDOWS = (*WINDOWS, 160, 192, 256, 384, 512)
 """Of searches that are cheap to follow for long."""
 RESULTS = (10, 100)
 """The k that are calibrated; a search for others goes by the next larger one."""
+RANKED = Exponential()
+"""The weight of ranked recall@k."""
 _FAR = np.iinfo(np.int32).max
 
 Int32: TypeAlias = npt.NDArray[np.int32]
@@ -47,22 +48,35 @@ class Calibration:
     vectors: int = 0
     points: tuple[Point, ...] = ()
 
-    def point(self, k: int, target: float) -> Point | None:
-        """Return the cheapest point that reaches a recall, or the nearest to it where none does that was measured.
-
-        Returns None where every cluster is searched: nothing was measured, or all is wanted.
+    def condition(self, k: int, target: float, *, ranked: bool = False, stretch: float = 1.0) -> StopCondition:
+        """The cheapest stop condition that reaches a recall; where none does that was measured, the one nearest to it.
 
         Parameters
         ----------
         k:
             Results asked for.
         target:
-            Recall@k to reach on average.
+            Recall@k, or ranked recall@k, to reach on average.
+        ranked:
+            Which of the two.
+        stretch:
+            A factor on the window, for searches that see fewer results a load.
         """
+        return stretched(self.point(k, target, ranked=ranked), stretch)
+
+    def expected_loads(self, k: int, target: float) -> float | None:
+        """Mean loads of a query that is stopped so; None where it is not stopped before the end."""
+        found = self.point(k, target)
+        return None if found is None else found.loads
+
+    def point(self, k: int, target: float, *, ranked: bool = False) -> Point | None:
+        """What that condition gives; None where every cluster is searched: nothing was measured, or all is wanted."""
         nearest = min(
             (one.k for one in self.points if one.k >= k), default=max((one.k for one in self.points), default=0)
         )
-        enough = [one for one in self.points if one.k == nearest and one.recall >= target]
+        enough = [
+            one for one in self.points if one.k == nearest and (one.ranked_recall if ranked else one.recall) >= target
+        ]
         if not enough and target < 1:
             # The widest there is: to search every cluster would take hundreds of times as long.
             return max((one for one in self.points if one.k == nearest), key=lambda one: one.recall, default=None)
@@ -72,8 +86,7 @@ class Calibration:
     @property
     def likely(self) -> float | None:
         """Loads of a query of usual k and recall."""
-        found = self.point(RESULTS[0], 0.95)
-        return None if found is None else found.loads
+        return self.expected_loads(RESULTS[0], 0.95)
 
     def to_json(self) -> str:
         """As it is stored."""
@@ -86,9 +99,9 @@ class Calibration:
         return cls(vectors, tuple(Point(*point) for point in points))
 
 
-def stretched(point: Point | None, stretch: float) -> Rule:
+def stretched(point: Point | None, stretch: float) -> StopCondition:
     """The stop condition of a point, with its window so many times as wide; none where nothing was measured."""
-    return Rule() if point is None else Rule(max(1, round(point.window * stretch)))
+    return Never() if point is None else RankAware(window=max(1, round(point.window * stretch)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +136,21 @@ def ends_of(useful: Sequence[bool], windows: Sequence[int]) -> list[int]:
     return ends + [len(useful)] * (len(windows) - len(ends))
 
 
-def rank_weight(rank: int) -> float:
-    """Return the weight of a rank in ranked recall: exp(-(rank / 1.8)^0.5), ranks from 0 (Terminus, Eq. 2)."""
-    return math.exp(-((rank / 1.8) ** 0.5))
+def recall(found: Sequence[int], truth: Sequence[int], weight: Weight | None = None) -> float:
+    """Recall@k, the share of the true results that were found; with a weight, ranked recall@k (Terminus, Eq. 4).
+
+    Parameters
+    ----------
+    found:
+        Ids that were found.
+    truth:
+        The true ids, nearest first.
+    weight:
+        Of a true result by its rank from 0; all count alike without.
+    """
+    held = set(found)
+    weights = [1.0 if weight is None else weight(rank) for rank in range(len(truth))]
+    return sum(w for one, w in zip(truth, weights, strict=True) if one in held) / (sum(weights) or 1.0)
 
 
 class Recalls:
@@ -156,10 +181,10 @@ class Recalls:
         return stands
 
     def of(self, stands: Sequence[Int32]) -> list[list[tuple[float, float]]]:
-        """(recall@k, ranked recall@k) of some such ranks, of what is kept: for each k, of all."""
+        """(recall@k, ranked recall@k) of some such ranks, as :func:`recall` of what is kept: for each k, of all."""
         ranks = np.stack(stands)
         true = np.arange(ranks.shape[1])
-        weights = np.fromiter(map(rank_weight, true.tolist()), dtype=np.float64)
+        weights = np.fromiter(map(RANKED, true.tolist()), dtype=np.float64)
         every = []
         for first, room in zip(self.ks, self._rooms, strict=True):
             counted = true < first

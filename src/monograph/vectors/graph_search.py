@@ -11,6 +11,7 @@ from monograph.vectors import kernel
 from monograph.vectors.centroids import Centroids
 from monograph.vectors.memory import Memory, State
 from monograph.vectors.search import Effort, Query, Search
+from monograph.vectors.stop import Ranks
 
 LEAST_EF = 32
 """Nodes of a cluster that are kept in view on a walk, at least."""
@@ -23,14 +24,12 @@ AHEAD = 16
 class GraphSearch(Search):
     """A query on its way through clusters that have graphs."""
 
-    __slots__ = ("_ef", "_idle", "loads")
+    __slots__ = ("_ef", "loads")
 
     def __init__(self, query: Query, how: Effort, asked: Float32) -> None:
         super().__init__(query, how, asked)
         self._ef = query.ef or max(LEAST_EF, query.pool)
-        self._idle = 0
-        self.loads: list[tuple[int, ...]] = []
-        """Ranks below k at which each cluster brought new results."""
+        self.loads: list[Ranks] = []
 
     def probe(self, cluster: kernel.Cluster | None, *, walks: bool) -> bool:
         """Search one cluster; returns whether it is enough, which it never is before k results are found.
@@ -59,9 +58,7 @@ class GraphSearch(Search):
         self.loads.append(found.ranks)
         self.loaded += 1
         self.compared += found.compared
-        self._idle = 0 if found.ranks else self._idle + 1
-        stop = self.how.stop
-        return self.pool.filled >= k and (self._idle >= stop.window or self.loaded >= stop.most)
+        return self.pool.filled >= k and self.how.stop.after(self.loads)
 
     def run(self, connection: Connection, memory: Memory, state: State) -> bool:
         """Probe the nearest clusters until it is enough; False if every cluster was searched first.

@@ -15,6 +15,7 @@ from monograph.store.database import Connection
 from monograph.store.prefetch import Prefetcher
 from monograph.values import Float32, arguments, inner_products
 from monograph.vectors import kernel
+from monograph.vectors.stop import StopCondition
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 Bits: TypeAlias = npt.NDArray[np.uint8]
@@ -56,7 +57,7 @@ class Query:
 
     k: int
     allowed: Bits | None = None
-    stop: kernel.Rule | None = None
+    stop: StopCondition | None = None
     stretch: float = 1.0
     rerank: bool = True
     ef: int | None = None
@@ -157,7 +158,7 @@ class Effort:
     ``falls_short`` says that no condition that was measured reaches the recall that is asked for.
     """
 
-    stop: kernel.Rule
+    stop: StopCondition
     width: int = 0
     falls_short: bool = False
 

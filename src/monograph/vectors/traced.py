@@ -14,9 +14,10 @@ from monograph.vectors import kernel
 from monograph.vectors.centroids import Centroids
 from monograph.vectors.curve import RESULTS, WIDE_WINDOWS, Int64, Recalls, Trace, ends_of
 from monograph.vectors.kernel import Rule
+from monograph.vectors.stop import NEVER
 
 MOST_LOADS = 1_024
-_OPEN = Rule(WIDE_WINDOWS[-1], MOST_LOADS)
+_OPEN = Rule(np.ones(max(RESULTS), dtype=np.float64), 0.0, WIDE_WINDOWS[-1], MOST_LOADS)
 """Goes on while a window of any k is open: what comes to the best of the smallest k comes to those of the largest."""
 KEPT_BYTES = 64 << 20
 """Clusters that are kept in memory meanwhile."""
@@ -49,7 +50,7 @@ class Followed:
         useful = self._useful(asked, bits)
         ends = sorted({end for flags in useful.values() for end in ends_of(flags, WIDE_WINDOWS)})
         pool = kernel.Pool(self._recalls.most)
-        course = kernel.Course(self._arena, asked, pool, 0, Rule(), bits)
+        course = kernel.Course(self._arena, asked, pool, 0, NEVER, bits)
         stands = []
         for end in ends:
             self._go(course, end)

@@ -13,8 +13,8 @@ constexpr std::size_t FIRST = 48;
 
 } // namespace
 
-Course::Course(const Arena &arena, const float *query, const Pool &given, std::size_t k, const Rule &rule, const Bitmap &allowed)
-    : pool(given), arena_(arena), k_(k), rule_(rule), allowed_(allowed), query_(query, arena.centroids().d) {}
+Course::Course(const Arena &arena, const float *query, const Pool &given, std::size_t k, Rule rule, const Bitmap &allowed)
+    : pool(given), arena_(arena), k_(k), rule_(std::move(rule)), allowed_(allowed), query_(query, arena.centroids().d) {}
 
 // The nearest few of all, in order: what passes the last of those so far is gathered, and cut down when there is much.
 std::vector<Scored> Course::nearest(std::size_t count) const {
@@ -99,7 +99,15 @@ void Course::told() {
     const std::size_t shown = std::min(k_, pool.filled);
     const auto first = static_cast<std::size_t>(std::find(pool.fresh.begin(), pool.fresh.begin() + static_cast<std::ptrdiff_t>(shown), 1) - pool.fresh.begin());
     firsts.push_back(static_cast<std::int64_t>(first < shown ? first : k_));
-    idle_ = first < shown ? 0 : idle_ + 1;
+    bool any = false;
+    double worth = 0;
+    const std::size_t seen = std::min({k_, pool.filled, rule_.weights.size()});
+    for (std::size_t rank = 0; rank < seen; ++rank)
+        if (pool.fresh[rank]) {
+            any = true;
+            worth += rule_.weights[rank];
+        }
+    idle_ = any && worth > rule_.epsilon ? 0 : idle_ + 1;
     enough_ = pool.filled >= k_ && (idle_ >= rule_.window || loads >= rule_.most);
 }
 
@@ -117,6 +125,13 @@ std::vector<std::int64_t> Course::ahead(std::size_t count) {
 std::int64_t Course::sure() const {
     if (enough_) return 0;
     return std::max<std::int64_t>(1, std::min(rule_.window - idle_, rule_.most - loads));
+}
+
+std::vector<std::int64_t> Course::ranks() const {
+    std::vector<std::int64_t> found;
+    for (std::size_t rank = 0; rank < std::min(k_, pool.filled); ++rank)
+        if (pool.fresh[rank]) found.push_back(static_cast<std::int64_t>(rank));
+    return found;
 }
 
 std::vector<std::int64_t> Course::rank_by_value(std::size_t most, const Parts &bodies) {

@@ -10,8 +10,11 @@
 
 namespace monograph {
 
-// Stop when the last ``window`` loads brought nothing among the best k, or after ``most`` loads.
+// Stop when the last ``window`` loads brought at most ``epsilon`` each, the sum of the weights of the ranks at which new
+// results stand, or after ``most``.
 struct Rule {
+    std::vector<double> weights; // By rank; what stands behind counts nothing.
+    double epsilon;
     std::int64_t window, most;
 };
 
@@ -22,7 +25,7 @@ class Course {
   public:
     enum : std::int64_t { ENOUGH = -1, ALL = -2, PAUSED = -3 };
 
-    Course(const Arena &arena, const float *query, const Pool &pool, std::size_t k, const Rule &rule, const Bitmap &allowed);
+    Course(const Arena &arena, const float *query, const Pool &pool, std::size_t k, Rule rule, const Bitmap &allowed);
 
     // Goes on for so many loads; returns why it came to an end, or which cluster it wants that is neither in the arena nor was brought.
     std::int64_t run(std::int64_t loads);
@@ -30,6 +33,7 @@ class Course {
     void bring(std::unordered_map<std::size_t, Parts> clusters);
     // Which clusters that the arena does not hold come next.
     std::vector<std::int64_t> ahead(std::size_t count);
+    std::vector<std::int64_t> ranks() const;
     // So many loads follow at least, whatever they bring, if there are so many clusters.
     std::int64_t sure() const;
     // Brings the pool into the order of scores by value, of which as many stay as are asked for; what is neither

@@ -73,13 +73,15 @@ class Arena:
 
 
 class Rule(NamedTuple):
-    """When a search ends: the last ``window`` clusters brought nothing among the best k, or ``most`` were searched.
+    """When a course ends: the last ``window`` loads brought at most ``epsilon`` each, or there were ``most`` of them.
 
-    The default searches every cluster.
+    What a load brings is the sum of the weights (float64, by rank) of the ranks at which it brought new results.
     """
 
-    window: int = 1 << 62
-    most: int = 1 << 62
+    weights: npt.NDArray[np.float64]
+    epsilon: float
+    window: int
+    most: int
 
 
 class Course:
@@ -188,6 +190,12 @@ class Course:
             raise ours(error, "rank_by_value", SEARCHED) from None
         self._pool.filled = self._course.filled
         return missing
+
+    @property
+    def ranks(self) -> list[int]:
+        """Ranks below k at which the last load brought new results."""
+        found: list[int] = self._course.ranks()
+        return found
 
     @property
     def firsts(self) -> list[int]:

@@ -192,6 +192,7 @@ nb::tuple encode(const Matrix &vectors, const Bits &centre, float scale) {
 // ------------------------------------------------------------------------------------------------------------- arenas
 
 constexpr std::size_t FEW = 64;
+using Weights = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Bytes of a list, which holds them for as long as they are looked at.
 Parts pieces_of(const nb::list &given) {
@@ -225,9 +226,9 @@ struct HeldCourse {
     std::vector<nb::bytes> brought;
     Course course;
 
-    HeldCourse(const nb::object &held, const Vector &query, const Floats &given, const Ids &rows, std::int64_t k, std::int64_t window, std::int64_t most,
-               const nb::object &bits)
-        : arena(held), scores(given), ids(rows), allowed(bits), course(begun(query, k, {window, most})) {}
+    HeldCourse(const nb::object &held, const Vector &query, const Floats &given, const Ids &rows, std::int64_t k, const Weights &weights, double epsilon,
+               std::int64_t window, std::int64_t most, const nb::object &bits)
+        : arena(held), scores(given), ids(rows), allowed(bits), course(begun(query, k, weights, epsilon, window, most)) {}
 
     std::int64_t run(std::int64_t loads) {
         nb::gil_scoped_release released;
@@ -257,12 +258,13 @@ struct HeldCourse {
     }
 
   private:
-    Course begun(const Vector &query, std::int64_t k, const Rule &rule) {
+    Course begun(const Vector &query, std::int64_t k, const Weights &weights, double epsilon, std::int64_t window, std::int64_t most) {
         const Arena &held = nb::cast<HeldArena &>(arena).arena;
         require_query(query);
         require_dimension(held.centroids(), query.shape(0));
         if (k < 0) throw nb::value_error(("k is " + std::to_string(k) + ": give 0 or more").c_str());
-        return {held, query.data(), pool_of(scores, ids, 0), static_cast<std::size_t>(k), rule, bitmap_of(allowed)};
+        const double *first = weights.data();
+        return {held, query.data(), pool_of(scores, ids, 0), static_cast<std::size_t>(k), {{first, first + weights.shape(0)}, epsilon, window, most}, bitmap_of(allowed)};
     }
 };
 
@@ -691,14 +693,15 @@ void bind_arenas(nb::module_ &module) {
         .def("remember", &HeldArena::remember, nb::arg("bodies"), "See monograph.vectors.kernel.Arena.")
         .def_prop_ro("size", [](const HeldArena &held) { return held.arena.size(); });
     nb::class_<HeldCourse>(module, "Course", "See monograph.vectors.kernel.Course.")
-        .def(nb::init<const nb::object &, const Vector &, const Floats &, const Ids &, std::int64_t, std::int64_t, std::int64_t, const nb::object &>(),
-             nb::arg("arena"), nb::arg("query").noconvert(), nb::arg("scores").noconvert(), nb::arg("ids").noconvert(), nb::arg("k"), nb::arg("window"),
-             nb::arg("most"), nb::arg("allowed").none())
+        .def(nb::init<const nb::object &, const Vector &, const Floats &, const Ids &, std::int64_t, const Weights &, double, std::int64_t, std::int64_t, const nb::object &>(),
+             nb::arg("arena"), nb::arg("query").noconvert(), nb::arg("scores").noconvert(), nb::arg("ids").noconvert(), nb::arg("k"), nb::arg("weights").noconvert(),
+             nb::arg("epsilon"), nb::arg("window"), nb::arg("most"), nb::arg("allowed").none())
         .def("run", &HeldCourse::run, nb::arg("loads"), "See monograph.vectors.kernel.Course.")
         .def("bring", &HeldCourse::bring, nb::arg("clusters"), "See monograph.vectors.kernel.Course.")
         .def("spent", [](const HeldCourse &held) { return held.course.spent; }, "See monograph.vectors.kernel.Course.")
         .def("ahead", [](HeldCourse &held, std::size_t count) { return held.course.ahead(count); }, nb::arg("count"), "See monograph.vectors.kernel.Course.")
         .def("sure", [](const HeldCourse &held) { return held.course.sure(); }, "See monograph.vectors.kernel.Course.")
+        .def("ranks", [](const HeldCourse &held) { return held.course.ranks(); }, "See monograph.vectors.kernel.Course.")
         .def("firsts", [](const HeldCourse &held) { return held.course.firsts; }, "See monograph.vectors.kernel.Course.")
         .def("rank_by_value", &HeldCourse::rank_by_value, nb::arg("most"), nb::arg("bodies"), "See monograph.vectors.kernel.Course.")
         .def_prop_ro("filled", [](const HeldCourse &held) { return held.course.pool.filled; })
