@@ -20,7 +20,7 @@ from monograph.store import clusters
 from monograph.store import settings as stored_settings
 from monograph.store.database import Database
 from monograph.values import Document
-from monograph.vectors.design import Design, Kind, design_of
+from monograph.vectors.design import DESIGNS, Design, Kind, design_of
 from monograph.vectors.index import EcoVectorIndex
 
 
@@ -58,9 +58,14 @@ def vector_design(database: Database, given: Kind | None = None) -> Design:
     ------
     InputError
         If it is another than the one given.
+    DamagedFile
+        If the file names a design that does not exist.
     """
     with database.read() as connection:
-        design = design_of(stored_settings.load_vector_index(connection))
+        stored = stored_settings.load_vector_index(connection)
+    if stored not in DESIGNS:
+        raise DamagedFile(f"{database.path} is damaged: its vector index is {stored!r}", "restore it from a copy")
+    design = design_of(stored)
     if given is not None and design_of(given) != design:
         raise InputError(
             f"the vector index of {database.path} is {design.kind!r}, not {given!r}",
