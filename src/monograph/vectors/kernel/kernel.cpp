@@ -23,9 +23,12 @@
 #include "course.hpp"
 #include "level.hpp"
 #include "pool.hpp"
-#include "signs.hpp"
 
 namespace nb = nanobind;
+
+namespace monograph {
+void bind_signs(nb::module_ &module); // In signs.cpp.
+}
 
 using namespace monograph;
 

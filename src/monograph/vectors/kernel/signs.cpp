@@ -1,7 +1,6 @@
-#include "signs.hpp"
-
 #include "simd.hpp"
 
+#include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
