@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 import time
@@ -41,7 +42,6 @@ from monograph.vectors.stop import (
     RankAware,
     StopCondition,
     VBase,
-    discounted_gain,
     reciprocal_rank,
 )
 from vector_data import CACHE, VectorSet
@@ -155,7 +155,9 @@ def stopping(made: VectorSet, metric: str) -> Results:
         "RankAware, exponential": [RankAware(Exponential(), 0.0, window) for window in range(1, 60)],
         "RankAware, epsilon 0.2": [RankAware(Exponential(), 0.2, window) for window in range(1, 60)],
         "RankAware, reciprocal rank, 0.2": [RankAware(reciprocal_rank, 0.2, window) for window in range(1, 60)],
-        "RankAware, DCG, 0.35": [RankAware(discounted_gain, 0.35, window) for window in range(1, 60)],
+        "RankAware, DCG, 0.35": [
+            RankAware(lambda rank: 1.0 / math.log2(rank + 2), 0.35, window) for window in range(1, 60)
+        ],
         "VBase, e = k": [VBase(K, window) for window in range(1, 60)],
         "Budget": [Budget(loads) for loads in range(1, 120)],
     }

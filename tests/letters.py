@@ -22,3 +22,8 @@ def of_different_lengths(monograph: Monograph) -> Monograph:
     )
     monograph.tree.rebuild()
     return monograph
+
+
+PEOPLE = ("Mrs Grubb", "Tobias Renk", "Anna Calder", "Peter Okafor", "Ines Amsel")
+THINGS = ("boiler", "telescope", "dome", "plate", "lathe", "comet", "generator")
+PLACES = ("Salzburg", "Vienna", "Berlin", "Trieste")

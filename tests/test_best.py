@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.letters import PEOPLE, PLACES, THINGS
 
 from monograph import Document, Monograph, count_tokens
 from monograph.answer.abstain import LEAST
@@ -17,9 +18,6 @@ from monograph.errors import InputError
 from monograph.graph.names import stem
 from monograph.values import ABSTENTION
 
-PEOPLE = ("Mrs Grubb", "Tobias Renk", "Anna Calder", "Peter Okafor", "Ines Amsel")
-THINGS = ("boiler", "telescope", "dome", "plate", "lathe", "comet", "generator")
-PLACES = ("Salzburg", "Vienna", "Berlin", "Trieste")
 TEXTS = [
     f"The winter of that year was long and the {THINGS[(n + 3) % 7]} stood in the yard under a cover of old canvas. "
     f"{PEOPLE[n % 5]} repaired the {THINGS[n % 7]} in {PLACES[n % 4]} on 3 March {1900 + n}, for {n + 12} crowns, "

@@ -69,9 +69,8 @@ def path(tmp_path: Path, key: str | None) -> Path:
 def test_damage_is_found(path: Path, damage: str, table: str, mended: bool) -> None:
     with Monograph.open(path) as monograph:
         whole = graph_rows(monograph)
-    connection = connected(path)
-    connection.execute(damage)
-    connection.close()
+    with closing(connected(path)) as connection:
+        connection.execute(damage)
     with Monograph.open(path) as monograph:
         findings = monograph.check()
         assert table in {finding.table for finding in findings}
@@ -106,10 +105,8 @@ def test_what_is_left_says_what_was_there(path: Path, folder: Path, damage: str,
         monograph.sync(folder)
         assert monograph.check() == []
     whole = rows(path)
-    connection = connected(path)
-    changed = connection.execute(damage).rowcount
-    assert changed > 0
-    connection.close()
+    with closing(connected(path)) as connection:
+        assert connection.execute(damage).rowcount > 0
     with Monograph.open(path) as monograph:
         findings = monograph.check()
         assert table in {finding.table for finding in findings}
@@ -215,9 +212,8 @@ def test_a_table_that_is_another_is_told_of(path: Path, key: str | None) -> None
 
 
 def test_a_setting_that_is_lost_is_one_fault(path: Path, key: str | None) -> None:
-    connection = connected(path, key)
-    connection.execute("UPDATE settings SET value = '{' WHERE name = 'extractor'")
-    connection.close()
+    with closing(connected(path, key)) as connection:
+        connection.execute("UPDATE settings SET value = '{' WHERE name = 'extractor'")
     with Monograph.open(path, key=key) as monograph:
         (finding,) = monograph.check()
         assert (finding.table, finding.repairable) == ("settings", False)
@@ -237,11 +233,8 @@ def rows(path: Path, key: str | None = None) -> list[list[tuple[object, ...]]]:
         "words_config",
         "trigrams_config",
     )
-    connection = connected(path, key)
-    try:
+    with closing(connected(path, key)) as connection:
         return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables]
-    finally:
-        connection.close()
 
 
 def graph_rows(monograph: Monograph) -> list[list[tuple[object, ...]]]:

@@ -825,23 +825,21 @@ def test_langchain(locked: Path, tmp_path: Path) -> None:
     pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
     from langchain_core.load import dumpd, dumps, loads
 
-    from langchain_monograph import (
-        EcoVectorStore,
-        EraRAGRetriever,
-        HybridRetriever,
-        MiniRAGRetriever,
-        MonographLoader,
-        SCRCompressor,
-        TreeRetriever,
-    )
+    import langchain_monograph
 
     path = tmp_path / "chain.mono"
-    store = EcoVectorStore(path, key=KEY)
+    store = langchain_monograph.EcoVectorStore(path, key=KEY)
     store.add_texts(["Anna Calder saw the comet.", SECRET], ids=["a", "b"])
     store.close()
     assert [trace for trace in TRACES if trace in path.read_bytes().lower()] == []
-    assert len(MonographLoader(path, key=KEY).load()) == 2
-    for kind in (HybridRetriever, MiniRAGRetriever, TreeRetriever, EraRAGRetriever, SCRCompressor):
+    assert len(langchain_monograph.MonographLoader(path, key=KEY).load()) == 2
+    for kind in (
+        langchain_monograph.HybridRetriever,
+        langchain_monograph.MiniRAGRetriever,
+        langchain_monograph.TreeRetriever,
+        langchain_monograph.EraRAGRetriever,
+        langchain_monograph.SCRCompressor,
+    ):
         component = kind(monograph=path, key=KEY)
         for told in (
             repr(component),
@@ -854,18 +852,18 @@ def test_langchain(locked: Path, tmp_path: Path) -> None:
         allowed = {"allowed_objects": [kind], "valid_namespaces": ["langchain_monograph"]}
         again = loads(dumps(component), secrets_map={"MONOGRAPH_KEY": KEY}, **allowed)
         assert again.key.get_secret_value() == KEY
-        if isinstance(component, HybridRetriever):
+        if isinstance(component, langchain_monograph.HybridRetriever):
             assert component.invoke("comet", k=1)[0].id == again.invoke("comet", k=1)[0].id == "a"
         again.close()
         component.close()
-    assert "MONOGRAPH_KEY" not in dumps(HybridRetriever(monograph=tmp_path / "plain.mono"))
+    assert "MONOGRAPH_KEY" not in dumps(langchain_monograph.HybridRetriever(monograph=tmp_path / "plain.mono"))
     with pytest.raises(WrongKey):
-        HybridRetriever(monograph=path, key="another").invoke("comet")
+        langchain_monograph.HybridRetriever(monograph=path, key="another").invoke("comet")
     holders: list[Any] = [
-        EcoVectorStore(path, key=KEY),
-        MonographLoader(path, key=KEY),
-        HybridRetriever(monograph=path, key=KEY),
-        SCRCompressor(monograph=path, key=KEY),
+        langchain_monograph.EcoVectorStore(path, key=KEY),
+        langchain_monograph.MonographLoader(path, key=KEY),
+        langchain_monograph.HybridRetriever(monograph=path, key=KEY),
+        langchain_monograph.SCRCompressor(monograph=path, key=KEY),
     ]
     pickled_by_none(holders)
     store, loader, retriever, _ = (copy.deepcopy(one) for one in holders)
@@ -874,7 +872,10 @@ def test_langchain(locked: Path, tmp_path: Path) -> None:
     retriever.close()
     holders[0].close()
     with Monograph.open(path, key=KEY) as opened:
-        for use in (lambda: EcoVectorStore(opened, key=KEY), lambda: HybridRetriever(monograph=opened, key=KEY)):
+        for use in (
+            lambda: langchain_monograph.EcoVectorStore(opened, key=KEY),
+            lambda: langchain_monograph.HybridRetriever(monograph=opened, key=KEY),
+        ):
             with pytest.raises(InputError, match="the file is open, and a key was given"):
                 use()
 

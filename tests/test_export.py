@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -221,9 +222,8 @@ def test_an_export_that_is_broken_off_leaves_nothing(archive: Monograph, tmp_pat
 def test_a_damaged_file_is_refused(archive: Monograph, tmp_path: Path, statement: str) -> None:
     path = archive.path
     archive.close()
-    connection = connected(path)
-    connection.execute(statement)
-    connection.close()
+    with closing(connected(path)) as connection:
+        connection.execute(statement)
     with Monograph.open(path, HashEmbedder(4)) as damaged, pytest.raises(DamagedFile, match=r"a\.mono"):
         damaged.export(tmp_path / "out")
     assert not [one for one in tmp_path.iterdir() if not one.name.startswith("a.mono")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -278,10 +279,9 @@ def test_lost_codes_are_found_and_made_again(path: Path) -> None:
         before = codes_of(monograph)
         assert sum(code is not None for code in before.values()) > 50
     for mend in ("repair", "rebuild", "graph"):
-        connection = connected(path)
-        connection.execute("UPDATE names SET code = NULL WHERE name % 2 = 0")
-        connection.execute("UPDATE names SET code = x'00' WHERE name % 3 = 0 AND code IS NOT NULL")
-        connection.close()
+        with closing(connected(path)) as connection:
+            connection.execute("UPDATE names SET code = NULL WHERE name % 2 = 0")
+            connection.execute("UPDATE names SET code = x'00' WHERE name % 3 = 0 AND code IS NOT NULL")
         with Monograph.open(path, HashEmbedder(32)) as monograph:
             (finding,) = monograph.check()
             assert (finding.table, finding.repairable) == ("names", True)

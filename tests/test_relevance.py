@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.letters import PEOPLE, PLACES, THINGS
 
 from monograph import Chunk, Document, Hit, Hybrid, Monograph
 from monograph.library.searches import corpus
@@ -19,9 +20,6 @@ from monograph.search.relevance import settled, share
 from monograph.search.strategy import Corpus, Query
 from monograph.store.filters import EVERYTHING
 
-PEOPLE = ("Mrs Grubb", "Tobias Renk", "Anna Calder", "Peter Okafor", "Ines Amsel")
-THINGS = ("boiler", "telescope", "dome", "plate", "lathe", "comet", "generator")
-PLACES = ("Salzburg", "Vienna", "Berlin", "Trieste")
 TEXTS = [
     f"{PEOPLE[n % 5]} wrote to {PEOPLE[(n + 1 + n // 7) % 5]} in {PLACES[n % 4]} about the {THINGS[n % 7]}. "
     f"The {THINGS[(n + 3) % 7]} has the number AB-{1000 + n}."

@@ -202,41 +202,32 @@ def test_langchains_components(url: str, shelf: Shelf, file: Monograph) -> None:
     from langchain_core.documents import Document as Passage
     from langchain_core.load import dumps, loads
 
-    from langchain_monograph import (
-        EcoVectorStore,
-        EraRAGRetriever,
-        HybridRetriever,
-        MiniRAGRetriever,
-        MonographLoader,
-        MonographToolkit,
-        SCRCompressor,
-        TreeRetriever,
-    )
+    import langchain_monograph
 
-    for kind in (HybridRetriever, MiniRAGRetriever):
+    for kind in (langchain_monograph.HybridRetriever, langchain_monograph.MiniRAGRetriever):
         wanted = kind(monograph=file).invoke(QUESTION)
         for given in (shelf, url):
             retriever = kind(monograph=given)
             found = retriever.invoke(QUESTION)
             assert [one.id for one in found] == [one.id for one in wanted] != []
-            reduced = SCRCompressor(monograph=given).compress_documents(found, QUESTION)
+            reduced = langchain_monograph.SCRCompressor(monograph=given).compress_documents(found, QUESTION)
             assert "brought the comet plates" in reduced[0].page_content
             again = loads(dumps(retriever), valid_namespaces=["langchain_monograph"], allowed_objects=[kind])
             assert [one.id for one in again.invoke(QUESTION, k=1)] == [wanted[0].id]
             again.close()
             retriever.close()
     with pytest.raises(InputError, match="no tree"):
-        TreeRetriever(monograph=shelf).invoke(QUESTION)
+        langchain_monograph.TreeRetriever(monograph=shelf).invoke(QUESTION)
     with pytest.raises(InputError, match="is a shelf, which has no collections"):
-        HybridRetriever(monograph=shelf, collection="nobody").invoke(QUESTION)
+        langchain_monograph.HybridRetriever(monograph=shelf, collection="nobody").invoke(QUESTION)
     with pytest.raises(InputError, match=r"shelf\.add"):
-        EraRAGRetriever(monograph=shelf).add_documents([Passage("text")])
-    assert [one.name for one in MonographToolkit(monograph=shelf).get_tools()] == [
+        langchain_monograph.EraRAGRetriever(monograph=shelf).add_documents([Passage("text")])
+    assert [one.name for one in langchain_monograph.MonographToolkit(monograph=shelf).get_tools()] == [
         "search", "read", "entity", "paths", "stats",
     ]  # fmt: skip
-    assert [one.id for one in MonographLoader(url, ["/letters/3"]).load()] == ["letters/3"]
-    assert MonographLoader(shelf).load() == MonographLoader(file).load()
-    store, same = EcoVectorStore(shelf), EcoVectorStore(file)
+    assert [one.id for one in langchain_monograph.MonographLoader(url, ["/letters/3"]).load()] == ["letters/3"]
+    assert langchain_monograph.MonographLoader(shelf).load() == langchain_monograph.MonographLoader(file).load()
+    store, same = langchain_monograph.EcoVectorStore(shelf), langchain_monograph.EcoVectorStore(file)
     for filtered in (None, {"number": {">=": 2}}):
         assert [
             (one.id, pytest.approx(score))

@@ -19,7 +19,6 @@ from monograph.vectors.stop import (
     RankAware,
     StopCondition,
     VBase,
-    discounted_gain,
     reciprocal_rank,
 )
 
@@ -31,10 +30,9 @@ def test_the_weights_are_the_papers() -> None:
     assert [round(weight(rank), 4) for rank in (0, 1, 2, 9)] == [1.0, 0.4746, 0.3485, 0.1069]
     assert weight(3) == pytest.approx(math.exp(-math.sqrt(3 / 1.8)))
     assert [reciprocal_rank(rank) for rank in (0, 1, 3)] == [1.0, 0.5, 0.25]
-    assert [discounted_gain(rank) for rank in (0, 2)] == [1.0, 0.5]
 
 
-@pytest.mark.parametrize("weight", [Exponential(), reciprocal_rank, discounted_gain, lambda rank: 10.0 - rank])
+@pytest.mark.parametrize("weight", [Exponential(), reciprocal_rank, lambda rank: 10.0 - rank])
 @given(loads=LOADS, epsilon=st.sampled_from([0.0, 0.2, 0.9, 2.5]), window=st.integers(1, 6))
 def test_rank_aware_reads_as_the_paper_says(
     weight: Callable[[int], float], loads: list[list[int]], epsilon: float, window: int

@@ -56,11 +56,6 @@ def reciprocal_rank(rank: int) -> float:
     return 1.0 / (rank + 1)
 
 
-def discounted_gain(rank: int) -> float:
-    """w(r) = 1 / log2(r + 2), as in DCG."""
-    return 1.0 / math.log2(rank + 2)
-
-
 @dataclass(frozen=True, slots=True)
 class RankAware:
     """Stop when the last ``window`` loads each brought a utility of at most ``epsilon`` (Terminus).
@@ -70,7 +65,7 @@ class RankAware:
     Parameters
     ----------
     weight:
-        Of a rank: :class:`Exponential`, :func:`reciprocal_rank`, :func:`discounted_gain` or one of your own.
+        Of a rank: :class:`Exponential`, :func:`reciprocal_rank` or one of your own.
     epsilon:
         0 or more.
     window:
