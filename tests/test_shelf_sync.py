@@ -110,9 +110,7 @@ def test_a_shelf_follows_a_folder_as_one_file_does(turns: list[Turn]) -> None:
         folder.mkdir()
         for number in range(4):
             (folder / f"n{number}.md").write_text(f"# Note {number}\n{SENTENCES[number]}")
-        with (
-            Monograph.open(here / "one.mono", HashEmbedder(8)) as one,
-        ):
+        with Monograph.open(here / "one.mono", HashEmbedder(8)) as one:
             for number, turn in enumerate(turns):
                 for edit in turn.edits:
                     edit.do(folder)

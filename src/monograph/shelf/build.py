@@ -344,10 +344,14 @@ class _Draft:
             elif change.kind != "same":
                 shard = -1 - shard_of(change.uri, len(self._new)) if holder is None else holder
                 parts.setdefault(shard, []).append(change)
+        moved = {one.root for one in plan.moved}
+        for shard, one in enumerate(self._held):
+            if not moved.isdisjoint(root.name for root in roots.every(one.contents)):
+                parts.setdefault(shard, [])  # It has to say where its folder is now.
         self._see(Report(problems=plan.problems, moved=plan.moved))
         for shard, changes in parts.items():
             target = self._new[-1 - shard] if shard < 0 else self.rewritten(shard)
-            target.plan = replace(plan, changes=tuple(changes), problems=(), moved=())
+            target.plan = replace(plan, changes=tuple(changes), problems=())
             target.content.append(repr((plan.roots, changes)).encode("utf-8", "surrogatepass"))
 
     def publish(self, place: Place, before: Manifest | None, progress: OnProgress | None) -> Report:

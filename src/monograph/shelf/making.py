@@ -160,7 +160,8 @@ def make(recipe: Recipe, work: Work, blocks_of: Callable[[Any], Sequence[Documen
         with recipe.open(path) as archive:
             report = _fill(archive, recipe, work, blocks_of)
             with archive._file.database.read() as connection:
-                is_same = work.known == stored.documents_digest(connection)
+                has_moved = work.plan is not None and bool(work.plan.moved)
+                is_same = not has_moved and work.known == stored.documents_digest(connection)
             if not is_same:
                 archive.compact()  # Nothing is left of what was removed or replaced.
         listed = folder / f"{work.key}.contents.mono"
@@ -260,7 +261,8 @@ def _fill(archive: Monograph, recipe: Recipe, work: Work, blocks_of: Callable[[A
         if left:  # Else a killed process has removed them.
             reports.append(archive.remove(left))
     if work.plan is not None:
-        reports.append(archive.files.apply(work.plan, limits=recipe.limits))
+        done = archive.files.apply(work.plan, limits=recipe.limits)
+        reports.append(replace(done, moved=()))  # The build reports a move once for all shards.
     reports += [archive.add(blocks_of(block)) for block in work.documents]
     return together(reports)
 
