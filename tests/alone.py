@@ -44,7 +44,7 @@ class Environment:
         return [*files, *([f"tests/test_docs.py::test_pages_of_components_run[{self.extra}]"] if self.extra else [])]
 
 
-CORE = Environment("", ("test_check.py", "test_passages.py"))
+CORE = Environment("", ("test_check.py", "test_passages.py"), ("sqlcipher3",))
 LANGCHAIN = Environment(
     "langchain",
     ("test_langchain*.py",),
