@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import functools
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FLOORS = (
@@ -208,6 +211,26 @@ def test_the_map_names_every_folder_in_one_line() -> None:
     told = dict(re.findall(r"^\| `([a-z_/]+)/` \| (.+) \|$", page, re.MULTILINE))
     assert folders == {name for name in told if not name.startswith("integrations")}
     assert [line for line in told.values() if re.search(r"\band\b", line)] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "fault"),
+    [
+        ("store/memo.py", "from monograph.library import Monograph", "imports monograph.library.Monograph"),
+        ("sync/plan.py", "from monograph.write import apply", "imports monograph.write.apply"),
+        ("values/content.py", "import llama_index.core", "imports the framework llama_index"),
+        ("library/monograph.py", "import sqlite3", "SQL belongs in the store"),
+        ("library/monograph.py", "import torch", "imports torch at the top"),
+        ("search/how/dense.py", "from monograph.store.database import Connection", "past the port"),
+        ("app/serve_commands.py", "import uvicorn", "imports uvicorn at the top"),
+    ],
+)
+def test_a_breach_is_caught(tmp_path: Path, module: str, line: str, fault: str) -> None:
+    for part in ("src", "integrations"):
+        shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    path = tmp_path / "src" / "monograph" / module
+    path.write_text(path.read_text() + f"\n{line}\n")
+    assert any(fault in one for one in faults(tmp_path))
 
 
 def test_importing_monograph_loads_nothing_heavy() -> None:
