@@ -40,7 +40,7 @@ from monograph.errors import (
 )
 from monograph.library.opened import Given
 from monograph.shelf import Shelf, Tasks, build, local, remove
-from monograph.shelf.build import documents_in
+from monograph.shelf.dataset import documents_in
 from monograph.shelf.engines import Local
 from monograph.shelf.manifest import ObjectName, latest
 from monograph.shelf.place import place_at

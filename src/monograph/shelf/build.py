@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from monograph.errors import InputError, ModelMismatch, NotFound, NotOnShelf
 from monograph.library.files import paths_of
@@ -21,6 +20,7 @@ from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
 from monograph.shelf import catalogue
 from monograph.shelf.catalogue import Held
+from monograph.shelf.dataset import Dataset, documents_in
 from monograph.shelf.making import Made, Recipe, Tasks, Work, key_of, make, require_fit
 from monograph.shelf.manifest import MOST_SHARDS, Forgotten, Manifest, latest, publish, sweep
 from monograph.shelf.manifest import forget as forget_objects
@@ -32,38 +32,6 @@ from monograph.store.database import Database
 from monograph.sync.plan import make_plan
 from monograph.values import Change, Document, OnProgress, Plan, Progress, Report, arguments, together
 from monograph.write.prepare import document_hash
-
-
-@runtime_checkable
-class Dataset(Protocol):
-    """What of ``ray.data.Dataset`` is used."""
-
-    def iter_rows(self) -> Iterable[Mapping[str, Any]]:
-        """The rows, one after the other."""
-        ...
-
-
-def documents_in(rows: Dataset) -> Iterator[Document]:
-    """The documents of a data set: of a row ``text``, and ``id``, ``title``, ``uri`` and ``metadata`` if it has them.
-
-    Metadata is an object, or JSON of one; what of it is None is left out.
-
-    Raises
-    ------
-    InputError
-        If a row has no text, or is no document.
-    """
-    for number, row in enumerate(rows.iter_rows()):
-        text, held = row.get("text"), row.get("metadata") or {}
-        if not isinstance(text, str):
-            raise InputError(f"row {number} of the data set has no text", "give it a column text, and in each row one")
-        try:
-            metadata = dict(json.loads(held) if isinstance(held, str) else held)
-        except (ValueError, TypeError) as error:
-            raise InputError(f"the metadata of row {number} is no object", "give an object, or JSON of one") from error
-        name, title, uri = (str(row.get(column) or "") for column in ("id", "title", "uri"))
-        yield Document(text, name, title, uri, {key: one for key, one in metadata.items() if one is not None})
-
 
 _BLOCK = 4_096
 """Documents that are looked up together."""
