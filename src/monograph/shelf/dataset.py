@@ -20,7 +20,7 @@ class Dataset(Protocol):
 
 
 def documents_in(rows: Dataset) -> Iterator[Document]:
-    """Yield the documents of a data set: of a row ``text``, and ``id``, ``title``, ``uri`` and ``metadata`` if it has them.
+    """Yield a document for each row: its ``text``, and ``id``, ``title``, ``uri`` and ``metadata`` where it has them.
 
     Metadata is an object, or JSON of one; values that are None are left out.
 
