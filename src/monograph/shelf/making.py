@@ -25,7 +25,7 @@ from monograph.shelf.catalogue import Origin
 from monograph.shelf.manifest import OBJECTS, ObjectName, put_file
 from monograph.shelf.place import fetch
 from monograph.shelf.ray_engine import ray_module, start
-from monograph.shelf.storage import Storage, storage_at, sync_to_disk
+from monograph.shelf.storage import Storage, storage_at
 from monograph.store import catalogue as stored
 from monograph.store import names, replacing, roots, versions
 from monograph.store import told as assertions
@@ -288,9 +288,9 @@ def _note(path: Path, made: Made) -> None:
     names = [[one.digest, one.bytes] for one in (made.shard, made.contents) if one is not None]
     part = path.with_suffix(".part")
     part.write_text(json.dumps(names))
-    sync_to_disk(part)
+    replacing.sync_to_disk(part)
     part.replace(path)
-    sync_to_disk(path.parent)
+    replacing.sync_to_disk(path.parent)
 
 
 def _noted(path: Path, storage: Storage) -> Made | None:

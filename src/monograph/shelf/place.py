@@ -11,7 +11,7 @@ from pathlib import Path
 
 from monograph.errors import InputError, ObjectDamaged, ShelfUnreachable
 from monograph.shelf.manifest import Manifest, ObjectName, name_of
-from monograph.shelf.storage import Storage, storage_at, sync_to_disk
+from monograph.shelf.storage import Storage, storage_at
 from monograph.store import replacing
 from monograph.store.refusals import refusal_of
 
@@ -102,7 +102,7 @@ def fetch(storage: Storage, name: ObjectName, target: Path) -> None:
             storage.get(name.name, path)
             verify(path, name, storage.address)
             path.replace(target)
-        sync_to_disk(target.parent)
+        replacing.sync_to_disk(target.parent)
     except OSError as error:
         raise refusal_of(target, error) or ShelfUnreachable(
             f"{target} cannot be written: {error.strerror or error}", "check its folder, or give another one: home="

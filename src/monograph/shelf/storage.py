@@ -16,6 +16,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from monograph.errors import InputError, MissingExtra, ObjectDamaged, ObjectMissing, ShelfUnreachable
 from monograph.store.refusals import refusal_of
+from monograph.store.replacing import sync_to_disk
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -249,15 +250,6 @@ def _parts(address: str) -> SplitResult:
             f"{address!r} is no address of a shelf", "give a folder, file:///folder, s3://bucket/path, gs:// or az://"
         )
     return parts
-
-
-def sync_to_disk(path: Path) -> None:
-    """Flush a file, or the names in a folder, to disk (fsync)."""
-    opened = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
 
 
 def _first_line(error: Exception) -> str:

@@ -55,16 +55,17 @@ def link(made: Path, path: Path) -> bool:
 
 def put(made: Path, path: Path, *, overwrite: bool) -> bool:
     """Put a whole file into its place for good, so that a power cut leaves all of it; False if another is there."""
-    _to_disk(made)
+    sync_to_disk(made)
     if overwrite:
         made.replace(path)
     elif not link(made, path):
         return False
-    _to_disk(path.parent)
+    sync_to_disk(path.parent)
     return True
 
 
-def _to_disk(path: Path) -> None:
+def sync_to_disk(path: Path) -> None:
+    """Flush a file, or the names in a folder, to disk (fsync)."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)
