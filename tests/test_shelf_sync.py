@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from embedders import HashEmbedder
 from monograph import Monograph
 from monograph.errors import SourceMissing
-from monograph.shelf import Shelf, build
+from monograph.shelf import Shelf, build, remove
 from monograph.values import Report
 from test_order import SENTENCES
 
@@ -153,6 +153,24 @@ def test_a_folder_is_looked_through_once(folder: Path, tmp_path: Path) -> None:
         )
         assert report.added == expected
         assert SCANNED.count(str(folder)) == 1
+
+
+def test_a_folder_in_the_folder_of_a_machine_has_not_moved_for_another(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    notes = here / "notes"
+    notes.mkdir(parents=True)
+    for number in range(3):
+        (notes / f"{number}.md").write_text(f"# Note {number}\n{SENTENCES[number]}")
+
+    def built(home: Path) -> Report:
+        return build(tmp_path / "shelf", sources=[notes], embedder=HashEmbedder(8), home=home)
+
+    assert built(here).added == 3
+    found = built(there)
+    assert (found.same, found.moved) == (3, ())
+    remove(tmp_path / "shelf", ["notes/0.md"], home=there)
+    found = built(here)
+    assert (found.added, found.same, found.moved) == (1, 2, ())
 
 
 def test_what_is_not_there_is_told_before_anything_is_written(folder: Path, tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def write_contents(path: Path, shard: Path) -> int:
             begin(written, origin(read))
             stored.put(written, stored.share(read), 0, 1)
             for root in roots.every(read):
-                roots.put(written, root)
+                roots.put(written, root, absolute=True)
             failures.save(written, failures.load(read))
             sources.add(written, list(sources.every(read)))
             stored.put_document_hashes(written, stored.every_document(read))

@@ -202,7 +202,7 @@ def _copy(source: Path, target: Path) -> None:
     try:
         with file.database.write() as connection:
             for root in known:
-                roots.put(connection, root)  # Its place may have been stored relative to the file.
+                roots.put(connection, root, absolute=True)
             versions.drop_unsupported(connection)
     finally:
         file.close()
@@ -261,6 +261,9 @@ def _fill(archive: Monograph, recipe: Recipe, work: Work, blocks_of: Callable[[A
         if left:  # Else a killed process has removed them.
             reports.append(archive.remove(left))
     if work.plan is not None:
+        with archive._file.database.write() as connection:
+            for root in work.plan.roots:
+                roots.put(connection, root, absolute=True)
         done = archive.files.apply(work.plan, limits=recipe.limits)
         reports.append(replace(done, moved=()))  # The build reports a move once for all shards.
     reports += [archive.add(blocks_of(block)) for block in work.documents]

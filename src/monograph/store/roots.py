@@ -22,11 +22,14 @@ def every(connection: Connection) -> list[Root]:
     ]
 
 
-def put(connection: Connection, root: Root) -> None:
-    """Store a root, new, in another place, or with other links."""
-    place = stored_place(_home(connection), root.place)
+def put(connection: Connection, root: Root, *, absolute: bool = False) -> None:
+    """Store a root, new, in another place, or with other links.
+
+    ``absolute`` stores an absolute place always: for a file of which copies are read in other folders.
+    """
+    place = root.place if absolute else stored_place(_home(connection), root.place)
     known = next((one for one in every(connection) if one.name == root.name), None)
-    if known is None or known.place != root.place:
+    if absolute or known is None or known.place != root.place:
         (row,) = connection.execute(
             """INSERT INTO roots (name, place) VALUES (?, ?)
             ON CONFLICT (name) DO UPDATE SET place = excluded.place RETURNING root""",
