@@ -267,8 +267,9 @@ def test_a_shard_that_is_nowhere_is_named(cluster: Any, made: Made, tmp_path: Pa
     assert caught.value.mend
 
 
-def test_a_shelf_is_built_by_tasks(cluster: Any, made: Made, tmp_path: Path) -> None:
-    url, home, tasks = tmp_path / "shelf", tmp_path / "home", Tasks(cpus=0.5)
+def test_a_shelf_is_built_by_tasks(cluster: Any, made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # Tasks run in another folder.
+    url, home, tasks = "shelf", tmp_path / "home", Tasks(cpus=0.5)
     first, second = made.documents[:100], made.documents[100:]
     with Monograph.open(tmp_path / "second.mono") as archive:
         archive.add(second)

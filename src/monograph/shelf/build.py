@@ -122,7 +122,7 @@ def build(  # noqa: PLR0913 - each is a choice of its own
         origin = catalogue.origin(held[0].contents) if held else None
         for file in files:
             origin = require_fit(file, origin)
-        recipe = Recipe(place.url, place.building, origin, settings, embedder, extractor, trusted, limits)
+        recipe = Recipe(place.objects.address, place.building, origin, settings, embedder, extractor, trusted, limits)
         _require_same(recipe)
         draft = _Draft(recipe, held, count, tasks)
         if documents is not None:
@@ -154,7 +154,7 @@ def remove(
     if before is None:
         raise NotFound(f"{place.url} holds no shelf", f"monograph shelf build {place.url} FOLDER")
     with catalogue.open_contents(place, before.shards, before.contents) as held:
-        recipe = Recipe(place.url, place.building, catalogue.origin(held[0].contents), trusted=trusted)
+        recipe = Recipe(place.objects.address, place.building, catalogue.origin(held[0].contents), trusted=trusted)
         draft = _Draft(recipe, held, 1, tasks)
         for name in arguments.names(ids, "an id"):
             found = [stored_documents.resolve(one.contents, [path_to_text(name)])[0] for one in held]
