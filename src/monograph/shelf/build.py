@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -288,22 +288,24 @@ class _Draft:
         else:
             self._rewritten[place] = made
 
-    def follow(self, given: Sequence[str | os.PathLike[str]], **options: bool | None) -> None:
+    def follow(
+        self, given: Sequence[str | os.PathLike[str]], *, verify: bool, prune: bool, follow_links: bool | None
+    ) -> None:
         """Compare files and folders with what all shards hold; a changed or missing file is changed in its shard."""
         paths = paths_of(given)
+        held_roots = [roots.every(one.contents) for one in self._held]
         with TemporaryDirectory(prefix="monograph-") as folder, closing(Database(Path(folder) / "known.mono")) as known:
             holders: dict[str, int] = {}
             with known.write() as connection:
+                # Of a name that several shards have, the root of the first one holds.
+                for root in {root.name: root for some in reversed(held_roots) for root in some}.values():
+                    roots.put(connection, root)
+                failures.save(connection, chain.from_iterable(failures.load(one.contents) for one in self._held))
                 for shard, one in enumerate(self._held):
-                    named = {root.name for root in roots.every(connection)}
-                    for root in roots.every(one.contents):
-                        if root.name not in named:
-                            roots.put(connection, root)
-                    failures.save(connection, [*failures.load(connection), *failures.load(one.contents)])
                     listed = list(sources.every(one.contents))
                     sources.add(connection, listed)
                     holders |= {source.uri: shard for source in listed}
-            plan = make_plan(known, paths, **options)  # type: ignore[arg-type]
+            plan = make_plan(known, paths, verify=verify, prune=prune, follow_links=follow_links)
         parts: dict[int, list[Change]] = {}
         for change in plan.changes:
             holder = holders.get(change.uri)
@@ -313,8 +315,8 @@ class _Draft:
                 shard = -1 - shard_of(change.uri, len(self._new)) if holder is None else holder
                 parts.setdefault(shard, []).append(change)
         moved = {one.root for one in plan.moved}
-        for shard, one in enumerate(self._held):
-            if not moved.isdisjoint(root.name for root in roots.every(one.contents)):
+        for shard, held in enumerate(held_roots):
+            if not moved.isdisjoint(root.name for root in held):
                 parts.setdefault(shard, [])  # It has to say where its folder is now.
         self._see(Report(problems=plan.problems, moved=plan.moved))
         for shard, changes in parts.items():
