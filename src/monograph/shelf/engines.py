@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar, TypeVarTuple
 
 from monograph.errors import NotFound
 from monograph.library.opened import Given
@@ -14,7 +14,7 @@ from monograph.shelf.place import Place
 from monograph.shelf.pools import Rows
 from monograph.shelf.shard import Call, Shard, ShardReader, call
 
-P = ParamSpec("P")
+Arguments = TypeVarTuple("Arguments")
 R = TypeVar("R")
 MOST_THREADS = 16
 
@@ -82,9 +82,9 @@ class Shards:
     engine: Engine
     rows: Rows
 
-    def all(self, method: Callable[Concatenate[ShardReader, P], R], *arguments: P.args, **named: P.kwargs) -> list[R]:
+    def all(self, method: Callable[[ShardReader, *Arguments], R], *arguments: *Arguments) -> list[R]:
         """Return the result of each shard, in their order."""
-        one = call(method, *arguments, **named)
+        one = call(method, *arguments)
         answers = self.engine.ask({shard: [one] for shard in range(self.rows.shards)})
         return [answers[shard][0] for shard in range(self.rows.shards)]
 
@@ -94,42 +94,36 @@ class Shards:
         return [[answers[shard][place] for shard in range(self.rows.shards)] for place in range(len(calls))]
 
     def some(
-        self,
-        shards: Iterable[int],
-        method: Callable[Concatenate[ShardReader, P], R],
-        *arguments: P.args,
-        **named: P.kwargs,
+        self, shards: Iterable[int], method: Callable[[ShardReader, *Arguments], R], *arguments: *Arguments
     ) -> dict[int, R]:
         """Return the results of some shards."""
-        one = call(method, *arguments, **named)
+        one = call(method, *arguments)
         return {shard: answer for shard, (answer,) in self.engine.ask({shard: [one] for shard in shards}).items()}
 
     def of(
         self,
-        method: Callable[Concatenate[ShardReader, Sequence[int], P], R],
+        method: Callable[[ShardReader, Sequence[int], *Arguments], R],
         rows: Iterable[int],
-        *arguments: P.args,
-        **named: P.kwargs,
+        *arguments: *Arguments,
     ) -> Iterator[tuple[int, list[int], R]]:
         """Yield (shard, its own rows, result) of the shards that have some rows; without rows none is called."""
         split = self.rows.split(rows)
         if not split:
             return
-        answers = self.engine.ask({shard: [call(method, some, *arguments, **named)] for shard, some in split.items()})
+        answers = self.engine.ask({shard: [call(method, some, *arguments)] for shard, some in split.items()})
         for shard, some in split.items():
             yield shard, some, answers[shard][0]
 
     def by_row(
         self,
-        method: Callable[Concatenate[ShardReader, Sequence[int], P], Mapping[int, R]],
+        method: Callable[[ShardReader, Sequence[int], *Arguments], Mapping[int, R]],
         rows: Iterable[int],
-        *arguments: P.args,
-        **named: P.kwargs,
+        *arguments: *Arguments,
     ) -> dict[int, R]:
         """Return what shards return by row, by row over all shards."""
         return {
             self.rows.whole(shard, row): value
-            for shard, _, answer in self.of(method, rows, *arguments, **named)
+            for shard, _, answer in self.of(method, rows, *arguments)
             for row, value in answer.items()
         }
 

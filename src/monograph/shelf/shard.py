@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, TypeVarTuple, cast
 
 import numpy as np
 
@@ -54,7 +54,7 @@ from monograph.values import (
     StoredChunk,
 )
 
-P = ParamSpec("P")
+Arguments = TypeVarTuple("Arguments")
 R = TypeVar("R")
 _WEIGHTS = terms.Weights(title=1.0, text=1.0)
 
@@ -102,7 +102,7 @@ class Call(Generic[R]):
         return self.method(reader, *self.arguments)
 
 
-def call(method: Callable[Concatenate[ShardReader, P], R], *arguments: P.args, **_: P.kwargs) -> Call[R]:
+def call(method: Callable[[ShardReader, *Arguments], R], *arguments: *Arguments) -> Call[R]:
     """Return a call of a method of :class:`ShardReader` with these arguments."""
     return Call(method, arguments)
 
