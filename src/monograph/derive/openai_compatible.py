@@ -10,7 +10,8 @@ from typing import Any
 
 from monograph.derive.addresses import AskingFirst
 from monograph.derive.replies import has_ended, text_in, usage
-from monograph.derive.server import BASE_URL_MEND, QUOTED, Server, parted, spec_of
+from monograph.derive.served_spec import parted, spec_of
+from monograph.derive.server import BASE_URL_MEND, QUOTED, Server
 from monograph.derive.tokens import count_tokens
 from monograph.derive.told import request
 from monograph.errors import InputError, ModelUnavailable

@@ -1,4 +1,4 @@
-"""What a server of the OpenAI form says in a reply or an event: text, whether it ends, tokens."""
+"""What a server of the OpenAI form says in a reply or an event: text, whether it ends, tokens, thoughts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def text_in(reply: Mapping[str, Any]) -> str | None:
         return None
     if not isinstance(said, Mapping):
         return None
-    # The text of a message's content, which some write in parts.
+    # Some servers write the text in parts.
     content = said.get("content")
     if isinstance(content, list):
         content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))

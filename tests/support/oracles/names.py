@@ -19,7 +19,9 @@ from monograph.derive.extract.clues import (
     TITLES,
 )
 from monograph.derive.extract.function_words import FUNCTION_WORDS
-from monograph.derive.extract.names import ALSO_NAMES, NEAR, bare, is_number_word, kind_of_name
+from monograph.derive.extract.names import ALSO_NAMES, NEAR
+from monograph.derive.extract.number_words import bare, is_number_word
+from monograph.derive.extract.typed import kind_of_name
 from support.oracles.phrases import character_class
 
 _LONGEST_WORDS = 12

@@ -12,7 +12,8 @@ import numpy as np
 
 from monograph import spending
 from monograph.derive.api_key import VARIABLE, variable_of
-from monograph.derive.server import BASE_URL_MEND, QUOTED, Server, changed_of, parted, spec_of
+from monograph.derive.served_spec import changed_of, parted, spec_of
+from monograph.derive.server import BASE_URL_MEND, QUOTED, Server
 from monograph.derive.told import request
 from monograph.errors import InputError, ModelUnavailable
 from monograph.values import Float64, arguments

@@ -1,0 +1,68 @@
+"""The type of a name: what its own words, the word before it or its definition give away."""
+
+from __future__ import annotations
+
+import re
+
+from monograph.derive.extract.clues import (
+    ADDRESSES,
+    KIND_BY_DEFINITION,
+    KIND_BY_LAST_WORD,
+    LOOSE,
+    TITLES,
+    words,
+)
+
+VERBS = ("is", "was", "are", "were", "ist", "war", "es", "fue", "era", "est", "était", "fut", "è", "fu")
+ARTICLES = words("a an the one among ein eine einer der die das un una une uno unos unas el la le les il lo i gli su")
+_DEFINED = re.compile(
+    rf"\s*(?:\([^)]{{0,200}}\)\s*)?,?\s*(?:{'|'.join(VERBS)})\s+(?:stat[oa]\s+)?"
+    rf"(?:{'|'.join(sorted(ARTICLES))})\b(?P<what>[^.\n;]{{3,160}})",
+    re.IGNORECASE,
+)
+_BORN = re.compile(
+    r"\s*\((?:[^()]{0,60}[;,] ?)?(?:born|b\.|née?\b|geb\.|geboren|\* ?\d|nacid[oa]|nat[oa]\b"
+    r"|(?:c\. ?)?\d{1,2}\.? (?:de )?\w+ (?:de )?\d{4} ?[–-]|\d{4} ?[–-] ?\d{4}\))"
+)
+_DEFINES = (" (", ", ", *(f" {verb} " for verb in VERBS))
+TELLING = frozenset((*TITLES, *VERBS, *KIND_BY_LAST_WORD, *KIND_BY_DEFINITION))
+"""Words one of which stands in or beside every name of which the type is told, if no bracket stands behind it."""
+
+_WORD = re.compile(r"\w+")
+_MOST_WORDS = 14
+"""Words of a definition that are looked at."""
+
+_LONGEST_WORD = 16
+
+
+def kind_of_name(text: str, start: int, end: int) -> str:
+    """The type of the name at text[start:end]; ``name`` where nothing tells."""
+    own = _WORD.findall(text[start:end].casefold()) if " " in text[start:end] else []
+    if len(own) > 1:
+        titled = own[0] in TITLES and own[1] not in ("of", "the") and LOOSE.isdisjoint(own)
+        if titled and own[0] in ADDRESSES:
+            return "person"
+        if own[-1] in KIND_BY_LAST_WORD:
+            return KIND_BY_LAST_WORD[own[-1]]
+        if titled:
+            return "person"
+    if text.startswith(_DEFINES, end):
+        if _BORN.match(text, end):
+            return "person"
+        defined = _DEFINED.match(text, end)
+        if defined is not None:
+            for word in _WORD.findall(defined["what"].casefold())[:_MOST_WORDS]:
+                if word in KIND_BY_DEFINITION:
+                    return KIND_BY_DEFINITION[word]
+    return _kind_before(text, start) if LOOSE.isdisjoint(own) else "name"
+
+
+def _kind_before(text: str, start: int) -> str:
+    """``person`` after a title or a profession: Queen Victoria, the director Agnès Varda."""
+    if text[start - 1 : start] != " ":
+        return "name"
+    at = text.rfind(" ", max(0, start - _LONGEST_WORD), start - 1) + 1
+    word = text[at : start - 1]
+    if word.rstrip(".").casefold() in TITLES or KIND_BY_DEFINITION.get(word) == "person":
+        return "person"
+    return "name"
