@@ -24,11 +24,7 @@ def read_epub(opened: Opened) -> Items:
     composer, pictures = Composer(), Pictures(opened)
     lost = []
     with unpacked(opened) as archive:
-        container = ElementTree.fromstring(xml_of(archive, "META-INF/container.xml"))  # noqa: S314 - no entities
-        found = container.find("{*}rootfiles/{*}rootfile")
-        if found is None or not found.get("full-path"):
-            raise SourceDamaged("a broken EPUB: it names no contents", "fetch it anew")
-        package = str(found.get("full-path"))
+        package = _package(archive)
         root = ElementTree.fromstring(xml_of(archive, package))  # noqa: S314 - xml_of refuses entities
         title, author, published = (_said(root, name) for name in ("title", "creator", "date"))
         hrefs = {one.get("id", ""): one.get("href", "") for one in root.iterfind("{*}manifest/{*}item")}
@@ -55,6 +51,14 @@ def _at(part: str, href: str) -> str:
 
 def _words(pictures: Pictures, archive: zipfile.ZipFile, chapter: str, link: str) -> str:
     return pictures.words(part_of(archive, _at(chapter, link)))
+
+
+def _package(archive: zipfile.ZipFile) -> str:
+    container = ElementTree.fromstring(xml_of(archive, "META-INF/container.xml"))  # noqa: S314 - no entities
+    found = container.find("{*}rootfiles/{*}rootfile")
+    if found is None or not found.get("full-path"):
+        raise SourceDamaged("a broken EPUB: it names no contents", "fetch it anew")
+    return str(found.get("full-path"))
 
 
 def _said(root: ElementTree.Element, name: str) -> str:

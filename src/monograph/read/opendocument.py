@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
@@ -36,31 +37,35 @@ def read_odp(opened: Opened) -> Items:
 def _read(opened: Opened, form: str) -> Items:
     with unpacked(opened) as archive:
         root = ElementTree.fromstring(xml_of(archive, "content.xml"))  # noqa: S314 - xml_of refuses entities
-        composer, pictures = Composer(), Pictures(opened)
-        slides = 0
-        stack = [root]
-        while stack:
-            opened.check_time()
-            element = stack.pop()
-            if element.tag in _PASSED_OVER:
-                continue
-            if element.tag == _TEXT + "h":
-                level = element.get(_TEXT + "outline-level", "1")
-                composer.heading(int(level) if level.isdigit() else 1, _said(element))
-            elif element.tag == _TEXT + "p":
-                composer.add(_said(element))
-            elif element.tag == _TABLE + "table":
-                add_table(composer, _cells(element))
-            else:
-                if element.tag == _DRAW + "page":
-                    slides += 1
-                    composer.place(Place(0, slide=slides, boundary=True))
-                stack.extend(reversed(element))
-            if element.tag in _SHOWING:
-                for image in element.iter(_DRAW + "image"):
-                    composer.add(pictures.words(part_of(archive, image.get(_LINK, ""))))
-        document = composer.document(opened, opened.metadata(form))
-        yield from pictures.after(document)
+        yield from _documents(opened, form, root, archive)
+
+
+def _documents(opened: Opened, form: str, root: ElementTree.Element, archive: zipfile.ZipFile) -> Items:
+    composer, pictures = Composer(), Pictures(opened)
+    slides = 0
+    stack = [root]
+    while stack:
+        opened.check_time()
+        element = stack.pop()
+        if element.tag in _PASSED_OVER:
+            continue
+        if element.tag == _TEXT + "h":
+            level = element.get(_TEXT + "outline-level", "1")
+            composer.heading(int(level) if level.isdigit() else 1, _said(element))
+        elif element.tag == _TEXT + "p":
+            composer.add(_said(element))
+        elif element.tag == _TABLE + "table":
+            add_table(composer, _cells(element))
+        else:
+            if element.tag == _DRAW + "page":
+                slides += 1
+                composer.place(Place(0, slide=slides, boundary=True))
+            stack.extend(reversed(element))
+        if element.tag in _SHOWING:
+            for image in element.iter(_DRAW + "image"):
+                composer.add(pictures.words(part_of(archive, image.get(_LINK, ""))))
+    document = composer.document(opened, opened.metadata(form))
+    yield from pictures.after(document)
 
 
 def _said(element: ElementTree.Element) -> str:

@@ -129,13 +129,17 @@ def of_sheet(archive: zipfile.ZipFile, sheet: str) -> Iterator[tuple[int, bytes]
     with contextlib.suppress(SourceDamaged, ElementTree.ParseError):
         for drawing in _targets(archive, sheet).values():
             if "/drawings/" in drawing and drawing.endswith(".xml"):
-                files = _targets(archive, drawing)
-                for anchor in ElementTree.fromstring(xml_of(archive, drawing)):  # noqa: S314 - xml_of refuses entities
-                    row = anchor.findtext(f"{_ANCHOR}from/{_ANCHOR}row", "0")
-                    for one in anchor.iter(_DRAWING + "blip"):
-                        data = part_of(archive, files.get(one.get(_LINK + "embed", ""), ""))
-                        if data:
-                            yield (int(row) + 1 if row.isdigit() else 1), data
+                yield from _anchored(archive, drawing)
+
+
+def _anchored(archive: zipfile.ZipFile, drawing: str) -> Iterator[tuple[int, bytes]]:
+    files = _targets(archive, drawing)
+    for anchor in ElementTree.fromstring(xml_of(archive, drawing)):  # noqa: S314 - xml_of refuses entities
+        row = anchor.findtext(f"{_ANCHOR}from/{_ANCHOR}row", "0")
+        for one in anchor.iter(_DRAWING + "blip"):
+            data = part_of(archive, files.get(one.get(_LINK + "embed", ""), ""))
+            if data:
+                yield (int(row) + 1 if row.isdigit() else 1), data
 
 
 def part_of(archive: zipfile.ZipFile, name: str) -> bytes:

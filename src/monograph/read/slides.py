@@ -33,10 +33,7 @@ def read_pptx(opened: Opened) -> Items:
             composer.heading(1, title.text_frame.text)
         for shape in _in_order(slide.shapes):
             if not (named and shape.shape_id == title.shape_id):
-                if shape.has_text_frame:
-                    composer.add("\n".join(paragraph.text for paragraph in shape.text_frame.paragraphs))
-                elif getattr(shape, "has_table", False):
-                    add_table(composer, ([cell.text for cell in row.cells] for row in shape.table.rows))
+                _add(composer, shape)
             for data in of_element(shape._element, shape.part):
                 composer.add(pictures.words(data))
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
@@ -57,3 +54,10 @@ def _in_order(shapes: Any, depth: int = 0) -> Iterator[Any]:
             yield from _in_order(shape.shapes, depth + 1)
         else:
             yield shape
+
+
+def _add(composer: Composer, shape: Any) -> None:
+    if shape.has_text_frame:
+        composer.add("\n".join(paragraph.text for paragraph in shape.text_frame.paragraphs))
+    elif getattr(shape, "has_table", False):
+        add_table(composer, ([cell.text for cell in row.cells] for row in shape.table.rows))

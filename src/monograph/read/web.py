@@ -82,12 +82,7 @@ def parse(data: bytes) -> LexborHTMLParser:
         except (LookupError, UnicodeDecodeError):
             text = None
     text = _guessed(data) if text is None else text
-    # What parsing takes grows with the square of the depth.
-    open_tags = 0
-    for tag in _NESTING.finditer(text):
-        open_tags += -1 if tag.group(1) else not tag.group(2)
-        if open_tags > _MOST_OPEN:
-            raise SourceDamaged(f"it has more than {_MOST_OPEN:,} unclosed tags", "do not trust it")
+    _refuse_unclosed(text)
     return LexborHTMLParser(text)
 
 
@@ -122,6 +117,15 @@ def add_page(composer: Composer, parsed: LexborHTMLParser, picture: Callable[[st
         # All of it was taken for what stands around: better too much than nothing.
         main = type(parsed)(kept).body or main
     _add(composer, main, picture)
+
+
+def _refuse_unclosed(text: str) -> None:
+    """What parsing takes grows with the square of the depth."""
+    open_tags = 0
+    for tag in _NESTING.finditer(text):
+        open_tags += -1 if tag.group(1) else not tag.group(2)
+        if open_tags > _MOST_OPEN:
+            raise SourceDamaged(f"it has more than {_MOST_OPEN:,} unclosed tags", "do not trust it")
 
 
 def _refuse_depth(body: LexborNode) -> None:

@@ -132,12 +132,7 @@ class _Chunk:
                     sentences.add(second)
         found: set[int] = set()
         for sentence in sentences:
-            # The entities of a sentence.
-            together = {
-                entity
-                for entity, (_, first, second, _) in zip(self.entities, self.records, strict=True)
-                if first == sentence or (second == sentence and second != NO_SENTENCE)
-            }
+            together = self._named_in(sentence)
             if 1 < len(together) <= MOST_TOGETHER:
                 found |= together
         for source, target, _ in self.links:
@@ -147,6 +142,14 @@ class _Chunk:
             if other == entity:
                 found.add(one)
         return found
+
+    def _named_in(self, sentence: int) -> set[int]:
+        """The entities of a sentence."""
+        return {
+            entity
+            for entity, (_, first, second, _) in zip(self.entities, self.records, strict=True)
+            if first == sentence or (second == sentence and second != NO_SENTENCE)
+        }
 
 
 @dataclass(slots=True, eq=False)

@@ -62,22 +62,7 @@ class Tree(Named):
             over = nearest_summaries(snapshot, vector, k, query.allowed)
             found = rerank.hits(corpus, query, _hits(snapshot, near, over, _chosen(near, over, k, self.detail)))
         if self.budget is not None:
-            # The hits that fit, in order: each kind in its share of the tokens first, then any in what is left.
-            tokens = count_tokens([hit.text for hit in found])
-            kept: set[int] = set()
-            shares: list[tuple[bool | None, int]] = [(None, self.budget)]
-            if self.detail is not None:
-                few = round(self.detail * self.budget)
-                shares = [(False, few), (True, self.budget - few), (None, 0)]
-            left = 0
-            for summary, share in shares:
-                left += share
-                for place, hit in enumerate(found):
-                    mine = summary is None or (hit.summary is not None) == summary
-                    if mine and place not in kept and tokens[place] <= left:
-                        left -= tokens[place]
-                        kept.add(place)
-            found = [hit for place, hit in enumerate(found) if place in kept]
+            found = _within(found, self.budget, self.detail)
         return [replace(one, rank=rank) for rank, one in enumerate(found)]
 
 
@@ -127,3 +112,22 @@ def _hits(snapshot: Snapshot, near: Ranking, over: Ranking, chosen: list[_Place]
             )
         )  # fmt: skip
     return hits
+
+
+def _within(hits: list[Hit], budget: int, detail: float | None) -> list[Hit]:
+    """The hits that fit, in order: each kind in its share of the tokens first, then any in what is left."""
+    tokens = count_tokens([hit.text for hit in hits])
+    kept: set[int] = set()
+    shares: list[tuple[bool | None, int]] = [(None, budget)]
+    if detail is not None:
+        few = round(detail * budget)
+        shares = [(False, few), (True, budget - few), (None, 0)]
+    left = 0
+    for summary, share in shares:
+        left += share
+        for place, hit in enumerate(hits):
+            mine = summary is None or (hit.summary is not None) == summary
+            if mine and place not in kept and tokens[place] <= left:
+                left -= tokens[place]
+                kept.add(place)
+    return [hit for place, hit in enumerate(hits) if place in kept]
