@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import shutil
 import socket
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -268,12 +270,13 @@ def test_an_open_file_is_pickled_with_its_name(archive: Monograph) -> None:
         assert given_score(hits[0])
 
 
-def test_a_damaged_score_is_an_error_until_it_is_repaired(archive: Monograph) -> None:
+@pytest.mark.parametrize("value", [b"\0", struct.pack("<d", math.nan)])
+def test_a_damaged_score_is_an_error_until_it_is_repaired(archive: Monograph, value: bytes) -> None:
     scorer = Counting(year)
     found = archive.search(QUESTION, 5, reranker=scorer.reranker)
     archive.close()
     with connected(archive.path) as rows:
-        rows.execute("UPDATE memo SET value = x'00' WHERE kind = 'score'")
+        rows.execute("UPDATE memo SET value = ? WHERE kind = 'score'", (value,))
     with Monograph.open(archive.path) as again:
         with pytest.raises(DamagedFile, match=r"row \d+ of memo, a score"):
             again.search(QUESTION, 5, reranker=scorer.reranker)

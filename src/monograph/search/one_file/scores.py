@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -76,6 +77,8 @@ class Scores:
                 for key, row in rows.items():
                     with decoding(connection, f"row {row} of memo, a score,"):
                         (known[key],) = _STORED.unpack(values[row])
+                        if not math.isfinite(known[key]):
+                            raise ValueError("it is not a finite number")
         return known
 
     def _learn(self, known: Mapping[bytes, float], made: Mapping[bytes, float]) -> None:
