@@ -36,7 +36,8 @@ DOCS = HERE.parent / "docs" / "benchmarks"
 CACHE = HERE.parent / "build" / "writing"
 WORDS = 300
 STAGES = """\
-Microseconds of the processor for a text of 300 words, each stage with texts that it did not see before. The first rows are pieces, those with = are whole steps, in which the pieces are; the last is their sum."""
+Microseconds of the processor for a text of 300 words, each stage with texts that it did not see before. The first rows
+are pieces, those with = are whole steps, in which the pieces are; the last is their sum."""
 FOLDERS = """\
 2,000 texts of 300 words, synced into a new file; all that is derived is in it: vectors, words, the graph. RAGdb makes no
 vectors and no graph."""
@@ -214,11 +215,6 @@ def in_turns(parts: dict[str, str], count: int, rounds: int) -> dict[str, dict[s
     return {name: median(some) for name, some in taken.items()}
 
 
-def all_stages(options: argparse.Namespace) -> Results:
-    """Every stage."""
-    return in_turns({"compiled": "stages"}, options.count or 300, options.rounds)
-
-
 def synced(count: int) -> dict[str, float]:
     """Bytes a chunk of a folder of texts of 300 words, synced."""
     with tempfile.TemporaryDirectory() as place:
@@ -253,7 +249,7 @@ PARTS: dict[str, Callable[[int], dict[str, float]]] = {
     "large": large,
 }
 SECTIONS: dict[str, Callable[[argparse.Namespace], Results]] = {
-    "stages": all_stages,
+    "stages": lambda options: in_turns({"found": "stages"}, options.count or 300, options.rounds),
     "folders": lambda options: beside_ragdb("plain", options.count or 2_000, options.rounds),
     "ragdbs": lambda options: beside_ragdb("ragdbs", 1_000, options.rounds),
     "graph": lambda options: in_turns({"found": "graph"}, options.count or 10_000, options.rounds),
@@ -267,7 +263,7 @@ SECTIONS: dict[str, Callable[[argparse.Namespace], Results]] = {
 
 
 def stages_told(found: Results) -> list[str]:
-    rows = [(name, f"{spent:,.0f}") for name, spent in found["compiled"].items()]
+    rows = [(name, f"{spent:,.0f}") for name, spent in found["found"].items()]
     return [STAGES, table(("stage", "µs a text"), rows)]
 
 

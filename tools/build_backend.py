@@ -52,7 +52,7 @@ def _runs(compiler: str) -> bool:
 
 
 def use_ziglang() -> None:
-    """Let CMake compile with ziglang where there is no compiler; raises SystemExit where that lacks too."""
+    """Make CMake use ziglang if this machine has no compiler. Raises SystemExit if ziglang is missing too."""
     if has_compiler():
         return
     if importlib.util.find_spec("ziglang") is None:

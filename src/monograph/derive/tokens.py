@@ -42,7 +42,7 @@ def wordllama_file(*parts: str) -> Path:
 
 @functools.cache
 def tokenizer() -> Tokenizer:
-    """The tokenizer. Loaded once."""
+    """Return the tokenizer. Loaded once."""
     model = json.loads(_description().read_bytes())["model"]
     return compiled.Tokenizer(model["vocab"], model["merges"], MOST_WORDS, LONGEST_WORD)
 

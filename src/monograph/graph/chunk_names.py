@@ -20,7 +20,6 @@ MOST_NAMES = 512
 
 NO_SENTENCE = 255
 SHORTEST_KEY = 2
-_LAST_SENTENCE = 254
 
 Brackets: TypeAlias = list[tuple[int, int]]
 """(a mention, the one in brackets behind it), by their places: North Atlantic Treaty Organization (NATO)."""
@@ -40,7 +39,7 @@ class Named(NamedTuple):
 
 @functools.cache
 def _naming() -> Naming[Named]:
-    """What tells names, compiled. Made once."""
+    """Return the compiled code that finds the names of chunks. Made once."""
     sets = {"courtesy": COURTESY, "joined": JOINED, "no_person": NO_PERSON, "small": SMALL}
     return compiled.Naming(sets, list(ENTITY_KINDS), LONGEST_KEY, Named, Mention, mention_key)
 

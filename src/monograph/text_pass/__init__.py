@@ -1,4 +1,4 @@
-"""One pass over a text in C++: tokens, words, sentences, chunks, names."""
+"""One pass over a text in C++: tokens, words, sentences, names."""
 
 from __future__ import annotations
 

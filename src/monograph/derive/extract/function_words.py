@@ -144,7 +144,7 @@ LOOKED_AT_CHARACTERS = 4_000
 
 @functools.cache
 def compiled_words() -> Lexicon:
-    """The words, compiled. Made once."""
+    """Return the function words as a compiled lexicon. Made once."""
     return compiled.Lexicon({}, FUNCTION_WORDS)
 
 

@@ -77,7 +77,7 @@ def mentions(text: str) -> list[Mention]:
 
 @functools.cache
 def _mentions() -> Mentions[Mention]:
-    """Mentions, compiled. Made once."""
+    """Return the compiled code that makes mentions. Made once."""
     return compiled.Mentions(list(ENTITY_KINDS), Mention)
 
 

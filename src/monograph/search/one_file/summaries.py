@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from monograph.errors import InputError
-from monograph.store import chunks, memo, tree
+from monograph.store import chunks, memo
 from monograph.store import tree as store
 from monograph.store.database import Connection, path_of
 from monograph.values import Quote, Source, Summary, SummaryText
@@ -48,7 +48,7 @@ def texts_of(connection: Connection, rows: Iterable[store.Row]) -> dict[int, Sum
     """The gists of summaries, by node. Raises DamagedFile if one cannot be read."""
     wanted = {row.node: row.gist for row in rows if row.gist is not None}
     values = memo.values(connection, set(wanted.values()))
-    return {node: tree.of_node(connection, node, values.get(row, b"")) for node, row in wanted.items()}
+    return {node: store.of_node(connection, node, values.get(row, b"")) for node, row in wanted.items()}
 
 
 def sources_of(connection: Connection, gists: Mapping[int, SummaryText]) -> dict[int, list[Source]]:

@@ -1,4 +1,4 @@
-// The best link from every start of a walk to every chunk. Twin: monograph.search.reckoning.links.
+// The best link from every start of a walk to every chunk.
 #pragma once
 #include "places.hpp"
 

@@ -1,4 +1,4 @@
-// Sums whose last bits are those of the twin: every one is made in the same order.
+// Sums in a fixed order, on which their last bits depend.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@ namespace monograph {
 
 constexpr double LEAST_LOGARITHM = -709.0; // Of odds: of a lower one the power has no number.
 
-// A logistic model of so many features. Twin: monograph.graph.evidence.Model.
+// A logistic model of so many features. It equals monograph.graph.evidence.Model to the bit.
 template <std::size_t COUNT> struct Model {
     double bias;
     std::array<double, COUNT> weights;
@@ -23,7 +23,7 @@ template <std::size_t COUNT> struct Model {
     }
 };
 
-// By how many standard deviations each lies above the mean. Twin: monograph.search.reckoning.standard.
+// By how many standard deviations each lies above the mean. It equals monograph.search.ranking.standardised to the bit.
 void standardise(std::vector<double> &scores);
 
 } // namespace monograph

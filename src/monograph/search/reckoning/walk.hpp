@@ -1,4 +1,4 @@
-// What a walk along the graph knows of chunks, and what it reckons of them. Twin: monograph.search.reckoning.plain.
+// What a walk along the graph knows of chunks, and what it reckons of them.
 #pragma once
 #include "links.hpp"
 #include "places.hpp"
