@@ -30,7 +30,7 @@ from monograph.store import clusters as store
 from monograph.store import memo, vectors
 from monograph.store.database import Database
 from monograph.vectors.curve import RANKED, recall
-from monograph.vectors.design import Design
+from monograph.vectors.design import DESIGNS, Design
 from monograph.vectors.graph_search import GraphSearch, probes
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.kernel.compiled import compiled
@@ -165,7 +165,7 @@ def stopping(made: VectorSet, metric: str) -> Results:
     truth = truths(base, queries, metric) + 1
     results: Results = {}
     with (
-        filled("stopping", base, Design("graph")) as (database, index),
+        filled("stopping", base, DESIGNS["graph"]) as (database, index),
         database.read() as connection,
     ):
         state = index._memory.state(connection)
@@ -175,7 +175,7 @@ def stopping(made: VectorSet, metric: str) -> Results:
             asked = prepare(query, base.shape[1])
             search, reached = GraphSearch(Query(K, rerank=False), Effort(Never()), asked), []
             for cluster in list(probes(state.centroids, asked))[:160]:
-                search.probe(index._memory.cluster(connection, cluster, state.version), walks=False)
+                search.probe(index._memory.cluster(connection, cluster, state.version), walks=True)
                 ids = search.pool.ids.tolist()
                 reached.append((recall(ids, best.tolist()), recall(ids, best.tolist(), RANKED)))
             traces.append((search.loads, reached))
@@ -216,9 +216,9 @@ def loads_at(points: Sequence[tuple[float, float, float]], place: int, target: f
 
 
 def changing(made: VectorSet) -> Results:
-    """Growing by 50 % and ten times 5 %, deleting 30 %, beside fresh builds; what each change costs."""
+    """Doubling in batches, deleting 30 %, beside fresh builds; what each change costs."""
     base, queries = made.vectors[:80_000], made.queries[:300]
-    n, half, step = len(base), len(base) // 2, len(base) // 20
+    n, half = len(base), len(base) // 2
     results: Results = {}
     query = Query(K)
 
@@ -232,8 +232,6 @@ def changing(made: VectorSet) -> Results:
             with database.write() as connection:
                 index.insert(connection, np.arange(start + 1, start + 1_001), base[start : start + 1_000])
             spent.append((time.perf_counter() - begun) / 1_000 * 1e6)
-            if (start - half) % step == 0 and start > half:
-                pass
         every = np.arange(1, n + 1)
         results["insert, us a vector in batches of 1,000"] = {
             "median": float(np.median(spent)),
@@ -298,12 +296,9 @@ def sizing(made: VectorSet) -> Results:
     truth = truths(base, queries, "cosine") + 1
     results: Results = {}
     for size in (50, 100, 200, 400):
-        for name, design, ef in (
-            ("codes", Design(cluster_size=size), None),
-            ("graph, ef 32", Design("graph", size, links=8, ef_construction=48), 32),
-        ):
+        for name, design in (("codes", Design(cluster_size=size)), ("graph", Design("graph", size))):
             with filled("sizing", base, design) as (database, index):
-                results[f"{size} {name}"] = measured(database, index, queries, truth, Query(K, ef=ef))
+                results[f"{size} {name}"] = measured(database, index, queries, truth, Query(K))
                 with database.read() as connection:
                     results[f"{size} {name}"]["clusters"] = index.stats(connection).clusters
         print(f"sizing {size}", flush=True)

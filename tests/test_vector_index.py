@@ -487,7 +487,6 @@ def test_the_cache_keeps_to_its_bounds(database: Database, kind: Kind) -> None:
         lambda: EcoVectorIndex(target_recall=1.5),
         lambda: EcoVectorIndex(cache_bytes=-1),
         lambda: Query(-1),
-        lambda: Query(3, ef=0),
     ],
 )
 def test_impossible_numbers_are_refused(make: Any) -> None:

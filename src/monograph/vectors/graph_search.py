@@ -28,7 +28,7 @@ class GraphSearch(Search):
 
     def __init__(self, query: Query, how: Effort, asked: Float32) -> None:
         super().__init__(query, how, asked)
-        self._ef = query.ef or max(LEAST_EF, query.pool)
+        self._ef = max(LEAST_EF, query.pool)
         self.loads: list[Ranks] = []
 
     def probe(self, cluster: kernel.Cluster | None, *, walks: bool) -> bool:

@@ -43,8 +43,6 @@ class Query:
         A factor on the window of a stop condition that goes by those: above 1 for queries unlike the vectors held.
     rerank:
         Whether the best are compared by their vectors as stored; else by their codes.
-    ef:
-        Nodes kept in view where a cluster is walked by its graph; None takes 32, or the results kept when that is more.
     ties:
         Whether all that tie with the k-th come too, for the caller to choose among them. Where every cluster is
         searched, what is found is then a function of the vectors alone: no cut is made by row.
@@ -52,7 +50,7 @@ class Query:
     Raises
     ------
     InputError
-        If k is negative or ef below 1.
+        If k is negative.
     """
 
     k: int
@@ -60,13 +58,10 @@ class Query:
     stop: StopCondition | None = None
     stretch: float = 1.0
     rerank: bool = True
-    ef: int | None = None
     ties: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", arguments.whole_number(self.k, "k", 0))
-        if self.ef is not None:
-            object.__setattr__(self, "ef", arguments.whole_number(self.ef, "ef", 1))
 
     def room(self, width: int) -> int:
         """Results kept while the search goes on: of codes of two bits, which tell less well, ``width`` times k more."""

@@ -1,3 +1,4 @@
+// Signs of vectors, a bit a value, held against other vectors.
 #include "simd.hpp"
 
 #include <nanobind/nanobind.h>
