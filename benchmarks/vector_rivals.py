@@ -34,14 +34,12 @@ class Rival(Protocol):
 
 
 class Monograph:
-    """Our index in a .mono file; the dial is the recall asked for, or the loads."""
+    """Our index in a .mono file; the dial is the recall asked for."""
 
     dial = (0.8, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995)
 
-    def __init__(
-        self, *, cache: int | None = None, rerank: bool = True, kind: Literal["codes", "graph"] = "codes"
-    ) -> None:
-        self.cache, self.rerank, self.kind = cache, rerank, kind
+    def __init__(self, *, cache: int | None = None, kind: Literal["codes", "graph"] = "codes") -> None:
+        self.cache, self.kind = cache, kind
 
     def build(self, base: Any, metric: str, folder: Path) -> None:
         from monograph.store import memo, vectors
@@ -68,7 +66,7 @@ class Monograph:
         database = Database(folder / "index.mono")
         cache = DEFAULT_CACHE_BYTES if self.cache is None else self.cache
         held: dict[float, EcoVectorIndex] = {}
-        asked = Query(K, rerank=self.rerank)
+        asked = Query(K)
 
         def search(query: Any, target: float) -> list[int]:
             if target not in held:
@@ -318,7 +316,6 @@ RIVALS: dict[str, Rival] = {
     "Monograph": Monograph(),
     "Monograph, all in memory": Monograph(cache=1 << 30),
     "Monograph, cache_bytes=0": Monograph(cache=0),
-    "Monograph, codes only": Monograph(cache=1 << 30, rerank=False),
     "Monograph, graph": Monograph(kind="graph"),
     "hnswlib": Hnswlib(),
     "usearch": Usearch(view=False),
@@ -345,7 +342,6 @@ MODULES = {
     "sqlite_vec": "sqlite-vec",
 }
 SAME_FILES = {
-    "Monograph, codes only": "Monograph",
     "Monograph, all in memory": "Monograph",
     "Monograph, cache_bytes=0": "Monograph",
     "usearch, view": "usearch",
