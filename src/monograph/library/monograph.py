@@ -92,7 +92,7 @@ class Monograph(Questions, Lookups):
             Share of the nearest vectors that a search finds on average before it stops, above 0, at most 1. What that
             takes is measured on the file's own vectors; in a file of few, every vector is compared.
         cache_bytes:
-            Memory for clusters of the vector index; 0 reads each from the file whenever it is searched.
+            Memory for vectors and clusters of the vector index; 0 reads them from the file for every search.
         trusted:
             Addresses of servers that the file's own models may ask, or whether they may, by its id and an address. To
             ask another raises ModelUntrusted. Models that are given here ask whom they like.

@@ -1,8 +1,9 @@
 """Writing to the vector index, inside the transaction of the rows that it is for.
 
-New entries are appended to their clusters and folded in when they have become many; deleted ones are struck out at
-once, and taken out with the next fold. A cluster past its size is cut in two, one grown too small is dissolved, and
-what lay in or near it is assigned anew (the rebalancing of SPFresh, Xu et al. 2023).
+In the codes design, new entries are appended to their clusters and folded in when they have become many; deleted ones
+are struck out at once, and taken out with the next fold. The graph design folds with every write, so that the graph of
+a cluster holds exactly the entries that are alive. A cluster past its size is cut in two, one grown too small is
+dissolved, and what lay in or near it is assigned anew (the rebalancing of SPFresh, Xu et al. 2023).
 """
 
 from __future__ import annotations
