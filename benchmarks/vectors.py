@@ -29,7 +29,7 @@ from machine import machine, show
 from monograph.store import clusters as store
 from monograph.store import memo, vectors
 from monograph.store.database import Database
-from monograph.vectors.curve import RANKED, recall
+from monograph.vectors.curve import stretched
 from monograph.vectors.design import DESIGNS, Design
 from monograph.vectors.graph_search import GraphSearch, probes
 from monograph.vectors.index import EcoVectorIndex
@@ -42,6 +42,7 @@ from monograph.vectors.stop import (
     RankAware,
     StopCondition,
     VBase,
+    Weight,
     reciprocal_rank,
 )
 from vector_data import CACHE, VectorSet
@@ -177,7 +178,7 @@ def stopping(made: VectorSet, metric: str) -> Results:
             for cluster in list(probes(state.centroids, asked))[:160]:
                 search.probe(index._memory.cluster(connection, cluster, state.version), walks=True)
                 ids = search.pool.ids.tolist()
-                reached.append((recall(ids, best.tolist()), recall(ids, best.tolist(), RANKED)))
+                reached.append((recall(ids, best, lambda _: 1.0), recall(ids, best, Exponential())))
             traces.append((search.loads, reached))
         ceiling = np.mean([reached[-1] for _, reached in traces], axis=0)
         for name, some in conditions.items():
@@ -189,12 +190,18 @@ def stopping(made: VectorSet, metric: str) -> Results:
         two = stopped_at(traces, RankAware(Exponential(), 0.0, 2))
         results["the paper's X = 2"] = dict(zip(("loads", "reached", "ranked"), two, strict=True))
         results["Never"] = {"recall": float(len(state.centroids)), "ceiling": float(ceiling[0])}
-        chosen = state.calibration.condition(K, 0.95)
+        chosen = stretched(state.calibration.point(K, 0.95), 1.0)
         results["calibrated"] = {
             "window": getattr(chosen, "window", 0),
             **dict(zip(("loads", "reached", "ranked"), stopped_at(traces, chosen), strict=True)),
         }
     return results
+
+
+def recall(found: Sequence[int], truth: Any, weight: Weight) -> float:
+    """Share of the true results that were found, each by the weight of its rank from 0 (Terminus, Eq. 4)."""
+    weights = [weight(rank) for rank in range(len(truth))]
+    return sum(w for one, w in zip(truth.tolist(), weights, strict=True) if one in found) / sum(weights)
 
 
 def stopped_at(traces: Sequence[tuple[Any, Any]], condition: StopCondition) -> tuple[float, float, float]:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monograph.errors import InputError
-from monograph.vectors.curve import RANKED, Calibration, Point, Recalls, Trace, curve, recall
+from monograph.vectors.curve import Calibration, Point, Recalls, Trace, curve, stretched
 from monograph.vectors.stop import (
     Budget,
     Exponential,
@@ -79,7 +79,7 @@ def test_the_curve_is_what_stopping_would_have_given(useful: list[list[bool]]) -
     traces = []
     for one in useful:
         shares = [sum(one[: place + 1]) / max(1, sum(one)) for place in range(len(one))]
-        traces.append(Trace(tuple(one), tuple((share, share / 2) for share in shares)))
+        traces.append(Trace(tuple(one), tuple(shares)))
     for point in curve(traces, 10):
         condition = RankAware(window=point.window)
         ends = []
@@ -87,21 +87,24 @@ def test_the_curve_is_what_stopping_would_have_given(useful: list[list[bool]]) -
             loads = [[0] if flag else [] for flag in one]
             ends.append(next((end for end in range(1, len(one) + 1) if condition.after(loads[:end])), len(one)))
         assert point.loads == round(sum(ends) / len(ends), 2)
-        reached = [trace.recalls[end - 1][0] for trace, end in zip(traces, ends, strict=True)]
+        reached = [trace.recalls[end - 1] for trace, end in zip(traces, ends, strict=True)]
         assert point.recall == round(sum(reached) / len(reached), 4)
 
 
 def test_the_cheapest_window_that_reaches_the_target_is_chosen() -> None:
-    points = tuple(Point(k, w, 0.8 + w / 100, 0.85 + w / 100, 2.0 * w) for k in (10, 100) for w in (2, 5, 12))
+    points = tuple(Point(k, w, 0.8 + w / 100, 2.0 * w) for k in (10, 100) for w in (2, 5, 12))
     calibration = Calibration(10_000, points)
-    assert calibration.condition(10, 0.81) == RankAware(window=2)
-    assert calibration.condition(3, 0.85) == RankAware(window=5)
-    assert calibration.condition(10, 0.86) == RankAware(window=12)
-    assert calibration.condition(10, 0.86, ranked=True) == RankAware(window=2)
-    assert calibration.condition(500, 0.85, stretch=3) == RankAware(window=15)
-    assert calibration.condition(10, 0.99) == RankAware(window=12)
-    assert calibration.condition(10, 1.0) == Never()
-    assert Calibration().condition(10, 0.5) == Never()
+
+    def condition(k: int, target: float, stretch: float = 1.0) -> StopCondition:
+        return stretched(calibration.point(k, target), stretch)
+
+    assert condition(10, 0.81) == RankAware(window=2)
+    assert condition(3, 0.85) == RankAware(window=5)
+    assert condition(10, 0.86) == RankAware(window=12)
+    assert condition(500, 0.85, stretch=3) == RankAware(window=15)
+    assert condition(10, 0.99) == RankAware(window=12)
+    assert condition(10, 1.0) == Never()
+    assert stretched(Calibration().point(10, 0.5), 1.0) == Never()
     assert calibration.expected_loads(10, 0.85) == 10.0
     assert calibration.expected_loads(10, 0.99) == 24.0
     assert calibration.expected_loads(10, 1.0) is None
@@ -118,14 +121,4 @@ def test_recalls_are_those_of_what_is_kept(ids: list[int], truth: list[int], kep
     ways = [ids, ids[::-1], []]
     stands = [recalls.stands(np.array(some, dtype=np.int64), np.array(truth, dtype=np.int64)) for some in ways]
     for (k, room), found in zip(kept, recalls.of(stands), strict=True):
-        wanted = [(recall(some[:room], truth[:k]), recall(some[:room], truth[:k], RANKED)) for some in ways]
-        assert [one for one, _ in found] == [one for one, _ in wanted]
-        assert [one for _, one in found] == pytest.approx([one for _, one in wanted])
-
-
-def test_recall_and_ranked_recall() -> None:
-    assert recall([1, 2, 9], [1, 2, 3, 4]) == 0.5
-    weight = Exponential()
-    whole = sum(weight(rank) for rank in range(4))
-    assert recall([1, 2, 9], [1, 2, 3, 4], weight) == pytest.approx((weight(0) + weight(1)) / whole)
-    assert recall([1], []) == 0.0
+        assert found == [len(set(some[:room]) & set(truth[:k])) / len(truth[:k]) for some in ways]

@@ -11,15 +11,13 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from monograph.vectors.stop import Exponential, Never, RankAware, StopCondition, Weight
+from monograph.vectors.stop import Never, RankAware, StopCondition
 
 WINDOWS = (*range(1, 17), 18, 20, 22, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
 WIDE_WINDOWS = (*WINDOWS, 160, 192, 256, 384, 512)
 """Of searches that are cheap to follow for long."""
 RESULTS = (10, 100)
 """The k that are calibrated; a search for others goes by the next larger one."""
-RANKED = Exponential()
-"""The weight of ranked recall@k."""
 _FAR = np.iinfo(np.int32).max
 
 Int32: TypeAlias = npt.NDArray[np.int32]
@@ -28,7 +26,7 @@ Int64: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What a window gives: mean recall@k and ranked recall@k, and mean loads a query.
+    """What a window gives: mean recall@k and mean loads a query.
 
     ``width`` is how many times k more results are kept (:attr:`Design.widths`).
     """
@@ -36,7 +34,6 @@ class Point:
     k: int
     window: int
     recall: float
-    ranked_recall: float
     loads: float
     width: int = 0
 
@@ -48,35 +45,27 @@ class Calibration:
     vectors: int = 0
     points: tuple[Point, ...] = ()
 
-    def condition(self, k: int, target: float, *, ranked: bool = False, stretch: float = 1.0) -> StopCondition:
-        """The cheapest stop condition that reaches a recall; where none does that was measured, the one nearest to it.
+    def expected_loads(self, k: int, target: float) -> float | None:
+        """Mean loads of a query that is stopped so; None where it is not stopped before the end."""
+        found = self.point(k, target)
+        return None if found is None else found.loads
+
+    def point(self, k: int, target: float) -> Point | None:
+        """Return the cheapest point that reaches a recall; where none does that was measured, the one nearest to it.
+
+        None where every cluster is searched: nothing was measured, or all is wanted.
 
         Parameters
         ----------
         k:
             Results asked for.
         target:
-            Recall@k, or ranked recall@k, to reach on average.
-        ranked:
-            Which of the two.
-        stretch:
-            A factor on the window, for searches that see fewer results a load.
+            Recall@k to reach on average.
         """
-        return stretched(self.point(k, target, ranked=ranked), stretch)
-
-    def expected_loads(self, k: int, target: float) -> float | None:
-        """Mean loads of a query that is stopped so; None where it is not stopped before the end."""
-        found = self.point(k, target)
-        return None if found is None else found.loads
-
-    def point(self, k: int, target: float, *, ranked: bool = False) -> Point | None:
-        """What that condition gives; None where every cluster is searched: nothing was measured, or all is wanted."""
         nearest = min(
             (one.k for one in self.points if one.k >= k), default=max((one.k for one in self.points), default=0)
         )
-        enough = [
-            one for one in self.points if one.k == nearest and (one.ranked_recall if ranked else one.recall) >= target
-        ]
+        enough = [one for one in self.points if one.k == nearest and one.recall >= target]
         if not enough and target < 1:
             # The widest there is: to search every cluster would take hundreds of times as long.
             return max((one for one in self.points if one.k == nearest), key=lambda one: one.recall, default=None)
@@ -100,16 +89,16 @@ class Calibration:
 
 
 def stretched(point: Point | None, stretch: float) -> StopCondition:
-    """The stop condition of a point, with its window so many times as wide; none where nothing was measured."""
+    """Return the stop condition of a point, its window widened by a factor; Never where nothing was measured."""
     return Never() if point is None else RankAware(window=max(1, round(point.window * stretch)))
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One query searched to the end: whether each load brought something, and (recall, ranked recall) after it."""
+    """One query searched to the end: whether each load brought something, and the recall after it."""
 
     useful: tuple[bool, ...]
-    recalls: tuple[tuple[float, float], ...]
+    recalls: tuple[float, ...]
 
 
 def curve(traces: Sequence[Trace], k: int, width: int = 0, windows: Sequence[int] = WINDOWS) -> list[Point]:
@@ -118,9 +107,8 @@ def curve(traces: Sequence[Trace], k: int, width: int = 0, windows: Sequence[int
     every = [ends_of(trace.useful, windows) for trace in traces]
     for place, window in enumerate(windows if traces else ()):
         ends = [one[place] for one in every]
-        reached = [trace.recalls[end - 1] for trace, end in zip(traces, ends, strict=True)]
-        found, ranked = (sum(values) / len(traces) for values in zip(*reached, strict=True))
-        points.append(Point(k, window, round(found, 4), round(ranked, 4), round(sum(ends) / len(traces), 2), width))
+        found = sum(trace.recalls[end - 1] for trace, end in zip(traces, ends, strict=True)) / len(traces)
+        points.append(Point(k, window, round(found, 4), round(sum(ends) / len(traces), 2), width))
         if found >= 1:
             break
     return points
@@ -134,23 +122,6 @@ def ends_of(useful: Sequence[bool], windows: Sequence[int]) -> list[int]:
         while len(ends) < len(windows) and windows[len(ends)] < following - last:
             ends.append(last + windows[len(ends)])
     return ends + [len(useful)] * (len(windows) - len(ends))
-
-
-def recall(found: Sequence[int], truth: Sequence[int], weight: Weight | None = None) -> float:
-    """Recall@k, the share of the true results that were found; with a weight, ranked recall@k (Terminus, Eq. 4).
-
-    Parameters
-    ----------
-    found:
-        Ids that were found.
-    truth:
-        The true ids, nearest first.
-    weight:
-        Of a true result by its rank from 0; all count alike without.
-    """
-    held = set(found)
-    weights = [1.0 if weight is None else weight(rank) for rank in range(len(truth))]
-    return sum(w for one, w in zip(truth, weights, strict=True) if one in held) / (sum(weights) or 1.0)
 
 
 class Recalls:
@@ -180,16 +151,13 @@ class Recalls:
         self._stands[ids] = _FAR
         return stands
 
-    def of(self, stands: Sequence[Int32]) -> list[list[tuple[float, float]]]:
-        """(recall@k, ranked recall@k) of some such ranks, as :func:`recall` of what is kept: for each k, of all."""
+    def of(self, stands: Sequence[Int32]) -> list[list[float]]:
+        """Return recall@k of the results that are kept, from such ranks: for each k, of all."""
         ranks = np.stack(stands)
         true = np.arange(ranks.shape[1])
-        weights = np.fromiter(map(RANKED, true.tolist()), dtype=np.float64)
         every = []
         for first, room in zip(self.ks, self._rooms, strict=True):
             counted = true < first
             found = (ranks < room) & counted
-            recalls = found.sum(axis=1) / counted.sum()
-            ranked = (found * weights).sum(axis=1) / (counted * weights).sum()
-            every.append(list(zip(recalls.tolist(), ranked.tolist(), strict=True)))
+            every.append((found.sum(axis=1) / counted.sum()).tolist())
         return every

@@ -73,10 +73,10 @@ class Followed:
                 course.bring({came: bodies})
 
 
-def _up_to(ends: Sequence[int], found: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+def _up_to(ends: Sequence[int], found: Sequence[float]) -> tuple[float, ...]:
     """What stands at each end, as what stands after every load: between two ends it is as at the first."""
-    every: list[tuple[float, float]] = []
+    every: list[float] = []
     for end, one in zip(ends, found, strict=True):
-        every += (every[-1:] or [(0.0, 0.0)]) * (end - 1 - len(every))
+        every += (every[-1:] or [0.0]) * (end - 1 - len(every))
         every.append(one)
     return tuple(every)
