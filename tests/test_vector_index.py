@@ -22,7 +22,7 @@ from monograph.values import IndexStats
 from monograph.vectors import update, verify
 from monograph.vectors.design import DESIGNS, KINDS, Design, Kind
 from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.products import products
+from monograph.vectors.partition import products
 from monograph.vectors.search import Query
 from monograph.vectors.stop import Budget, Never
 

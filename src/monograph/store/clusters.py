@@ -1,7 +1,4 @@
-"""Rows of the vector index: its clusters, their bodies, and where each vector is placed.
-
-Longer than 400 lines because all that is read, written and checked of these rows stands here.
-"""
+"""Rows of the vector index: its clusters, their bodies, and where each vector is placed."""
 
 from __future__ import annotations
 
@@ -132,9 +129,8 @@ def is_as_written(connection: Connection, space: int) -> bool:
 
 def touch(connection: Connection, space: int, *, structure: bool) -> None:
     """Tell readers that an index has changed, and whether its centroids have."""
-    connection.execute("UPDATE vector_indexes SET version = random() WHERE space = ?", (space,))
-    if structure:
-        connection.execute("UPDATE vector_indexes SET structure = random() WHERE space = ?", (space,))
+    changed = "version = random(), structure = random()" if structure else "version = random()"
+    connection.execute(f"UPDATE vector_indexes SET {changed} WHERE space = ?", (space,))  # noqa: S608 - two constants
 
 
 def searched_centroids(connection: Connection, space: int) -> tuple[bytes, bytes | None] | None:
@@ -177,9 +173,8 @@ def add_cluster(connection: Connection, space: int, centroid: Float32) -> int:
 
 def remove_cluster(connection: Connection, cluster: int) -> None:
     """Take a cluster out with all it holds."""
-    for table in ("clusters", "cluster_graphs"):
-        connection.execute(f"DELETE FROM {table} WHERE cluster = ?", (cluster,))  # noqa: S608 - two constants
-    connection.execute("DELETE FROM parts WHERE part BETWEEN ? AND ?", (2 * cluster, 2 * cluster + 1))
+    connection.execute("DELETE FROM clusters WHERE cluster = ?", (cluster,))
+    _drop_contents(connection, cluster)
 
 
 def resize(connection: Connection, cluster: int, size: Size) -> None:
@@ -216,7 +211,7 @@ def recent(connection: Connection, cluster: int) -> bytes | None:
 def put_folded(connection: Connection, cluster: int, body: bytes) -> None:
     """Write all of a cluster anew."""
     connection.execute("INSERT OR REPLACE INTO parts VALUES (?, ?)", (2 * cluster, body))
-    connection.execute("DELETE FROM parts WHERE part = ?", (2 * cluster + 1,))
+    drop_recent(connection, cluster)
 
 
 def put_recent(connection: Connection, cluster: int, body: bytes) -> None:
@@ -225,16 +220,19 @@ def put_recent(connection: Connection, cluster: int, body: bytes) -> None:
 
 
 def drop_recent(connection: Connection, cluster: int) -> None:
-    """Nothing has come since a cluster was folded."""
+    """Take out what came since a cluster was folded."""
     connection.execute("DELETE FROM parts WHERE part = ?", (2 * cluster + 1,))
 
 
 def empty(connection: Connection, cluster: int) -> None:
-    """Nothing is left in a cluster."""
-    connection.execute("DELETE FROM parts WHERE part BETWEEN ? AND ?", (2 * cluster, 2 * cluster + 1))
-    # Forget the graph of a cluster, where it has one.
-    connection.execute("DELETE FROM cluster_graphs WHERE cluster = ?", (cluster,))
+    """Take out all that a cluster holds, and keep the cluster."""
+    _drop_contents(connection, cluster)
     resize(connection, cluster, Size(0, 0))
+
+
+def _drop_contents(connection: Connection, cluster: int) -> None:
+    connection.execute("DELETE FROM parts WHERE part BETWEEN ? AND ?", (2 * cluster, 2 * cluster + 1))
+    connection.execute("DELETE FROM cluster_graphs WHERE cluster = ?", (cluster,))
 
 
 def graph(connection: Connection, cluster: int) -> bytes | None:
@@ -249,10 +247,7 @@ def put_graph(connection: Connection, cluster: int, graph: bytes) -> None:
 
 
 def strike(
-    connection: Connection,
-    cluster: int,
-    head_size: Callable[[bytes], int],
-    edit: Callable[[bytes], bytes],
+    connection: Connection, cluster: int, head_size: Callable[[bytes], int], edit: Callable[[bytes], bytes]
 ) -> None:
     """Change the head of what was folded of a cluster where it stands, without touching the codes.
 

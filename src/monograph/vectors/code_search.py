@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
-
 from monograph.store import clusters as store
 from monograph.store import codes
 from monograph.store.database import Connection
@@ -20,7 +18,6 @@ READ_ON = 4
 READ_TOGETHER = 16
 """Clusters that are read together, at most: what a processor's own cache holds until they are searched."""
 FOREVER = 1 << 62
-Came: TypeAlias = Literal["enough", "all"]
 
 
 class CodeSearch(Search):
@@ -41,7 +38,8 @@ class CodeSearch(Search):
     """
 
     __slots__ = (
-        "_announced", "_arena", "_brought", "_came", "_connection", "_course", "_loads", "_memory", "_space", "_step",
+        "_announced", "_arena", "_brought", "_connection", "_course", "_is_enough", "_loads", "_memory", "_space",
+        "_step",
     )  # fmt: skip
 
     def __init__(
@@ -59,32 +57,32 @@ class CodeSearch(Search):
         self._course = kernel.Course(
             self._arena, asked, self.pool, query.k, NEVER if rule is None else rule, query.allowed
         )
-        self._came: Came | None = None if query.k else "all"
-        """Why it came to an end."""
+        self._is_enough: bool | None = None if query.k else False
+        """Whether the search ended before every cluster; None while it goes on."""
 
-    def run(self) -> Came:
-        """Search until it is enough, and bring what was found into the order of codes by value.
+    def run(self) -> bool:
+        """Search, put the results in the order of codes by value; return whether it was enough before every cluster.
 
         Raises
         ------
         DamagedBytes
             If a cluster or a code is not what was written.
         """
-        while self._came is None:
+        while self._is_enough is None:
             self._proceed(self._course.run(self._step))
         self._rank()
-        return self._came
+        return self._is_enough
 
     def _proceed(self, state: int) -> None:
         """Read the clusters that the course needs next, or ask a stop condition that the kernel does not know."""
         if state == kernel.PAUSED:
             self._loads.append(self._course.ranks)
             if self.pool.filled >= self.query.k and self.how.stop.after(self._loads):
-                self._came = "enough"
+                self._is_enough = True
             return
         self._keep()
         if state in {kernel.ENOUGH, kernel.ALL}:
-            self._came = "enough" if state == kernel.ENOUGH else "all"
+            self._is_enough = state == kernel.ENOUGH
         else:
             self._bring()
 

@@ -11,7 +11,7 @@ from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection
 from monograph.values import Float32
 from monograph.vectors import kernel
-from monograph.vectors.search import Bits, Int64, Neighbours, Query, cosines, count_results, exact
+from monograph.vectors.search import Bits, Int64, Neighbours, Query, compare_all, cosines, count_results
 
 FILTERS = 8
 """Filters whose vectors are kept."""
@@ -130,4 +130,4 @@ def search_members(connection: Connection, memos: list[int], asked: Float32, que
         bits = np.unpackbits(query.allowed, bitorder="little")
         rows = rows[rows < len(bits)]
         rows = rows[bits[rows] == 1]
-    return exact(connection, rows.tolist(), asked, query)
+    return compare_all(connection, rows.tolist(), asked, query)

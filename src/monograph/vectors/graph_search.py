@@ -32,7 +32,7 @@ class GraphSearch(Search):
         self.loads: list[Ranks] = []
 
     def probe(self, cluster: kernel.Cluster | None, *, walks: bool) -> bool:
-        """Search one cluster; returns whether it is enough, which it never is before k results are found.
+        """Search one cluster; return whether it is enough, which it never is before k results are found.
 
         Parameters
         ----------
@@ -61,13 +61,15 @@ class GraphSearch(Search):
         return self.pool.filled >= k and self.how.stop.after(self.loads)
 
     def run(self, connection: Connection, memory: Memory, state: State) -> bool:
-        """Probe the nearest clusters until it is enough; False if every cluster was searched first.
+        """Probe the nearest clusters; return whether it was enough before every cluster was searched.
 
         Raises
         ------
         DamagedBytes
             As :meth:`probe`.
         """
+        if not self.query.k:
+            return False
         order = probes(state.centroids, self.asked, state.likely)
         count = AHEAD
         while some := list(islice(order, count)):

@@ -6,29 +6,29 @@ clusters hold codes of them. See docs/vector-index.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from monograph.errors import InputError
+from monograph.errors import DamagedFile, InputError
 from monograph.store import clusters as store
 from monograph.store import vectors as stored_vectors
 from monograph.store.clusters import UNCLUSTERED, Placement
-from monograph.store.database import Connection
+from monograph.store.database import Connection, path_of
 from monograph.store.filters import Allowed
 from monograph.values import Float32, IndexStats, arguments
-from monograph.vectors import calibrate, exact, update
+from monograph.vectors import calibrate, exact, kernel, update
 from monograph.vectors.code_search import CodeSearch
 from monograph.vectors.curve import Calibration, Point, stretched
-from monograph.vectors.damage import told
 from monograph.vectors.design import DESIGNS, Design
 from monograph.vectors.exact import AllowedVectors, Vectors
 from monograph.vectors.graph_search import GraphSearch
 from monograph.vectors.memory import Memory, State
-from monograph.vectors.search import Bits, Effort, Neighbours, Query, Search, prepare, prepare_many
-from monograph.vectors.search import exact as compare_all
+from monograph.vectors.search import Bits, Effort, Neighbours, Query, compare_all, prepare, prepare_many
 from monograph.vectors.update import Update
 
 Int64: TypeAlias = npt.NDArray[np.int64]
@@ -106,14 +106,11 @@ class EcoVectorIndex:
         if state is None:
             return self._unbuilt(connection, vector, query)
         asked = prepare(vector, state.space.dimension)
-        with told(connection):
+        with _damage_as_error(connection):
             held = self._compared(connection, query, state)
             if held is not None:
                 return exact.search(held, asked, query)
-            how = self._effort(state, query)
-            if state.space.design.has_graphs:
-                return self._search_graphs(connection, state, GraphSearch(query, how, asked))
-            return self._search_codes(connection, CodeSearch(connection, self._memory, state, query, how, asked=asked))
+            return self._search_clusters(connection, state, query, asked)
 
     def _effort(self, state: State, query: Query) -> Effort:
         """When a search ends, and how many times k more results it keeps: as the calibration says."""
@@ -137,22 +134,18 @@ class EcoVectorIndex:
             return Effort(stretched(point, stretch), usual.width, usual.falls_short)
         return usual
 
-    def _search_graphs(self, connection: Connection, state: State, search: GraphSearch) -> Neighbours:
-        if search.query.k and search.run(connection, self._memory, state):
-            return search.finish(connection, search.how.stopped, self._memory.ahead)
-        return self._all_searched(connection, search)
-
-    def _search_codes(self, connection: Connection, search: CodeSearch) -> Neighbours:
-        if search.run() == "enough":
-            return search.finish(connection, search.how.stopped, self._memory.ahead)
-        return self._all_searched(connection, search)
-
-    def _all_searched(self, connection: Connection, search: Search) -> Neighbours:
-        """What a search of every cluster found. Where its codes cannot tell the best from the rest, vectors do."""
-        if search.cuts_ties:
-            memos = self._allowed_memos(connection, search.query)
-            return compare_all(connection, memos, search.asked, search.query, search.loaded)
-        return search.finish(connection, "all", self._memory.ahead)
+    def _search_clusters(self, connection: Connection, state: State, query: Query, asked: Float32) -> Neighbours:
+        how = self._effort(state, query)
+        search: GraphSearch | CodeSearch
+        if state.space.design.has_graphs:
+            search = GraphSearch(query, how, asked)
+            is_enough = search.run(connection, self._memory, state)
+        else:
+            search = CodeSearch(connection, self._memory, state, query, how, asked=asked)
+            is_enough = search.run()
+        if not is_enough and search.cuts_ties:  # The codes cannot tell the best from the rest: vectors do.
+            return compare_all(connection, self._allowed_memos(connection, query), asked, query, search.loaded)
+        return search.finish(connection, how.stopped if is_enough else "all", self._memory.ahead)
 
     def _unbuilt(self, connection: Connection, vector: Float32, query: Query) -> Neighbours:
         """Search a file whose index waits to be built, and that cannot be written here: every vector is compared."""
@@ -230,7 +223,7 @@ class EcoVectorIndex:
         memos = memos[some]
         if not len(memos):
             return
-        with told(connection):
+        with _damage_as_error(connection):
             if len(state.centroids):
                 changes = Update(connection, state.space, state.centroids)
                 changes.insert(memos, prepared)
@@ -258,7 +251,7 @@ class EcoVectorIndex:
         if not memos:
             return
         state = self._must(connection)
-        with told(connection):
+        with _damage_as_error(connection):
             if not len(state.centroids):
                 store.unplace(connection, self.space, memos)
                 store.touch(connection, self.space, structure=False)
@@ -275,7 +268,7 @@ class EcoVectorIndex:
         state = self._state(connection)
         if state is None or not len(state.centroids):
             return
-        with told(connection):
+        with _damage_as_error(connection):
             changes = Update(connection, state.space, state.centroids)
             changes.fold()
             changes.finish()
@@ -335,7 +328,7 @@ class EcoVectorIndex:
         )
 
     def _state(self, connection: Connection) -> State | None:
-        with told(connection):
+        with _damage_as_error(connection):
             return self._memory.state(connection)
 
     def _must(self, connection: Connection) -> State:
@@ -343,3 +336,13 @@ class EcoVectorIndex:
         if state is None:
             raise InputError("the index holds nothing", "insert vectors first")
         return state
+
+
+@contextmanager
+def _damage_as_error(connection: Connection) -> Iterator[None]:
+    """Raise DamagedFile, which names the file and the repair, for bytes that are not what was written."""
+    try:
+        yield
+    except kernel.DamagedBytes as fault:
+        path = path_of(connection)
+        raise DamagedFile(f"{path}: the vector index is damaged: {fault}", f"monograph check {path} --repair") from None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isqrt
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from monograph.values import Float32
-from monograph.vectors.products import products
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
@@ -24,6 +24,14 @@ _NEAREST = 16
 """Second clusters are chosen among so many of the nearest."""
 _FEW = 256
 """Centroids up to which it is faster to multiply with all than to gather each vector's own."""
+ONE_THREAD = 1 << 18
+"""Multiplications up to which OpenBLAS, which numpy brings, uses one thread.
+
+Where other processes are at work too, its threads wait for each other fifty times as long as a small product takes, and
+those that have nothing to do wait busily for the next one: an update of an index consists of small ones.
+"""
+MANY = 1 << 30
+"""Multiplications from which on threads are worth that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,3 +194,20 @@ def mean(vectors: Float32) -> Float32:
     """The centroid of some vectors: float32 (dimension,)."""
     centre: Float32 = _centred(vectors.mean(axis=0, keepdims=True))[0]
     return centre
+
+
+def products(vectors: Float32, others: Float32) -> Float32:
+    """Inner products of all pairs: float32 (n, m), for (n, dimension) and (m, dimension)."""
+    n, dimension = vectors.shape
+    m = len(others)
+    work = n * m * dimension
+    if work <= ONE_THREAD or work >= MANY:
+        made: Float32 = vectors @ others.T
+        return made
+    side = max(8, isqrt(ONE_THREAD // dimension) // 8 * 8)
+    found = np.empty((n, m), dtype=np.float32)
+    for left in range(0, m, side):
+        some = others[left : left + side].T
+        for top in range(0, n, side):
+            np.matmul(vectors[top : top + side], some, out=found[top : top + side, left : left + side])
+    return found

@@ -213,8 +213,8 @@ class Search:
         return int((pool.scores > pool.scores[-1]).sum())
 
 
-def exact(connection: Connection, memos: list[int], asked: Float32, query: Query, loads: int = 0) -> Neighbours:
-    """The k nearest of some memo rows, each compared by its vector as stored, after so many loads."""
+def compare_all(connection: Connection, memos: list[int], asked: Float32, query: Query, loads: int = 0) -> Neighbours:
+    """Return the k nearest of some memo rows, each compared by its vector as stored, after so many loads."""
     items, scores, read = _compared(connection, memos, asked)
     count = count_results(query, scores)
     return Neighbours(tuple(items[:count].tolist()), tuple(scores[:count].tolist()), loads, len(memos), "exact", read)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from monograph.store import clusters, codes, vectors
 from monograph.store import clusters as store
+from monograph.store import codes, vectors
 from monograph.store.database import Connection
 from monograph.vectors import centroids as central
 from monograph.vectors import kernel
@@ -27,7 +27,7 @@ def damage(connection: Connection, space: int) -> Iterator[str]:
     if store.header(connection, space) is None:
         if store.sizes(connection, space) or codes.has_any(connection, space):
             yield "clusters have lost what says how they are built"
-        elif clusters.count_missing(connection, space) and not store.has_stale(connection, space):
+        elif store.count_missing(connection, space) and not store.has_stale(connection, space):
             yield "there is no index of the vectors"
         return
     yield from _inside(connection, space)
@@ -51,14 +51,14 @@ def strays(connection: Connection, space: int) -> Iterator[str]:
     """What an index holds that no row of the file uses."""
     if store.has_stale(connection, space):
         return
-    unwanted = clusters.count_unwanted(connection, space)
+    unwanted = store.count_unwanted(connection, space)
     if unwanted:
         yield f"{unwanted} vectors are in the index and belong to nothing"
 
 
 def strays_of_none(connection: Connection) -> Iterator[str]:
     """Rows that belong to no index."""
-    count = clusters.count_strays(connection)
+    count = store.count_strays(connection)
     if count:
         yield f"{count} parts or graphs of clusters that are not there"
 
@@ -158,6 +158,6 @@ def _left_out(connection: Connection, state: State) -> Iterator[str]:
 def _missing(connection: Connection, space: int) -> Iterator[str]:
     if store.has_stale(connection, space):
         return
-    missing = clusters.count_missing(connection, space)
+    missing = store.count_missing(connection, space)
     if missing:
         yield f"{missing} vectors are not in the index"

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.values import Float32
-from monograph.vectors.kernel.compiled import compiled
+from monograph.vectors.kernel.compiled import KERNEL_ERRORS, SEARCHED, DamagedBytes, compiled, ours
 from monograph.vectors.kernel.course import ALL, ENOUGH, PAUSED, Arena, Course, Rule
-from monograph.vectors.kernel.faults import KERNEL_ERRORS, SEARCHED, DamagedBytes, ours
 from monograph.vectors.kernel.pool import Pool
 
 __all__ = [

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.values import Float32
-from monograph.vectors.kernel.compiled import compiled
-from monograph.vectors.kernel.faults import KERNEL_ERRORS, SEARCHED, ours
+from monograph.vectors.kernel.compiled import KERNEL_ERRORS, SEARCHED, compiled, ours
 from monograph.vectors.kernel.pool import Pool
 
 Bits = npt.NDArray[np.uint8]
