@@ -194,6 +194,8 @@ class _Shard:
     content: list[bytes] = field(default_factory=list)
     plan: Plan | None = None
     removed: list[str] = field(default_factory=list)
+    has_moved: bool = False
+    """Whether one of its folders moved: then it is put although its documents are the same."""
 
     @property
     def is_changed(self) -> bool:
@@ -317,11 +319,12 @@ class _Draft:
         moved = {one.root for one in plan.moved}
         for shard, held in enumerate(held_roots):
             if not moved.isdisjoint(root.name for root in held):
-                parts.setdefault(shard, [])  # It has to say where its folder is now.
+                parts.setdefault(shard, [])
+                self.rewritten(shard).has_moved = True  # It has to say where its folder is now.
         self._see(Report(problems=plan.problems, moved=plan.moved))
         for shard, changes in parts.items():
             target = self._new[-1 - shard] if shard < 0 else self.rewritten(shard)
-            target.plan = replace(plan, changes=tuple(changes), problems=())
+            target.plan = replace(plan, changes=tuple(changes), problems=(), moved=())
             target.content.append(repr((plan.roots, changes)).encode("utf-8", "surrogatepass"))
 
     def publish(self, place: Place, before: Manifest | None, progress: OnProgress | None) -> Report:
@@ -366,7 +369,8 @@ class _Draft:
         source, known = one.source, b""
         if shard is not None and source is None:
             held = self._held[shard]
-            source, known = held.name, stored.documents_digest(held.contents)
+            source = held.name
+            known = b"" if one.has_moved else stored.documents_digest(held.contents)
         removed = [name.encode("utf-8", "surrogatepass") for name in one.removed]
         key = key_of(self._recipe, (source, None if shard is not None else number), [*one.content, *removed])
         is_needed = number == 0 and len(self._held) == len(self._rewritten)

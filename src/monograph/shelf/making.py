@@ -22,7 +22,7 @@ from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
 from monograph.shelf import catalogue
 from monograph.shelf.catalogue import Origin
-from monograph.shelf.manifest import OBJECTS, ObjectName, put_file
+from monograph.shelf.manifest import ObjectName, missing, put_file
 from monograph.shelf.place import fetch
 from monograph.shelf.ray_engine import ray_module, start
 from monograph.shelf.storage import Storage, storage_at
@@ -104,7 +104,8 @@ class Work:
     removed:
         Ids of documents to remove.
     known:
-        The digest of the documents of the shard that it starts from: a copy that still has them is not put.
+        The digest of the documents of the shard that it starts from: a copy that still has them is not put. Empty
+        where it is put in any case.
     is_needed:
         Whether it is put also without documents.
     """
@@ -160,8 +161,7 @@ def make(recipe: Recipe, work: Work, blocks_of: Callable[[Any], Sequence[Documen
         with recipe.open(path) as archive:
             report = _fill(archive, recipe, work, blocks_of)
             with archive._file.database.read() as connection:
-                has_moved = work.plan is not None and bool(work.plan.moved)
-                is_same = not has_moved and work.known == stored.documents_digest(connection)
+                is_same = work.known == stored.documents_digest(connection)
             if not is_same:
                 archive.compact()  # Nothing is left of what was removed or replaced.
         listed = folder / f"{work.key}.contents.mono"
@@ -264,8 +264,7 @@ def _fill(archive: Monograph, recipe: Recipe, work: Work, blocks_of: Callable[[A
         with archive._file.database.write() as connection:
             for root in work.plan.roots:
                 roots.put(connection, root, absolute=True)
-        done = archive.files.apply(work.plan, limits=recipe.limits)
-        reports.append(replace(done, moved=()))  # The build reports a move once for all shards.
+        reports.append(archive.files.apply(work.plan, limits=recipe.limits))
     reports += [archive.add(blocks_of(block)) for block in work.documents]
     return together(reports)
 
@@ -291,9 +290,7 @@ def _note(path: Path, made: Made) -> None:
     names = [[one.digest, one.bytes] for one in (made.shard, made.contents) if one is not None]
     part = path.with_suffix(".part")
     part.write_text(json.dumps(names))
-    replacing.sync_to_disk(part)
-    part.replace(path)
-    replacing.sync_to_disk(path.parent)
+    replacing.put(part, path, overwrite=True)
 
 
 def _noted(path: Path, storage: Storage) -> Made | None:
@@ -302,9 +299,7 @@ def _noted(path: Path, storage: Storage) -> Made | None:
         shard, listed = (ObjectName(*one) for one in json.loads(path.read_bytes()))
     except (FileNotFoundError, ValueError, TypeError, InputError):
         return None
-    there = {one.name: one.bytes for one in storage.listed(OBJECTS)}
-    is_there = all(there.get(one.name) == one.bytes for one in (shard, listed))
-    return Made(shard, listed) if is_there else None
+    return None if missing(storage, (shard, listed)) else Made(shard, listed)
 
 
 RETRIES = 5

@@ -7,7 +7,7 @@ import json
 import math
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,9 @@ MOST_BYTES = 8 << 20
 """The largest manifest."""
 
 LAST_VERSION = 99_999_999
+DAY = 24 * 60 * 60
+"""Seconds: longer than a publication takes, and than clocks differ."""
+
 _LATEST_TRIES = 5
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _OBJECT = re.compile(rf"{OBJECTS}/([0-9a-f]{{64}})\.mono", re.ASCII)
@@ -236,10 +239,6 @@ def _is_unicode(text: str) -> bool:
     return not any("\ud800" <= one <= "\udfff" for one in text)
 
 
-DAY = 24 * 60 * 60
-"""Seconds: longer than a publication takes, and than clocks differ."""
-
-
 def put_file(storage: Storage, path: Path) -> ObjectName:
     """Put a closed file under its digest, unless it is there, and return its name."""
     name = name_of(path)
@@ -294,9 +293,9 @@ def publish(
         raise InputError(f"the manifest would have more than {MOST_BYTES:,} bytes", "use fewer shards")
     _require_newest(storage, version)
     put_file(storage, catalogue)
-    missing = _missing(storage, manifest)
-    if missing:
-        raise ObjectMissing(f"{missing[0]} is not in {storage.address}", "build again: only what is missing is made")
+    absent = missing(storage, manifest.objects)
+    if absent:
+        raise ObjectMissing(f"{absent[0]} is not in {storage.address}", "build again: only what is missing is made")
     if not storage.put_new(manifest.name, data) and not _is(storage, manifest.name, data):
         raise _conflict(storage, version)
     if before is None and storage.put_new(manifest.name, data):
@@ -304,15 +303,16 @@ def publish(
             f"{storage.address} cannot put an object only if it is absent: two writers would overwrite each other",
             "use a store that can (If-None-Match), or a folder",
         )
-    if _missing(storage, manifest):  # Another process swept objects that no version named before.
+    if missing(storage, manifest.objects):  # Another process swept objects that no version named before.
         storage.remove([manifest.name])
         raise ShelfConflict(f"objects of {storage.address} were removed by another process meanwhile", "build again")
     return manifest
 
 
-def _missing(storage: Storage, manifest: Manifest) -> list[str]:
+def missing(storage: Storage, names: Iterable[ObjectName]) -> list[str]:
+    """Return the names of those objects that storage lacks, or has with another number of bytes, in order."""
     there = {one.name: one.bytes for one in storage.listed(OBJECTS)}
-    return sorted(one.name for one in manifest.objects if there.get(one.name) != one.bytes)
+    return sorted(one.name for one in names if there.get(one.name) != one.bytes)
 
 
 def _is(storage: Storage, name: str, data: bytes) -> bool:
