@@ -101,8 +101,7 @@ def fetch(storage: Storage, name: ObjectName, target: Path) -> None:
             path = Path(folder) / target.name
             storage.get(name.name, path)
             verify(path, name, storage.address)
-            path.replace(target)
-        replacing.sync_to_disk(target.parent)
+            replacing.put(path, target, overwrite=True)
     except OSError as error:
         raise refusal_of(target, error) or ShelfUnreachable(
             f"{target} cannot be written: {error.strerror or error}", "check its folder, or give another one: home="

@@ -121,8 +121,6 @@ class Storage:
                 for start in range(0, size, PIECE):
                     length = min(PIECE, size - start)
                     file.write(self._client.get_range(self._store, name, start=start, length=length))
-                file.flush()
-                os.fsync(file.fileno())
 
     def read(self, name: str, most: int) -> bytes:
         """Return the bytes of a small object. Raises ObjectMissing, and ObjectDamaged if it has more than ``most``."""
