@@ -105,16 +105,7 @@ def document_part(
         if (alias.short, alias.full) not in cannot_link
     }
     ordered = sorted(aliases, key=lambda one: (one.short, one.full))
-    subjects = []
-    key, qualifier = title_of(title)
-    if key:
-        subjects.append(Subject(key, qualifier, by_title=True))
-    days = {key_of(day) for day in days_in(title)} - {key}
-    subjects += [Subject(day, "", by_title=True) for day in sorted(days)]
-    lead = _lead(extractions[0].mentions) if extractions else ""
-    if lead and lead != key and lead not in days:
-        subjects.append(Subject(lead, "", by_title=False))
-    return DocumentPart(chunks, tuple(subjects), tuple(ordered))
+    return DocumentPart(chunks, _subjects(title, extractions), tuple(ordered))
 
 
 def _with_days(text: str, extraction: Extraction, own: date | None) -> Extraction:
@@ -137,6 +128,20 @@ def _links(extraction: Extraction, names: Sequence[Named], known: Mapping[str, s
         if source is not None and target is not None and source != target:
             strongest[source, target] = max(one.strength, strongest.get((source, target), 0.0))
     return tuple(Linked(*ends, strength) for ends, strength in list(strongest.items())[:MOST_LINKS])
+
+
+def _subjects(title: str, extractions: Sequence[Extraction]) -> tuple[Subject, ...]:
+    """Return what a document is about: the name and the days in its title, and the name that its text begins with."""
+    subjects = []
+    key, qualifier = title_of(title)
+    if key:
+        subjects.append(Subject(key, qualifier, by_title=True))
+    days = {key_of(day) for day in days_in(title)} - {key}
+    subjects += [Subject(day, "", by_title=True) for day in sorted(days)]
+    lead = _lead(extractions[0].mentions) if extractions else ""
+    if lead and lead != key and lead not in days:
+        subjects.append(Subject(lead, "", by_title=False))
+    return tuple(subjects)
 
 
 def _lead(mentions: Sequence[Mention]) -> str:
