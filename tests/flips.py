@@ -38,10 +38,10 @@ def _tables(connection: sqlite3.Connection) -> Iterator[tuple[str, list[str], li
         yield name, key, [column for column, _ in columns]
 
 
-def sampled(path: Path, seed: int) -> Iterator[Cell]:
+def sampled(path: Path, seed: int, secret: str | None = None) -> Iterator[Cell]:
     """Cells without end: a table by lot, then a row of it, then a column that has a value there."""
     chance = random.Random(seed)
-    connection = connected(path)
+    connection = connected(path, secret)
     tables = list(_tables(connection))
     connection.text_factory = bytes
     rows = []
@@ -59,11 +59,11 @@ def sampled(path: Path, seed: int) -> Iterator[Cell]:
             yield Cell(table, column, tuple(zip(key, row, strict=False)), value)
 
 
-def flip(path: Path, copy: Path, cell: Cell, seed: int) -> bool:
+def flip(path: Path, copy: Path, cell: Cell, seed: int, secret: str | None = None) -> bool:
     """Copy a file and change one byte of a value in it; False where the table takes no such value."""
     chance = random.Random(seed)
     shutil.copy(path, copy)
-    connection = connected(copy)
+    connection = connected(copy, secret)
     connection.text_factory = bytes
     triggers = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
     connection.execute("BEGIN")

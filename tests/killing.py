@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,23 +22,28 @@ die_at({commit}, {moment!r})
 """
 
 
-def die_at(commit: int, moment: str) -> None:
-    """Have this process killed at its n-th commit (from 1): ``before`` it, or ``after``."""
+def die_at(commit: int, moment: str) -> Callable[[], int]:
+    """Have this process killed at its n-th commit (from 1), ``before`` it or ``after``; returns what counts commits."""
     real = Database.write
-    count = 0
+    count = depth = 0
 
     @contextmanager
     def write(self: Database) -> Iterator[Connection]:
-        nonlocal count
-        with real(self) as connection:
-            yield connection
-            count += 1
-            if (count, moment) == (commit, "before"):
-                os.kill(os.getpid(), signal.SIGKILL)
-        if (count, moment) == (commit, "after"):
+        nonlocal count, depth
+        depth += 1
+        try:
+            with real(self) as connection:
+                yield connection
+                count += depth == 1
+                if depth == 1 and (count, moment) == (commit, "before"):
+                    os.kill(os.getpid(), signal.SIGKILL)
+        finally:
+            depth -= 1
+        if not depth and (count, moment) == (commit, "after"):
             os.kill(os.getpid(), signal.SIGKILL)
 
     Database.write = write  # type: ignore[method-assign]
+    return lambda: count
 
 
 def killed(program: str, commit: int, moment: str) -> bool:

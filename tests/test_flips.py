@@ -119,23 +119,23 @@ def truths(golden: Path, truth: list[Any], embedder: Embedder, tmp_path_factory:
     return found
 
 
-def flipped(golden: Path, folder: Path, count: int, seed: int) -> Iterator[tuple[Cell, Path]]:
+def flipped(golden: Path, folder: Path, count: int, seed: int, key: str | None = None) -> Iterator[tuple[Cell, Path]]:
     """So many copies, each with one byte changed."""
 
     def every() -> Iterator[tuple[Cell, Path]]:
-        for at, cell in enumerate(sampled(golden, seed)):
+        for at, cell in enumerate(sampled(golden, seed, key)):
             copy = folder / f"{at}.mono"
-            if flip(golden, copy, cell, seed + at):
+            if flip(golden, copy, cell, seed + at, key):
                 yield cell, copy
             copy.unlink()
 
     return islice(every(), count)
 
 
-def judged(copy: Path, embedder: Embedder, truth: list[Any]) -> str:
+def judged(copy: Path, embedder: Embedder, truth: list[Any], key: str | None = None) -> str:
     """What a check makes of a file, whether rightly so; nothing raises anything but errors of ours."""
     try:
-        with Monograph.open(copy) as monograph:
+        with Monograph.open(copy, key=key) as monograph:
             findings = monograph.check()
             monograph._file.given_embedder = embedder
             try:
@@ -161,6 +161,17 @@ def test_a_changed_byte_is_found_or_does_no_harm(
         verdicts.setdefault(judged(copy, embedder, truth), []).append(str(cell))
     assert "MISSED" not in verdicts, verdicts["MISSED"]
     assert len(verdicts["found"]) > count // 2
+
+
+def test_a_changed_byte_in_an_encrypted_file(embedder: Embedder, tmp_path: Path) -> None:
+    pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
+    whole = made(tmp_path / "locked.mono", embedder, key="a key")
+    with Monograph.open(whole, embedder, key="a key") as monograph:
+        assert monograph.check() == []
+        truth = seen(monograph)
+    verdicts = [judged(copy, embedder, truth, "a key") for _, copy in flipped(whole, tmp_path, 12, seed=5, key="a key")]
+    assert "MISSED" not in verdicts
+    assert verdicts.count("found") > 6
 
 
 def test_a_changed_page_of_an_encrypted_file(embedder: Embedder, tmp_path: Path) -> None:

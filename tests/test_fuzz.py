@@ -26,3 +26,28 @@ def test_chance_does_no_harm(part: str, cases: int) -> None:
     answered, refused = int(told[3]), int(told[5])
     assert answered + refused == cases
     assert min(answered, refused) > 0
+
+
+def test_a_fault_is_told_with_its_case(tmp_path: Path) -> None:
+    (tmp_path / "fuzz_wrong.py").write_text(
+        "def cases(seed, folder, first=0):\n"
+        "    for at in range(first, 9):\n"
+        "        yield f'{at}: {seed}', [].clear if at < 3 else [].pop\n"
+    )
+    program = PROGRAM.read_text().replace('PARTS = {"readers"', 'PARTS = {"wrong": 0.1, "readers"')
+    (tmp_path / "fuzz.py").write_text(program)
+    for options in (["--seed", "5"], ["--seed", "5", "--case", "3"]):
+        command = [sys.executable, str(tmp_path / "fuzz.py"), "wrong", *options]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert "IndexError" in done.stderr
+        assert "exit code 1 at the case 3: 5" in done.stdout
+    hangs = tmp_path / "fuzz_wrong.py"
+    hangs.write_text("def cases(seed, folder, first=0):\n    yield '0: hangs', lambda: sum(iter(int, 1))\n")
+    (tmp_path / "fuzz.py").write_text(program.replace("MOST_SECONDS = 20.0", "MOST_SECONDS = 0.2"))
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "fuzz.py"), "wrong"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "Timeout" in done.stderr
+    assert "at the case 0: hangs" in done.stdout

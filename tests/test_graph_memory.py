@@ -11,6 +11,7 @@ import pytest
 from monograph import Document, Hit, Monograph
 from monograph.search.one_file import chunk_documents, subject_keys
 from monograph.search.one_file.chunk_documents import ChunkDocuments
+from monograph.search.one_file.memory import Kept, Memory
 from monograph.search.one_file.subject_keys import SubjectKeys
 from monograph.search.snapshot import NO_DOCUMENT
 from monograph.store import graphs, names
@@ -78,6 +79,34 @@ def test_a_filtered_search_leaves_nothing_that_another_one_sees(tmp_path: Path) 
         assert [monograph.search(question, 10, "graph", where=some) for question in QUESTIONS] == narrow
     assert whole == anew(path)
     assert {hit.chunk.document_id for one in narrow for hit in one} == {"a", "c"}
+
+
+def test_values_are_read_once_while_there_is_room() -> None:
+    kept = Kept[int](4)
+    asked: list[list[int]] = []
+
+    def read(rows: list[int]) -> dict[int, int]:
+        asked.append(rows)
+        return {row: row * row for row in rows if row != 9}
+
+    assert kept.get([1, 2], read) == [1, 4]
+    assert kept.get([2, 3, 1], read) == [4, 9, 1]
+    assert kept.get([9, 1], read) == [1]  # Not there.
+    assert kept.get([6, 8], read) == [36, 64]  # No room: the others are let go.
+    assert kept.get([8, 1], read) == [64, 1]
+    assert asked == [[1, 2], [3], [9], [6, 8], [1]]
+
+
+def test_memory_is_of_one_state_of_the_file(tmp_path: Path) -> None:
+    with Monograph.open(tmp_path / "x.mono") as monograph:
+        monograph.add(FILMS)
+        memory = Memory()
+        with monograph._file.database.read() as connection:
+            held = memory.of(connection)
+            assert memory.of(connection) is held
+        monograph.add(LATER)
+        with monograph._file.database.read() as connection:
+            assert memory.of(connection) is not held
 
 
 @pytest.mark.parametrize("most", [0, 100])

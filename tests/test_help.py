@@ -89,6 +89,13 @@ def test_version() -> None:
     assert done.stdout == f"monograph {version}\n"
 
 
+def test_k_may_be_written_n() -> None:
+    with_k = [text for text in rendered(80).values() if " -k" in text.partition("Options:")[2]]
+    assert len(with_k) == 6
+    for text in with_k:
+        assert "-k, -n " in text.partition("Options:")[2]
+
+
 COMPLETE = """
 eval "$(monograph --show-completion)"
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))

@@ -18,7 +18,7 @@ from monograph.vectors import kernel
 from monograph.vectors.cluster import encode, head_size, pack, strike, unpack
 from monograph.vectors.kernel.compiled import compiled
 from support.oracles import clusters as oracle
-from test_kernel_codes import drawn
+from test_kernel_codes import clusters_that_overlap, drawn
 
 LEVELS = compiled.levels()
 
@@ -83,11 +83,7 @@ def test_deleted_and_forbidden_are_never_found(seed: int, n: int, allowed: set[i
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    seed=st.integers(0, 1000),
-    parts=st.lists(st.lists(st.integers(0, 60), unique=True), max_size=4),
-    k=st.integers(0, 9),
-)
+@clusters_that_overlap
 def test_loads_merge_and_tell_the_ranks_of_what_is_new(seed: int, parts: list[list[int]], k: int) -> None:
     every = encode(np.arange(61), drawn(61, 8, seed))
     query = drawn(1, 8, seed + 7)[0]

@@ -159,12 +159,15 @@ def test_codes_about_different_centres_are_not_joined() -> None:
         joined([one, two])
 
 
-@settings(max_examples=60, deadline=None)
-@given(
+clusters_that_overlap = given(
     seed=st.integers(0, 1000),
     parts=st.lists(st.lists(st.integers(0, 60), unique=True), max_size=4),
     k=st.integers(0, 9),
 )
+
+
+@settings(max_examples=60, deadline=None)
+@clusters_that_overlap
 def test_a_vector_of_two_clusters_is_kept_once_by_its_higher_estimate(
     seed: int, parts: list[list[int]], k: int
 ) -> None:

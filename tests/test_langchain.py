@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
-standard = pytest.importorskip("langchain_tests.integration_tests", reason="langchain-tests is not installed")
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableLambda
@@ -35,28 +34,6 @@ def fill(monograph: Monograph) -> Monograph:
 @pytest.fixture
 def filled(monograph: Monograph) -> Iterator[Monograph]:
     yield fill(monograph)
-
-
-class TestStandard(standard.RetrieversIntegrationTests):  # type: ignore[misc,name-defined]
-    """LangChain's own suite for retrievers."""
-
-    @pytest.fixture(autouse=True)
-    def _open(self, filled: Monograph) -> None:
-        TestStandard.opened = filled
-
-    opened: Monograph
-
-    @property
-    def retriever_constructor(self) -> type[HybridRetriever]:
-        return HybridRetriever
-
-    @property
-    def retriever_constructor_params(self) -> dict[str, Any]:
-        return {"monograph": self.opened}
-
-    @property
-    def retriever_query_example(self) -> str:
-        return "where do the anvil, the bellows and the chisel stand?"
 
 
 def test_documents_are_hits(filled: Monograph) -> None:

@@ -65,6 +65,10 @@ class Standard(integration.RetrieversIntegrationTests):  # type: ignore[misc,nam
         return "who met Anna Calder in Vienna, and who got the plates?"
 
 
+class TestHybrid(Standard):
+    kind = HybridRetriever
+
+
 class TestMiniRAG(Standard):
     kind = MiniRAGRetriever
 

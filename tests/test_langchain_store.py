@@ -295,6 +295,16 @@ def test_from_texts_and_reopening(tmp_path: Path) -> None:
     async_made.close()
 
 
+def test_an_open_file_is_shared(store: EcoVectorStore) -> None:
+    other = EcoVectorStore(store.monograph)
+    other.add_texts(["shared by two"], ids=["shared"])
+    assert ids(store.get_by_ids(["shared"])) == ["shared"]
+    other.close()
+    assert store.similarity_search("shared by two", k=1)[0].id == "shared"
+    with pytest.raises(InputError, match="LangChainEmbedder"):
+        EcoVectorStore(store.monograph, Hashed())
+
+
 def test_without_embeddings_the_files_own_serve(monograph: Monograph) -> None:
     monograph.add([own.Document("The comet of 1963 was seen at noon.", id="log", uri="/log", metadata={"year": 1963})])
     store = EcoVectorStore(monograph)

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, get_ident
 
 import pytest
 
@@ -103,6 +103,26 @@ def test_asking_asynchronously_gives_the_same(filled: Monograph) -> None:
 
     alone = [node.node_id for node in retriever.retrieve("engine and drill")]
     assert asyncio.run(ask()) == [alone] * 6
+
+
+def test_asking_waits_off_the_event_loop(filled: Monograph) -> None:
+    class Noting(HybridRetriever):
+        threads: list[int] = []  # noqa: RUF012
+
+        def _retrieve(self, query_bundle):  # type: ignore[no-untyped-def]
+            self.threads.append(get_ident())
+            return super()._retrieve(query_bundle)
+
+    retriever = Noting(filled)
+
+    async def ask() -> int:
+        await retriever.aretrieve("anvil")
+        retriever.retrieve("anvil")  # where a loop runs already, as in a notebook
+        return get_ident()
+
+    loop = asyncio.run(ask())
+    assert retriever.threads[0] != loop
+    assert retriever.threads[1] == loop
 
 
 def test_filters_hold(filled: Monograph) -> None:

@@ -82,33 +82,11 @@ def assert_same_tokens(texts: list[str]) -> None:
 
 SPECIAL = st.lists(
     st.sampled_from(
-        [
-            "▁",
-            "<s>",
-            "</s>",
-            "<unk>",
-            "<s",
-            " ",
-            "   ",
-            "a",
-            "word",
-            "Word,",
-            "\r\n",
-            "\t",
-            "é",
-            "e\u0301",
-            "中文",
-            "🙂",
-            "...",
-            "'s",
-            "\u00a0",
-            "x" * 40,
-            "1984",
-            "\0",
-        ]
+        ["▁", "<s>", "</s>", "<unk>", "<s", " ", "   ", "a", "word", "Word,", "\r\n", "\t", "é", "e\u0301", "中文", "🙂",
+         "...", "'s", "\u00a0", "x" * 40, "1984", "\0"]
     ),
     max_size=12,
-)
+)  # fmt: skip
 
 
 @many

@@ -41,29 +41,9 @@ def joined(words: st.SearchStrategy[str], most: int = 40) -> st.SearchStrategy[s
 
 
 DIGITS = st.sampled_from(
-    [
-        "0",
-        "1",
-        "2",
-        "12",
-        "31",
-        "19",
-        "20",
-        "99",
-        "123",
-        "1234",
-        "1984",
-        "2024",
-        "20240501",
-        "123456",
-        "٣",
-        "٢٠٢٤",
-        "1999",
-        "1980s",
-        "200",
-        "2000",
-    ]
-)
+    ["0", "1", "2", "12", "31", "19", "20", "99", "123", "1234", "1984", "2024", "20240501", "123456", "٣",
+     "٢٠٢٤", "1999", "1980s", "200", "2000"]
+)  # fmt: skip
 NUMBERS = joined(
     DIGITS
     | st.sampled_from(sorted(MONTHS | UNITS | MAGNITUDES))

@@ -83,39 +83,10 @@ def test_a_day_and_a_month_are_found_however_they_stand(day: date, today: date) 
 
 
 WORDS = st.sampled_from(
-    [
-        "last",
-        "past",
-        "this",
-        "a",
-        "3",
-        "999",
-        "0",
-        "days",
-        "week",
-        "months",
-        "ago",
-        "between",
-        "from",
-        "and",
-        "to",
-        "on",
-        "in",
-        "31",
-        "29th",
-        "of",
-        "February",
-        "March,",
-        "May",
-        "2023",
-        "1900",
-        "20230229",
-        "2023-02-29",
-        "yesterday",
-        "the",
-        "10",
-    ]
-)
+    ["last", "past", "this", "a", "3", "999", "0", "days", "week", "months", "ago", "between", "from", "and",
+     "to", "on", "in", "31", "29th", "of", "February", "March,", "May", "2023", "1900", "20230229",
+     "2023-02-29", "yesterday", "the", "10"]
+)  # fmt: skip
 
 
 @settings(max_examples=150)

@@ -20,6 +20,7 @@ from monograph.store import tree as store
 from monograph.tree import leaves
 from monograph.values import Cost, Float32, OutlineNode, SummaryText
 from monograph.write.transaction import write
+from soak.state import tree_of
 
 WORDS = ("boat", "gull", "net", "storm", "light", "rope", "fish", "quay", "tide", "bell", "crew", "salt", "mast", "oar")
 
@@ -55,19 +56,6 @@ def document(number: int, draw: int = 0) -> Document:
         Passage(f"{text_of(number, draw)} Part {part}.", metadata={"part": part}) for part in range(1 + number % 3)
     )
     return Document(id=f"d{number}", passages=passages, metadata={"owner": "ann" if number % 2 else "bo"})
-
-
-def tree_of(monograph: Monograph) -> list[tuple[object, ...]]:
-    """All of a tree but row numbers: layers, ranks, keys, parents' keys and texts."""
-    with monograph._file.database.read() as connection:
-        rows = store.load(connection, store.above(connection, -1))
-    return sorted(
-        (
-            row.layer, row.rank, row.key, rows[row.parent].key if row.parent is not None else b"",
-            branch(monograph, row.key.hex()).text if row.layer else "",
-        )
-        for row in rows.values()
-    )  # fmt: skip
 
 
 def branch(monograph: Monograph, name: str) -> OutlineNode:

@@ -6,19 +6,16 @@ there; and the same command run again comes to its end, in a file that is that o
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from killing import die_at
 from monograph import Monograph
-from monograph.store.database import Connection, Database
 from soak.commands import COMMANDS, Command, Life, Tell, add, first, sync
 from soak.corpus import held, opened
 from soak.plant import Alter
@@ -136,30 +133,6 @@ def _run_to_be_killed(life: Life, command: Command, usual: Usual) -> Outcome:
     if at_commit and outcome.how != "done":
         usual.commits[command.name] = max(commits, commit + 2)  # It may well commit more often.
     return outcome
-
-
-def die_at(commit: int, moment: str) -> Callable[[], int]:
-    """Have this process killed at its n-th commit (from 1), ``before`` it or ``after``; returns what counts commits."""
-    real = Database.write
-    count = depth = 0
-
-    @contextmanager
-    def write(self: Database) -> Iterator[Connection]:
-        nonlocal count, depth
-        depth += 1
-        try:
-            with real(self) as connection:
-                yield connection
-                count += depth == 1
-                if depth == 1 and (count, moment) == (commit, "before"):
-                    os.kill(os.getpid(), signal.SIGKILL)
-        finally:
-            depth -= 1
-        if not depth and (count, moment) == (commit, "after"):
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    Database.write = write  # type: ignore[method-assign]
-    return lambda: count
 
 
 def _after(life: Life, command: Command, acknowledged: set[str], *, killed: bool) -> tuple[int, list[str]]:

@@ -79,7 +79,7 @@ def contents(monograph: Monograph) -> Contents:
         [(one.chunk.id, one.chunk.document_id, one.chunk.start, one.chunk.end, one.chunk.text) for one in stored],
         [(one.chunk.id, b"" if one.vector is None else one.vector.tobytes()) for one in stored],
         [*sorted(map(repr, monograph.graph.entities(10_000))), *sorted(map(repr, monograph.graph.merges()))],
-        _tree(monograph),
+        tree_of(monograph),
         [
             (how, question, [(hit.chunk.id, hit.score) for hit in monograph.search(question, 5, how)])
             for how in (HOWS if monograph.stats().tree is not None else HOWS[:-1])
@@ -88,7 +88,8 @@ def contents(monograph: Monograph) -> Contents:
     )
 
 
-def _tree(monograph: Monograph) -> list[Any]:
+def tree_of(monograph: Monograph) -> list[tuple[object, ...]]:
+    """All of a tree but row numbers: layers, ranks, keys, parents' keys and texts."""
     with monograph._file.database.read() as connection:
         rows = store.load(connection, store.above(connection, -1))
     return sorted(
