@@ -109,13 +109,12 @@ FORMAT_1 = (
     *INVERTED_INDEX,
     LENGTHS,
     "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row)",
-    # What a vector belongs to: space 1 is chunks. version rises with every change, structure when centroids change.
-    # number is what rows of clusters, centroids, placements and codes have for their space. An index that is made
-    # beside another has a space and a number of its own; when it takes the other's place, the spaces are exchanged.
+    # What a vector belongs to: space 1 is chunks, 2 is summaries. version is another number after every change,
+    # structure after every change of the centroids.
     """CREATE TABLE vector_indexes (
         space INTEGER PRIMARY KEY, dimension INTEGER NOT NULL, design TEXT NOT NULL, calibration TEXT NOT NULL,
         version INTEGER NOT NULL, structure INTEGER NOT NULL)""",
-    # What a search holds in memory: codes of all centroids, and a graph of them where there are many.
+    # What a search holds in memory: codes of all centroids, and in the graph design a graph of them.
     "CREATE TABLE centroids (space INTEGER PRIMARY KEY, body BLOB NOT NULL, graph BLOB)",
     # size counts what is alive, dead what is struck out and still takes room. A number is never used twice: what is
     # new stands behind all that was there before.

@@ -1,4 +1,4 @@
-"""What is found in chunks, and the graph that is made of it."""
+"""Values of the graph: what is found in chunks, what callers tell, and what is shown of it."""
 
 from __future__ import annotations
 
