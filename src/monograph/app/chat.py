@@ -45,23 +45,9 @@ class Chat:
             if line == "/quit":
                 return
             if as_json:
-                try:
-                    answer = self._archive.ask(line, history=self._turns, **self._choices)
-                    self._keep(line, answer)
-                    made = answer_output.as_object(answer)
-                except MonographError as error:
-                    made = {"error": error.message, "mend": error.mend, "kind": type(error).__name__}
-                sys.stdout.write(json.dumps(made, ensure_ascii=False) + "\n")
-                sys.stdout.flush()
+                self._answer_as_json(line)
             elif line.startswith("/"):
-                name, _, rest = line.partition(" ")
-                known = self._commands.get(name)
-                if known is None:
-                    output.console().print(_HELP)
-                elif not self._turns and name != "/new":
-                    output.console().print("nothing was asked yet")
-                else:
-                    known(rest.strip())
+                self._command(line)
             else:
                 self._answer(line)
 
@@ -78,8 +64,28 @@ class Chat:
             sys.stdout.flush()
             output.console(stderr=True).print(f"error: {error}", style="red")
 
+    def _answer_as_json(self, question: str) -> None:
+        try:
+            answer = self._archive.ask(question, history=self._turns, **self._choices)
+            self._keep(question, answer)
+            made = answer_output.as_object(answer)
+        except MonographError as error:
+            made = {"error": error.message, "mend": error.mend, "kind": type(error).__name__}
+        sys.stdout.write(json.dumps(made, ensure_ascii=False) + "\n")
+        sys.stdout.flush()
+
     def _keep(self, question: str, answer: Answer) -> None:
         self._turns = [*self._turns, Turn(question, answer)][-REMEMBERED:]
+
+    def _command(self, line: str) -> None:
+        name, _, rest = line.partition(" ")
+        known = self._commands.get(name)
+        if known is None:
+            output.console().print(_HELP)
+        elif not self._turns and name != "/new":
+            output.console().print("nothing was asked yet")
+        else:
+            known(rest.strip())
 
     def _shown(self) -> tuple[Citation, ...]:
         return self._turns[-1].answer.context.citations

@@ -64,11 +64,10 @@ def as_of(file: OpenFile, moment: Moment) -> OpenFile:
         return narrowed(as_of(file.whole, moment), file.condition)
     whole = file.whole if isinstance(file, PastFile) else file
     require_history(whole)
-    # A file that keeps former versions as it stood at the end of a second, made once while it is in use.
     second = time_of(moment).last
     with whole.database.read() as connection:
         name = f"as of {versions.last_change(connection, second)} in {settings.generation(connection)}"
-    held = whole.views.get(name)
+    held = whole.views.get(name)  # One snapshot for each state of the file, as long as it is in use.
     if isinstance(held, PastFile) and not held.database.is_closed:
         return held
     with whole.spending():

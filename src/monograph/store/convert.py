@@ -38,16 +38,7 @@ def converted(path: Path, key: RawKey | None, made: Path, new_key: RawKey | None
     """
     with our_errors(path), closing(encryption.connect(path, key, timeout=WAITED_SECONDS)) as connection:
         encryption.require_opened(path, connection)
-        # Keep everyone else out until the connection is closed, and bring the log into the file.
-        connection.execute("PRAGMA main.locking_mode = EXCLUSIVE")
-        try:
-            connection.execute("BEGIN EXCLUSIVE")
-            connection.execute("COMMIT")
-        except encryption.errors() as error:
-            if encryption.name_of(error).startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-                raise BusyFile(f"{path} is open in another program", "close it there, then try again") from error
-            raise
-        connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()
+        _hold(path, connection)
         connection.execute("ATTACH ? AS made KEY ?", (str(made), "" if new_key is None else new_key.spec()))
         if new_key is None:
             connection.execute(f"PRAGMA made.page_size = {PAGE_SIZE:d}")
@@ -61,6 +52,19 @@ def converted(path: Path, key: RawKey | None, made: Path, new_key: RawKey | None
         connection.execute("PRAGMA made.journal_mode = WAL")
         connection.execute("DETACH made")
         yield
+
+
+def _hold(path: Path, connection: Connection) -> None:
+    """Keep everyone else out until the connection is closed, and bring the log into the file."""
+    connection.execute("PRAGMA main.locking_mode = EXCLUSIVE")
+    try:
+        connection.execute("BEGIN EXCLUSIVE")
+        connection.execute("COMMIT")
+    except encryption.errors() as error:
+        if encryption.name_of(error).startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            raise BusyFile(f"{path} is open in another program", "close it there, then try again") from error
+        raise
+    connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()
 
 
 def _compare(path: Path, connection: Connection) -> None:

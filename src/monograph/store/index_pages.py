@@ -50,19 +50,22 @@ class _Keys(Sequence[Key]):
 
     def __getitem__(self, place: int) -> Key:  # type: ignore[override]
         if place not in self._read:
-            # The first columns of a record; a text that goes on in another page as far as it is here.
-            begin = varint(self._body, self._places[place] + 4)[1]
-            size, at = varint(self._body, begin)
-            held = begin + size
-            found: list[int | bytes] = []
-            for _ in range(self._columns):
-                kind, at = varint(self._body, at)
-                if kind in (_ZERO, _ONE):
-                    found.append(kind - _ZERO)
-                    continue
-                length = _INTEGERS[kind] if kind < _TEXTS else (kind - _TEXTS) // 2
-                value = self._body[held : held + length]
-                found.append(value if kind >= _TEXTS else int.from_bytes(value, "big", signed=True))
-                held += length
-            self._read[place] = tuple(found)
+            self._read[place] = _key(self._body, varint(self._body, self._places[place] + 4)[1], self._columns)
         return self._read[place]
+
+
+def _key(body: bytes, begin: int, columns: int) -> Key:
+    """The first columns of a record; a text that goes on in another page as far as it is here."""
+    size, at = varint(body, begin)
+    held = begin + size
+    found: list[int | bytes] = []
+    for _ in range(columns):
+        kind, at = varint(body, at)
+        if kind in (_ZERO, _ONE):
+            found.append(kind - _ZERO)
+            continue
+        length = _INTEGERS[kind] if kind < _TEXTS else (kind - _TEXTS) // 2
+        value = body[held : held + length]
+        found.append(value if kind >= _TEXTS else int.from_bytes(value, "big", signed=True))
+        held += length
+    return tuple(found)

@@ -219,16 +219,7 @@ class Prefetcher:
             return
         with self._lock:
             try:
-                # The file's pages, by a descriptor that is still the file's.
-                if self._pages is None or self._file is None or not is_of(self._pages.descriptor, self._file):
-                    path = path_of(connection)
-                    descriptor = descriptor_of(path)
-                    self._pages = None if descriptor is None else Pages.of(descriptor)
-                    self._file = None if descriptor is None else os.fstat(descriptor)
-                if tree not in self._roots:
-                    found = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (tree,)).fetchone()
-                    self._roots[tree] = 0 if found is None else int(found[0])
-                pages, root = self._pages, self._roots[tree]
+                pages, root = self._of(connection), self._root(connection, tree)
                 if pages is not None and root:
                     self._in_memory = 0 if announce(pages, root, fresh) else self._in_memory + 1
             except (OSError, IndexError, struct.error, ValueError, TypeError):
@@ -242,3 +233,18 @@ class Prefetcher:
             known.clear()
         known.update(fresh)
         return fresh
+
+    def _of(self, connection: Connection) -> Pages | None:
+        """The file's pages, by a descriptor that is still the file's."""
+        if self._pages is None or self._file is None or not is_of(self._pages.descriptor, self._file):
+            path = path_of(connection)
+            descriptor = descriptor_of(path)
+            self._pages = None if descriptor is None else Pages.of(descriptor)
+            self._file = None if descriptor is None else os.fstat(descriptor)
+        return self._pages
+
+    def _root(self, connection: Connection, table: str) -> int:
+        if table not in self._roots:
+            found = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).fetchone()
+            self._roots[table] = 0 if found is None else int(found[0])
+        return self._roots[table]

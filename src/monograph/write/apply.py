@@ -14,7 +14,7 @@ from dataclasses import fields
 from monograph import telemetry
 from monograph.read.limits import Limits
 from monograph.store import documents, roots, sources, versions
-from monograph.store.database import Connection
+from monograph.store.database import Connection, Database
 from monograph.sync import rename
 from monograph.sync.follow import remember
 from monograph.values import Change, Document, OnProgress, Plan, Progress, Report
@@ -72,13 +72,7 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     started = time.perf_counter()
     plan = read_again(pipeline, plan)
     tally = Tally(problems=list(plan.problems), moved=list(plan.moved))
-    # Store the roots that are new or were moved, before anything that belongs to them.
-    with pipeline.database.read() as connection:
-        known = roots.every(connection)
-    if any(root not in known for root in plan.roots):
-        with pipeline.database.write() as connection:
-            for root in plan.roots:
-                roots.put(connection, root)
+    _place_roots(pipeline.database, plan)
     rename.carry_over(pipeline.database, rename.same_vectors(pipeline.database, pipeline.embedder.key, plan))
     _apply_gone(pipeline, plan.of("gone"), tally)
     _apply_same(pipeline, plan.of("same"), tally)
@@ -93,6 +87,16 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     grow_tree(pipeline, tally, on_progress)
     remember(pipeline.database, plan, tally.problems)
     return report(tally, started)
+
+
+def _place_roots(database: Database, plan: Plan) -> None:
+    """Store the roots that are new or were moved, before anything that belongs to them."""
+    with database.read() as connection:
+        known = roots.every(connection)
+    if any(root not in known for root in plan.roots):
+        with database.write() as connection:
+            for root in plan.roots:
+                roots.put(connection, root)
 
 
 def grow_tree(pipeline: Pipeline, tally: Tally, on_progress: OnProgress | None = None) -> None:

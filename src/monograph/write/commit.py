@@ -300,14 +300,7 @@ def _store_parcel(
     if source is not None:
         dates.follow_file(connection, source)
         if parcel.last and not parcel.broken:
-            # Take out documents that a file held before and holds no more.
-            listed = parcel.before | {document.id for document in parcel.documents}
-            gone = [row for row in documents.of_source(connection, source) if row.id not in listed]
-            if gone:
-                derived.index.write(connection)  # They may have come with this very batch.
-            for row in gone:
-                tally.chunks_removed += remove_row(connection, row, derived.ending)
-                tally.removed += 1
+            _remove_left_out(connection, parcel, source, derived, tally)
         faulty = faulty or bool(problems) or parcel.broken
         if faulty or not parcel.last:
             sources.doubt(connection, source, faulty=faulty)
@@ -317,6 +310,17 @@ def _source(connection: Connection, source: sources.Source, new: _New) -> int:
     """The row of a file, whose state is stored; that of a new one is when its first part comes."""
     row = new.sources.pop(source.uri, None)
     return sources.put(connection, source) if row is None else row
+
+
+def _remove_left_out(connection: Connection, parcel: Parcel, source: int, derived: Derived, tally: Tally) -> None:
+    """Take out documents that a file held before and holds no more."""
+    listed = parcel.before | {document.id for document in parcel.documents}
+    gone = [row for row in documents.of_source(connection, source) if row.id not in listed]
+    if gone:
+        derived.index.write(connection)  # They may have come with this very batch.
+    for row in gone:
+        tally.chunks_removed += remove_row(connection, row, derived.ending)
+        tally.removed += 1
 
 
 def remove_row(connection: Connection, row: documents.Row, ending: versions.Ending | None) -> int:

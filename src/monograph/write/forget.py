@@ -61,13 +61,7 @@ def carried_out(
     if token and not (report.removed or report.changed or report.chunks_removed or report.moved):
         _settle(database, [token])
     try:
-        # Erase if that is owed, or if others did meanwhile: what was derived may be of what they forgot.
-        with database.read() as connection:
-            dropped = forgetting.times(connection) != started.times and not forgetting.is_owed(connection)
-            overlapped = dropped and memo.count_unused(connection) > 0
-        if overlapped:
-            _owe(database)
-        end(database, indexes)
+        _finish(database, indexes, started.times)
     except MonographError as error:
         if strict and token:
             raise
@@ -109,6 +103,16 @@ def end(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
         owed = forgetting.is_owed(connection)
     if owed:
         erase(database, indexes)
+
+
+def _finish(database: Database, indexes: Sequence[EcoVectorIndex], times: int) -> None:
+    """Erase if that is owed, or if others did meanwhile: what was derived may be of what they forgot."""
+    with database.read() as connection:
+        dropped = forgetting.times(connection) != times and not forgetting.is_owed(connection)
+        overlapped = dropped and memo.count_unused(connection) > 0
+    if overlapped:
+        _owe(database)
+    end(database, indexes)
 
 
 def _state(database: Database) -> _State:

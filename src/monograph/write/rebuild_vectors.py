@@ -79,18 +79,22 @@ def _prepare(pipeline: Pipeline, spent: tree.Spent, on_progress: OnProgress | No
     if pipeline.summarizer is None or not other:
         return total, None
     with pipeline.database.read() as connection:
-        # The memo rows of vectors to be, by chunk row. A few may be lacking, of documents that changed meanwhile.
-        found: dict[int, int] = {}
-        lacking = 0
-        for row in rows:
-            wanted = dict(vectors_to_be(connection, pipeline, row))
-            known = memo.rows(connection, memo.VECTOR, [vector.key for vector in wanted.values()])
-            found.update((chunk, known[vector.key]) for chunk, vector in wanted.items() if vector.key in known)
-            lacking += sum(vector.key not in known for vector in wanted.values())
-        if lacking > min(MADE_INSIDE, len(found)):
-            raise _Forgotten
-        memos = found
+        memos = _remembered(connection, pipeline, rows)
     return total, rebuild_tree.prepare(pipeline, memos, spent, on_progress)
+
+
+def _remembered(connection: Connection, pipeline: Pipeline, rows: Sequence[documents.Row]) -> dict[int, int]:
+    """The memo rows of vectors to be, by chunk row. A few may be lacking, of documents that changed meanwhile."""
+    found: dict[int, int] = {}
+    lacking = 0
+    for row in rows:
+        wanted = dict(vectors_to_be(connection, pipeline, row))
+        known = memo.rows(connection, memo.VECTOR, [vector.key for vector in wanted.values()])
+        found.update((chunk, known[vector.key]) for chunk, vector in wanted.items() if vector.key in known)
+        lacking += sum(vector.key not in known for vector in wanted.values())
+    if lacking > min(MADE_INSIDE, len(found)):
+        raise _Forgotten
+    return found
 
 
 def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None, spent: tree.Spent) -> None:
@@ -102,11 +106,7 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
         inside += assign(connection, pipeline, row, most=MADE_INSIDE - inside)
         if sound:
             checksums.seal(connection, row.row)  # Vectors that came with their chunks are gone.
-    made, left = name_codes.take(connection, pipeline, name_codes.lacking(connection, pipeline))
-    if len(left) > MADE_INSIDE:
-        raise _Forgotten
-    names.drop_codes(connection, None if other else names.code_size(pipeline.embedder.dimension))
-    names.set_codes(connection, [*made, *zip(codes(pipeline.embedder, left), left, strict=True)])
+    _exchange_codes(connection, pipeline, other=other)
     stored = settings.StoredEmbedder(pipeline.embedder.key, pipeline.embedder.spec, pipeline.embedder.dimension)
     settings.save_model(connection, stored)
     if other:
@@ -120,6 +120,14 @@ def _is_other(connection: Connection, pipeline: Pipeline) -> bool:
     """Whether the file has another embedder than the pipeline."""
     stored = settings.load_model(connection, settings.StoredEmbedder)
     return stored is None or stored.key != pipeline.embedder.key
+
+
+def _exchange_codes(connection: Connection, pipeline: Pipeline, *, other: bool) -> None:
+    made, left = name_codes.take(connection, pipeline, name_codes.lacking(connection, pipeline))
+    if len(left) > MADE_INSIDE:
+        raise _Forgotten
+    names.drop_codes(connection, None if other else names.code_size(pipeline.embedder.dimension))
+    names.set_codes(connection, [*made, *zip(codes(pipeline.embedder, left), left, strict=True)])
 
 
 def remember(pipeline: Pipeline, rows: Sequence[documents.Row], on_progress: OnProgress | None = None) -> Embedded:

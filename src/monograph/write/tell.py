@@ -99,11 +99,7 @@ def check(nodes: Iterable[ToldNode], relations: Iterable[ToldRelation]) -> None:
     for node in nodes:
         _check_node(node)
     for relation in relations:
-        said = ((relation.source, "a source"), (relation.label, "a relation's label"), (relation.target, "a target"))
-        for value, name in said:
-            arguments.text(value, name)
-        arguments.names(relation.origins, "an origin")
-        check_json(relation.properties, f"the relation {arguments.shown(relation.label)}")
+        _check_relation(relation)
 
 
 def _check_node(node: ToldNode) -> None:
@@ -115,3 +111,11 @@ def _check_node(node: ToldNode) -> None:
         embedding = arguments.vector(node.embedding, "an embedding")
         if not np.isfinite(embedding).all():
             raise InputError(f"the embedding of the node {arguments.shown(node.id)} is not finite", "embed it again")
+
+
+def _check_relation(relation: ToldRelation) -> None:
+    said = ((relation.source, "a source"), (relation.label, "a relation's label"), (relation.target, "a target"))
+    for value, name in said:
+        arguments.text(value, name)
+    arguments.names(relation.origins, "an origin")
+    check_json(relation.properties, f"the relation {arguments.shown(relation.label)}")

@@ -48,19 +48,22 @@ class Schemas:
         if origin in (Union, types.UnionType):
             return {"anyOf": [self.of(one) for one in get_args(inner)]}
         if origin in (tuple, list):
-            parts = [one for one in get_args(inner) if one is not Ellipsis]
-            if get_origin(inner) is tuple and len(parts) > 1:
-                size = len(parts)
-                return {
-                    "type": "array",
-                    "prefixItems": [self.of(one) for one in parts],
-                    "minItems": size,
-                    "maxItems": size,
-                }
-            return {"type": "array", "items": self.of(parts[0])}
+            return self._list(inner)
         if origin in (dict, collections.abc.Mapping):
             return {"type": "object"}
         return self._named(inner) if dataclasses.is_dataclass(inner) else {}
+
+    def _list(self, hint: Any) -> dict[str, Any]:
+        parts = [one for one in get_args(hint) if one is not Ellipsis]
+        if get_origin(hint) is tuple and len(parts) > 1:
+            size = len(parts)
+            return {
+                "type": "array",
+                "prefixItems": [self.of(one) for one in parts],
+                "minItems": size,
+                "maxItems": size,
+            }
+        return {"type": "array", "items": self.of(parts[0])}
 
     def _named(self, kind: Any) -> dict[str, Any]:
         name = kind.__name__
@@ -70,10 +73,9 @@ class Schemas:
             hints = {one.name: get_type_hints(kind)[one.name] for one in dataclasses.fields(kind)}
             hints |= ADDED.get(kind, {})
             kept = {key: hint for key, hint in hints.items() if key not in DROPPED.get(kind, ())}
-            # What a class is, by the first paragraph of its docstring.
             self.made[name] = {
                 "type": "object",
-                "description": inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0].replace("\n", " "),
+                "description": sentence_of(kind),
                 "properties": {
                     key: {**self.of(hint), **({"description": told[key]} if key in told else {})}
                     for key, hint in kept.items()
@@ -81,6 +83,11 @@ class Schemas:
                 "required": [key for key in kept if key not in OPTIONAL.get(kind, ())],
             }
         return {"$ref": f"#/components/schemas/{name}"}
+
+
+def sentence_of(kind: Any) -> str:
+    """What a class is, by the first paragraph of its docstring."""
+    return inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
 
 
 def told_of(kind: Any) -> dict[str, str]:
