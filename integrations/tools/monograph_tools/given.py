@@ -84,11 +84,11 @@ def to_write(archive: Archive) -> Monograph:
     Raises
     ------
     InputError
-        If it is a shelf, which is written to by its own methods.
+        If it is a shelf: ``monograph.shelf.build`` adds to it.
     """
     if isinstance(archive, Shelf):
         raise InputError(
-            f"{archive.url} is a shelf, which is only read here", "shelf.add or shelf.sync, then shelf.publish"
+            f"{archive.url} is a shelf, which is only read here", f"monograph shelf build {archive.url} SOURCE"
         )
     return archive
 
