@@ -20,7 +20,20 @@ FLOORS = (
     {"sync", "write", "search", "explore", "answer", "carry"},
     {"derive", "vectors", "graph", "tree"},
     {"store", "read"},
-    {"values", "models", "settings", "errors", "where", "loopback", "spending", "telemetry", "text_pass", "dates"},
+    {
+        "values",
+        "models",
+        "settings",
+        "errors",
+        "where",
+        "loopback",
+        "spending",
+        "telemetry",
+        "text_pass",
+        "dates",
+        "regex",
+        "lazy",
+    },
 )
 LEAVES = FLOORS[-1]
 ALLOWED_SIDEWAYS = {

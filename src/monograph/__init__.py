@@ -10,90 +10,82 @@ Point Monograph at a folder; it makes one SQLite file that answers questions::
             print(hit.uri, hit.chunk.text)
 """
 
-from monograph.derive.tokens import count_tokens
-from monograph.errors import MonographError
-from monograph.library import Monograph
-from monograph.library.convert import decrypt, encrypt
-from monograph.models import Embedder, LanguageModel, Reranker
-from monograph.read.limits import Limits
-from monograph.search.how import strategies, strategy
-from monograph.search.how.auto import Auto
-from monograph.search.how.dense import Dense
-from monograph.search.how.graph import Graph
-from monograph.search.how.hybrid import Hybrid
-from monograph.search.how.lexical import Lexical
-from monograph.search.how.tfidf import Tfidf
-from monograph.search.how.tree import Tree
-from monograph.search.strategy import Strategy
-from monograph.settings import Settings
-from monograph.values import (
-    Answer,
-    BestSentence,
-    Chunk,
-    Citation,
-    Context,
-    Document,
-    Finding,
-    Hit,
-    Origin,
-    Passage,
-    Plan,
-    Problem,
-    Progress,
-    ReducedHit,
-    Report,
-    Section,
-    Span,
-    Stats,
-    StoredChunk,
-    Turn,
-    Valid,
-    Version,
-)
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monograph.lazy import lazy_names
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Answer",
-    "Auto",
-    "BestSentence",
-    "Chunk",
-    "Citation",
-    "Context",
-    "Dense",
-    "Document",
-    "Embedder",
-    "Finding",
-    "Graph",
-    "Hit",
-    "Hybrid",
-    "LanguageModel",
-    "Lexical",
-    "Limits",
-    "Monograph",
-    "MonographError",
-    "Origin",
-    "Passage",
-    "Plan",
-    "Problem",
-    "Progress",
-    "ReducedHit",
-    "Report",
-    "Reranker",
-    "Section",
-    "Settings",
-    "Span",
-    "Stats",
-    "StoredChunk",
-    "Strategy",
-    "Tfidf",
-    "Tree",
-    "Turn",
-    "Valid",
-    "Version",
-    "count_tokens",
-    "decrypt",
-    "encrypt",
-    "strategies",
-    "strategy",
-]
+_MODULES = {
+    "monograph.derive.tokens": "count_tokens",
+    "monograph.errors": "MonographError",
+    "monograph.library.convert": "decrypt encrypt",
+    "monograph.library.monograph": "Monograph",
+    "monograph.models": "Embedder LanguageModel Reranker",
+    "monograph.read.limits": "Limits",
+    "monograph.search.how": "strategies strategy",
+    "monograph.search.how.auto": "Auto",
+    "monograph.search.how.dense": "Dense",
+    "monograph.search.how.graph": "Graph",
+    "monograph.search.how.hybrid": "Hybrid",
+    "monograph.search.how.lexical": "Lexical",
+    "monograph.search.how.tfidf": "Tfidf",
+    "monograph.search.how.tree": "Tree",
+    "monograph.search.strategy": "Strategy",
+    "monograph.settings": "Settings",
+    "monograph.values.answer": "Answer BestSentence Citation Context ReducedHit Span Turn",
+    "monograph.values.content": "Chunk Document Passage Section",
+    "monograph.values.found": "Hit Origin StoredChunk",
+    "monograph.values.state": "Finding Stats",
+    "monograph.values.versions": "Valid Version",
+    "monograph.values.work": "Plan Problem Progress Report",
+}
+__all__ = [name for names in _MODULES.values() for name in names.split()]
+
+if TYPE_CHECKING:
+    from monograph.derive.tokens import count_tokens as count_tokens
+    from monograph.errors import MonographError as MonographError
+    from monograph.library.convert import decrypt as decrypt
+    from monograph.library.convert import encrypt as encrypt
+    from monograph.library.monograph import Monograph as Monograph
+    from monograph.models import Embedder as Embedder
+    from monograph.models import LanguageModel as LanguageModel
+    from monograph.models import Reranker as Reranker
+    from monograph.read.limits import Limits as Limits
+    from monograph.search.how import strategies as strategies
+    from monograph.search.how import strategy as strategy
+    from monograph.search.how.auto import Auto as Auto
+    from monograph.search.how.dense import Dense as Dense
+    from monograph.search.how.graph import Graph as Graph
+    from monograph.search.how.hybrid import Hybrid as Hybrid
+    from monograph.search.how.lexical import Lexical as Lexical
+    from monograph.search.how.tfidf import Tfidf as Tfidf
+    from monograph.search.how.tree import Tree as Tree
+    from monograph.search.strategy import Strategy as Strategy
+    from monograph.settings import Settings as Settings
+    from monograph.values.answer import Answer as Answer
+    from monograph.values.answer import BestSentence as BestSentence
+    from monograph.values.answer import Citation as Citation
+    from monograph.values.answer import Context as Context
+    from monograph.values.answer import ReducedHit as ReducedHit
+    from monograph.values.answer import Span as Span
+    from monograph.values.answer import Turn as Turn
+    from monograph.values.content import Chunk as Chunk
+    from monograph.values.content import Document as Document
+    from monograph.values.content import Passage as Passage
+    from monograph.values.content import Section as Section
+    from monograph.values.found import Hit as Hit
+    from monograph.values.found import Origin as Origin
+    from monograph.values.found import StoredChunk as StoredChunk
+    from monograph.values.state import Finding as Finding
+    from monograph.values.state import Stats as Stats
+    from monograph.values.versions import Valid as Valid
+    from monograph.values.versions import Version as Version
+    from monograph.values.work import Plan as Plan
+    from monograph.values.work import Problem as Problem
+    from monograph.values.work import Progress as Progress
+    from monograph.values.work import Report as Report
+else:
+    __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -21,6 +21,7 @@ from monograph.answer.query_terms import QueryTerms, telling_words
 from monograph.errors import InputError
 from monograph.graph.evidence import Float64, Model
 from monograph.graph.names import stem
+from monograph.regex import regex
 from monograph.store.terms import words_of
 from monograph.values import Hit
 
@@ -44,7 +45,7 @@ LED = 0.75
 MOST_RUNS = 3
 
 _FLOOR = 0.02
-_YES_OR_NO = re.compile(
+_YES_OR_NO = regex(
     r"\W*(?:did|do|does|is|are|was|were|has|have|had|can|could|will|would|should|hat|hast|haben|ist|sind|war|waren|kann"
     r"|wird|es|son|fue|ha|han|hay|está)\b",
     re.IGNORECASE,

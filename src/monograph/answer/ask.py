@@ -12,6 +12,7 @@ from monograph.answer.abstain import LEAST, LEAST_FOR_A_MODEL
 from monograph.answer.cache import AnswerCache, key_of
 from monograph.answer.excerpt import Counter
 from monograph.models import Completion, LanguageModel, StreamingModel
+from monograph.regex import regex
 from monograph.values import ABSTENTION, Answer, Citation, Context, Timings
 
 MAX_TOKENS = 400
@@ -23,11 +24,11 @@ QUOTED = 3
 MARK = "» "
 """What stands before the sentence most likely to answer, where there is no model."""
 
-_CITED = re.compile(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\]")
-_NUMBER = re.compile(r"\d+")
-_ABSTAINS = re.compile(r"\W*i\s+(?:do\s+not|don['’]?t)\s+know\b", re.IGNORECASE)
-_THOUGHT = re.compile(r"\s*<think>.*?(?:</think>|\Z)\s*", re.DOTALL)
-_BLANKS = re.compile(r"[ \t]+(?=[.,;:!?]|$)", re.MULTILINE)
+_CITED = regex(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\]")
+_NUMBER = regex(r"\d+")
+_ABSTAINS = regex(r"\W*i\s+(?:do\s+not|don['’]?t)\s+know\b", re.IGNORECASE)
+_THOUGHT = regex(r"\s*<think>.*?(?:</think>|\Z)\s*", re.DOTALL)
+_BLANKS = regex(r"[ \t]+(?=[.,;:!?]|$)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

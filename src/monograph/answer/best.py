@@ -9,7 +9,6 @@ other, which that does not.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -22,6 +21,7 @@ from monograph.answer.query_terms import QueryTerms
 from monograph.answer.sentence_scores import sentence_features
 from monograph.graph.evidence import Float64, Model
 from monograph.graph.names import stem
+from monograph.regex import regex
 from monograph.store.terms import words_of
 from monograph.values import BestSentence, Hit, Mention, Span
 
@@ -37,7 +37,7 @@ the sentence before adds; whether it is its passage's first."""
 HOLDS = Model(-1.09, (0.68,))
 """That the best sentence holds the answer, if any does: the log-odds of its share in the softmax."""
 
-_WORD = re.compile(r"\w+")
+_WORD = regex(r"\w+")
 _NARROW = frozenset(("person", "place", "date", "quantity"))
 
 

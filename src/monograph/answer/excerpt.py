@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TypeAlias
@@ -12,6 +11,7 @@ import numpy as np
 from monograph.answer.query_terms import QueryTerms
 from monograph.graph.evidence import Float64
 from monograph.graph.names import stem
+from monograph.regex import regex
 from monograph.store.terms import words_of
 
 Counter: TypeAlias = Callable[[Sequence[str]], Sequence[int]]
@@ -26,8 +26,8 @@ BREAK = 0.3
 AWAY = 0.05
 """What each word counts that the middle of a stretch lies away from the middle of what is looked for."""
 
-_WORD = re.compile(r"\S+")
-_BLANK_LINE = re.compile(r"\n\s*\n")
+_WORD = regex(r"\S+")
+_BLANK_LINE = regex(r"\n\s*\n")
 _CLOSES = ",;:.!?—–)"
 
 

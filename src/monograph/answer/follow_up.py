@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from monograph import spending
 from monograph.derive.extract.function_words import FUNCTION_WORDS, language_of
 from monograph.models import LanguageModel
+from monograph.regex import regex
 from monograph.store.terms import words_of
 from monograph.values import Chunk, Turn
 
@@ -23,7 +24,7 @@ FEW_WORDS = 3
 
 _NAMES = frozenset(("person", "organisation", "place", "work", "event", "name", "code"))
 
-_POINTS_BACK = re.compile(
+_POINTS_BACK = regex(
     r"\b(?:he|she|it|they|him|her|them|his|hers|its|their|this|that|these|those|there|then|one|ones|same|else|also"
     r"|er|sie|es|ihn|ihm|ihr|ihnen|sein|seine|dort|damals|das|dies|diese|dieser|dieses|auch"
     r"|él|ella|ello|ellos|ellas|su|sus|eso|esa|ese|esto|allí|también)\b",

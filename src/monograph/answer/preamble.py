@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from monograph.answer.query_terms import QueryTerms
+from monograph.regex import regex
 from monograph.search.snapshot import Snapshot
 from monograph.store.terms import words_of
 from monograph.values import Hit, Mention
@@ -13,7 +13,7 @@ from monograph.values import Hit, Mention
 RELATIONS = 3
 CANDIDATES = 6
 _LOOKED_AT = 10
-_WORD = re.compile(r"\w+")
+_WORD = regex(r"\w+")
 
 
 def relations(hits: Sequence[Hit]) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from monograph.derive.extract.answer_kinds import answer_kinds
 from monograph.derive.extract.function_words import ASKING_WORDS, FUNCTION_WORDS, language_of
 from monograph.graph.evidence import Float64
 from monograph.graph.names import stem
+from monograph.regex import regex
 from monograph.search.snapshot import Snapshot
 from monograph.store import terms
 
@@ -20,7 +20,7 @@ MOST_WORDS = 64
 LIGHTEST = 0.3
 """What a word weighs at least: one that stands in every chunk still tells sentences apart a little."""
 
-_POSSESSIVE = re.compile(r"['’]s\b")
+_POSSESSIVE = regex(r"['’]s\b")
 _KINDS = (
     ("person", ("person", "organisation")),
     ("place", ("place",)),

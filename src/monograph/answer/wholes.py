@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from monograph.regex import regex
+
 STAND_IN = "this document"
 """What a title is read as."""
 
@@ -73,7 +75,7 @@ def _asking_for(whole: str, ganzes: str, todo: str, repeated: str) -> re.Pattern
     of = rf"(?:\s+{within}\s+{whole}){repeated}"
     aus = rf"(?:\s+(?:in|aus|von|über|zu|bei|an)?\s*{ganzes}){repeated}"
     de = rf"(?:\s+(?:de|en|sobre)?\s*{todo}){repeated}"
-    return re.compile(
+    return regex(
         "|".join(
             (
                 rf"\b(?:summari[sz]e[sd]?|sum up|recap|outline|condense|describe|review)\s+{whole}{of}{_END}",
@@ -105,7 +107,7 @@ def _asking_for(whole: str, ganzes: str, todo: str, repeated: str) -> re.Pattern
 
 _ASKED = _asking_for(_WHOLE, _GANZES, _TODO, "*")
 _ASKED_OF_ANYTHING = _asking_for(r"\S.*?", r"\S.*?", r"\S.*?", "?")
-_ASIDE = re.compile(r"\s*\([^()]*\)\W*$")
+_ASIDE = regex(r"\s*\([^()]*\)\W*$")
 _QUOTES = str.maketrans("", "", '"“”„«»‘*`')
 
 

@@ -15,12 +15,13 @@ import typer
 from monograph.app import output
 from monograph.errors import InputError, InvalidFilter, MonographError
 from monograph.library import Monograph
+from monograph.regex import regex
 from monograph.search.how import strategies
 from monograph.store.refusals import refusals
 from monograph.values.arguments import shown
 from monograph.where import TIMES
 
-_EQUAL = re.compile(r"\s*([^\s=<>!]+)=(?!=)(\S.*)", re.DOTALL)
+_EQUAL = regex(r"\s*([^\s=<>!]+)=(?!=)(\S.*)", re.DOTALL)
 DONE_WITH_PROBLEMS = 3
 INTERRUPTED = 130
 

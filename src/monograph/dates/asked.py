@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import date, timedelta
-from functools import cache
 
 from monograph.dates.days import MONTHS, days_in
 from monograph.dates.span import Span, between, of_day, parse
+from monograph.regex import regex
 
 _NAMES = "january february march april may june july august september october november december"
 _MONTH = rf"(?:{_NAMES.replace(' ', '|')}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?"
@@ -31,19 +31,14 @@ _TIME = rf"""
         | (?:(?P<several>\d{{1,3}}|{"|".join(_COUNTED)})\ )?(?P<period>day|week|month|year)s?\b)
     | {_COUNT}\ {_UNIT}\ ago\b
     )"""
-_JOINED = re.compile(r"\s*(?:and|to|until|till|through|-|–)\s+(?:on\s+|in\s+)?", re.IGNORECASE)
-_BETWEEN = re.compile(r"\b(?:between|from)\s+(?:the\s+)?(?:on\s+|in\s+)?$", re.IGNORECASE)
-
-
-@cache
-def _times() -> re.Pattern[str]:
-    """Compiled when it is first needed: that takes longer than many a search."""
-    return re.compile(_TIME, re.VERBOSE | re.IGNORECASE)
+_TIMES = regex(_TIME, re.VERBOSE | re.IGNORECASE)
+_JOINED = regex(r"\s*(?:and|to|until|till|through|-|–)\s+(?:on\s+|in\s+)?", re.IGNORECASE)
+_BETWEEN = regex(r"\b(?:between|from)\s+(?:the\s+)?(?:on\s+|in\s+)?$", re.IGNORECASE)
 
 
 def names_a_time(text: str) -> bool:
     """Whether a question may ask for a time; if not, :func:`times_asked` finds none."""
-    return _times().search(text) is not None
+    return _TIMES.search(text) is not None
 
 
 def times_asked(text: str, today: date) -> tuple[Span, ...]:
@@ -57,7 +52,7 @@ def times_asked(text: str, today: date) -> tuple[Span, ...]:
         What ``yesterday`` and ``in March`` are counted from: a month or a day without a year is the last one that was.
     """
     found: list[tuple[re.Match[str], Span]] = []
-    for one in _times().finditer(text):
+    for one in _TIMES.finditer(text):
         try:
             when = _time(one, today)
         except (ValueError, OverflowError):
@@ -84,7 +79,7 @@ def _time(found: re.Match[str], today: date) -> Span | None:
         days = days_in(text)
         return of_day(date.fromisoformat(days[0])) if days else None
     if text := found["end"]:
-        last = _times().fullmatch(text)
+        last = _TIMES.fullmatch(text)
         then = None if last is None else _time(last, today)
         if then is None:
             return None

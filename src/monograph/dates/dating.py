@@ -10,6 +10,7 @@ from typing import Any
 from monograph.dates import span
 from monograph.dates.days import own_day
 from monograph.dates.span import Span
+from monograph.regex import regex
 
 TOLD_BY = ("metadata", "text", "file")
 """What tells a document's date, the best first: a file's own, when it was last changed, is another in every copy."""
@@ -26,11 +27,11 @@ KEYS = (
 HEAD = 400
 """Characters of a text that are looked at."""
 
-_HEADER = re.compile(
+_HEADER = regex(
     r"^\W{0,4}(?:date|sent|time|datum|gesendet|fecha)\W{0,3}:\W{0,3}(\S.{3,60})$", re.IGNORECASE | re.MULTILINE
 )
 
-_APART = re.compile(r"[^a-z]+")
+_APART = regex(r"[^a-z]+")
 _RANKS = {key.replace(" ", ""): rank for rank, key in enumerate(KEYS)}
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from datetime import date
 
+from monograph.regex import regex
+
 MONTHS = {
     name: number
     for number, names in enumerate(
@@ -27,7 +29,7 @@ MONTHS = {
     for name in names.split()
 }
 MONTH = "|".join(sorted(MONTHS, key=lambda name: (-len(name), name)))
-_DAY = re.compile(
+_DAY = regex(
     rf"""(?<![^\W_])(?:
         (?P<y1>\d{{4}})[-/.](?P<m1>\d{{1,2}})[-/.](?P<d1>\d{{1,2}})(?!\d)
         | (?P<y2>(?:19|20)\d\d)(?P<m2>\d\d)(?P<d2>\d\d)(?![^\W_])

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from monograph.dates.days import MONTHS, days_in
+from monograph.regex import regex
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
-_ISO = re.compile(r"\d{4}-?\d\d-?\d\d(?:[T ]\d\d.*)?", re.DOTALL)
-_MONTH = re.compile(r"(\d{4})-(\d\d)|([^\W\d]+)\.?,? (?:of |de )?(\d{4})")
-_YEAR = re.compile(r"\d{4}")
+_ISO = regex(r"\d{4}-?\d\d-?\d\d(?:[T ]\d\d.*)?", re.DOTALL)
+_MONTH = regex(r"(\d{4})-(\d\d)|([^\W\d]+)\.?,? (?:of |de )?(\d{4})")
+_YEAR = regex(r"\d{4}")
 _LONGEST = 64
 """Characters: what is longer is a sentence, and no date."""
 

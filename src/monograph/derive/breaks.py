@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import zlib
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,10 +9,11 @@ from typing import NamedTuple
 
 from monograph.derive.sentences import after_space, blocks, spans_of_block, trimmed
 from monograph.derive.tokens import count_tokens, token_spans
+from monograph.regex import regex
 
 HEADING, PARAGRAPH, SENTENCE = 3, 2, 1
 
-_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+_BLANK_LINE = regex(r"\n[ \t]*\n")
 
 
 class Sentence(NamedTuple):

@@ -17,6 +17,7 @@ from typing import Any
 
 from monograph.derive.breaks import HEADING, Sentence, sentences
 from monograph.errors import InvalidDocument
+from monograph.regex import regex
 from monograph.settings import Settings
 from monograph.values import PASSAGE_SEPARATOR, Chunk, Document, Place, Section, content_id
 
@@ -24,9 +25,7 @@ SHORTEST = 0.5
 """A chunk that is cut off fills at least this share of its room."""
 
 
-_TABLE = re.compile(
-    r"^[ ]{0,3}(\|[^\n]+\|)[ \t]*\n[ ]{0,3}\|(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?:\n[ ]{0,3}\|[^\n]*)*", re.M
-)
+_TABLE = regex(r"^[ ]{0,3}(\|[^\n]+\|)[ \t]*\n[ ]{0,3}\|(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?:\n[ ]{0,3}\|[^\n]*)*", re.M)
 
 
 def cut(document: Document, settings: Settings) -> list[Chunk]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,10 +15,11 @@ from monograph.derive.tokens import count_tokens
 from monograph.derive.told import request
 from monograph.errors import InputError, ModelUnavailable
 from monograph.models import Allow, Completion, LanguageModel
+from monograph.regex import regex
 
 _LIMIT = "max_tokens"
 _OTHER_LIMIT = "max_completion_tokens"
-_REFUSALS = re.compile(r"replied with status (?:400|415|422|500|501)\b")
+_REFUSALS = regex(r"replied with status (?:400|415|422|500|501)\b")
 
 
 class OpenAICompatible:

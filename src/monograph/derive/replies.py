@@ -6,8 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_THOUGHT_END = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
+from monograph.regex import regex
+
+_THOUGHT = regex(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT_END = regex(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
 
 
 def text_in(reply: Mapping[str, Any]) -> str | None:

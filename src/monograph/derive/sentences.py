@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 
 from monograph.derive.stretches import stretches
+from monograph.regex import regex
 
 BLOCK_CHARACTERS = 200_000
 """A text is worked through in blocks of about this size, cut where a paragraph ends."""
@@ -21,8 +22,8 @@ PARAGRAPH = "\n\n"
 LONGEST_CHARACTERS = 4_096
 """A longer sentence is cut at white space."""
 
-_NEWLINE = re.compile(r"\n\s*")
-_SPACE_BEFORE = re.compile(r".*\s", re.DOTALL)
+_NEWLINE = regex(r"\n\s*")
+_SPACE_BEFORE = regex(r".*\s", re.DOTALL)
 
 
 def sentence_spans(text: str, longest: int = LONGEST_CHARACTERS) -> list[tuple[int, int]]:

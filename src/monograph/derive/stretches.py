@@ -14,6 +14,8 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise
 
+from monograph.regex import regex
+
 MOST_WORK = 1_024
 """Most signs that each sign of a stretch is held against, on average: 630 in the worst of 24,000 real paragraphs."""
 
@@ -22,20 +24,20 @@ ALWAYS_TAKEN = 512
 
 LONG_WORD = 256
 
-_PARAGRAPH_BREAK = re.compile(r"\n\r*\n")
+_PARAGRAPH_BREAK = regex(r"\n\r*\n")
 _CLOSED_BY = {
     "``": ("''", "``"), "''": ("''",), "`": ("'", "`"), "'": ("'",), '"': ('"',), "«": ("»",), "»": ("«",),
     "‘": ("’",), "‚": ("‚",), "“": ("”",), "„": ("“",), "‛": ("‛",), "‟": ("‟",), "‹": ("›",), "《": ("》",),
     "「": ("」",),
 }  # fmt: skip
 # An apostrophe within a word is no quote. What is not ASCII may be a letter, or not.
-_QUOTE = re.compile(r"``|''|(?<![A-Za-z0-9_])[`'](?=\w|[^\x00-\x7f])|[`'](?!\w)|[\"«»‘’‚“”„‛‟‹›《》「」]")
-_SYMMETRIC = re.compile(r"``|''|[`'\"‚‛‟]")
-_STOP = re.compile(r"[.!?]|[^\w\s\x00-\x7f]")
-_NOT_ASCII = re.compile(r"[^\w\s\x00-\x7f]")
-_LONG_WORD = re.compile(rf"\S{{{LONG_WORD},}}")
+_QUOTE = regex(r"``|''|(?<![A-Za-z0-9_])[`'](?=\w|[^\x00-\x7f])|[`'](?!\w)|[\"«»‘’‚“”„‛‟‹›《》「」]")
+_SYMMETRIC = regex(r"``|''|[`'\"‚‛‟]")
+_STOP = regex(r"[.!?]|[^\w\s\x00-\x7f]")
+_NOT_ASCII = regex(r"[^\w\s\x00-\x7f]")
+_LONG_WORD = regex(rf"\S{{{LONG_WORD},}}")
 _ENCLOSES = "([{<（)\n•◦▪▫■□●○⁃⁌⁍◆◇★☆➤➢➣▶▸►"
-_LINE_OR_SPACE = re.compile(r".*\n|.*\s", re.DOTALL)
+_LINE_OR_SPACE = regex(r".*\n|.*\s", re.DOTALL)
 
 
 def stretches(text: str) -> Iterator[tuple[int, int]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import importlib.util
 import json
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monograph.errors import ModelUnavailable
+from monograph.regex import regex
 from monograph.text_pass import compiled
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ LONGEST_WORD = 32
 """Characters. So many words of at most that length are kept with their tokens, about 10 MB; then it begins anew."""
 
 _SPECIAL_TOKENS = {"<unk>": 0, "<s>": 1, "</s>": 2}
-_SPECIAL = re.compile(f"({'|'.join(_SPECIAL_TOKENS)})")
+_SPECIAL = regex(f"({'|'.join(_SPECIAL_TOKENS)})")
 
 
 def wordllama_file(*parts: str) -> Path:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from monograph.errors import InputError, SourceMissing
+from monograph.regex import regex
 from monograph.values import Document, content_id
 
-_SAFE_NAME = re.compile(r"[\w][\w.-]{0,99}")
+_SAFE_NAME = regex(r"[\w][\w.-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True)

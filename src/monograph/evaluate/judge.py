@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from monograph.evaluate.metrics import mean
 from monograph.models import LanguageModel
+from monograph.regex import regex
 
 CRITERIA = (
     ("comprehensiveness", "covers all sides of the question in detail"),
@@ -29,7 +29,7 @@ _BETTER = (
     "Two answers to one question. Which one is better in this: it {meaning}? Write one word: first or second.\n\n"
     "Question: {question}\n\nFirst answer: {first}\n\nSecond answer: {second}\n\nBetter:"
 )
-_WORD = re.compile(r"[a-z]+")
+_WORD = regex(r"[a-z]+")
 
 
 @dataclass(frozen=True, slots=True)

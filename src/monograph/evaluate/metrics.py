@@ -7,15 +7,16 @@ question.
 from __future__ import annotations
 
 import math
-import re
 import unicodedata
 from collections.abc import Collection, Sequence
+
+from monograph.regex import regex
 
 TAU = 1.8
 BETA = 0.5
 """Constants of Terminus' rank weight (Sec. 3, Eq. 2)."""
 
-_WORD = re.compile(r"\w+")
+_WORD = regex(r"\w+")
 
 
 def recall_at_k(found: Sequence[str], evidence: Collection[str], k: int) -> float:

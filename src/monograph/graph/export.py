@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monograph.errors import InputError, MissingExtra
+from monograph.regex import regex
 from monograph.values import Chunk, Entity, Link, Neighbourhood
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 SEPARATOR = "; "
 """What stands between the texts of a list in GraphML, which knows no lists."""
 
-_ILLEGAL = re.compile("[^\t\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ILLEGAL = regex("[^\t\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def to_networkx(neighbourhood: Neighbourhood) -> networkx.Graph:

@@ -7,14 +7,15 @@ import zlib
 from functools import lru_cache
 
 from monograph.dates.days import days_in
+from monograph.regex import regex
 from monograph.text_pass import compiled
 from monograph.values import content_id
 
 LONGEST_KEY = 160
 """Characters; a longer name is compared by its head."""
 
-_QUALIFIER = re.compile(r"^(?P<name>.*\S)\s*\((?P<qualifier>[^()]*)\)\s*$", re.DOTALL)
-_PARTS = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
+_QUALIFIER = regex(r"^(?P<name>.*\S)\s*\((?P<qualifier>[^()]*)\)\s*$", re.DOTALL)
+_PARTS = regex(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 _PREFIXES = frozenset(("Mc", "Mac", "De", "Di", "Du", "La", "Le", "Van", "Von"))
 _SUFFIXES = ("ings", "ing", "ors", "ers", "ed", "es", "or", "er", "s", "e")
 _SHORTEST_STEM = 4

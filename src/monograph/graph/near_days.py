@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 
 from monograph.dates.days import MONTH, MONTHS
+from monograph.regex import regex
 
 _WEEKDAYS = {
     name: number
@@ -36,8 +37,8 @@ _YEARLESS = rf"""(?<![\w/.-])(?P<d1>\d{{1,2}})(?:st|nd|rd|th|[.º°])?(?:\ (?:de
     | (?<![^\W_])(?P<n2>{MONTH})\.?\ (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:%])(?![.,]\d)
     | (?<![\d年])(?P<m3>\d{{1,2}})月(?P<d3>\d{{1,2}})[日号]"""
 _NO_YEAR = r"(?!\.?,?(?:\ del?)?\ \d{4}(?!\d))"
-_DAY = re.compile(rf"(?:{_YEARLESS}){_NO_YEAR}", re.VERBOSE | re.IGNORECASE)
-_NEAR = re.compile(
+_DAY = regex(rf"(?:{_YEARLESS}){_NO_YEAR}", re.VERBOSE | re.IGNORECASE)
+_NEAR = regex(
     rf"""(?:{_YEARLESS}){_NO_YEAR}
     | (?<![^\W_])(?P<away>{"|".join(re.escape(word) for word in _AWAY if word.isascii() or word.islower())})(?![^\W_])
     | (?P<han>{"|".join(word for word in _AWAY if not (word.isascii() or word.islower()))})

@@ -7,7 +7,6 @@ exactly one qualifies; where several do, all stay apart. Pure functions of the n
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from difflib import SequenceMatcher
 from math import cos, pi
 
 from monograph.graph.names import SIGNED
+from monograph.regex import regex
 
 LARGEST_GROUP = 200
 """In a larger group spellings are not compared: that could cost the square of its size."""
@@ -46,7 +46,7 @@ _SMALL_WORDS = """
 of the and in on at for de la von van der du di da del al el & to with from
 """
 SMALL = frozenset(_SMALL_WORDS.split())
-_DIGIT = re.compile(r"[0-9]")
+_DIGIT = regex(r"[0-9]")
 
 
 @dataclass(frozen=True, slots=True)

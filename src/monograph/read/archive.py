@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import zipfile
 import zlib
 
@@ -10,10 +9,11 @@ from monograph.errors import SourceError, UnknownFormat
 from monograph.read import dispatch
 from monograph.read.package import unpacked
 from monograph.read.source import Items, Opened, problem_of
+from monograph.regex import regex
 from monograph.values import Problem
 
-_LEADS_OUT = re.compile(r"^[/\\]|^\w:|(?:^|[/\\])\.\.(?:[/\\]|$)")
-_HIDDEN = re.compile(r"(?:^|/)(?:\.(?!\.)|__MACOSX/|Thumbs\.db$|desktop\.ini$)")
+_LEADS_OUT = regex(r"^[/\\]|^\w:|(?:^|[/\\])\.\.(?:[/\\]|$)")
+_HIDDEN = regex(r"(?:^|/)(?:\.(?!\.)|__MACOSX/|Thumbs\.db$|desktop\.ini$)")
 
 
 def read_archive(opened: Opened) -> Items:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from monograph.read.source import Items, Opened
 from monograph.read.text import Heading, decoded, sections_of
+from monograph.regex import regex
 from monograph.values import Document, content_id
 
 _LONGEST_LINE = 400
@@ -17,26 +18,24 @@ _WORDS = (
     r"(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|override|virtual|inline|unsafe"
     r"|pub(?:\([a-z]+\))?|open|sealed|data|partial|const|extern|local|suspend|fileprivate)[ \t]+)*"
 )
-_KEYWORD = re.compile(
+_KEYWORD = regex(
     rf"[ \t]*{_WORDS}(?:class|struct|enum|interface|trait|impl|union|record|object|protocol|extension|namespace|module"
     r"|package|def|defp|defmodule|fn|func|fun|function\*?|sub|proc|type|macro|macro_rules!|sig|instance)\b[ \t]*"
     r"(?:\([^()]*\)[ \t]*)?(?:<[^<>]*>[ \t]*)?([\w.$?!~]+(?:::[\w~]+)*)"
 )
-_ARROW = re.compile(
+_ARROW = regex(
     rf"[ \t]*{_WORDS}(?:const|let|var)[ \t]+([\w$]+)[ \t]*(?::[^=]+)?=[ \t]*(?:async[ \t]*)?"
     r"(?:function\b|\(|\w+[ \t]*=>)"
 )
-_C = re.compile(r"[ \t]{0,8}(?:[\w:*&<>,\[\]~]+[ \t]+){1,6}[*&]*([\w:~]+)[ \t]*\([^;]*$")
-_SQL = re.compile(
+_C = regex(r"[ \t]{0,8}(?:[\w:*&<>,\[\]~]+[ \t]+){1,6}[*&]*([\w:~]+)[ \t]*\([^;]*$")
+_SQL = regex(
     r"\s*create\s+(?:or\s+replace\s+)?(?:table|view|function|procedure|trigger|index)\s+"
     r"(?:if\s+not\s+exists\s+)?([\w.\"`]+)",
     re.I,
 )
-_NO_NAME = re.compile(
-    r"[ \t]*(?:return|if|else|elif|for|while|switch|case|new|throw|await|yield|in|not|and|or|do|goto)\b"
-)
-_SHELL = re.compile(r"[ \t]*([\w-]+)[ \t]*\(\)[ \t]*\{?[ \t]*$")
-_BEFORE = re.compile(r"[ \t]*(?:@|#(?!include|define|if|endif|pragma)|//|/\*|\*|\"\"\"|--|;;|%%)")
+_NO_NAME = regex(r"[ \t]*(?:return|if|else|elif|for|while|switch|case|new|throw|await|yield|in|not|and|or|do|goto)\b")
+_SHELL = regex(r"[ \t]*([\w-]+)[ \t]*\(\)[ \t]*\{?[ \t]*$")
+_BEFORE = regex(r"[ \t]*(?:@|#(?!include|define|if|endif|pragma)|//|/\*|\*|\"\"\"|--|;;|%%)")
 
 
 def read_code(opened: Opened) -> Items:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from monograph.errors import SourceTooLarge
 from monograph.read.source import Opened
 from monograph.read.text import TITLE_CHARACTERS, Heading, sections_of
+from monograph.regex import regex
 from monograph.values import Document, Place, content_id
 
 MOST_CHARACTERS = 500_000_000
-_UNWANTED = re.compile("[\ud800-\udfff\0-\x08\x0b\x0e-\x1f\x7f\ufffe\uffff\u00ad\u200b]")
+_UNWANTED = regex("[\ud800-\udfff\0-\x08\x0b\x0e-\x1f\x7f\ufffe\uffff\u00ad\u200b]")
 _SEPARATOR = "\n\n"
 
 

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import Literal, TypeAlias
 
 from monograph.errors import UnknownFormat
+from monograph.regex import regex
 
 Format: TypeAlias = Literal[
     "text", "markdown", "jsonl", "json", "yaml", "table", "code", "html", "email", "rtf", "pdf", "image", "zip", "ole",
@@ -42,10 +43,8 @@ _PDF_WITHIN = 1024
 """Bytes before ``%PDF-`` that readers put up with."""
 
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")
-_HTML = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(?:!doctype\s+html|html|head)\b", re.I | re.S
-)
-_HEADER = re.compile(rb"^([A-Za-z][A-Za-z-]*):[ \t]", re.M)
+_HTML = regex(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(?:!doctype\s+html|html|head)\b", re.I | re.S)
+_HEADER = regex(rb"^([A-Za-z][A-Za-z-]*):[ \t]", re.M)
 _MAIL_ONLY = {b"received", b"return-path", b"delivered-to", b"message-id", b"mime-version"}
 _CONTROLS = bytes(set(range(32)) - {0, 8, 9, 10, 12, 13, 26, 27})
 _MOST_CONTROLS = 0.01

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from monograph.errors import SourceDamaged, SourceLocked, SourceTooLarge, UnknownFormat
 from monograph.read.detect import Format
 from monograph.read.source import Opened
+from monograph.regex import regex
 
 _MOST_ENTRIES_OF_A_DOCUMENT = 100_000
 _RATIO_FROM_BYTES = 1_000_000
@@ -27,8 +28,8 @@ _OFFICE: tuple[tuple[str, Format], ...] = (
 )  # fmt: skip
 _OLE: tuple[tuple[str, Format], ...] = (("Workbook", "xls"), ("Book", "xls"), ("__properties_version1.0", "msg"))
 _OLD = {"WordDocument": "an old Word document", "PowerPoint Document": "an old PowerPoint file"}
-_ENTITY = re.compile(rb"<!\s*(?:DOCTYPE|ENTITY)", re.I)
-_ENTITY_WIDE = re.compile("<!(?:DOCTYPE|ENTITY)".encode("utf-16-le"))
+_ENTITY = regex(rb"<!\s*(?:DOCTYPE|ENTITY)", re.I)
+_ENTITY_WIDE = regex("<!(?:DOCTYPE|ENTITY)".encode("utf-16-le"))
 
 
 def look_inside(opened: Opened, container: Format) -> Format:

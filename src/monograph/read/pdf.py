@@ -13,6 +13,7 @@ from monograph.read.compose import Composer, clean
 from monograph.read.image import refuse_size, refuse_when_late
 from monograph.read.pictures import Pictures
 from monograph.read.source import Items, Opened, missing, problem_of, text_of
+from monograph.regex import regex
 from monograph.values import Place, Problem
 
 if TYPE_CHECKING:
@@ -24,11 +25,11 @@ _RECOGNISED_AT = 200 / 72
 _FILLS = 0.9
 """Share of a page's area from which on a picture fills it."""
 
-_HYPHEN = re.compile("(?<=\\w)\ufffe\\s*|(?<=[^\\W\\d_])\u00ad\\s*\n\\s*")
+_HYPHEN = regex("(?<=\\w)\ufffe\\s*|(?<=[^\\W\\d_])\u00ad\\s*\n\\s*")
 """PDFium marks a word divided at a line's end by U+FFFE."""
 
-_CREATED = re.compile(r"D:(\d{4})([01]\d)([0-3]\d)")
-_NO_NAME = re.compile(r"^(?:untitled.*|unspecified|\(anonymous\)|microsoft word - .*|.*\.\w{2,4}|\W*)$", re.I)
+_CREATED = regex(r"D:(\d{4})([01]\d)([0-3]\d)")
+_NO_NAME = regex(r"^(?:untitled.*|unspecified|\(anonymous\)|microsoft word - .*|.*\.\w{2,4}|\W*)$", re.I)
 
 
 def read_pdf(opened: Opened) -> Items:

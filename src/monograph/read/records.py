@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ from monograph.errors import SourceDamaged, SourceTooLarge
 from monograph.read.compose import Composer
 from monograph.read.source import Items, Opened, missing
 from monograph.read.text import decoded
+from monograph.regex import regex
 from monograph.values import Place, Problem
 
 _MOST_VALUES = 5_000_000
@@ -18,7 +18,7 @@ _MOST_OF_YAML = 200_000
 """Aliases of YAML may make few bytes into more values than any memory holds."""
 
 _DEEPEST = 100
-_NAME = re.compile(r"[^\W\d]\w*")
+_NAME = regex(r"[^\W\d]\w*")
 _MOST_TOLD_WITH = 12
 """An object of at most so many plain values is told with the one that holds it."""
 

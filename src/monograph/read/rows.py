@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from monograph.read.compose import Composer
+from monograph.regex import regex
 from monograph.values import Place
 
 HEADER_WITHIN = 50
 """Rows among which the header is looked for."""
 
-_NUMBER = re.compile(r"[\s$€£¥+-]*[\d.,'\s]*\d[\d.,'\s]*[%$€£¥]?\s*|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*")
+_NUMBER = regex(r"[\s$€£¥+-]*[\d.,'\s]*\d[\d.,'\s]*[%$€£¥]?\s*|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*")
 
 
 @dataclass(frozen=True, slots=True)

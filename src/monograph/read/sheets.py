@@ -17,11 +17,12 @@ from monograph.read.pictures import Pictures, of_sheet
 from monograph.read.rows import HEADER_WITHIN, Row, add_sheet, header_among, rows_of
 from monograph.read.source import Items, Opened, missing, text_of
 from monograph.read.table import ROWS_A_DOCUMENT
+from monograph.regex import regex
 from monograph.values import Place
 
 _MOST_CELLS = 50_000_000
-_QUOTED = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|_.|\*.')
-_CURRENCY = re.compile(r"[$€£¥]")
+_QUOTED = regex(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|_.|\*.')
+_CURRENCY = regex(r"[$€£¥]")
 
 
 def read_xlsx(opened: Opened) -> Items:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import itertools
 import json
-import re
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from monograph.errors import InvalidDocument
 from monograph.read.detect import HEAD_BYTES, zero_width
 from monograph.read.source import Address, Items, Opened
+from monograph.regex import regex
 from monograph.values import Document, Problem, Section, content_id
 
 SAMPLE_BYTES = 100_000
@@ -30,9 +30,9 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
 )  # fmt: skip
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+_SURROGATE = regex("[\ud800-\udfff]")
+_FENCE = regex(r" {0,3}(`{3,}|~{3,})")
+_HEADING = regex(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 
 
 def read_text(opened: Opened) -> Items:

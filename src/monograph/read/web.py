@@ -12,13 +12,14 @@ from monograph.read.compose import Composer
 from monograph.read.rows import add_table
 from monograph.read.source import Items, Opened, missing
 from monograph.read.text import decode
+from monograph.regex import regex
 from monograph.values import Problem
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 MOST_LINKS = 20
-_CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w-]+)", re.I)
+_CHARSET = regex(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w-]+)", re.I)
 _AROUND = (
     "nav, aside, footer, body > header, form, button, dialog, [role=navigation], [role=banner], [role=contentinfo],"
     " [role=complementary], [role=search], [hidden], [aria-hidden=true]"
@@ -31,7 +32,7 @@ _BLOCKS = frozenset(
 )
 _DEEPEST = 2_000
 _MOST_OPEN = 10_000
-_NESTING = re.compile(r"<(/?)(?!(?:p|li|br|img|hr|input|meta|link|td|tr|th|dt|dd|option)\b)[a-z][^<>]*?(/?)>", re.I)
+_NESTING = regex(r"<(/?)(?!(?:p|li|br|img|hr|input|meta|link|td|tr|th|dt|dd|option)\b)[a-z][^<>]*?(/?)>", re.I)
 _LISTS = "ul, ol, div, section, p, table"
 _MOST_LINKED = 0.6
 _PUBLISHED = ", ".join(

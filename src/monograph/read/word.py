@@ -11,8 +11,9 @@ from monograph.read.compose import Composer
 from monograph.read.pictures import Pictures, of_element
 from monograph.read.rows import add_table
 from monograph.read.source import Items, Opened, day_of, missing, text_of
+from monograph.regex import regex
 
-_HEADING = re.compile(r"heading (\d)$", re.I)
+_HEADING = regex(r"heading (\d)$", re.I)
 
 
 def read_docx(opened: Opened) -> Items:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from multiprocessing.connection import Connection
+
+from monograph.regex import regex
 
 PROCESSES = min(4, os.cpu_count() or 1)
 """How many of one kind work for the writer at once."""
 
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-_SECRETS = re.compile(r"MONOGRAPH_(?:KEY|TOKEN|(?:\w+_)?API_KEY)")
+_SECRETS = regex(r"MONOGRAPH_(?:KEY|TOKEN|(?:\w+_)?API_KEY)")
 """What a process that reads strangers' files is not to know: variables of these names."""
 _START = "import sys; sys.path[:] = sys.argv[3:]; from {} import main; main()"
 

@@ -16,6 +16,7 @@ from monograph.graph.evidence import Float64
 from monograph.graph.names import key_of, spaced
 from monograph.graph.near_days import yearless_days_in
 from monograph.graph.text import Words, word_hash
+from monograph.regex import regex
 from monograph.search import unspaced
 from monograph.search.frequencies import Frequencies
 from monograph.search.snapshot import Snapshot
@@ -32,9 +33,9 @@ MOST_YEARS = 3
 MOST_WORDS = 64
 MOST_CLAUSES = 8
 SHORTEST_CLAUSE = 3
-_TOKEN = re.compile(r"\w+")
-_POSSESSIVE = re.compile(r"['’]s\b")
-_CLAUSE = re.compile(
+_TOKEN = regex(r"\w+")
+_POSSESSIVE = regex(r"['’]s\b")
+_CLAUSE = regex(
     r"[,;:?]|\b(?:and|while|whereas|but|before|after|which|that|who|whose|where|when|than|or|both|between|as well as|"
     r"according to|compared to|versus|vs|und|aber|während|welche|der|die|das|y|pero|que|cuando|donde)\b",
     re.IGNORECASE,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+
+from monograph.regex import regex
 
 LONGEST = 12
 """Characters of a name that is looked for."""
 
-_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff][\u3400-\u4dbf\u4e00-\u9fff0-9·•・]+")
-_DOTS = re.compile("[·•・]")
+_RUN = regex("[\u3400-\u4dbf\u4e00-\u9fff][\u3400-\u4dbf\u4e00-\u9fff0-9·•・]+")
+_DOTS = regex("[·•・]")
 _EDGES = frozenset("的了是在和与或及对于把被从到向为以并也都就不有这那其之所等个们我你他她它吗呢吧啊由·•・")
 """Characters that no name begins or ends with."""
 

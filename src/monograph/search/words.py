@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from monograph import telemetry
 from monograph.derive.extract.function_words import FUNCTION_WORDS, language_of
+from monograph.regex import regex
 from monograph.search.frequencies import Frequencies
 from monograph.search.ranking import Ranking, ranking
 from monograph.search.snapshot import Snapshot
@@ -23,10 +24,10 @@ CANDIDATES = 256
 LOOSE = 0.5
 """What a code is worth that stands there as a part of a longer one (INV-2024 in INV-2024-A)."""
 
-_QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”|„([^“]{2,200})“|«([^»]{2,200})»')
+_QUOTED = regex(r'"([^"]{2,200})"|“([^”]{2,200})”|„([^“]{2,200})“|«([^»]{2,200})»')
 _JOINED = r"[-_./:#@+]"
-_CODE = re.compile(rf"\w+(?:{_JOINED}\w+)*")
-_YEARS = re.compile(r"\d{4}[-/]\d{4}")
+_CODE = regex(rf"\w+(?:{_JOINED}\w+)*")
+_YEARS = regex(r"\d{4}[-/]\d{4}")
 
 
 def counted(query: str) -> tuple[set[str], set[str]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from monograph.errors import InputError, NewerFormat, ObjectDamaged, ObjectMissing, ShelfConflict, ShelfUnreachable
+from monograph.regex import regex
 from monograph.shelf.storage import Storage
 
 OBJECTS = "objects"
@@ -31,9 +32,9 @@ DAY = 24 * 60 * 60
 """Seconds: longer than a publication takes, and than clocks differ."""
 
 _LATEST_TRIES = 5
-_DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
-_OBJECT = re.compile(rf"{OBJECTS}/([0-9a-f]{{64}})\.mono", re.ASCII)
-_VERSION = re.compile(rf"{VERSIONS}/([0-9]{{8}})\.json", re.ASCII)
+_DIGEST = regex(r"[0-9a-f]{64}", re.ASCII)
+_OBJECT = regex(rf"{OBJECTS}/([0-9a-f]{{64}})\.mono", re.ASCII)
+_VERSION = regex(rf"{VERSIONS}/([0-9]{{8}})\.json", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

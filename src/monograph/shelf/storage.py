@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from monograph.errors import InputError, MissingExtra, ObjectDamaged, ObjectMissing, ShelfUnreachable
+from monograph.regex import regex
 from monograph.store.refusals import refusal_of
 from monograph.store.replacing import sync_to_disk
 
@@ -32,7 +33,7 @@ _STAGING = "staging"
 _CONTAINER_SCHEMES = ("abfs", "abfss")
 """Schemes in whose addresses the part before an @ is a container."""
 
-_OS_ERROR = re.compile(r"\(os error (\d+)\)", re.ASCII)
+_OS_ERROR = regex(r"\(os error (\d+)\)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

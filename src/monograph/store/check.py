@@ -9,6 +9,7 @@ from contextlib import closing
 from typing import TypeAlias
 
 from monograph.errors import MonographError
+from monograph.regex import regex
 from monograph.store import (
     check_documents,
     check_graph,
@@ -26,7 +27,7 @@ from monograph.values import Finding
 
 _PASSING = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_NOMEM", "SQLITE_INTERRUPT", "SQLITE_IOERR")
 """Errors that say nothing of the rows."""
-_OF_INDEX = re.compile(r"fts5.*\b(words|trigrams)\b", re.IGNORECASE)
+_OF_INDEX = regex(r"fts5.*\b(words|trigrams)\b", re.IGNORECASE)
 
 _QUERIES = (
     ("chunks", "chunks of documents that are not there", True,

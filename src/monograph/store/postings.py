@@ -8,13 +8,13 @@ the same in a few nanoseconds. Where pages are not as they are known here, or FT
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from monograph.regex import regex
 from monograph.store import filters, lengths
 from monograph.store.counts import Counts, totals_of
 from monograph.store.database import Connection
@@ -32,7 +32,7 @@ _MOST_BLOCKS = 1_024
 """Of lengths of chunks: 4 MB."""
 _MOST_KEPT = 32 << 20
 """Bytes of words' postings: three a chunk that has the word."""
-_IS_ONE_WORD = re.compile("[0-9a-z\u0430-\u044f\u3041-\u3096\u30a1-\u30fa\u3400-\u4db5\u4e00-\u9fa5\uac00-\ud7a3]+")
+_IS_ONE_WORD = regex("[0-9a-z\u0430-\u044f\u3041-\u3096\u30a1-\u30fa\u3400-\u4db5\u4e00-\u9fa5\uac00-\ud7a3]+")
 """Folded words that the tokenizer takes as they are; it may cut or change others."""
 
 _HEAD = """SELECT (SELECT v FROM words_config WHERE k = 'version'),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TypeVar
 
 from monograph.errors import DamagedFile
+from monograph.regex import regex
 from monograph.settings import Settings
 from monograph.store import checksums
 from monograph.store.database import Connection, decoding, path_of
@@ -68,7 +68,7 @@ Stored = TypeVar(
     "Stored", bound="StoredEmbedder | StoredExtractor | StoredSummarizer | StoredDescriber | SummaryCounts"
 )
 StoredModel = TypeVar("StoredModel", StoredEmbedder, StoredExtractor, StoredSummarizer, StoredDescriber)
-_ID = re.compile("[0-9a-f]{32}")
+_ID = regex("[0-9a-f]{32}")
 _NAMES = {
     StoredEmbedder: "embedder",
     StoredExtractor: "extractor",

@@ -9,11 +9,11 @@ in.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 
+from monograph.regex import regex
 from monograph.store import lengths, settings
 from monograph.store.cells import varints
 from monograph.store.database import Connection
@@ -21,10 +21,10 @@ from monograph.store.filters import Allowed
 from monograph.store.keyed import select
 from monograph.text_pass import compiled
 
-_UNSPACED = re.compile(
+_UNSPACED = regex(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
-_WORD = re.compile(r"[\w\u0300-\u036f]+")
+_WORD = regex(r"[\w\u0300-\u036f]+")
 _LENGTH_OF_TRIGRAM = 3
 _AT_ONCE = 1_024
 """Chunks whose folded text is held in memory."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 import struct
 import sys
@@ -12,12 +11,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from monograph.errors import DamagedFile
+from monograph.regex import regex
 from monograph.store import encryption
 
 UNDECODABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, struct.error, RecursionError)
 """What Python raises over values that are not what they should be."""
 
-_NOT_UTF8 = re.compile(r"Could not decode to UTF-8 column '(?P<column>[^']*)'")
+_NOT_UTF8 = regex(r"Could not decode to UTF-8 column '(?P<column>[^']*)'")
 _OF_ROWS = ("malformed JSON", "user-defined function raised")
 _OF_FTS = ("invalid fts5 file format", "vtable constructor failed", "malformed inverted index", "no such fts5 table")
 _CONTRADICTED = ("SQLITE_CONSTRAINT", "SQLITE_ERROR", "SQLITE_MISMATCH", "SQLITE_TOOBIG")

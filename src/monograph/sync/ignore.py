@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from monograph.errors import SourceDamaged
 from monograph.read import small_text
+from monograph.regex import regex
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 IGNORE_FILE = ".monographignore"
 MOST_BYTES = 1_000_000
 """Of an ignore file."""
-_PASSED_OVER = re.compile(
+_PASSED_OVER = regex(
     r"\.|~\$"  # hidden; locks of Office
     r"|.*(?:~|\.(?:mono(?:-(?:wal|shm|journal|tree))?|sw[op]|tmp|part|crdownload))$"
     r"|(?:thumbs\.db|ehthumbs\.db|desktop\.ini|icon\r|\$recycle\.bin|system volume information|lost\+found|__macosx"

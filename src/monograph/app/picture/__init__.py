@@ -10,17 +10,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import re
 from collections.abc import Sequence
 from importlib import resources
 
 from monograph.app.picture.data import data_of, shortened
+from monograph.regex import regex
 from monograph.values import Neighbourhood, Path
 
 TITLE_CHARACTERS = 300
 _LIBRARIES = ("d3-dispatch", "d3-quadtree", "d3-timer", "d3-force")
 _PARTS = ("graph", "layout", "stage", "pointer", "panel", "details", "page")
-_PLACE = re.compile(r"\{\{(\w+)\}\}")
+_PLACE = regex(r"\{\{(\w+)\}\}")
 
 
 def picture_of(neighbourhood: Neighbourhood, paths: Sequence[Path] = (), *, title: str) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from monograph.app.output import section_of, title_and_place
+from monograph.regex import regex
 from monograph.values import Chunk, Document, Entity, Link, Neighbourhood, Path, PathNode, cite
 
 ENTITIES = 400
@@ -22,8 +22,8 @@ DESCRIPTION_CHARACTERS = 1200
 CHUNK_CHARACTERS = 2400
 ALL_CHARACTERS = 400_000
 
-_UNSAFE = re.compile("[<>&\u2028\u2029]")
-_HALF = re.compile("[\ud800-\udfff]")
+_UNSAFE = regex("[<>&\u2028\u2029]")
+_HALF = regex("[\ud800-\udfff]")
 
 
 def shortened(text: str, limit: int) -> str:

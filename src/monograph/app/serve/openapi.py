@@ -15,11 +15,12 @@ from monograph.app.serve.faults import Fault
 from monograph.app.serve.parameters import fields_of, without_none
 from monograph.app.serve.route import BASE, Bytes, Route, Streamed
 from monograph.dates.span import Span
+from monograph.regex import regex
 from monograph.values import Answer, BestSentence, Context
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", Span: "string"}
-_PARAMETERS = re.compile(r"Parameters\n-+\n(.*?)(?:\n\n[A-Z]\w+\n-+\n|\Z)", re.DOTALL)
-_ENTRY = re.compile(r"^(\w+(?:, \w+)*):\n((?:    .*\n?|\n)+)", re.MULTILINE)
+_PARAMETERS = regex(r"Parameters\n-+\n(.*?)(?:\n\n[A-Z]\w+\n-+\n|\Z)", re.DOTALL)
+_ENTRY = regex(r"^(\w+(?:, \w+)*):\n((?:    .*\n?|\n)+)", re.MULTILINE)
 
 DROPPED: dict[type, tuple[str, ...]] = {Context: ("hits",)}
 """Fields that are not written."""

@@ -5,7 +5,6 @@ Offsets count characters, as Python's slices do. JavaScript's count otherwise: s
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,26 +13,27 @@ from typing import Literal, TypeAlias
 
 from monograph.answer.query_terms import telling_words
 from monograph.graph.names import stem
+from monograph.regex import regex
 from monograph.store.terms import words_of
 from monograph.values import Section
 
-_BREAK = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
-_HASHES = re.compile(r"[^\S\n]*#{1,6}[^\S\n]+")
-_TABLE_LINE = re.compile(r"\s*\|.*\|\s*$")
-_RULE = re.compile(r"\s*\|?[\s:|-]*-[\s:|-]*\|?\s*$")
-_CELL = re.compile(r"(?:\\.|[^|\\])+")
+_BREAK = regex(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
+_HASHES = regex(r"[^\S\n]*#{1,6}[^\S\n]+")
+_TABLE_LINE = regex(r"\s*\|.*\|\s*$")
+_RULE = regex(r"\s*\|?[\s:|-]*-[\s:|-]*\|?\s*$")
+_CELL = regex(r"(?:\\.|[^|\\])+")
 _LONGEST = 4_000
 """Characters of a paragraph of a window that begins or ends within it."""
 
 Span: TypeAlias = tuple[int, int]
 
-_NAME = re.compile(r"(?:\A|; )([^:;\n]{1,80}): ")
+_NAME = regex(r"(?:\A|; )([^:;\n]{1,80}): ")
 _LEAST = 2
 """Values that a row has at least, and rows that a table has."""
 
 # A vowel sign of Devanagari, say, is no letter to \w, and is part of its word.
-_WORD = re.compile(r"[\w\u0300-\u036f\u0900-\u0dff]+")
-_UNSPACED = re.compile(
+_WORD = regex(r"[\w\u0300-\u036f\u0900-\u0dff]+")
+_UNSPACED = regex(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]+"
 )
 _PAIR = 2

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from monograph.app.serve.pieces import Block, Marks, Words, blocks, window
 from monograph.app.serve.served import Served
 from monograph.errors import InputError, NotFound
+from monograph.regex import regex
 from monograph.shelf import place_of
 from monograph.values import Chunk, Document, Listed, Section
 
@@ -17,7 +17,7 @@ MOST_READ = 1_000_000
 """Characters of one answer."""
 MOST_MARKS = 200
 
-_SPAN = re.compile(r"(\d{1,12})-(\d{1,12})")
+_SPAN = regex(r"(\d{1,12})-(\d{1,12})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import numpy as np
 
 from monograph.derive.extract.kinds import kind_of
 from monograph.models import Embedder
+from monograph.regex import regex
 from monograph.values import Float32
 
 _ASKING = {
@@ -45,7 +45,7 @@ _PROPER = frozenset(("person", "organisation", "place", "work", "event"))
 _TOLD = ("person", "organisation", "place", "work", "event", "date", "quantity", "term")
 """Kinds that a question is held against where its words name none."""
 
-_WORD = re.compile(r"[^\W_]+(?:['’]s)?")
+_WORD = regex(r"[^\W_]+(?:['’]s)?")
 
 
 def answer_kinds(text: str, types: Iterable[str] = ()) -> frozenset[str]:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from monograph.derive.extract.clues import GERMAN_LOOSE, INSIDE, LOOSE, words
+from monograph.regex import regex
 from monograph.values import Mention
 
-_NOUN = re.compile(r".+(?:ung|heit|keit|schaft|tion|tät|ismus|nis|ling)(?:s|e|en|se|sen)?", re.IGNORECASE)
+_NOUN = regex(r".+(?:ung|heit|keit|schaft|tion|tät|ismus|nis|ling)(?:s|e|en|se|sen)?", re.IGNORECASE)
 """How common nouns end, and names hardly ever."""
 
 _PLACED = words("in aus nach von bei")
@@ -25,10 +26,8 @@ Autorin Schriftsteller Schriftstellerin Maler Malerin Komponist Komponistin Dich
 """Nouns that say what the name behind them is: die Stadt Worms."""
 
 _COUNTING = words("Jahr Jahre Jahren Jahres Seite Kapitel Nummer")
-_OPENING_VERB = re.compile(
-    r" (?:ist|war|wird|wurde|hat|hatte|liegt|lag|kam|gilt|galt|gehörte?|stammte?|lebte?|zählt)\b"
-)
-_INNER_CAPITAL = re.compile(r"\w*[a-zäöüß][A-ZÄÖÜ]|[A-ZÄÖÜ]{2}|\w*\d")
+_OPENING_VERB = regex(r" (?:ist|war|wird|wurde|hat|hatte|liegt|lag|kam|gilt|galt|gehörte?|stammte?|lebte?|zählt)\b")
+_INNER_CAPITAL = regex(r"\w*[a-zäöüß][A-ZÄÖÜ]|[A-ZÄÖÜ]{2}|\w*\d")
 _LONGEST_WORD = 12
 _NO_NAME = INSIDE | LOOSE | GERMAN_LOOSE
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from monograph.regex import regex
 from monograph.values import Mention
 
 MOST_TERMS = 64
@@ -38,25 +39,25 @@ _FOREIGN = (
 )
 """Characters that write foreign names by their sound."""
 
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
-_PARTICLES = re.compile("[的了是在和与或及对于把被从到向为以并也都就不有这那其之所等中上下个们我你他她它吗呢吧啊]")
-_BY_SOUND = re.compile(f"[{_FOREIGN}]{{1,6}}(?:[·•・][{_FOREIGN}]{{1,6}}){{1,3}}(?<!于)")
-_BY_GLOSS = re.compile(f"[{_FOREIGN}]{{2,6}}(?= ?[(（][A-ZÀ-Þ])")
-_BY_SURNAME = re.compile(
+_HAN = regex("[\u3400-\u4dbf\u4e00-\u9fff]+")
+_PARTICLES = regex("[的了是在和与或及对于把被从到向为以并也都就不有这那其之所等中上下个们我你他她它吗呢吧啊]")
+_BY_SOUND = regex(f"[{_FOREIGN}]{{1,6}}(?:[·•・][{_FOREIGN}]{{1,6}}){{1,3}}(?<!于)")
+_BY_GLOSS = regex(f"[{_FOREIGN}]{{2,6}}(?= ?[(（][A-ZÀ-Þ])")
+_BY_SURNAME = regex(
     rf"(?:(?<![\u3400-\u9fff])|(?<=[和与及对跟向是]))(?P<who>[{_SURNAMES}][\u4e00-\u9fff]{{1,2}}?)(?={_AFTER_PERSON})"
 )
 
 
 _END = r"[,\uff0c\u3002;\uff1b\u3001()\uff08\uff09\s]|$"
-_AFTER_ROLE = re.compile(
+_AFTER_ROLE = regex(
     rf"(?:(?:{_ROLES})[是为]?(?P<who>[{_SURNAMES}{_MORE_SURNAMES}][\u4e00-\u9fff]{{1,2}}?)"
     rf"|[由是](?P<by>[{_SURNAMES}][\u4e00-\u9fff]{{1,2}}?))(?={_END}|[于的和与在是自来从]|{_AFTER_PERSON})"
 )
-_PLACED = re.compile(
+_PLACED = regex(
     rf"(?:位于|坐落[在于]|出生[于在]|生于|来自|前往|在|于)(?P<where>[\u4e00-\u9fff]{{2,5}}?(?:{_PLACES}))"
     rf"(?={_END}|[的和与是举录拍建边岸河])"
 )
-_OPENING = re.compile(
+_OPENING = regex(
     r"\s*(?P<what>[\u4e00-\u9fff]{2,7}?)"
     r"(?=是(?:一|位于|中国)|位于|坐落|建[在于]|(?:\d{4}年)?(?:出生|生)[于在]|[(\uff08](?:[^()\uff08\uff09]{0,20}生于|\d{4}))"
 )

@@ -7,37 +7,38 @@ from collections.abc import Iterator
 
 from monograph.derive.extract.kinds import kind_of
 from monograph.derive.extract.record import MAX_RECORDS, Record, Tag, from_keys, meaning_of, section_of
+from monograph.regex import regex
 
 MAX_LINE = 2_000
 """Characters of a line that are read."""
 
 _REWRITTEN = (
     # what ends an answer or a record: <|COMPLETE|>, ##, {record_delimiter}, <br>, )("entity"
-    (re.compile(r"<\|?\s*/?complet\w*\s*\|?>|[{<](?:record|completion)_delimiter[}>]|<br\s*/?>", re.IGNORECASE), "\n"),
-    (re.compile(r"(?<![<|#])#{2,}(?![#|>])"), "\n"),
-    (re.compile(r"\)[\s,;]*(?=\(\s*[\"'“]?(?:entity|relation))", re.IGNORECASE), "\n"),
+    (regex(r"<\|?\s*/?complet\w*\s*\|?>|[{<](?:record|completion)_delimiter[}>]|<br\s*/?>", re.IGNORECASE), "\n"),
+    (regex(r"(?<![<|#])#{2,}(?![#|>])"), "\n"),
+    (regex(r"\)[\s,;]*(?=\(\s*[\"'“]?(?:entity|relation))", re.IGNORECASE), "\n"),
     # what parts fields: <|>, <|#|>, <||>, <#>, <|, |>, {tuple_delimiter}, other bars
-    (re.compile(r"<[#\\ ]*\|[|#\\ ]*>|<#>|<\|[|#]{0,4}|[|#]{0,4}\|>|[{<]tuple_delimiter[}>]|[｜¦‖\t]"), "|"),
-    (re.compile(r"\|{2,}"), "|"),
+    (regex(r"<[#\\ ]*\|[|#\\ ]*>|<#>|<\|[|#]{0,4}|[|#]{0,4}\|>|[{<]tuple_delimiter[}>]|[｜¦‖\t]"), "|"),
+    (regex(r"\|{2,}"), "|"),
     # a record that begins in the middle of a line
     (
-        re.compile(
+        regex(
             r"(?<=[.!?)\]\"'”\d])[ \t]{0,4}[(\"'“*]{0,4}\b(entity|relation(?:ship)?)\b[\"'”*]{0,4}[ \t]{0,4}\|",
             re.IGNORECASE,
         ),
         r"\n\1|",
     ),
 )
-_BULLET = re.compile(r"^\s*(?:[-*•+>–]|\(?\d{1,3}[.):])\s+|^\s*\d{1,3}[.)]\s*(?=\D)")
-_TAGGED = re.compile(
+_BULLET = regex(r"^\s*(?:[-*•+>–]|\(?\d{1,3}[.):])\s+|^\s*\d{1,3}[.)]\s*(?=\D)")
+_TAGGED = regex(
     r"^\W*(entity|entities|relation|relationship|relations|relationships)\b[\s\d\"'”*_)]*([|,;:=(-]?)[\s\"'“(]*(.*)$",
     re.IGNORECASE,
 )
-_KEYED = re.compile(r"^\W{0,6}([A-Za-z][A-Za-z _]{0,24})[\d\W]{0,4}?[:=]\s*(\S.*)$")
-_DESCRIBED = re.compile(r"^([^|:(]{1,100}?)\s*[(\[]([^)\]]{2,40})[)\]]\s*(?:[:\-–—,.]+\s*(.*))?$")
-_ARROW = re.compile(r"\s*(?:<?[-=–—]{1,8}>+|→|⟶|⇒|↔)\s*")
-_QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|\'((?:[^\']|\'(?=\w))*)\'|([\d.]+)')
-_RULE = re.compile(r"^[\s|:\-+=_*.]*$")
+_KEYED = regex(r"^\W{0,6}([A-Za-z][A-Za-z _]{0,24})[\d\W]{0,4}?[:=]\s*(\S.*)$")
+_DESCRIBED = regex(r"^([^|:(]{1,100}?)\s*[(\[]([^)\]]{2,40})[)\]]\s*(?:[:\-–—,.]+\s*(.*))?$")
+_ARROW = regex(r"\s*(?:<?[-=–—]{1,8}>+|→|⟶|⇒|↔)\s*")
+_QUOTED = regex(r'"([^"]*)"|“([^”]*)”|\'((?:[^\']|\'(?=\w))*)\'|([\d.]+)')
+_RULE = regex(r"^[\s|:\-+=_*.]*$")
 
 
 def read_lines(answer: str) -> list[Record]:

@@ -7,12 +7,14 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from monograph.regex import regex
+
 MAX_OCCURRENCES = 20
 """Occurrences of one name that are kept."""
 
 _DROPPED_CATEGORIES = {"Zs", "Zl", "Zp", "Cc", "Cf", "Pd", "Pc", "Pi", "Pf", "Ps", "Pe"}
 _DROPPED = frozenset("'\"`´.,;:!?…·•")
-_UNSPACED = re.compile(
+_UNSPACED = regex(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 _GENERIC_WORDS = (

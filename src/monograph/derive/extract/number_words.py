@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from monograph.derive.extract.clues import words
+from monograph.regex import regex
 
 NUMBER_WORDS = words(
     """
@@ -33,7 +32,7 @@ dertig veertig vijftig zestig zeventig tachtig negentig honderd duizend vier vij
 )
 JOINING = words("and und et y e en")
 _UNITS = "ein|eine|zwei|drei|vier|fünf|sechs|sieben|acht|neun"
-_COMPOUND = re.compile(
+_COMPOUND = regex(
     rf"(?:(?:{_UNITS})?tausend)?(?:(?:{_UNITS})?hundert)?"
     rf"(?:(?:{_UNITS})?und(?:zwanzig|drei(?:ß|ss)ig|(?:vier|fünf|sech|sieb|acht|neun)zig)|\w*zehn|elf|zwölf|{_UNITS})?"
     r"|(?:een|twee|drie|vier|vijf|zes|zeven|acht|negen)[eë]n(?:twintig|(?:der|veer|vijf|zes|zeven|tach|negen)tig)"

@@ -9,12 +9,13 @@ from typing import Any
 
 from monograph.derive.extract.kinds import kind_of
 from monograph.derive.extract.record import MAX_RECORDS, Record, Tag, from_keys, meaning_of, section_of
+from monograph.regex import regex
 
 _MAX_DEPTH = 8
 _MAX_ATTEMPTS = 300
-_OPENING = re.compile(r"[{\[](?=\s*[{\[\"'\w])")
-_FLAT = re.compile(r"\{([^{}]*)(?:\}|$)")
-_FIELD = re.compile(
+_OPENING = regex(r"[{\[](?=\s*[{\[\"'\w])")
+_FLAT = regex(r"\{([^{}]*)(?:\}|$)")
+_FIELD = regex(
     r"""["']?([A-Za-z][\w -]{0,30})["']?\s*:\s*
     ("(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.|'(?=\w))*' | \[[^\]]*\] | [^\s,}"'\[][^,\n}"'\[]*)""",
     re.VERBOSE,

@@ -15,6 +15,7 @@ from monograph.derive.extract.locate import fold
 from monograph.derive.extract.objects import read_objects
 from monograph.derive.extract.record import Record, meaning_of
 from monograph.derive.replies import without_thoughts
+from monograph.regex import regex
 
 MAX_ANSWER = 32_000
 """Characters of an answer that are read."""
@@ -33,12 +34,12 @@ MAX_KEYWORD = 40
 UNKNOWN_STRENGTH = 0.5
 """The strength of a relation whose answer gives none."""
 
-_AS_ASKED = re.compile(r"^[^\w\n]{0,6}(?:entity|relation(?:ship)?)[^\w\n]{0,4}[|<]", re.MULTILINE | re.IGNORECASE)
-_LABEL = re.compile(r"^(?:entity|name|source|target)(?:[_ ]name)?\s*[:=]\s*", re.IGNORECASE)
+_AS_ASKED = regex(r"^[^\w\n]{0,6}(?:entity|relation(?:ship)?)[^\w\n]{0,4}[|<]", re.MULTILINE | re.IGNORECASE)
+_LABEL = regex(r"^(?:entity|name|source|target)(?:[_ ]name)?\s*[:=]\s*", re.IGNORECASE)
 _QUOTES = " \"'“”«»`*_<>|"
 _EDGES = " \t\"'“”‘’«»„`*_<>()[]{}.,;:"
-_NUMBER = re.compile(r"(\d+(?:[.,]\d+)?)\s*(%|(?:/|out of|of)\s*(\d+))?")
-_ONLY_STRENGTH = re.compile(
+_NUMBER = regex(r"(\d+(?:[.,]\d+)?)\s*(%|(?:/|out of|of)\s*(\d+))?")
+_ONLY_STRENGTH = regex(
     r"\W{0,4}(?:\w{0,14}strength\W{0,4})?(?:\d+(?:[.,]\d+)?\s*%?\s*(?:(?:/|out of|of)\s*\d+)?"
     r"|(?:very )?(?:strong|high|medium|moderate|weak|low))\W{0,4}(?:\([^)]*\)\W{0,4})?",
     re.IGNORECASE,

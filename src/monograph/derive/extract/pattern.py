@@ -13,6 +13,7 @@ from monograph.derive.extract.german import with_terms
 from monograph.derive.extract.han import han_names, han_terms, has_han
 from monograph.derive.extract.names import proper_names
 from monograph.derive.extract.shapes import shapes, without
+from monograph.regex import regex
 from monograph.text_pass import compiled
 from monograph.values import ENTITY_KINDS, Chunk, Extraction, Mention
 
@@ -35,7 +36,7 @@ MOST_PHRASES = 64
 MOST_WORDS = 4
 """Words of a speaker's name."""
 
-_SPEAKER = re.compile(
+_SPEAKER = regex(
     r"^[ \t>*-]{0,4}(?:\[[^\]\n]{1,30}\] ?)?(?P<who>[^\W\d_][\w .'’-]{0,38}[\w.])(?: ?\([^)\n]{1,30}\))?: (?=\S)",
     re.MULTILINE,
 )

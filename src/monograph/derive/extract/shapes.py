@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from monograph.derive.extract.clues import words
+from monograph.regex import regex
 from monograph.values import Mention
 
 MONTHS = words(
@@ -31,7 +32,7 @@ MAGNITUDES = words("million billion trillion m bn k")
 
 _MONTH = rf"(?:{'|'.join(sorted(MONTHS, key=lambda month: (-len(month), month)))})\b\.?"
 # Tried in this order, from the first sign of a word with a digit, or from the month before it.
-_NUMERIC = re.compile(
+_NUMERIC = regex(
     rf"""(?P<date>\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}(?!\d) | \d{{1,2}}[./]\d{{1,2}}[./]\d{{4}} | (?:19|20)\d{{6}}(?!\d)
         | \d{{1,2}}(?:st|nd|rd|th|er|[.º°])?(?:\ (?:de|of))?\ {_MONTH}(?:,?(?:\ del?)?\ \d{{4}})?
         | {_MONTH}\ \d{{1,2}}(?:st|nd|rd|th)?(?!\d)(?:,?\ \d{{4}}(?!\d))? | {_MONTH}(?:\ del?)?\ \d{{4}}(?!\d)
@@ -46,18 +47,18 @@ _NUMERIC = re.compile(
         | [A-Z]+\d\d[A-Z0-9]* | [A-Z]{{2,}}\d[A-Z0-9]* | [vV]?\d+(?:\.\d+){{2,}})""",
     re.VERBOSE,
 )
-_DIGIT = re.compile(r"\d")
-_LAST_WORD = re.compile(r"([^\W\d_\u3400-\u9fff]+)\.?$")
-_REST = re.compile(r"[\d.,]*[\w-]*")
+_DIGIT = regex(r"\d")
+_LAST_WORD = regex(r"([^\W\d_\u3400-\u9fff]+)\.?$")
+_REST = regex(r"[\d.,]*[\w-]*")
 _BEFORE_DIGIT = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_/-")
 _CURRENCIES = frozenset("$€£¥")
-_URL = re.compile(r"(?:https?://|www\.)[^\s<>\"'«»。，、；！？）》」]{3,200}(?<![.,;:!?)\]])")
-_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
-_QUOTE = re.compile(
+_URL = regex(r"(?:https?://|www\.)[^\s<>\"'«»。，、；！？）》」]{3,200}(?<![.,;:!?)\]])")
+_EMAIL = regex(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
+_QUOTE = regex(
     r"(?<!\w)\"(?=\S)[^\"\n]{2,80}\"(?!\w)|“[^“”\n]{2,80}”|„[^„“”\n]{2,80}[“”]|‘[^‘\n]{2,80}?’(?!\w)|«[^«»\n]{2,80}»"
     r"|»(?=\S)[^«»\n]{2,80}(?<=\S)«|「[^「」\n]{1,40}」|『[^『』\n]{1,40}』|(?P<work>《[^《》\n]{1,40}》)"
 )
-_OPENING = re.compile('["“„‘«»「『《]')
+_OPENING = regex('["“„‘«»「『《]')
 _LONGEST_CODE = 24
 _LONGEST_MONTH = 12
 

@@ -12,15 +12,16 @@ from monograph.derive.extract.clues import (
     TITLES,
     words,
 )
+from monograph.regex import regex
 
 VERBS = ("is", "was", "are", "were", "ist", "war", "es", "fue", "era", "est", "était", "fut", "è", "fu")
 ARTICLES = words("a an the one among ein eine einer der die das un una une uno unos unas el la le les il lo i gli su")
-_DEFINED = re.compile(
+_DEFINED = regex(
     rf"\s*(?:\([^)]{{0,200}}\)\s*)?,?\s*(?:{'|'.join(VERBS)})\s+(?:stat[oa]\s+)?"
     rf"(?:{'|'.join(sorted(ARTICLES))})\b(?P<what>[^.\n;]{{3,160}})",
     re.IGNORECASE,
 )
-_BORN = re.compile(
+_BORN = regex(
     r"\s*\((?:[^()]{0,60}[;,] ?)?(?:born|b\.|née?\b|geb\.|geboren|\* ?\d|nacid[oa]|nat[oa]\b"
     r"|(?:c\. ?)?\d{1,2}\.? (?:de )?\w+ (?:de )?\d{4} ?[–-]|\d{4} ?[–-] ?\d{4}\))"
 )
@@ -28,7 +29,7 @@ _DEFINES = (" (", ", ", *(f" {verb} " for verb in VERBS))
 TELLING = frozenset((*TITLES, *VERBS, *KIND_BY_LAST_WORD, *KIND_BY_DEFINITION))
 """Words one of which stands in or beside every name of which the type is told, if no bracket stands behind it."""
 
-_WORD = re.compile(r"\w+")
+_WORD = regex(r"\w+")
 _MOST_WORDS = 14
 """Words of a definition that are looked at."""
 

@@ -12,6 +12,7 @@ from monograph.derive.sentences import sentence_spans
 from monograph.derive.tokens import count_tokens, first_tokens
 from monograph.errors import ModelUnavailable
 from monograph.models import LanguageModel
+from monograph.regex import regex
 from monograph.values import SummaryText, arguments, content_id
 
 MAX_TEXT = 12_000
@@ -35,7 +36,7 @@ The summary of the texts between the marks:
 """
 """What is asked about a segment."""
 
-_PREAMBLE = re.compile(
+_PREAMBLE = regex(
     r"\A\s*(?:(?:sure|certainly|of course|okay)[!,.]\s+)?(?:here(?: is|['’]s)[^\n:]{0,80}:\s*)?"
     r"(?:\**summary:?\**:?\s*\n)?",
     re.IGNORECASE,
