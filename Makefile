@@ -60,10 +60,10 @@ test-all: $(VENV)/test-all ## Run all tests, those of words in images, of bucket
 	$(PYTEST)
 
 test-page: $(VENV)/test ## Run the tests of the page, in chromium (a minute or two)
-	$(BIN)/python -m pytest -q tests/test_page*.py
+	$(BIN)/python -m pytest -q tests/app/page
 
 alone: $(VENV)/test ## Run the tests of each framework where no other is installed, and some where none is (two minutes)
-	OMP_NUM_THREADS=1 $(BIN)/python tests/alone.py
+	OMP_NUM_THREADS=1 $(BIN)/python tests/packaging/alone.py
 
 lint: $(VENV)/test ## Check style and types
 	$(BIN)/ruff check .
@@ -177,7 +177,7 @@ bench-writing: $(VENV)/bench ## Measure writing, by stage, beside RAGdb, as the 
 CHANCE := $(if $(SEED),--seed $(SEED))
 
 fuzz: $(VENV)/test ## A minute of chance against readers, rows, filters, questions and requests: answers or errors of ours
-	OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz.py 60 $(CHANCE)
+	cd tests && OMP_NUM_THREADS=1 ../$(BIN)/python -m fuzz 60 $(CHANCE)
 
 # With watching and encryption, which are killed over as well.
 $(VENV)/soak: $(BUILT_FROM) | $(BIN)/python
@@ -198,7 +198,7 @@ sanitize: ## Run the tests of what is compiled under the address and undefined-b
 		--config-settings=build-dir=build/sanitized-kernel . hypothesis pytest pytest-asyncio pytest-timeout pytest-xdist
 	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libstdc++.so)" \
 		ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest -q -n 0 -p no:cacheprovider \
-		tests/test_kernel*.py tests/test_vector_threads.py tests/test_text_pass*.py tests/test_postings.py tests/test_reckoning.py -k "not hnswlib"
+		tests/vectors/kernel tests/text_pass tests/store/inverted tests/search/reckoning -k "not hnswlib"
 
 clean: ## Remove what was built
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

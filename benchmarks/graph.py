@@ -208,7 +208,7 @@ def sensitivity(options: argparse.Namespace) -> Results:
 def model(options: argparse.Namespace) -> Results:
     """What a scripted language model is asked, by Monograph and by its rivals."""
     sys.path.append(str(HERE.parent / "tests"))
-    from model_server import ModelServer
+    from support.model_server import ModelServer
 
     documents = dataset(MODEL_SET).documents[: max(2, round(MODEL_DOCUMENTS * options.scale)) + 1]
     texts = [(one.id, one.text) for one in documents]

@@ -71,7 +71,7 @@ Milliseconds of a search for 5 hits: {questions} questions of the four sets, one
 The larger file holds the same passages several times, so that its names have more uses than those of real texts."""
 EDIT = """\
 In a file of {documents:,} documents: milliseconds of one change with its commit, over {edits} changes, with index, vectors
-and graph. That the graph is then the one that a fresh build makes is not measured here but tested: `tests/test_graph.py`."""
+and graph. That the graph is then the one that a fresh build makes is not measured here but tested: `tests/graph/test_graph.py`."""
 MODEL = """\
 Completions that a language model was asked for, and the tokens that it read and wrote, for {documents} chats of
 LiHuaWorld of {words:.0f} words on average; then one more is added, added again, another edited by a sentence, a third

@@ -27,7 +27,7 @@ from page_browser import browser_before, drawn, loaded, opened, typed
 from search import made, questions
 from vector_report import table
 
-from browsing import TOKEN, Site, site  # isort: skip - page_browser says where it is
+from support.browser import TOKEN, Site, site  # isort: skip - page_browser says where it is
 
 HERE = Path(__file__).resolve().parent
 CACHE = HERE.parent / "build" / "page"

@@ -11,7 +11,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
-from browsing import CHROMIUM, Site, entered, launched, show, site
+from support.browser import CHROMIUM, Site, entered, launched, show, site
 
 SCREEN = {"width": 1280, "height": 800}
 DEBOUNCE = 200

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from browsing import Site, entered, launched
-from model_server import ModelServer
 from monograph import Monograph
-from monograph.shelf.storage import Storage, storage_at
-from monograph.store.database import Database
-from places import bucket_server
-
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+from support.model_server import ModelServer
+from support.paths import SHARED
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -53,14 +46,6 @@ def monograph(tmp_path: Path) -> Iterator[Monograph]:
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    """The database of an empty file."""
-    opened = Database(tmp_path / "v.mono")
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """An empty folder to sync."""
     made = tmp_path / "texts"
@@ -73,31 +58,3 @@ def server() -> Iterator[ModelServer]:
     """A scripted model behind a socket."""
     with ModelServer() as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """A browser without a screen."""
-    with launched() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def entrance(browser: Any, served: Site) -> Any:
-    """What the browser keeps once it was let in to the served site."""
-    return entered(browser, served)
-
-
-@pytest.fixture(scope="module")
-def bucket() -> Iterator[str]:
-    """The address of a bucket on this machine."""
-    with bucket_server() as address:
-        yield address
-
-
-@pytest.fixture(params=["folder", "bucket"])
-def objects(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
-    """The storage of a shelf: a test that takes it runs with a folder and with a bucket."""
-    if request.param == "folder":
-        return storage_at(tmp_path / "shelf", create=True)
-    return storage_at(f"{request.getfixturevalue('bucket')}/{hashlib.sha256(str(tmp_path).encode()).hexdigest()}")

@@ -16,10 +16,10 @@ from urllib.parse import urlencode
 
 from PIL import Image
 
-from browsing import Site, entered, launched, show, site
-from model_server import ModelServer
 from monograph import Monograph
 from monograph.app.cli import app
+from support.browser import Site, entered, launched, show, site
+from support.model_server import ModelServer
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from extractors import CapitalExtractor
 from monograph import Document, Monograph, Passage, Settings
 from monograph.derive.extract.pattern import PatternExtractor
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.models import TextKind
 from monograph.store import encryption
 from monograph.values import Float32, SummaryText
+from support.models import CapitalExtractor
 
 SETTINGS = Settings(chunk_tokens=64, chunk_overlap=8, segment_least=3, segment_most=6)
 CAPTAINS = ("Astrid Lindholm", "Tom Renk", "Maria Eleven Ferreira", "Ole Bruun", "Ida Marsh", "Jonas Quill")

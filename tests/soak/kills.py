@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from killing import die_at
 from monograph import Monograph
 from soak.commands import COMMANDS, Command, Life, Tell, add, first, sync
 from soak.corpus import held, opened
@@ -22,6 +21,7 @@ from soak.plant import Alter
 from soak.process import Outcome, apart
 from soak.state import HOWS, QUESTIONS, State, unlike_a_fresh_build
 from soak.tally import Fault, Tally
+from support.kill_at_commit import die_at
 
 LIFE = 25
 """Kills that one file lives through before another begins."""

@@ -26,6 +26,7 @@ from soak.corpus import (
     passages,
     text_of,
 )
+from support.trees import tree_of
 
 QUESTIONS = ("who took lamps to Harwich on the Grey Heron?", "where did A. Lindholm sleep badly?")
 HOWS = ("lexical", "tfidf", "dense", "hybrid", "graph", "tree")
@@ -86,19 +87,6 @@ def contents(monograph: Monograph) -> Contents:
             for question in QUESTIONS
         ],
     )
-
-
-def tree_of(monograph: Monograph) -> list[tuple[object, ...]]:
-    """All of a tree but row numbers: layers, ranks, keys, parents' keys and texts."""
-    with monograph._file.database.read() as connection:
-        rows = store.load(connection, store.above(connection, -1))
-    return sorted(
-        (
-            row.layer, row.rank, row.key, rows[row.parent].key if row.parent is not None else b"",
-            monograph.tree.outline(row.key.hex(), 0)[0].text if row.layer else "",
-        )
-        for row in rows.values()
-    )  # fmt: skip
 
 
 def planes_and_pairs(monograph: Monograph) -> tuple[bytes | None, set[tuple[str, str]]]:

@@ -1,0 +1,144 @@
+"""axe-core finds nothing serious on any view of the page, light or dark, read or written."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from support.paths import EXAMPLES
+
+pytest.importorskip("starlette", reason="the extra serve is not installed")
+pytest.importorskip("uvicorn", reason="the extra serve is not installed")
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+
+from monograph import Monograph
+from support.browser import CHROMIUM, Site, entered, launched, show, site
+
+pytestmark = [pytest.mark.long, pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")]
+
+TEXTS = EXAMPLES / "texts"
+GRAVE = {"serious", "critical"}
+QUESTION = "What did Calder send to Vienna about the comet?"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The texts that ship here, with a tree of summaries and a file that cannot be read; files may be changed."""
+    place = tmp_path_factory.mktemp("axe")
+    shutil.copytree(TEXTS, place / "texts")
+    (place / "texts" / "torn.pdf").write_bytes(b"%PDF-1.7\ntorn")
+    with Monograph.open(place / "archive.mono") as made:
+        made.sync(place / "texts")
+        made.tree.rebuild()
+    with Monograph.open(place / "other.mono") as made:
+        made.sync(place / "texts" / "letters")
+    with site([place / "archive.mono", place / "other.mono"], "--write") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def page(served: Site) -> Iterator[Any]:
+    with launched() as browser:
+        context = browser.new_context(
+            viewport={"width": 1280, "height": 800}, base_url=served.address, storage_state=entered(browser, served)
+        )
+        context.set_default_timeout(10_000)
+        yield context.new_page()
+
+
+def grave(page: Any) -> list[str]:
+    """What axe takes for serious or critical, with where it stands and why."""
+    found = axe.Axe().run(page).response["violations"]
+    return [
+        f"{one['id']} ({one['impact']}): {node['target']} {node['failureSummary']}"
+        for one in found
+        if one["impact"] in GRAVE
+        for node in one["nodes"]
+    ]
+
+
+# Every view, empty and full. What is empty here is of a hit, or named beside Vienna.
+TOUR: dict[str, tuple[str, dict[str, Any]]] = {
+    "search": ("/search", {}),
+    "hits of several files": ("/search", {"q": "comet"}),
+    "hits along the graph": ("/search", {"q": QUESTION, "how": "graph", "k": 10, "file": "archive"}),
+    "hits with a filter": ("/search", {"q": "comet", "where": "year >= 1950", "file": "archive"}),
+    "no hits": ("/search", {"q": "comet", "where": "year >= 2950"}),
+    "a source beside": ("/search", {"q": "comet", "in": "archive", "source": "", "mark": ""}),
+    "ask": ("/ask", {"file": "archive"}),
+    "an answer": ("/ask", {"q": "Who discovered the comet?", "file": "archive"}),
+    "documents": ("/document", {"file": "archive"}),
+    "a document": ("/document", {"id": "", "mark": "", "file": "archive"}),
+    "its passages": ("/document", {"id": "", "view": "chunks", "file": "archive"}),
+    "its names": ("/document", {"id": "", "view": "names", "file": "archive"}),
+    "its summaries": ("/document", {"id": "", "view": "summaries", "file": "archive"}),
+    "names": ("/entity", {"file": "archive"}),
+    "a name": ("/entity", {"name": "Vienna", "other": "", "file": "archive"}),
+    "outline": ("/outline", {"file": "archive"}),
+    "sources": ("/sources", {"file": "archive"}),
+    "state": ("/state", {"file": "archive"}),
+    "trouble": ("/search", {"q": "comet", "how": "by smell", "file": "archive"}),
+}
+SHOWN = {
+    "hits of several files": ".of-file .hit",
+    "hits along the graph": ".hit .path",
+    "a source beside": ".beside mark.cited",
+    "an answer": ".turn .citations a",
+    "a document": "mark.cited",
+    "a name": ".routes li",
+    "outline": ".inner .where-it-stands a",
+    "sources": ".problems li",
+    "trouble": ".trouble .what",
+}
+"""What stands on a view when it is looked at: else too little would be."""
+
+
+@pytest.mark.parametrize("view", TOUR)
+def test_axe_finds_nothing_serious(page: Any, served: Site, view: str) -> None:
+    path, parameters = TOUR[view]
+    (hit,) = served.get("/search", q="comet", k=1, file="archive")["files"][0]["hits"]
+    chunk = hit["hit"]["chunk"]
+    around = served.get("/neighbourhood", name="Vienna", file="archive")
+    found = {
+        "id": chunk["document_id"],
+        "source": chunk["document_id"],
+        "mark": f"{chunk['start']}-{chunk['end']}",
+        "other": next(one["name"] for one in around["entities"] if one["id"] == around["links"][0]["source"]),
+    }
+    show(page, path, **{name: value or found[name] for name, value in parameters.items()})
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    page.wait_for_selector(SHOWN.get(view, "main h1"), state="attached")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        assert grave(page) == [], scheme
+
+
+def test_axe_finds_nothing_serious_in_the_list_of_keys(page: Any) -> None:
+    show(page, "/state", file="archive")
+    page.keyboard.press("?")
+    page.wait_for_selector("dialog[open]")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        assert grave(page) == []
+    page.keyboard.press("Escape")
+
+
+def test_axe_sees_what_is_wrong(page: Any) -> None:
+    """That it finds nothing tells something: text too pale and a box without a name are found."""
+    show(page, "/search", file="archive")
+    page.evaluate(
+        """() => {
+          const pale = document.createElement("p");
+          pale.textContent = "hardly to be read";
+          pale.style.color = "#ccc";
+          pale.style.background = "#fff";
+          document.querySelector("main").append(pale, document.createElement("input"));
+        }"""
+    )
+    said = " ".join(grave(page))
+    assert "color-contrast" in said
+    assert "label" in said

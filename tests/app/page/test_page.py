@@ -1,0 +1,530 @@
+"""The page in a real browser: what is cited is what is marked, texts stay texts, and every place has an address."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from support.paths import EXAMPLES
+
+pytest.importorskip("starlette", reason="the extra serve is not installed")
+pytest.importorskip("uvicorn", reason="the extra serve is not installed")
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+from monograph import Document, Monograph
+from support.browser import CHROMIUM, VIOLATIONS, Heard, Site, show, site, until
+from support.model_server import ModelServer
+
+pytestmark = [pytest.mark.long, pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")]
+
+TEXTS = EXAMPLES / "texts"
+VIEWS = ("/search", "/ask", "/document", "/entity", "/outline", "/sources", "/state")
+# Characters of two UTF-16 units, of several code points, and of another direction stand before what is cited.
+SIGNS = "👩‍🚀🪐 𝒜𝓃 हिन्दी में लिखा हुआ, שלום العالم. "
+NEEDLE = "The zephyrometer of Altamura was broken by a goat in 1871."
+HOSTILE = (
+    "<img src=x onerror=\"document.title = 'ran'\">",
+    "</p><script>document.title = 'ran'</script>",
+    "<svg onload=document.title='ran'><iframe src=javascript:document.title='ran'>",
+    "\u202eright to left\u202c javascript:document.title='ran'",
+    "w" * 3_000,
+)
+
+
+def _archive(place: Path) -> None:
+    """Texts that ship here, some that mean harm, one of a megabyte, and a tree of summaries."""
+    folder = place / "texts"
+    shutil.copytree(TEXTS, folder)
+    (folder / "signs.txt").write_text(f"{SIGNS}\n\n{SIGNS}{NEEDLE} {SIGNS}", encoding="utf-8")
+    (place / "long").mkdir()
+    long = "\n\n".join(
+        f"Paragraph {number}: " + "a weary clerk copies the ledger again. " * 12 for number in range(2_000)
+    )
+    middle = long.index("Paragraph 1000:")
+    sentence = "The quicksilver barometer stands in the cellar of Corvara.\n\n"
+    (place / "long" / "long.txt").write_text(long[:middle] + sentence + long[middle:], encoding="utf-8")
+    with Monograph.open(place / "archive.mono") as made:
+        made.sync(folder)
+        made.add(
+            Document(
+                f"{text}\n\nMarigold said: {text}",
+                id=f"hostile/{number} <b>&",
+                title=f"Marigold {text}"[:400],
+                uri=f"mail:{text}"[:400],
+                metadata={"author": text[:60], "year": 1900 + number},
+            )
+            for number, text in enumerate(HOSTILE)
+        )
+        made.tree.rebuild()
+    with Monograph.open(place / "long.mono") as made:
+        made.sync(place / "long")
+    with Monograph.open(place / "letters.mono") as made:
+        made.add([Document("Marigold wrote a letter about the comet to nobody.", id="letter", title="A letter")])
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, model: ModelServer) -> Iterator[Site]:
+    place = tmp_path_factory.mktemp("page")
+    _archive(place)
+    files = [place / f"{name}.mono" for name in ("archive", "letters", "long")]
+    with site(files, "--model", f"openai:{model.url}#scripted") as running:
+        yield running
+
+
+@pytest.fixture
+def heard(served: Site) -> Heard:
+    return Heard(urlsplit(served.address).netloc)
+
+
+@pytest.fixture
+def page(browser: Any, served: Site, heard: Heard, entrance: Any) -> Iterator[Any]:
+    """A tab of its own, let in; when it is closed, nothing has gone wrong that the browser tells of."""
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 800}, base_url=served.address, storage_state=entrance
+    )
+    context.add_init_script(VIOLATIONS)
+    context.set_default_timeout(10_000)
+    tab = context.new_page()
+    heard.listen(tab)
+    yield tab
+    violations = tab.evaluate("globalThis.violations")
+    context.close()
+    assert (heard.errors, heard.strangers, violations) == ([], [], [])
+
+
+def marked(page: Any) -> list[tuple[int, int, str]]:
+    """What is marked as cited: offsets, and the characters that the page shows."""
+    page.wait_for_selector("mark.cited")
+    found = page.eval_on_selector_all(
+        "mark.cited", "marks => marks.map((one) => [one.dataset.start, one.dataset.end, one.textContent])"
+    )
+    return [(int(start), int(end), text) for start, end, text in found]
+
+
+OPEN_IS_ASKED_FOR = """
+() => {
+  const wanted = new URLSearchParams(location.search);
+  const open = new URLSearchParams(document.querySelector(".beside-head a")?.search);
+  return open.get("id") === wanted.get("source") && String(open.getAll("mark")) === String(wanted.getAll("mark"));
+}
+"""
+
+
+def are_cited(page: Any, text: str, spans: list[tuple[int, int]]) -> None:
+    """What is marked are these spans of the text to the character, but for what stands between paragraphs."""
+    found = marked(page)
+    for start, end, shown in found:
+        assert shown == text[start:end]
+    covered = {at for start, end, _ in found for at in range(start, end)}
+    wanted = {at for start, end in spans for at in range(start, end)}
+    assert covered <= wanted
+    assert re.fullmatch(r"[\s#]*", "".join(text[at] for at in sorted(wanted - covered)))
+
+
+def place(page: Any) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(page.url).query)
+
+
+def spans_of(page: Any) -> list[tuple[int, int]]:
+    return [(int(start), int(end)) for start, end in (one.split("-") for one in place(page)["mark"])]
+
+
+def text_of(served: Site, page: Any) -> str:
+    asked = place(page)
+    return str(
+        served.get("/document", id=asked.get("source", asked.get("id"))[0], file=asked.get("in", [None])[0])["text"]
+    )
+
+
+def test_the_token_leaves_the_address(page: Any, served: Site) -> None:
+    page.goto(served.entrance)
+    page.wait_for_url("**/search")
+    assert "token" not in page.url
+    assert page.evaluate("document.cookie") == ""
+
+
+def test_without_the_token_nothing_is_shown(browser: Any, served: Site) -> None:
+    context = browser.new_context()
+    tab = context.new_page()
+    tab.goto(f"{served.address}/#token=another-token-of-enough-signs")
+    assert "token" in tab.text_content(".trouble")
+    assert "token" not in tab.url
+    context.close()
+
+
+def test_a_search_shows_the_source_at_exactly_the_hit(page: Any, served: Site) -> None:
+    show(page, "/search", file="archive")
+    page.fill("#q", "the zephyrometer of Altamura")
+    page.press("#q", "Enter")
+    page.wait_for_selector(".hit a[aria-current]")
+    assert [
+        one.casefold()
+        for one in page.eval_on_selector_all(
+            ".hit:first-child .excerpt .word", "all => all.map(one => one.textContent)"
+        )
+    ] == [
+        "zephyrometer",
+        "altamura",
+    ]
+    first = served.get("/search", q="the zephyrometer of Altamura", file="archive")["files"][0]["hits"][0]["hit"][
+        "chunk"
+    ]
+    text = served.get("/document", id=first["document_id"], file="archive")["text"]
+    assert NEEDLE in text[first["start"] : first["end"]]
+    are_cited(page, text, [(first["start"], first["end"])])
+
+
+def test_a_mark_is_right_to_the_character(page: Any, served: Site) -> None:
+    document = next(one for one in served.get("/documents", like="signs.txt", file="archive")["documents"])
+    text = served.get("/document", id=document["id"], file="archive")["text"]
+    start = text.index(NEEDLE)
+    for shift in (0, 1):
+        mark = f"{start + shift}-{start + shift + len(NEEDLE)}"
+        show(page, "/document", id=document["id"], file="archive", mark=mark)
+        # One character off is another text, and this test would see it.
+        assert ("".join(shown for _, _, shown in marked(page)) == NEEDLE) is (shift == 0)
+        are_cited(page, text, spans_of(page))
+
+
+def test_a_citation_opens_its_source_at_exactly_its_spans(page: Any, served: Site, model: ModelServer) -> None:
+    show(page, "/ask", file="archive")
+    page.fill("#question", "What was broken by a goat in 1871?")
+    page.press("#question", "Enter")
+    page.click(".answer .cite")
+    page.wait_for_url("**source=**")
+    answer = served.get("/ask", q="What was broken by a goat in 1871?", file="archive")
+    assert "zephyrometer" in page.text_content(".turn .answer")
+    spans = [(one["start"], one["end"]) for one in answer["citations"][0]["spans"]]
+    assert spans_of(page) == spans
+    are_cited(page, text_of(served, page), spans)
+    box = page.locator("mark.cited").first.bounding_box()
+    assert 0 <= box["y"] <= 800
+    # What the model was given can be read, word for word.
+    page.click(".given summary")
+    assert page.text_content(".given pre") == answer["context"]["text"]
+
+
+def test_every_citation_of_an_answer_is_exact(page: Any, served: Site) -> None:
+    show(page, "/ask", file="letters", q="Who wrote about the comet to nobody?")
+    show(page, "/ask", file="archive", q="Who discovered the comet, and what did lightning damage?")
+    page.wait_for_selector(".citations a")
+    answer = served.get("/ask", q="Who discovered the comet, and what did lightning damage?", file="archive")
+    wanted = [[(one["start"], one["end"]) for one in citation["spans"]] for citation in answer["citations"]]
+    assert page.locator(".citations a").count() == len(wanted)
+    for number in range(page.locator(".citations a").count()):
+        page.locator(".citations a").nth(number).click()
+        page.wait_for_selector("mark.cited")
+        until(page, OPEN_IS_ASKED_FOR)
+        assert spans_of(page) == wanted[number]
+        are_cited(page, text_of(served, page), spans_of(page))
+
+
+def test_an_answer_streams_and_a_conversation_goes_on(
+    page: Any, browser: Any, served: Site, model: ModelServer
+) -> None:
+    show(page, "/ask", file="archive", q="Who carved a small comet above the door?")
+    page.wait_for_selector(".turn .cite")
+    page.fill("#question", "And why was plate 4417 lost?")
+    page.press("#question", "Enter")
+    until(page, "document.querySelectorAll('.turn .cite').length > 1")
+    asked = model.calls
+    before = page.inner_text(".turns")
+    page.reload()
+    page.wait_for_selector(".turn:nth-child(2) .cite")
+    assert page.inner_text(".turns") == before
+    assert model.calls == asked  # turns are kept, and nothing is asked again
+    page.click(".anew")
+    page.wait_for_selector(".turn", state="detached")
+    page.go_back()
+    page.wait_for_selector(".turn:nth-child(2) .cite")
+    other = page.context.new_page()
+    other.goto("/ask?file=archive")
+    other.wait_for_selector("#question")
+    assert other.evaluate("sessionStorage.length") == 0  # in this tab alone
+    other.close()
+
+
+def test_a_model_that_dies_in_the_middle_is_told_of_and_asked_again(
+    page: Any, model: ModelServer, heard: Heard
+) -> None:
+    model.fail("cut half", containing="Bregenz lentils")
+    show(page, "/ask", file="archive", q="What of Bregenz lentils and the grandmother’s cake?")
+    page.wait_for_selector(".turn .trouble")
+    page.click(".turn .trouble button")
+    page.wait_for_selector(".turn .cite, .turn .abstained")
+    assert page.locator(".turn").count() == 1
+
+
+def test_abstaining_is_shown_as_such(page: Any, model: ModelServer) -> None:
+    model.say("I don't know.", containing="Uranus")
+    show(page, "/ask", file="archive", q="How many moons of Uranus are made of cheese?")
+    page.wait_for_selector(".abstained")
+    model.heal()
+
+
+def test_hits_of_several_files_stand_apart(page: Any) -> None:
+    show(page, "/search", q="comet")
+    assert page.eval_on_selector_all(".of-file > h2", "all => all.map(one => one.textContent)") == [
+        "archive",
+        "letters",
+        "long",
+    ]
+    page.select_option("#file", "letters")
+    until(page, "document.querySelectorAll('.of-file > h2').length === 0")
+    assert place(page)["file"] == ["letters"]
+    assert page.locator(".hit").count() == 1
+
+
+def test_filters_and_why_a_hit_was_found(page: Any) -> None:
+    show(page, "/search", q="comet", file="archive")
+    page.click(".options summary")
+    page.fill("#where", "year >= 1963")
+    page.press("#where", "Enter")
+    until(page, "document.querySelectorAll('.chips li').length === 1")
+    page.wait_for_selector(".hit")
+    assert place(page)["where"] == ["year >= 1963"]
+    page.click(".hit:first-child .why summary")
+    assert page.locator(".hit:first-child .origins td").count() >= 4
+    page.click(".chips button")
+    until(page, "!location.search.includes('where')")
+
+
+def test_a_path_is_drawn_and_said(page: Any, served: Site) -> None:
+    question = "What did Calder send to Vienna about the comet"
+    show(page, "/search", q=question, file="archive", how="graph", k="10")
+    hits = served.get("/search", q=question, file="archive", how="graph", k=10)["files"][0]["hits"]
+    ways = [one["way"] for one in hits if one["way"]]
+    assert ways
+    assert page.eval_on_selector_all(".path title", "all => all.map(one => one.textContent)") == ways
+    first = next(one["hit"]["path"]["nodes"] for one in hits if one["way"])
+    assert page.locator(".path").first.locator("text").count() == len(first)
+
+
+def test_back_forward_and_reload_keep_the_place(page: Any) -> None:
+    show(page, "/search", q="comet", file="archive")
+    page.locator(".hit a[data-stop]").nth(1).click()
+    page.wait_for_url("**source=**")
+    second = page.url
+    words = marked(page)
+    page.reload()
+    page.wait_for_selector("mark.cited")
+    assert (page.url, marked(page)) == (second, words)
+    page.click(".tools a:first-child")
+    page.wait_for_url("**/document?**")
+    page.wait_for_selector("mark.cited")
+    page.go_back()
+    page.wait_for_url("**/search?**")
+    assert page.url == second
+    page.wait_for_selector(".hit a[aria-current]")
+    page.go_forward()
+    page.wait_for_url("**/document?**")
+    page.go_back()
+    page.go_back()
+    until(page, "!location.search.includes('source')")
+    assert page.input_value("#q") == "comet"
+    show(page, "/document", file="archive")
+    page.wait_for_selector(".rows li:nth-child(20)")
+    page.evaluate("window.scrollTo(0, 500)")
+    page.wait_for_timeout(250)
+    page.locator(".rows a").nth(18).click()
+    page.wait_for_selector(".tabs")
+    page.go_back()
+    page.wait_for_selector(".rows li:nth-child(20)")
+    until(page, "window.scrollY === 500")
+
+
+def test_hostile_texts_are_shown_as_texts(page: Any, served: Site) -> None:
+    show(page, "/search", q="Marigold", k="10", file="archive")
+    page.wait_for_selector("mark.cited")
+    assert page.locator("main img, main iframe, main script, main .hit svg[onload]").count() == 0
+    for document in served.get("/documents", like="hostile/", file="archive")["documents"]:
+        show(page, "/document", id=document["id"], file="archive", view="chunks")
+        assert (
+            page.text_content(".passages .prose")
+            == served.get("/document/chunks", id=document["id"], file="archive")[0]["text"]
+        )
+        show(page, "/document", id=document["id"], file="archive")
+        text = served.get("/document", id=document["id"], file="archive")["text"]
+        assert page.eval_on_selector_all(".text > *", "all => all.map(one => one.textContent)") == text.split("\n\n")
+        assert page.text_content("h1") == document["title"]
+        assert page.locator("main img, main iframe, main script").count() == 0
+        assert not sideways(page)
+        assert page.title().startswith("Marigold")
+    for view in ("names", "summaries"):
+        show(page, "/document", id="hostile/0 <b>&", file="archive", view=view)
+        assert page.locator(".tabs [aria-current]").count() == 1
+
+
+def sideways(page: Any) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
+
+
+def test_a_megabyte_opens_at_its_span(page: Any, served: Site) -> None:
+    (hit,) = served.get("/search", q="quicksilver barometer cellar Corvara", k=1, file="long")["files"][0]["hits"]
+    chunk = hit["hit"]["chunk"]
+    mark = f"{chunk['start']}-{chunk['end']}"
+    show(page, "/document", id=chunk["document_id"], file="long", mark=mark)
+    text = served.get("/document", id=chunk["document_id"], file="long")["text"]
+    assert len(text) > 900_000
+    are_cited(page, text, [(chunk["start"], chunk["end"])])
+    until(page, "document.querySelector('mark.cited').getBoundingClientRect().top < innerHeight")
+    assert page.evaluate("document.querySelector('.text').textContent.length") < 100_000
+    # What stands before and after comes when one reads on, and no paragraph twice.
+    first = page.text_content(".text > :first-child")
+    page.click(".more >> nth=0")
+    until(page, "(first) => document.querySelector('.text > :first-child').textContent !== first", first)
+    page.evaluate("window.scrollTo(0, document.documentElement.scrollHeight)")
+    page.wait_for_timeout(300)
+    shown = page.eval_on_selector_all(".text > *", "all => all.map(one => [+one.dataset.at, one.textContent])")
+    assert [at for at, _ in shown] == sorted({at for at, _ in shown})
+    assert all(text[at : at + len(one)] == one for at, one in shown)
+
+
+def test_a_search_and_a_question_by_keys_alone(page: Any) -> None:
+    show(page, "/state", file="archive")
+    page.keyboard.press("g")
+    page.keyboard.press("s")
+    page.wait_for_selector("#q")
+    until(page, "document.activeElement.id === 'q'")
+    page.keyboard.type("lightning")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".hit a[aria-current]")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement === document.querySelectorAll('[data-stop]')[1]")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**source=**")
+    page.keyboard.press("Escape")
+    until(page, "!location.search.includes('source')")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "q"
+    page.keyboard.press("Tab")
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.keyboard.press("g")
+    page.keyboard.press("a")
+    until(page, "document.activeElement.id === 'question'")
+    page.keyboard.type("Who carved a small comet?")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".turn .cite")
+    page.keyboard.press("Shift+Tab")
+    for _ in range(6):
+        if page.evaluate("document.activeElement.classList.contains('cite')"):
+            break
+        page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("mark.cited")
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".source-open", state="detached")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("?")
+    page.wait_for_selector("dialog[open]")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog[open]", state="detached")
+
+
+def test_a_neighbourhood_by_mouse_and_by_keys(page: Any, served: Site) -> None:
+    show(page, "/entity", name="Vienna", file="archive")
+    found = served.get("/neighbourhood", name="Vienna", limit=60, file="archive")
+    names = {one["name"] for one in found["entities"] if one["id"] not in found["centre"]}
+    assert set(page.eval_on_selector_all(".neighbours .name", "all => all.map(one => one.textContent)")) == names
+    page.focus("canvas")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    said = page.text_content("#said").rpartition(", ")[0]
+    assert said in names | {"Vienna"}
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    chosen = page.text_content("#said").rpartition(", ")[0]
+    page.keyboard.press("Enter")
+    until(page, "(name) => document.querySelector('h1')?.textContent === name", chosen)
+    neighbour = next(one["name"] for one in found["entities"] if one["id"] == found["links"][0]["source"])
+    show(page, "/entity", name="Vienna", other=neighbour, file="archive")
+    page.wait_for_selector(".routes li")
+    page.locator(".neighbours .rows a").first.click()
+    until(page, "new URLSearchParams(location.search).get('name') !== 'Vienna'")
+
+
+def test_the_outline_is_opened_step_by_step(page: Any, served: Site) -> None:
+    show(page, "/outline", file="archive")
+    page.locator(".node > summary").first.click()
+    page.wait_for_selector(".inner .where-it-stands a")
+    page.locator(".inner .where-it-stands a").first.click()
+    page.wait_for_url("**/document?**")
+    are_cited(page, text_of(served, page), spans_of(page))
+
+
+# What axe would say of names and contrast, in a page of script.
+FAULTS = r"""
+() => {
+  const faults = [];
+  const seen = (one) => one.checkVisibility({ checkVisibilityCSS: true }) && !one.closest("[aria-hidden=true]");
+  const label = (one) => one.getAttribute("aria-label")
+    || document.getElementById(one.getAttribute("aria-labelledby"))?.textContent
+    || [...(one.labels || [])].map((label) => label.textContent).join("") || one.textContent.trim() || one.alt || one.title;
+  for (const one of document.querySelectorAll("a, button, input, select, textarea, summary, canvas, img, svg[role], progress, [tabindex='0']"))
+    if (seen(one) && !label(one)) faults.push(`no name: ${one.outerHTML.slice(0, 100)}`);
+  const ids = [...document.querySelectorAll("[id]")].map((one) => one.id);
+  if (new Set(ids).size < ids.length) faults.push("an id twice");
+  if (document.querySelectorAll("h1").length !== 1) faults.push("not one h1");
+  if (!document.documentElement.lang || !document.title || !document.querySelector("main")) faults.push("no language, title or main");
+  const numbers = (text) => text.match(/[\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((one) => one / 255).map((one) => (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, one, at) => sum + one * [0.2126, 0.7152, 0.0722][at], 0);
+  const ground = (one) => {
+    for (; one; one = one.parentElement) {
+      const found = numbers(getComputedStyle(one).backgroundColor);
+      if (found.length === 3 || found[3] === 1) return found.slice(0, 3);
+    }
+    return [255, 255, 255];
+  };
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const one = walk.currentNode.parentElement;
+    if (!walk.currentNode.data.trim() || !seen(one) || one.closest(".unseen, svg, script, noscript, .skip, :disabled")) continue;
+    const style = getComputedStyle(one);
+    const [high, low] = [light(numbers(style.color)), light(ground(one))].sort((x, y) => y - x);
+    const ratio = (high + 0.05) / (low + 0.05);
+    if (ratio < 4.5) faults.push(`${ratio.toFixed(2)}: ${walk.currentNode.data.trim().slice(0, 40)} (${one.className || one.tagName})`);
+  }
+  return [...new Set(faults)];
+}
+"""
+
+
+def test_a_tour_of_all_pages(page: Any, served: Site) -> None:
+    """Labels, contrast, no sideways scroll; and, as after every test, nothing refused, nothing asked of others."""
+    (hit,) = served.get("/search", q="comet", k=1, file="archive")["files"][0]["hits"]
+    document, mark = hit["hit"]["chunk"]["document_id"], f"{hit['hit']['chunk']['start']}-{hit['hit']['chunk']['end']}"
+    tour: list[tuple[str, dict[str, Any]]] = [(view, {"file": "archive"}) for view in VIEWS]
+    tour += [
+        ("/search", {"q": "comet", "where": ["year >= 1950"], "how": "graph"}),
+        ("/search", {"q": "comet", "in": "archive", "source": document, "mark": mark}),
+        ("/search", {"q": "xyzzyx"}),
+        ("/ask", {"q": "Who discovered the comet?", "file": "archive"}),
+        ("/document", {"id": document, "mark": mark, "file": "archive"}),
+        *(
+            ("/document", {"id": document, "view": view, "file": "archive"})
+            for view in ("chunks", "names", "summaries")
+        ),
+        ("/entity", {"name": "Tobias Renk", "other": "Vienna", "file": "archive"}),
+    ]
+    for path, parameters in tour:
+        show(page, path, **parameters)
+        page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+        for scheme, width in (("light", 1280), ("dark", 360)):
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            page.set_viewport_size({"width": width, "height": 740})
+            assert page.evaluate(FAULTS) == [], (path, parameters, scheme)
+            assert not sideways(page), (path, parameters, width)

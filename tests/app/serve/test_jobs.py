@@ -1,0 +1,337 @@
+"""What changes files: jobs that go on by themselves, uploads, names set apart; and what is too much, or too slow."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra serve is not installed")
+pytest.importorskip("uvicorn", reason="the extra serve is not installed")
+
+from monograph import Document, Monograph
+from monograph.app.serve import server
+from support.api_server import BASE, TOKEN, Client, address, events, serving
+
+PROGRAM = str(Path(sys.executable).parent / "monograph")
+
+
+@pytest.fixture
+def notes(folder: Path) -> Path:
+    (folder / "boiler.md").write_text("# Boiler\n\nMrs Grubb repaired the boiler in Salzburg.")
+    (folder / "comet.md").write_text("# Comet\n\nInes Calder found the comet over Salzburg.")
+    return folder
+
+
+@pytest.fixture
+def client(monograph: Monograph) -> Iterator[Client]:
+    with serving({"notes": monograph}, write=True) as made:
+        yield made
+
+
+def upload(client: Client, name: str, data: bytes, **parameters: str) -> tuple[int, dict[str, object]]:
+    reply = client.ask("POST", address("/upload", name=name, **parameters), data)
+    return reply.status, reply.json
+
+
+def test_a_folder_is_followed(client: Client, notes: Path) -> None:
+    assert client.done(client.post("/sync"))["error"]["kind"] == "InputError", "nothing is followed yet"
+    planned = client.done(client.post("/plan", sources=[str(notes)]))
+    assert planned["state"] == "done"
+    assert planned["plan"]["cost"]["documents"] == 2
+    assert client.get("/documents").json["count"] == 0
+    done = client.done(client.post("/sync", sources=[str(notes)]))
+    assert (done["state"], done["kind"], done["file"]) == ("done", "sync", "notes")
+    assert done["report"]["added"] == 2
+    assert done["progress"]["done"] == done["progress"]["total"] == 2
+    assert client.get("/search", q="who repaired the boiler?").json["files"][0]["hits"]
+    (notes / "comet.md").unlink()
+    assert client.done(client.post("/sync"))["report"]["removed"] == 1
+    listed = client.get("/jobs").json
+    assert [one["kind"] for one in listed] == ["sync", "sync", "plan", "sync"]
+    assert all(one["report"] is None for one in listed)
+    missing = client.done(client.post("/sync", sources=[str(notes / "nowhere")]))
+    assert (missing["state"], missing["error"]["kind"]) == ("failed", "SourceMissing")
+    gone = client.done(client.post("/sources/remove", root=notes.name))
+    assert gone["report"]["removed"] == 1
+    assert client.get("/sources").json == []
+
+
+def test_what_fails_is_told_and_read_again(client: Client, notes: Path) -> None:
+    (notes / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing of a PDF")
+    done = client.done(client.post("/sync", sources=[str(notes)]))
+    assert [one["uri"] for one in done["report"]["problems"]] == [f"{notes.name}/broken.pdf"]
+    (failure,) = client.get("/failures").json
+    assert failure["mend"]
+    assert client.get("/sources").json[0]["failures"] == [failure]
+    (notes / "broken.pdf").write_text("It is text by now.")
+    assert client.done(client.post("/retry"))["report"]["problems"] == []
+    assert client.get("/failures").json == []
+
+
+def test_the_events_of_a_job(client: Client, notes: Path) -> None:
+    for number in range(40):
+        (notes / f"{number}.txt").write_text(f"Part {number} of the log of the observatory.")
+    job = client.post("/sync", sources=[str(notes)]).json
+    told = client.stream("/job/events", id=job["id"]).events
+    assert {name for name, _ in told} == {"job"}
+    assert told[-1][1]["state"] == "done"
+    assert told[-1][1]["report"]["added"] == 42
+    # Whoever comes later, as a page that was loaded anew, is told the same.
+    again = client.stream("/job/events", id=job["id"]).events
+    assert again == [told[-1]]
+    assert client.get("/job", id=job["id"]).json == told[-1][1]
+
+
+def test_a_job_is_stopped_and_gone_on_with(client: Client, notes: Path, monograph: Monograph) -> None:
+    for number in range(1500):
+        (notes / f"{number}.txt").write_text(f"Part {number} of the log, by Ines Calder. " * 30)
+    job = client.post("/sync", sources=[str(notes)]).json
+    while not (client.get("/job", id=job["id"]).json["progress"] or {}).get("done"):
+        time.sleep(0.01)
+    waiting = client.post("/sync", sources=[str(notes)]).json
+    for one in (waiting, job):
+        assert client.ask("DELETE", address("/job", id=one["id"])).status == 200
+    told = client.stream("/job/events", id=job["id"]).events
+    assert told[-1][1]["state"] == "stopped"
+    assert client.stream("/job/events", id=waiting["id"]).events[-1][1]["state"] == "stopped"
+    assert client.get("/check").json == []
+    before = client.get("/documents").json["count"]
+    assert before < 1502
+    done = client.done(client.post("/sync", sources=[str(notes)]))
+    assert client.get("/documents").json["count"] == 1502
+    assert done["report"]["added"] == 1502 - before
+
+
+def test_a_document_is_forgotten(client: Client, monograph: Monograph) -> None:
+    monograph.add([Document(f"The secret of {name}.", id=name) for name in ("ann", "ben")])
+    done = client.done(client.post("/remove", ids=["ann"], forget=True))
+    assert done["report"]["removed"] == 1
+    assert client.get("/document", id="ann").status == 404
+    assert b"secret of ann" not in monograph.path.read_bytes()
+    failed = client.done(client.post("/remove", ids=["ben", "nobody"]))
+    assert failed["error"]["kind"] == "NotFound"
+    assert client.get("/document", id="ben").status == 200, "all of them, or none"
+
+
+def test_names_are_set_apart_and_united(client: Client, monograph: Monograph) -> None:
+    monograph.add(
+        [Document("John Smith met Ann. J. Smith wrote to Ann.", id="a"), Document("John Smith left.", id="b")]
+    )
+    merged = client.get("/entities", name="Smith", why="true").json
+    assert merged["merges"]
+    one = merged["merges"][0]
+    apart = client.post("/names/apart", name=one["name"], other=one["other"])
+    assert apart.status == 200
+    assert not any(
+        one["other"] in entity["names"] for entity in apart.json["entities"] if one["name"] in entity["names"]
+    )
+    assert client.post("/names/unite", name=one["name"], other=one["other"]).status == 200
+    assert client.get("/entities", name="Smith", why="true").json == merged
+    assert client.post("/names/unite", name=one["name"], other=one["other"]).status == 404
+    assert client.post("/names/apart", name="nobody", other="none").status == 404
+
+
+def test_changes_are_told_whoever_makes_them(client: Client, monograph: Monograph) -> None:
+    with socket.create_connection(("127.0.0.1", client.port), timeout=30) as raw:
+        ask = f"GET {BASE}/changes HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
+        raw.sendall(ask.encode())
+        lines = iter(raw.makefile("r", encoding="utf-8"))
+        told = events(line.rstrip("\n") for line in lines)
+        assert next(told) == ("change", {"file": "notes", "generation": monograph.generation()})
+        with Monograph.open(monograph.path) as other:
+            other.add([Document("Said by another.", id="other")])
+        _, changed = next(told)
+        assert changed["generation"] > 1
+
+
+def test_a_file_is_taken_into_a_folder(client: Client, notes: Path) -> None:
+    assert upload(client, "a.txt", b"x", root=notes.name)[0] == 404, "it is not followed yet"
+    client.done(client.post("/sync", sources=[str(notes)]))
+    (notes / "letters").mkdir()
+    status, taken = upload(
+        client, "ein Brief 😀.txt", b"Dear Ann, the boiler is red.", root=notes.name, folder="letters"
+    )
+    assert status == 201
+    assert taken == {
+        "path": str(notes / "letters" / "ein Brief 😀.txt"), "uri": f"{notes.name}/letters/ein Brief 😀.txt", "bytes": 28,
+    }  # fmt: skip
+    assert client.done(client.post("/sync"))["report"]["added"] == 1
+    assert client.get("/document", id=str(taken["uri"])).json["text"] == "Dear Ann, the boiler is red."
+    assert upload(client, "ein Brief 😀.txt", b"Other.", root=notes.name, folder="letters") == (409, {
+        "error": "a file named 'ein Brief 😀.txt' is there already", "mend": "give it another name", "kind": "NameTaken",
+    })  # fmt: skip
+    assert sorted(os.listdir(notes / "letters")) == ["ein Brief 😀.txt"]
+
+
+def test_no_name_is_a_path(client: Client, notes: Path, tmp_path: Path) -> None:
+    client.done(client.post("/sync", sources=[str(notes)]))
+    (tmp_path / "outside").mkdir()
+    (notes / "out").symlink_to(tmp_path / "outside")
+    (notes / "dangling.txt").symlink_to(tmp_path / "outside" / "made.txt")
+    (notes / ".monographignore").write_text("*.log\n")
+    before = sorted(str(path) for path in tmp_path.rglob("*"))
+    for name in ("../x.txt", "/etc/x.txt", "a/b.txt", "a\\b.txt", "..", ".", "", "x\0.txt", "x\n.txt", ".hidden", "x.mono", "x.part",
+                 "x.log", "n" * 300, "\u202etxt.exe"):  # fmt: skip
+        status, said = upload(client, name, b"data", root=notes.name)
+        assert (status, said["kind"]) == (400, "InputError"), name
+    for folder in ("..", "../outside", "/etc", "out", "a/../..", "none", "./", "a//b", "\0"):
+        status, said = upload(client, "x.txt", b"data", root=notes.name, folder=folder)
+        assert (status, said["kind"]) == (400, "InputError"), folder
+    assert upload(client, "dangling.txt", b"data", root=notes.name)[0] == 409
+    assert upload(client, "x.txt", b"data", root=str(tmp_path / "outside"))[0] == 404
+    assert sorted(str(path) for path in tmp_path.rglob("*")) == before
+
+
+def test_too_large_a_file_leaves_nothing(client: Client, notes: Path) -> None:
+    client.done(client.post("/sync", sources=[str(notes)]))
+    before = sorted(os.listdir(notes))
+    head = f"POST {address('/upload', root=notes.name, name='big.txt')} HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nAuthorization: Bearer {TOKEN}\r\n"
+    with socket.create_connection(("127.0.0.1", client.port), timeout=30) as raw:
+        raw.sendall(f"{head}Content-Length: 200000000\r\n\r\n".encode() + b"x" * 1000)
+        assert raw.recv(12) == b"HTTP/1.1 413", "said before it is sent"
+    with socket.create_connection(("127.0.0.1", client.port), timeout=30) as raw:
+        raw.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
+        piece = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
+        try:
+            for _ in range(120):
+                raw.sendall(piece)
+        except OSError:
+            pass  # It was cut off.
+        said = raw.recv(12)
+        assert said in (b"HTTP/1.1 413", b"")
+    with socket.create_connection(("127.0.0.1", client.port), timeout=30) as raw:
+        raw.sendall(f"{head}Content-Length: 1000\r\n\r\n".encode() + b"x" * 10)
+        # Half of it, and then nobody.
+    deadline = time.monotonic() + 20
+    while sorted(os.listdir(notes)) != before:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def is_cut(port: int, first: bytes, piece: bytes = b"") -> bool:
+    """Whether a connection is ended on which so much is sent, and then a piece again and again."""
+    with socket.create_connection(("127.0.0.1", port), timeout=0.2) as raw:
+        raw.sendall(first)
+        end = time.monotonic() + 15
+        try:
+            while time.monotonic() < end:
+                try:
+                    if raw.recv(1000) == b"":
+                        return True
+                except TimeoutError:
+                    raw.sendall(piece)
+        except ConnectionError:
+            return True
+    return False
+
+
+def test_slow_clients_are_cut_off(monograph: Monograph, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, seconds in (("HEAD", 0.5), ("SILENCE", 0.5), ("BODY", 1.5), ("TAKING", 0.5)):
+        monkeypatch.setattr(server, f"{name}_SECONDS", seconds)
+    monograph.sync(notes)
+    size = 100_000_000
+    with (notes / "comet.md").open("wb") as file:
+        file.truncate(size)
+    with serving({"notes": monograph}, write=True) as client:
+        host = f"Host: 127.0.0.1:{client.port}\r\nAuthorization: Bearer {TOKEN}\r\n"
+        place = address("/upload", root=notes.name, name="slow.txt")
+        upload_head = f"POST {place} HTTP/1.1\r\n{host}Content-Length: 1000\r\n\r\n".encode()
+        slow = ((b"", b""), (b"GET / HTTP/1.1\r\n", b"A: b\r\n"), (upload_head, b""), (upload_head, b"x"))
+        with ThreadPoolExecutor(4) as pool:
+            assert all(pool.map(lambda one: is_cut(client.port, *one), slow))
+        with socket.socket() as raw:
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            raw.settimeout(20)
+            raw.connect(("127.0.0.1", client.port))
+            original = address("/document/original", id=f"{notes.name}/comet.md")
+            raw.sendall(f"GET {original} HTTP/1.1\r\n{host}\r\n".encode())
+            time.sleep(2)
+            received = 0
+            try:
+                while some := raw.recv(1 << 16):
+                    received += len(some)
+            except ConnectionError:
+                pass
+            assert received < size / 4, "what is not taken is not sent"
+        assert len(client.get("/document/original", id=f"{notes.name}/comet.md").body) == size
+        assert client.get("/stats").status == 200
+        assert not (notes / "slow.txt").exists()
+
+
+def test_many_ask_at_once(client: Client, notes: Path) -> None:
+    client.done(client.post("/sync", sources=[str(notes)]))
+    questions = ["who repaired the boiler?", "who found the comet?", "Salzburg"]
+    expected = {q: client.get("/search", q=q).json for q in questions}
+
+    def one(number: int) -> bool:
+        q = questions[number % 3]
+        return bool(client.get("/search", q=q).json == expected[q])
+
+    idle = [socket.create_connection(("127.0.0.1", client.port)) for _ in range(50)]
+    try:
+        with ThreadPoolExecutor(50) as pool:
+            assert all(pool.map(one, range(300)))
+    finally:
+        for raw in idle:
+            raw.close()
+
+
+def test_more_than_is_done_is_refused(client: Client, notes: Path) -> None:
+    for number in range(400):
+        (notes / f"{number}.txt").write_text("The log. " * 200)
+    replies = [client.post("/sync", sources=[str(notes)]).status for _ in range(30)]
+    assert replies[:5] == [202] * 5
+    assert set(replies) <= {202, 429}
+    for job in client.get("/jobs").json:
+        client.ask("DELETE", address("/job", id=job["id"]))
+
+
+def begun(path: Path, *options: str) -> tuple[subprocess.Popen[str], Client]:
+    command = [PROGRAM, "serve", str(path), "--json", "--token", TOKEN, *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    said = json.loads("".join(process.stdout.readline() for _ in range(5)))
+    assert said["page"] == f"{said['address']}/#token={TOKEN}"
+    client = Client(int(said["address"].rpartition(":")[2]))
+    return process, client
+
+
+def test_killed_in_the_middle_and_begun_again(notes: Path, tmp_path: Path) -> None:
+    for number in range(1500):
+        (notes / f"{number}.txt").write_text(f"Part {number} of the log, by Ines Calder. " * 30)
+    path = tmp_path / "made.mono"
+    process, client = begun(path, "--write")
+    try:
+        job = client.post("/sync", sources=[str(notes)]).json
+        while (client.get("/job", id=job["id"]).json["progress"] or {"done": 0})["done"] < 200:
+            time.sleep(0.02)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait(30)
+    process, client = begun(path, "--write")
+    try:
+        assert client.get("/jobs").json == []
+        assert client.get("/check").json == []
+        client.done(client.post("/sync", sources=[str(notes)]))
+        assert client.get("/documents").json["count"] == 1502
+        # An interrupt ends it, whoever still listens.
+        with socket.create_connection(("127.0.0.1", client.port)) as raw:
+            raw.sendall(
+                f"GET {BASE}/changes HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode()
+            )
+            raw.recv(100)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) in (0, 130)
+    finally:
+        process.kill()
+        process.wait(30)

@@ -1,0 +1,173 @@
+"""The files that documents were read from: their bytes, their pages drawn, and spans boxed where they stand."""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra serve is not installed")
+pytest.importorskip("uvicorn", reason="the extra serve is not installed")
+pdfium = pytest.importorskip("pypdfium2", reason="the extra documents is not installed")
+
+from monograph import Document, Monograph
+from monograph.errors import InputError, NotFound, SourceDamaged, SourceMissing, SourceUnreadable
+from support.api_server import Client, serving
+
+
+@pytest.fixture
+def folder(tmp_path: Path, shared: Path) -> Path:
+    made = tmp_path / "papers"
+    made.mkdir()
+    for name in ("pdf-outline.pdf", "pdf-multilang.pdf", "pdf-receipt.pdf", "pdf-borderless-table.pdf"):
+        (made / name).write_bytes((shared / "data/ingest-files" / name).read_bytes())
+    (made / "notes.txt").write_text("Plain text.")
+    return made
+
+
+@pytest.fixture
+def papers(tmp_path: Path, folder: Path) -> Iterator[Monograph]:
+    with Monograph.open(tmp_path / "papers.mono") as made:
+        made.sync(folder)
+        made.add([Document("From nowhere.", id="nowhere")])
+        yield made
+
+
+@pytest.fixture
+def client(papers: Monograph) -> Iterator[Client]:
+    with serving({"papers": papers}) as made:
+        yield made
+
+
+def letters(text: str) -> str:
+    return "".join(one for one in text if one.isalnum())
+
+
+def in_box(path: Path, number: int, box: dict[str, float]) -> str:
+    """The text of a page within a box, as PDFium tells it."""
+    with pdfium.PdfDocument(path) as file:
+        page = file[number - 1]
+        wide, high = page.get_size()
+        slack = 1.0
+        return str(
+            page.get_textpage().get_text_bounded(
+                box["left"] * wide - slack,
+                high - box["bottom"] * high - slack,
+                box["right"] * wide + slack,
+                high - box["top"] * high + slack,
+            )
+        )
+
+
+def test_a_span_is_boxed_where_it_stands(client: Client, folder: Path) -> None:
+    checked = 0
+    for name in ("pdf-outline.pdf", "pdf-receipt.pdf", "pdf-borderless-table.pdf", "pdf-multilang.pdf"):
+        document = client.get("/document", id=f"papers/{name}").json
+        for chunk in client.get("/document/chunks", id=document["id"]).json[:6]:
+            words = list(re.finditer(r"\w{4,}", chunk["text"]))
+            for word in words[:: max(1, len(words) // 6)]:
+                start, end = chunk["start"] + word.start(), chunk["start"] + word.end()
+                found = client.get("/document/boxes", id=document["id"], start=start, end=end).json
+                assert found["page"] == chunk["metadata"]["page"]
+                assert found["found"], (name, word.group())
+                within = "".join(in_box(folder / name, found["page"], box) for box in found["boxes"])
+                assert letters(word.group()) in letters(within), (name, word.group(), within)
+                checked += 1
+    assert checked > 40
+
+
+def test_of_words_that_stand_there_twice_the_right_ones_are_boxed(client: Client) -> None:
+    document = client.get("/document", id="papers/pdf-outline.pdf").json
+    (page,) = [one for one in client.get("/document/chunks", id=document["id"]).json if one["metadata"]["page"] == 2][
+        :1
+    ]
+    places = [at for at in range(page["start"], page["end"]) if document["text"].startswith("text", at)]
+    assert len(places) > 2
+    boxes = [client.get("/document/boxes", id=document["id"], start=at, end=at + 4).json["boxes"] for at in places]
+    tops = [(round(one[0]["top"], 2), one[0]["left"]) for one in boxes]
+    assert len({(one[0]["top"], one[0]["left"]) for one in boxes}) == len(places)
+    assert tops == sorted(tops)
+
+
+def test_a_page_is_drawn(client: Client) -> None:
+    reply = client.get("/document/page", id="papers/pdf-outline.pdf", page=2, width=300)
+    assert reply.status == 200
+    assert reply.headers["content-type"] == "image/png"
+    assert reply.body[:8] == b"\x89PNG\r\n\x1a\n"
+    wide, high = struct.unpack(">II", reply.body[16:24])
+    assert (wide, high) == (300, 425)
+    size = struct.unpack(">I", reply.body[33:37])[0]
+    rows = zlib.decompress(reply.body[41 : 41 + size])
+    assert len(rows) == high * (1 + 3 * wide)
+    assert set(rows[1 : 1 + 3 * wide]) == {255}, "the first row of the page is paper"
+    for parameters, status in (
+        ({"page": 99}, 404),
+        ({"page": 0}, 404),
+        ({"width": 10}, 400),
+        ({"width": 100_000}, 400),
+    ):
+        assert client.get("/document/page", id="papers/pdf-outline.pdf", **parameters).status == status
+    assert client.get("/document/page", id="nowhere").status == 404
+    assert client.get("/document/page", id="papers/notes.txt").status == 409
+
+
+def test_the_file_as_it_lies(client: Client, folder: Path) -> None:
+    reply = client.get("/document/original", id="papers/pdf-receipt.pdf")
+    assert reply.body == (folder / "pdf-receipt.pdf").read_bytes()
+    assert reply.headers["content-type"] == "application/octet-stream"
+    assert reply.headers["content-disposition"] == "attachment; filename*=UTF-8''pdf-receipt.pdf"
+    source = client.get("/document/source", id="papers/pdf-receipt.pdf").json
+    assert source["state"] == "same"
+    assert source["format"] == "pdf"
+    assert source["pages"] >= 1
+    assert source["size"] == len(reply.body)
+    assert client.get("/document/source", id="nowhere").json["state"] == "none"
+    assert client.get("/document/original", id="nowhere").status == 404
+
+
+def test_what_became_of_a_file(papers: Monograph, folder: Path, tmp_path: Path) -> None:
+    name, path = "papers/notes.txt", folder / "notes.txt"
+    assert papers.files.original(name).state == "same"
+    os.utime(path, (1, 1))
+    assert papers.files.original(name).state == "same", "the same bytes under another time"
+    path.write_text("Other text.")
+    assert papers.files.original(name).state == "changed"
+    with papers.files.open_original(name) as file:
+        assert file.read() == b"Other text."
+    path.unlink()
+    assert papers.files.original(name).state == "gone"
+    with pytest.raises(SourceMissing):
+        papers.files.open_original(name)
+    secret = tmp_path / "secret"
+    secret.write_text("Plain text.")
+    path.symlink_to(secret)
+    with pytest.raises(SourceUnreadable, match="leads out"):
+        papers.files.open_original(name)
+    path.unlink()
+    os.mkfifo(path)
+    assert papers.files.original(name).state == "gone"
+    with pytest.raises(SourceUnreadable):
+        papers.files.open_original(name)
+    with pytest.raises(NotFound):
+        papers.files.original("nothing")
+
+
+def test_pages_of_what_is_no_pdf_any_more(papers: Monograph, folder: Path) -> None:
+    with papers.files.pages() as pages:
+        assert pages.picture("papers/pdf-receipt.pdf", 1, 100)[:4] == b"\x89PNG"
+        (folder / "pdf-receipt.pdf").write_bytes(b"%PDF-1.7 and nothing else")
+        with pytest.raises(SourceDamaged):
+            pages.picture("papers/pdf-receipt.pdf", 1, 100)
+        (folder / "pdf-receipt.pdf").write_bytes((folder / "pdf-outline.pdf").read_bytes())
+        document = papers.document("papers/pdf-receipt.pdf")
+        assert pages.boxes(document.id, 0, 40).found is False
+        with pytest.raises(InputError):
+            pages.picture(document.id, 1, 1)
+        assert pages.boxes("papers/notes.txt", 0, 5) == pages.boxes("papers/notes.txt", 3, 2)
+    assert pages.picture("papers/pdf-outline.pdf", 1, 100)[:4] == b"\x89PNG", "closed, it begins anew"
+    pages.close()

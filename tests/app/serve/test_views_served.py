@@ -1,0 +1,275 @@
+"""Views served: every address of the API, every tool for agents, and the command line, beside what another has."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+for package in ("starlette", "uvicorn", "mcp"):
+    pytest.importorskip(package, reason="an extra is not installed")
+
+from mcp import Client as Agent
+from mcp.client.stdio import StdioServerParameters
+from mcp.shared.exceptions import MCPError
+
+from monograph import Document, Monograph
+from monograph.app.serve.routes import ROUTES
+from monograph.derive.summarize.extractive import ExtractiveSummarizer
+from monograph_mcp import make_server
+from monograph_tools.tools import address
+from support.api_server import TOKEN, Client, serving
+from support.api_server import address as at
+from support.forks import COMMANDS
+
+PROGRAM = str(Path(sys.executable).parent / "monograph")
+ANN = {"owner": "ann"}
+SECRET = "zorblax"
+TOWNS = ("Lisbon", "Vienna", "Oslo", "Turin", "Lima", "Bergen")
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of what Ann has, what another has, and a folder that is followed."""
+    place = tmp_path_factory.mktemp("views")
+    folder = place / SECRET
+    folder.mkdir()
+    (folder / "b.txt").write_text("Zorblax keeps a diary with Ada Lovelace and Charles Babbage.")
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.4 zorblax")
+    with Monograph.open(place / "shared.mono", summarizer=ExtractiveSummarizer()) as archive:
+        archive.sync(folder)
+        for number, town in enumerate(TOWNS):
+            mine = f"Ada Lovelace met Charles Babbage in {town}. The engine was shown in {town}."
+            theirs = f"Zorblax met Charles Babbage in {town}. Charles Babbage told Zorblax of Ada Lovelace."
+            archive.add(
+                [
+                    Document(mine, id=f"a{number}", title=f"From {town}", uri=f"letters/{number}", metadata=ANN),
+                    Document(theirs, id=f"b{number}", title="Zorblax", uri=f"z/{SECRET}", metadata={"owner": SECRET}),
+                ]
+            )
+    return place / "shared.mono"
+
+
+@pytest.fixture(scope="module")
+def ids(path: Path) -> dict[str, str]:
+    """Ids of what is outside, none of which tells anything."""
+    with Monograph.open(path, read_only=True) as archive:
+        outside = archive.chunks("b1")[0].id
+        nodes = archive.tree.outline(layers=9)
+        return {"document": "b1", "chunk": outside, "summary": nodes[0].id, "mine": archive.chunks("a1")[0].id}
+
+
+@pytest.fixture(scope="module")
+def client(path: Path) -> Iterator[Client]:
+    with (
+        Monograph.open(path) as archive,
+        serving({"shared": archive.within(ANN)}, write=True) as made,
+    ):
+        yield made
+
+
+def parameters(ids: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
+    """What each address is asked: for what is in the view, and for what is not."""
+    documents = [{"id": "a1"}, {"id": ids["document"]}, {"id": "letters/1"}]
+    questions = [
+        {"q": "Who met Charles Babbage?", "k": 50},
+        {"q": "What is this about?", "k": 50, "how": "tree"},
+        {"q": "babbage", "k": 50, "where": ["owner != x"]},
+    ]
+    return {
+        "/search": questions,
+        "/context": questions,
+        "/ask": questions,
+        "/chat": [{"q": "Who met him?", "history": [{"question": "Charles Babbage?", "answer": "He was met."}]}],
+        "/documents": [{}, {"like": "o"}],
+        "/document": documents,
+        "/document/text": documents,
+        "/document/chunks": documents,
+        "/document/source": documents,
+        "/document/original": documents,
+        "/document/page": documents,
+        "/document/boxes": [{**one, "start": 0, "end": 10} for one in documents],
+        "/document/names": documents,
+        "/document/summaries": documents,
+        "/chunk": [{"id": ids["mine"], "around": 9}, {"id": ids["chunk"]}],
+        "/entities": [{"k": 1000}, {"name": "a", "why": "true"}, {"why": "true"}],
+        "/neighbourhood": [{"name": "Charles Babbage", "hops": 3}, {"name": "Z"}, {"name": "lax"}],
+        "/routes": [{"name": "Oslo", "other": "Turin"}, {"name": "Oslo", "other": "Zo"}],
+        "/picture": [{"name": "Charles Babbage"}, {"q": "Who met Charles Babbage?", "k": 50}],
+        "/picture/data": [{"name": "Charles Babbage"}, {"q": "Who met Charles Babbage?", "k": 50}],
+        "/outline": [{"layers": 3}, {"node": ids["summary"]}],
+        "/summary": [{"id": ids["summary"]}],
+        "/sync": [{}, {"verify": True}],
+        "/plan": [{}],
+        "/retry": [{}],
+        "/remove": [{"ids": [ids["document"]]}],
+        "/sources/remove": [{"root": "nothing"}],
+        "/upload": [{"root": "nothing", "name": "x.txt"}],
+        "/names/apart": [{"name": "Ada Lovelace", "other": "Charles Babbage"}],
+        "/names/unite": [{"name": "Ada Lovelace", "other": "Charles Babbage"}],
+        "/job": [{"id": "nothing"}],
+        "/job/events": [{"id": "nothing"}],
+    }
+
+
+ENDLESS = {"/changes"}
+"""It tells a number whenever the file changes, for ever."""
+
+
+@pytest.mark.parametrize("number", range(len(ROUTES)), ids=[f"{one.method} {one.path}" for one in ROUTES])
+def test_every_address_tells_of_the_view_alone(client: Client, ids: dict[str, str], path: Path, number: int) -> None:
+    route = ROUTES[number]
+    if route.path in ENDLESS:
+        return
+    with Monograph.open(path, read_only=True) as archive:
+        before = archive.document("b1"), archive.files.sources()
+    for given in parameters(ids).get(route.path, [{}]):
+        if route.method == "POST" and not route.body:
+            reply = client.post(route.path, **given)
+        else:
+            reply = client.ask(route.method, at(route.path, **given), b"x" if route.body else None)
+        if reply.status == 202:
+            job = client.done(reply)
+            assert job["state"] == "failed"
+            assert SECRET not in json.dumps(job).lower()
+        assert reply.status in (200, 202, 400, 404), reply.body
+        assert SECRET not in reply.body.decode().lower()
+        if route.writes:
+            assert reply.status != 200
+    with Monograph.open(path, read_only=True) as archive:
+        assert (archive.document("b1"), archive.files.sources()) == before
+    assert SECRET not in client.get("/jobs").body.decode().lower()
+
+
+def test_what_is_there_is_answered(client: Client, ids: dict[str, str]) -> None:
+    found = client.get("/search", q="Who met Charles Babbage?", k=50).json["files"][0]["hits"]
+    assert {one["hit"]["metadata"]["owner"] for one in found} == {"ann"}
+    assert len(found) == len(TOWNS)
+    assert client.get("/documents").json["count"] == len(TOWNS)
+    assert client.get("/stats").json["documents"] == len(TOWNS)
+    assert client.get("/settings").json["files"][0]["documents"] == len(TOWNS)
+    for address_, given in (("/document", {"id": "b1"}), ("/chunk", {"id": ids["chunk"]})):
+        assert client.get(address_, **given).status == 404
+    assert client.get("/check").status == 400
+    assert client.get("/sources").json == client.get("/failures").json == []
+
+
+def test_who_may_write_takes_out_what_is_theirs(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.mono"
+    with Monograph.open(path) as archive:
+        archive.backup(copy)
+    with Monograph.open(copy) as archive, serving({"copy": archive.within(ANN)}, write=True) as made:
+        assert made.done(made.post("/remove", ids=["a1"]))["state"] == "done"
+        assert made.done(made.post("/remove", ids=["a2", "b2"]))["state"] == "failed"
+        assert {one.id for one in archive.documents()} >= {"a0", "a2", "b1", "b2"}
+        assert "a1" not in {one.id for one in archive.documents()}
+
+
+def asked(server: Any, work: Callable[[Agent], Awaitable[Any]]) -> Any:
+    async def run() -> Any:
+        async with Agent(server) as client:
+            return await work(client)
+
+    return asyncio.run(run())
+
+
+async def refused(client: Agent) -> str:
+    """What is said to who asks for a resource that is outside."""
+    try:
+        return repr(await client.read_resource(address("b1")))
+    except MCPError as error:
+        return str(error)
+
+
+def test_every_tool_tells_of_the_view_alone(path: Path, ids: dict[str, str]) -> None:
+    given: dict[str, list[dict[str, Any]]] = {
+        "search": [
+            {"query": "Who met Charles Babbage?", "k": 50, "max_tokens": 8000},
+            {"query": "What is this about?", "k": 50, "how": "tree", "max_tokens": 8000},
+            {"query": "babbage", "where": {"owner": {"!=": "ann"}}},
+        ],
+        "read": [{"document": "a1"}, {"document": ids["document"]}],
+        "outline": [{"layers": 6, "max_tokens": 8000}, {"node": ids["summary"]}],
+        "entity": [{"name": "Charles Babbage", "hops": 3, "limit": 100, "max_tokens": 8000}, {"name": "lax"}],
+        "paths": [{"name": "Oslo", "other": "Turin", "max_tokens": 8000}],
+        "stats": [{}],
+        "add_note": [{"text": "Ada keeps the plans.", "title": "Plans"}],
+        "change_note": [{"note": ids["document"], "text": "x"}],
+        "forget_note": [{"note": ids["document"]}],
+    }
+    with Monograph.open(path) as archive:
+        view = archive.within(ANN)
+        server = make_server(view, notes=True)
+        tools = [one.name for one in asked(server, lambda client: client.list_tools()).tools]
+        assert set(tools) == given.keys()
+        for tool in tools:
+            for arguments in given[tool]:
+                reply = asked(server, lambda client: client.call_tool(tool, arguments))  # noqa: B023
+                assert SECRET not in " ".join(one.text for one in reply.content).lower(), (tool, arguments)
+        listed = asked(server, lambda client: client.list_resources()).resources
+        assert len(listed) == len(TOWNS) + 1
+        assert SECRET not in repr(listed).lower()
+        assert "no document 'b1'" in asked(server, refused)
+        assert archive.document("b1").text.startswith("Zorblax")
+        # The same note of two people is two notes.
+        note = next(one.id for one in view.documents() if one.id.startswith("note/"))
+        assert archive.document(note).metadata["owner"] == "ann"
+        other = make_server(archive.within({"owner": "eve"}), notes=True)
+        added = asked(other, lambda client: client.call_tool("add_note", given["add_note"][0])).structured_content
+        assert added["new"]
+        assert added["document"] != note
+        gone = asked(server, lambda client: client.call_tool("forget_note", {"note": note}))
+        assert not gone.is_error
+        assert archive.document(added["document"]).text == "Ada keeps the plans."
+        archive.remove([added["document"]])
+
+
+def test_agents_are_served_within(path: Path) -> None:
+    command = ["mcp", str(path), "--within", "owner=ann"]
+    started = StdioServerParameters(command=PROGRAM, args=command, env=dict(os.environ))
+    found = asked(started, lambda client: client.call_tool("stats", {})).structured_content
+    assert found["documents"] == len(TOWNS)
+
+
+def test_a_browser_is_served_within(path: Path) -> None:
+    command = [PROGRAM, "serve", str(path), "--within", "owner=ann", "--json", "--token", TOKEN]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            said = json.loads("".join(process.stdout.readline() for _ in range(5)))
+            client = Client(int(said["address"].rpartition(":")[2]))
+            assert client.get("/documents").json["count"] == len(TOWNS)
+            assert client.get("/document", id="b1").status == 404
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def run(path: Path, command: str, *arguments: str) -> str:
+    done = COMMANDS.run("monograph", command, str(path), *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.lower()
+
+
+@pytest.mark.parametrize("within", ["owner=ann", "owner == ann", '{"owner": "ann"}'])
+def test_the_command_line_within(path: Path, within: str) -> None:
+    printed = [run(path, "show", "--within", within)]
+    if within == "owner=ann":
+        asked_for = ("Who met Charles Babbage?", "--within", within)
+        printed += [run(path, command, *asked_for) for command in ("search", "ask", "context")]
+        printed += [run(path, *shown, "--within", within) for shown in (["entities"], ["graph", "Charles Babbage"])]
+        assert json.loads(run(path, "stats", "--within", within, "--json"))["documents"] == len(TOWNS)
+        assert SECRET in run(path, "search", "Who met Charles Babbage?", "-k", "50")
+    for one in printed:
+        assert "lovelace" in one or "lisbon" in one
+        assert SECRET not in one
+    failed = COMMANDS.run("monograph", "show", str(path), "b1", "--within", within)
+    assert failed.returncode == 1
+    assert SECRET not in failed.stderr.lower()

@@ -1,0 +1,417 @@
+"""Language models behind a server, over real sockets."""
+
+from __future__ import annotations
+
+import base64
+import html
+import socket
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import quote, quote_plus, unquote
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from monograph.derive import server as server_module
+from monograph.derive.openai_compatible import OpenAICompatible, load_model
+from monograph.derive.redaction import Redaction
+from monograph.derive.replies import has_ended, text_in, usage
+from monograph.derive.server import MAX_WAIT
+from monograph.derive.tokens import count_tokens
+from monograph.errors import InputError, ModelUnavailable
+from monograph.models import LanguageModel, VisionModel
+from support.model_server import ModelServer
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    monkeypatch.setattr(server_module, "FIRST_WAIT", 0.01)
+    with ModelServer() as started:
+        started.say("Nothing to add.")
+        yield started
+
+
+def test_a_completion(server: ModelServer) -> None:
+    model = OpenAICompatible(server.url + "/", "tiny", "key-1")
+    assert isinstance(model, LanguageModel)
+    made = model.complete("Say something. 🦉", 50)
+    assert made.text == "Nothing to add."
+    assert (made.tokens_in, made.tokens_out) == (server.tokens_in, server.tokens_out)
+    (asked,) = server.asked
+    assert asked.token == "key-1"
+    assert asked.body == {
+        "model": "tiny",
+        "messages": [{"role": "user", "content": "Say something. 🦉"}],
+        "max_tokens": 50,
+        "temperature": 0.0,
+    }
+    OpenAICompatible(server.url, "tiny", temperature=None).complete("x", 5)
+    assert "temperature" not in server.asked[1].body
+    assert server.asked[1].token == ""
+
+
+def test_answers_are_cut_at_the_limit(server: ModelServer) -> None:
+    server.heal()
+    server.say("one two three four five six seven")
+    made = OpenAICompatible(server.url, "tiny").complete("count", 3)
+    assert made.tokens_out == 3
+    assert made.text == "one two three"
+
+
+def test_tokens_that_are_not_reported_are_estimated(server: ModelServer) -> None:
+    server.usage = False
+    made = OpenAICompatible(server.url, "tiny").complete("How many tokens are these?", 50)
+    assert [made.tokens_in, made.tokens_out] == count_tokens(["How many tokens are these?", "Nothing to add."])
+
+
+@pytest.mark.parametrize("fault", [408, 429, 500, 502, 503, "cut", "reset"])
+def test_what_passes_is_tried_again(server: ModelServer, fault: int | str) -> None:
+    server.fail(fault, times=2)
+    assert OpenAICompatible(server.url, "tiny").complete("x", 5).text == "Nothing to add."
+    assert server.calls == 3
+
+
+@pytest.mark.parametrize("fault", [400, 401, 403, 404, 302, "html", "no choices", "huge"])
+def test_what_does_not_pass_is_not_tried_again(server: ModelServer, fault: int | str) -> None:
+    server.fail(fault, times=9)
+    with pytest.raises(ModelUnavailable) as caught:
+        OpenAICompatible(server.url, "tiny", "secret-key").complete("x", 5)
+    assert server.calls == 1
+    assert server.url in caught.value.message
+    assert caught.value.mend
+    assert "secret" not in str(caught.value)
+    if isinstance(fault, int):
+        assert f"status {fault}" in caught.value.message
+        assert f"told to fail with {fault}" in caught.value.message
+
+
+@pytest.mark.parametrize("retries", [0, 1, 3])
+def test_tries_are_counted(server: ModelServer, retries: int) -> None:
+    server.fail(503, times=9)
+    with pytest.raises(ModelUnavailable, match="status 503"):
+        OpenAICompatible(server.url, "tiny", retries=retries).complete("x", 5)
+    assert server.calls == retries + 1
+
+
+def test_a_server_may_ask_to_wait_but_not_for_long(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(server_module.time, "sleep", slept.append)
+    server.fail(429, retry_after="7")
+    server.fail(429, retry_after="soon")
+    OpenAICompatible(server.url, "tiny").complete("x", 5)
+    assert slept == [7.0, 0.02]
+    server.fail(429, retry_after="Wed, 21 Oct 2015 07:28:00 GMT")
+    OpenAICompatible(server.url, "tiny").complete("x", 5)
+    assert slept == [7.0, 0.02, 0.0]
+    calls = server.calls
+    server.fail(429, retry_after=str(MAX_WAIT + 1))
+    with pytest.raises(ModelUnavailable, match="429"):
+        OpenAICompatible(server.url, "tiny").complete("x", 5)
+    assert (server.calls, len(slept)) == (calls + 1, 3)
+
+
+@pytest.mark.parametrize("fault", ["stall", "drip"])
+def test_a_server_that_is_too_slow_is_asked_once(server: ModelServer, fault: str) -> None:
+    server.fail(fault, times=9)
+    with pytest.raises(ModelUnavailable, match=r"within 0\.3 seconds") as caught:
+        OpenAICompatible(server.url, "tiny", timeout=0.3).complete("x", 5)
+    assert "timeout" in caught.value.mend
+    assert server.calls == 1
+
+
+def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "FIRST_WAIT", 0.01)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        with pytest.raises(ModelUnavailable) as caught:
+            OpenAICompatible(url, "tiny").complete("x", 5)
+    assert url in caught.value.message
+    assert "start the server" in caught.value.mend
+
+
+def test_a_name_that_no_server_has() -> None:
+    with pytest.raises(ModelUnavailable, match="cannot be reached"):
+        OpenAICompatible("http://nowhere.invalid/v1", "tiny", retries=0).complete("x", 5)
+
+
+def test_models_that_want_another_name_for_the_limit(server: ModelServer) -> None:
+    """Newer models of OpenAI's refuse ``max_tokens`` and name what they want instead."""
+    refusal = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    model = OpenAICompatible(server.url, "tiny")
+    server.fail(400, message=refusal)
+    assert model.complete("x", 5).text == "Nothing to add."
+    model.complete("y", 6)
+    assert [{key: asked.body[key] for key in asked.body if key.startswith("max_")} for asked in server.asked] == [
+        {"max_tokens": 5},
+        {"max_completion_tokens": 5},
+        {"max_completion_tokens": 6},
+    ]
+
+
+def test_many_threads(server: ModelServer) -> None:
+    model = OpenAICompatible(server.url, "tiny")
+    with ThreadPoolExecutor(8) as pool:
+        texts = list(pool.map(lambda number: model.complete(f"{number}", 5).text, range(80)))
+    assert texts == ["Nothing to add."] * 80
+    assert server.calls == 80
+
+
+def test_the_environment_is_not_read(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "OPENAI_BASE_URL"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("OPENAI_API_KEY", "from-the-environment")
+    assert OpenAICompatible(server.url, "tiny").complete("x", 5).text == "Nothing to add."
+    assert server.asked[0].token == ""
+
+
+@pytest.mark.parametrize(
+    "url", ["", "127.0.0.1:80/v1", "ftp://x/v1", "http://", "http://x:99999/v1", "http://[::1/v1", "http://u:p@x/v1",
+            "http://key@x/v1", "http://x/v1?key=1", "http://x:0/v1"],
+)  # fmt: skip
+def test_addresses_that_will_not_do(url: str) -> None:
+    with pytest.raises(InputError) as caught:
+        OpenAICompatible(url, "tiny")
+    assert caught.value.mend
+
+
+KEY = "sk-VICTIM+secret/key=1234?~"
+FORMS = {
+    "plain": KEY,
+    "bearer": f"Bearer {KEY}",
+    "quoted": quote(KEY),
+    "all quoted": "".join(f"%{ord(one):02x}" for one in KEY),
+    "form": quote_plus(KEY),
+    "html": "".join(f"&#{ord(one)};" for one in KEY),
+    "base64": base64.b64encode(KEY.encode()).decode(),
+    "basic": base64.b64encode(f"user:{KEY}".encode()).decode(),
+    "basic 2": base64.b64encode(f"u:{KEY}:".encode()).decode(),
+    "url-safe": base64.urlsafe_b64encode(f"Bearer {KEY}".encode()).decode().rstrip("="),
+    "base64 in a URL": quote(base64.b64encode(KEY.encode()).decode(), safe=""),
+}
+
+
+def pieces_of_the_key(text: str) -> list[str]:
+    """Six characters of the key, or of its base64, that stand in a text one after the other."""
+    forms = (KEY, *(base64.b64encode(b" " * before + KEY.encode()).decode()[4:] for before in range(3)))
+    pieces = {form[at : at + 6] for form in forms for at in range(len(form) - 5)}
+    return [piece for piece in pieces if piece in text or piece in unquote(text) or piece in html.unescape(text)]
+
+
+def printed(error: BaseException) -> str:
+    """All that is printed of an error, but for lines of source."""
+    said = "".join(traceback.format_exception(error)) + repr(error)
+    return "".join(line for line in said.splitlines(keepends=True) if not line.startswith("    "))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_key_that_the_server_says_back(server: ModelServer, form: str) -> None:
+    model = OpenAICompatible(server.url, "tiny", KEY, retries=0)
+    assert not pieces_of_the_key(repr(model) + repr(vars(model)))
+    said = FORMS[form]
+    for status in (401, 400, 500):
+        server.fail(status, message=f"Incorrect API key: {said}. You sent {{token}}; {said}", times=2)
+        for work in (lambda: model.complete("x", 5), lambda: list(model.stream("x", 5))):
+            with pytest.raises(ModelUnavailable) as caught:
+                work()
+            assert "[api key]" in caught.value.message
+            assert not pieces_of_the_key(printed(caught.value))
+    server.heal()
+    server.say(f"The key is {said}, is it not?")
+    for text in (model.complete("x", 900).text, "".join(map(str, model.stream("x", 900)))):
+        assert "[api key]" in text
+        assert not pieces_of_the_key(text)
+
+
+@given(st.integers(0, 450), st.sampled_from(sorted(FORMS)), st.integers(1, 40))
+@example(190, "plain", 1)
+@settings(max_examples=150, deadline=None)
+def test_no_part_of_a_key_at_the_end_of_what_is_quoted(before: int, form: str, times: int) -> None:
+    text = "." * before + f" {FORMS[form]}" * times + "." * 5_000
+    said = Redaction(KEY).in_error(text, 200)
+    assert len(said) <= 200
+    assert not pieces_of_the_key(said)
+    assert Redaction("").in_error(text, 200) == text[:200]
+
+
+def test_long_replies_are_looked_through_to_the_end_of_what_is_quoted() -> None:
+    for text in ("A" * (4 << 20), KEY[:-1] * 200_000, "%" * (4 << 20), "&#0" * 1_000_000):
+        assert len(Redaction(KEY).in_error(text, 200)) == 200
+
+
+def test_short_keys_are_words_that_servers_want_to_hear(server: ModelServer) -> None:
+    model = OpenAICompatible(server.url, "tiny", "ollama", retries=0)
+    server.heal()
+    server.say("ollama runs models")
+    assert model.complete("x", 50).text == "ollama runs models"
+    server.fail(401, message="who is ollama? b2xsYW1h is not scrollamazing")
+    with pytest.raises(ModelUnavailable, match=r"who is \[api key\]\? \[api key\] is not scrollamazing"):
+        model.complete("x", 5)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        b"HTTP/1.1 KEY\r\n\r\n",
+        b"KEY\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nKEY \r\nX: y\r\n\r\nKEY",
+        b"HTTP/1.1 200 OK\r\nContent-Length: KEY\r\n\r\nKEY",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nKEY\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nKEY\r\n\r\n",
+        b'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {"error": "KEY"}\n\n',
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: KEY\n\n",
+        b'HTTP/1.1 200 OK\r\n\r\n{"no choice": "KEY"}',
+        b"HTTP/1.1 302 KEY\r\nLocation: http://KEY/\r\nContent-Length: 0\r\n\r\n",
+    ],
+)
+def test_a_key_in_any_part_of_a_reply(reply: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            for _ in range(2):
+                connection, _ = listening.accept()
+                with connection:
+                    asked = b""
+                    while b"\r\n\r\n" not in asked:
+                        asked += connection.recv(65_536)
+                    token = asked.partition(b"Authorization: ")[2].partition(b"\r\n")[0]
+                    connection.sendall(reply.replace(b"KEY", token))
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+        for streamed in (False, True):
+            model = OpenAICompatible(url, "tiny", KEY, retries=0)  # With a connection of its own.
+            with pytest.raises(ModelUnavailable) as caught:
+                list(model.stream("x", 5)) if streamed else model.complete("x", 5)
+            assert not pieces_of_the_key(printed(caught.value))
+        thread.join()
+    assert not pieces_of_the_key("".join(capfd.readouterr()))
+
+
+def test_other_values_that_will_not_do() -> None:
+    for wrong in (
+        {"timeout": 0},
+        {"retries": -1},
+        {"api_key": "a\nb"},
+        {"api_key": "ä"},
+        {"model": ""},
+        {"model": "a#b"},
+    ):
+        options = {"model": "tiny"} | wrong
+        with pytest.raises(InputError):
+            OpenAICompatible("http://127.0.0.1/v1", **options)  # type: ignore[arg-type]
+
+
+def test_specs_and_keys() -> None:
+    url = "http://127.0.0.1:11434/v1"
+    model = OpenAICompatible(url, "qwen2.5:1.5b", "secret-key")
+    assert model.spec == f"openai:{url}#qwen2.5:1.5b"
+    assert model.key == OpenAICompatible("https://example.org/v1", "qwen2.5:1.5b").key
+    assert "secret" not in model.spec + model.key + repr(model)
+    for temperature in (0.7, None):
+        other = OpenAICompatible(url, "qwen2.5:1.5b", temperature=temperature)
+        again = load_model(other.spec)
+        assert isinstance(again, OpenAICompatible)
+        assert (again.key, again.spec) == (other.key, other.spec) != (model.key, model.spec)
+    assert OpenAICompatible(url, "m", temperature=0).spec == f"openai:{url}#m"
+    with pytest.raises(ModelUnavailable):
+        load_model("magic:x")
+
+
+def test_importing_loads_no_client() -> None:
+    code = "import sys, monograph.derive.openai_compatible; print('urllib3' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.strip() == "False"
+
+
+IMAGE = b"\x89PNG\r\n\x1a\n"
+
+
+def test_a_picture_goes_with_the_prompt(server: ModelServer) -> None:
+    model = OpenAICompatible(server.url, "tiny")
+    assert isinstance(model, VisionModel)
+    made = model.complete_with_image("What is this?", IMAGE, "image/png", 50)
+    assert (made.text, made.tokens_in, made.tokens_out) == ("Nothing to add.", server.tokens_in, server.tokens_out)
+    address = f"data:image/png;base64,{base64.b64encode(IMAGE).decode()}"
+    assert server.asked[0].body["messages"] == [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "What is this?"},
+                {"type": "image_url", "image_url": {"url": address}},
+            ],
+        }
+    ]
+
+
+def test_a_model_that_takes_no_images(server: ModelServer) -> None:
+    model = OpenAICompatible(server.url, "tiny")
+    server.fail(400, times=2, message="this model does not support that")
+    with pytest.raises(ModelUnavailable, match="does not support") as caught:
+        model.complete_with_image("What is this?", IMAGE, "image/png", 50)
+    assert "takes images" in caught.value.mend
+    with pytest.raises(ModelUnavailable, match="does not support") as caught:
+        model.complete("x", 5)
+    assert "base URL" in caught.value.mend
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(
+                    ["choices", "delta", "message", "content", "text", "refusal", "finish_reason", "usage"]
+                ),
+                inner,
+                max_size=4,
+            )
+        ),
+        max_leaves=30,
+    )
+)
+def test_whatever_a_server_says_is_taken_or_passed_over(reply: object) -> None:
+    for event in ({"choices": [{"delta": reply}]}, {"choices": [{"message": reply}]}, {"choices": reply}):
+        text = text_in(event)
+        assert text is None or text == text.encode("utf-8", "replace").decode()
+        assert has_ended(event) in (True, False)
+        assert usage({"usage": reply, **event}) is None
+
+
+def test_a_refusal_is_an_answer() -> None:
+    assert text_in({"choices": [{"message": {"content": None, "refusal": "No."}}]}) == "No."
+    assert text_in({"choices": [{"message": {"content": [{"type": "text", "text": "Yes."}]}}]}) == "Yes."
+    assert text_in({"choices": [{"message": None}]}) is None
+
+
+def test_leave_is_asked_before_the_server_is(server: ModelServer) -> None:
+    told: list[str] = []
+
+    def refuse(address: str) -> None:
+        told.append(address)
+        raise InputError("no", "never")
+
+    model = load_model(f"openai:{server.url}#tiny", allow=refuse)
+    assert isinstance(model, VisionModel)
+    for work in (
+        lambda: model.complete("x", 5),
+        lambda: model.stream("x", 5),
+        lambda: model.complete_with_image("x", IMAGE, "image/png", 5),
+    ):
+        with pytest.raises(InputError):
+            work()
+    assert (told, server.calls) == ([server.url] * 3, 0)
+    willing = load_model(f"openai:{server.url}#tiny", allow=told.append)
+    assert isinstance(willing, VisionModel)
+    *_, last = willing.stream("x", 5)
+    assert willing.complete("x", 5) == last == willing.complete_with_image("x", IMAGE, "image/png", 5)
+    assert len(told) == 4
+    made = OpenAICompatible(server.url, "tiny")
+    assert (willing.key, willing.spec) == (made.key, made.spec)

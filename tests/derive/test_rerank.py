@@ -1,0 +1,519 @@
+"""Rerankers: what is found first is put in order by what they score, and nothing else is other."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+import shutil
+import socket
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from monograph import Document, Hit, Monograph, Reranker
+from monograph.derive import server as server_module
+from monograph.derive.rerank import ScoringFunction, load_reranker
+from monograph.derive.rerank.cosines import EmbedderReranker
+from monograph.derive.rerank.served import ServedReranker, ServedRerankerSettings
+from monograph.errors import DamagedFile, InputError, ModelUnavailable
+from monograph.graph import evidence
+from monograph.search.rerank import FIRST
+from monograph.search.strategy import Corpus, Query
+from support.forks import run
+from support.models import HashEmbedder
+from support.paths import DATA
+from support.raw_sql import connected
+from support.vector_server import VectorServer
+
+WAYS = ("auto", "graph", "graph:faithful=true", "lexical", "tfidf", "dense", "hybrid", "hybrid:alpha=0.3", "tree")
+CROSS_ENCODER = DATA / "cross-encoder"
+ALONE = 1e7
+"""A weight beside which nothing else counts."""
+QUESTION = "Where does Ann Mercer keep the bees of Otto Ruhl?"
+PEOPLE = ("Ann Mercer", "Otto Ruhl", "Ines Okafor", "Tobias Renk", "Anna Lind")
+PLACES = ("Riga", "Bergen", "Trieste", "Oslo", "Graz", "Worms", "Kuppe")
+THINGS = ("bees", "honey", "plates", "tides", "lamps", "letters", "maps")
+
+
+def documents(count: int = 60) -> list[Document]:
+    made = []
+    for n in range(count):
+        who, other = PEOPLE[n % 5], PEOPLE[(n * n + 1) % 5]
+        text = f"In {1900 + n} {who} keeps {THINGS[n % 7]} in {PLACES[n * 3 % 7]}, and {other} writes of it. Note {n}."
+        made.append(Document(text, id=f"d{n}", title=f"Note {n}" if n % 3 else who))
+    return made
+
+
+class Counting:
+    """A scorer that remembers what it was asked."""
+
+    def __init__(self, score: Callable[[str], float], key: str = "mine", weight: float = ALONE) -> None:
+        self._score = score
+        self.texts: list[str] = []
+        self.reranker = ScoringFunction(self.scores, key, weight)
+
+    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        self.texts += texts
+        return [self._score(text) for text in texts]
+
+
+def year(text: str) -> float:
+    return float(text.partition("In ")[2][:4])
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("rerank") / "x.mono"
+    with Monograph.open(made) as archive:
+        archive.add(documents())
+        archive.tree.rebuild()
+    return made
+
+
+@pytest.fixture
+def archive(path: Path, tmp_path: Path) -> Iterator[Monograph]:
+    shutil.copy(path, tmp_path / "x.mono")
+    with Monograph.open(tmp_path / "x.mono") as opened:
+        yield opened
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[VectorServer]:
+    monkeypatch.setattr(server_module, "FIRST_WAIT", 0.01)
+    for name in ("MONOGRAPH_API_KEY", "MONOGRAPH_RERANKER_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    with VectorServer() as started:
+        yield started
+
+
+def without(hits: list[Hit]) -> list[tuple[Any, ...]]:
+    """Hits without what the reranker gave."""
+    return [
+        (
+            hit.text, hit.score, hit.rank, hit.title, hit.path, hit.relevance, hit.note,
+            tuple(one for one in hit.origins if one.retriever != "rerank"),
+        )
+        for hit in hits
+    ]  # fmt: skip
+
+
+def given_score(hit: Hit) -> float:
+    (found,) = [one.score for one in hit.origins if one.retriever == "rerank"]
+    return found
+
+
+# RAGdb's score reads so many more candidates where more hits are asked for.
+@pytest.mark.parametrize(("how", "k"), [(how, k) for how in WAYS for k in (3, 50) if (how, k) != ("tfidf", 3)])
+def test_one_that_has_no_opinion_changes_nothing(archive: Monograph, how: str, k: int) -> None:
+    plain = archive.search(QUESTION, k, how)
+    asked = archive.search(QUESTION, k, how, reranker=ScoringFunction(lambda _, texts: [0.5] * len(texts), "flat"))
+    assert without(asked) == without(plain)
+    assert [given_score(hit) for hit in asked[:FIRST]] == [0.5] * min(len(asked), FIRST)
+    # Off by default, and where it is told to be: equal to the bit, remembered scores or not.
+    assert archive.search(QUESTION, k, how) == archive.search(QUESTION, k, how, reranker="") == plain
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_the_first_are_in_its_order(archive: Monograph, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Without the order of coverage, which comes after, along the graph as elsewhere.
+    monkeypatch.setattr(evidence, "COVERAGE", 0.0)
+    plain = archive.search(QUESTION, 100, how)
+    scorer = Counting(year)
+    found = archive.search(QUESTION, 100, how, reranker=scorer.reranker)
+    first = found[:FIRST]
+    assert len(scorer.texts) == len(first) > 5
+    assert [given_score(hit) for hit in first] == sorted((year(hit.text) for hit in plain[:FIRST]), reverse=True)
+    assert {hit.text for hit in first} == {hit.text for hit in plain[:FIRST]}
+    assert [hit.text for hit in found[FIRST:]] == [hit.text for hit in plain[FIRST:]]
+    # What the places are worth stays, and so does what each hit was found by.
+    assert [hit.score for hit in found] == pytest.approx([hit.score for hit in plain])
+    assert [hit.relevance for hit in found] == sorted((hit.relevance for hit in found), reverse=True)
+    assert [hit.rank for hit in found] == list(range(len(found)))
+    by_text = {hit.text: hit for hit in plain}
+    for hit in first:
+        assert hit.path == by_text[hit.text].path
+        assert hit.origins[:-1] == by_text[hit.text].origins or how in ("auto", "graph")
+        assert {one.retriever for one in by_text[hit.text].origins} <= {one.retriever for one in hit.origins}
+        assert "rerank #" in hit.explain()
+    assert without(archive.search(QUESTION, 5, how, reranker=scorer.reranker)) == without(found[:5])
+
+
+@pytest.mark.parametrize("how", ["lexical", "dense", "hybrid", "graph"])
+@pytest.mark.parametrize("weight", [0.0, 0.5, 1.0, 3.0])
+def test_both_count(archive: Monograph, how: str, weight: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An oracle: standard scores of both, added."""
+    monkeypatch.setattr(evidence, "COVERAGE", 0.0)
+    plain = archive.search(QUESTION, FIRST, how)
+    found = archive.search(QUESTION, FIRST, how, reranker=Counting(year, weight=weight).reranker)
+    values, years = (np.array(some) for some in zip(*((hit.score, year(hit.text)) for hit in plain), strict=True))
+    together = (values - values.mean()) / values.std() + weight * (years - years.mean()) / years.std()
+    expected = np.argsort(-together, kind="stable")
+    assert [hit.text for hit in found] == [plain[place].text for place in expected]
+    ranked = {text: rank for rank, text in enumerate(sorted((hit.text for hit in plain), key=year, reverse=True))}
+    assert all(hit.origins[-1].rank == ranked[hit.text] for hit in found if hit.origins[-1].retriever == "rerank")
+
+
+def test_the_order_of_coverage_comes_after(archive: Monograph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two that say the same do not come one after the other where another adds more, whatever the reranker says."""
+    archive.add(
+        [
+            Document("Cora Vance repaired the pump of the mill.", id="a", title="A"),
+            Document("Cora Vance repaired the pump of the mill again.", id="b", title="B"),
+            Document("The dyke at Heem broke, and Cora Vance saw it.", id="c", title="C"),
+        ]
+    )
+    question = "Did Cora Vance repair the pump of the mill, or see the dyke at Heem break?"
+    liked = ScoringFunction(lambda _, texts: [float("pump" in text) for text in texts], "pump", ALONE)
+
+    def first_two() -> set[str]:
+        return {hit.chunk.document_id for hit in archive.search(question, 2, "graph", reranker=liked)}
+
+    assert "c" in first_two()
+    monkeypatch.setattr(evidence, "COVERAGE", 0.0)
+    assert first_two() == {"a", "b"}
+
+
+@pytest.mark.parametrize("how", ["auto", "graph", "lexical", "hybrid"])
+def test_codes_stay_first(archive: Monograph, how: str) -> None:
+    archive.add([Document("Ann Mercer pays invoice INV-2024-7 in Riga.", id="bill", title="A bill")])
+    never = ScoringFunction(lambda _, texts: [-float("INV" in text) for text in texts], "never", ALONE)
+    found = archive.search("Ann Mercer INV-2024-7", 5, how, reranker=never)
+    assert found[0].chunk.document_id == "bill"
+    assert given_score(found[0]) == -1
+
+
+def test_scores_are_asked_for_once(archive: Monograph) -> None:
+    scorer = Counting(year)
+    first = archive.search(QUESTION, 5, reranker=scorer.reranker)
+    asked = len(scorer.texts)
+    assert asked == FIRST == len(set(scorer.texts))
+    assert archive.search(QUESTION, 5, reranker=scorer.reranker) == first
+    assert len(scorer.texts) == asked
+    with Monograph.open(archive.path, reranker=scorer.reranker) as again:  # the file remembers
+        assert again.search(QUESTION, 5) == first
+        assert again.context(QUESTION, k=5).hits == tuple(first)
+        assert again.ask(QUESTION, k=5).text
+        assert len(scorer.texts) == asked
+        again.search("Who writes of Bergen?", 5)
+        assert len(scorer.texts) == asked + FIRST
+        again.search("Who writes of Bergen?", 5, reranker=Counting(year, "other").reranker)
+        again.compact()
+    assert archive.check() == []
+    with Monograph.open(archive.path, reranker=scorer.reranker) as again:  # and forgets with what is unused
+        again.search(QUESTION, 5)
+    assert len(scorer.texts) == 2 * asked + FIRST
+
+
+def test_what_is_remembered_changes_no_file_for_others(archive: Monograph) -> None:
+    """Nothing that is cached of the file is read again, and what is only read is not written."""
+    with Monograph.open(archive.path, read_only=True) as reader:
+        before = archive.path.read_bytes()
+        scorer = Counting(year)
+        found = reader.search(QUESTION, 5, reranker=scorer.reranker)
+        assert reader.search(QUESTION, 5, reranker=scorer.reranker) == found
+        assert len(scorer.texts) == FIRST
+        assert archive.path.read_bytes() == before
+
+    def generation() -> Any:
+        with connected(archive.path) as rows:
+            return rows.execute("SELECT value FROM settings WHERE name = 'generation'").fetchone()
+
+    state = generation()
+    archive.search(QUESTION, 5, reranker=Counting(year).reranker)
+    assert generation() == state
+    with connected(archive.path) as rows:
+        assert rows.execute("SELECT count(*) FROM memo WHERE kind = 'score'").fetchone() == (FIRST,)
+
+
+def test_who_writes_is_not_waited_for(archive: Monograph) -> None:
+    scorer = Counting(year)
+    other = connected(archive.path)
+    other.execute("BEGIN IMMEDIATE")
+    archive.search(QUESTION, 5, reranker=scorer.reranker)
+    assert other.execute("SELECT count(*) FROM memo WHERE kind = 'score'").fetchone() == (0,)
+    other.execute("ROLLBACK")
+    archive.search(QUESTION, 5, reranker=scorer.reranker)  # what was left is written with the next
+    assert other.execute("SELECT count(*) FROM memo WHERE kind = 'score'").fetchone() == (FIRST,)
+    other.close()
+    assert len(scorer.texts) == FIRST
+
+
+def test_a_search_within_a_search(archive: Monograph) -> None:
+    """A way of one's own may search while it reads; what is new is written when it is done."""
+    scorer = Counting(year)
+
+    class Own:
+        def search(self, corpus: Corpus, query: Query) -> list[Hit]:
+            with corpus.read():
+                found = archive.search(query.text, query.k, "lexical", reranker=scorer.reranker)
+            assert corpus.rerank is not None
+            return sorted(found, key=lambda hit: corpus.rerank.score("who?", [hit.text]))  # type: ignore[misc]
+
+    found = archive.search(QUESTION, 5, Own(), reranker=Counting(lambda text: -year(text), "late").reranker)
+    assert [year(hit.text) for hit in found] == sorted((year(hit.text) for hit in found), reverse=True)
+    with connected(archive.path) as rows:
+        assert rows.execute("SELECT count(*) FROM memo WHERE kind = 'score'").fetchone() == (len(scorer.texts) + 5,)
+
+
+def test_an_open_file_is_pickled_with_its_name(archive: Monograph) -> None:
+    with Monograph.open(archive.path, reranker="embedder:static") as named:
+        hits = named.search(QUESTION, 5)
+        if named.path.read_bytes()[:15] == b"SQLite format 3":  # an encrypted one is not pickled
+            with pickle.loads(pickle.dumps(named)) as again:
+                assert again.search(QUESTION, 5) == hits
+        assert given_score(hits[0])
+
+
+@pytest.mark.parametrize("value", [b"\0", struct.pack("<d", math.nan)])
+def test_a_damaged_score_is_an_error_until_it_is_repaired(archive: Monograph, value: bytes) -> None:
+    scorer = Counting(year)
+    found = archive.search(QUESTION, 5, reranker=scorer.reranker)
+    archive.close()
+    with connected(archive.path) as rows:
+        rows.execute("UPDATE memo SET value = ? WHERE kind = 'score'", (value,))
+    with Monograph.open(archive.path) as again:
+        with pytest.raises(DamagedFile, match=r"row \d+ of memo, a score"):
+            again.search(QUESTION, 5, reranker=scorer.reranker)
+        assert again.check() != []
+        again.check(repair=True)
+        assert again.check() == []
+        assert again.search(QUESTION, 5, reranker=scorer.reranker) == found
+        assert len(scorer.texts) == 2 * FIRST
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda _, texts: [1.0],
+        lambda _, texts: [float("nan")] * len(texts),
+        lambda _, texts: [float("inf")] * len(texts),
+        lambda _, texts: [[1.0]] * len(texts),
+        lambda _, texts: ["good"] * len(texts),
+        lambda _, texts: 1 / 0,
+    ],
+)
+def test_scores_that_will_not_do(archive: Monograph, function: Any) -> None:
+    with pytest.raises(ModelUnavailable, match="function/bad") as caught:
+        archive.search(QUESTION, reranker=ScoringFunction(function, "bad"))
+    assert caught.value.mend
+
+
+def test_what_is_no_reranker(archive: Monograph, tmp_path: Path) -> None:
+    for wrong in (3, ScoringFunction, len):
+        with pytest.raises(InputError, match="the reranker is"):
+            archive.search(QUESTION, reranker=wrong)  # type: ignore[arg-type]
+    for spec in ("magic", "onnx:", "rerank:", "embedder:", "embedder:magic", f"onnx:{tmp_path / 'none'}", "rerank:x#m"):
+        with pytest.raises(ModelUnavailable) as caught:
+            archive.search(QUESTION, reranker=spec)
+        assert caught.value.mend
+        with pytest.raises(ModelUnavailable):
+            Monograph.open(archive.path, reranker=spec)
+    for weight in (-1.0, float("nan"), "much"):
+        with pytest.raises(InputError, match="weight"):
+            archive.search(QUESTION, reranker=ScoringFunction(lambda _, texts: [], "x", weight))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="key"):
+        ScoringFunction(lambda _, texts: [], "")
+
+
+def test_nothing_asked_and_nothing_found(archive: Monograph, tmp_path: Path) -> None:
+    scorer = Counting(year)
+    for how in WAYS:
+        assert archive.search("", 5, how, reranker=scorer.reranker) == archive.search("", 5, how)
+        assert archive.search(QUESTION, 0, how, reranker=scorer.reranker) == []
+    with Monograph.open(tmp_path / "empty.mono", reranker=scorer.reranker) as empty:
+        assert [empty.search(QUESTION, 5, how) for how in WAYS[:-1]] == [[]] * (len(WAYS) - 1)
+    assert scorer.texts == []
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(scores=st.lists(st.floats(-1e9, 1e9), min_size=60, max_size=60), k=st.integers(1, 40), how=st.sampled_from(WAYS))
+def test_hits_are_sound_whatever_it_says(archive: Monograph, scores: list[float], k: int, how: str) -> None:
+    key = str(hash(tuple(scores)))
+    reranker = ScoringFunction(lambda _, texts: [scores[int(year(text)) - 1900] for text in texts], key)
+    found = archive.search(QUESTION, k, how, reranker=reranker)
+    assert len({(hit.chunk.id, hit.summary and hit.summary.id) for hit in found}) == len(found) <= k
+    for values in ([hit.score for hit in found], [hit.relevance for hit in found]):
+        assert values == sorted(values, reverse=True)
+    assert all(given_score(hit) == scores[int(year(hit.text)) - 1900] for hit in found[:FIRST])
+    assert found == archive.search(QUESTION, 40, how, reranker=reranker)[:k]
+
+
+def cross_encoder(place: Path, model: str = "model") -> Path:
+    """A folder of a cross-encoder that counts shared words."""
+    pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+    place.mkdir(exist_ok=True)
+    shutil.copy(CROSS_ENCODER / f"{model}.onnx", place / "model.onnx")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *(f"w{number}" for number in range(40))]
+    made = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, "[UNK]"))
+    made.normalizer = normalizers.Lowercase()
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    made.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    made.save(str(place / "tokenizer.json"))
+    return place
+
+
+@pytest.mark.parametrize(("model", "factor"), [("model", 1), ("two", 2)])
+def test_a_cross_encoder(tmp_path: Path, model: str, factor: int) -> None:
+    reranker = load_reranker(f"onnx:{cross_encoder(tmp_path / 'x', model)}")
+    assert isinstance(reranker, Reranker)
+    rng = np.random.default_rng(3)
+    texts = [" ".join(f"w{n}" for n in rng.integers(0, 40, rng.integers(0, 30))) for _ in range(50)]
+    question = "W1 w2 w3 w4 w5 unknown"
+    words = {f"w{n}" for n in range(1, 6)}
+    assert reranker.score(question, texts).tolist() == [
+        factor * (len(words & set(text.split())) - 0.5) for text in texts
+    ]
+    assert load_reranker(reranker.spec).key == reranker.key
+    assert reranker.score(question, []).shape == (0,)
+    short = load_reranker(f'onnx:{tmp_path / "x"}#{{"max_tokens": 8}}')
+    assert short.key != reranker.key
+    assert load_reranker(short.spec).key == short.key
+    assert short.score("w1", ["w2 " * 30 + "w1"]).tolist() == [-0.5 * factor]
+
+
+def test_folders_that_are_no_cross_encoder(tmp_path: Path) -> None:
+    with pytest.raises(ModelUnavailable, match=r"shape \(1, 3\)") as caught:
+        load_reranker(f"onnx:{cross_encoder(tmp_path / 'three', 'three')}")
+    assert "cross-encoder" in caught.value.mend
+    for source, said in ((f"{tmp_path}", "no .onnx file"), (f"{tmp_path}/x", "no folder"), ('x#{"a": 1}', "settings")):
+        with pytest.raises(ModelUnavailable, match=said):
+            load_reranker(f"onnx:{source}")
+    (tmp_path / "three" / "tokenizer.json").unlink()
+    with pytest.raises(ModelUnavailable, match=r"tokenizer\.json"):
+        load_reranker(f"onnx:{tmp_path / 'three'}")
+
+
+def test_cosines_of_another_embedder(archive: Monograph) -> None:
+    embedder = HashEmbedder(64)
+    reranker = EmbedderReranker(embedder)
+    assert isinstance(reranker, Reranker)
+    found = archive.search(QUESTION, 5, "lexical", reranker=reranker)
+    vector = embedder.embed([QUESTION], "query")[0]
+    for hit in found:
+        text = hit.text if hit.text.startswith(hit.title) else f"{hit.title}\n{hit.text}"
+        assert given_score(hit) == pytest.approx(float(embedder.embed([text])[0] @ vector))
+    named = load_reranker("embedder:static")
+    assert (named.spec, named.key) == ("embedder:static", f"embedder/{archive.embedder.key}")
+
+
+@pytest.mark.parametrize("tei", [False, True])
+def test_a_server(server: VectorServer, archive: Monograph, tei: bool) -> None:
+    server.tei = tei
+    reranker = load_reranker(f'rerank:{server.url}#shared-words#{{"batch_size": 7}}', "key-1234")
+    assert isinstance(reranker, Reranker)
+    texts = [f"{THINGS[n % 7]} in {PLACES[n % 5]}" for n in range(20)]
+    asked = {"where", "are", "bees", "in", "riga"}
+    assert reranker.score("Where are bees in Riga", texts) == pytest.approx(
+        [len(asked & set(text.lower().split())) / 5 for text in texts]
+    )
+    assert {one.token for one in server.asked} == {"key-1234"}
+    assert {one.path for one in server.asked} == {"/v1/rerank"}
+    assert [len(one.body.get("texts", one.body.get("documents"))) for one in server.asked[tei:]] == [7, 7, 6]
+    if not tei:
+        assert server.asked[0].body == {
+            "model": "shared-words", "query": "Where are bees in Riga", "documents": texts[:7], "top_n": 7,
+        }  # fmt: skip
+    sent = len(server.documents)
+    archive.search(QUESTION, reranker=reranker)
+    archive.search(QUESTION, reranker=reranker)
+    assert len(server.documents) - sent == FIRST
+    assert load_reranker(reranker.spec).key == reranker.key
+    assert reranker.score("x", []).shape == (0,)
+
+
+def results(change: Callable[[list[Any]], Any]) -> Callable[[dict[str, Any]], Any]:
+    return lambda reply: reply | {"results": change(reply["results"])}
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (results(lambda rows: rows[1:]), "scores of 1 texts, where 2 were sent"),
+        (results(lambda rows: [*rows, {"index": 2, "relevance_score": 0.1}]), "scores of 3 texts"),
+        (results(lambda rows: [rows[0], rows[0]]), "scores of 1 texts"),
+        (results(lambda rows: [{"index": 0}, rows[1]]), "without an index and a score"),
+        (results(lambda rows: [{"index": "0", "relevance_score": 1.0}, rows[1]]), "without an index and a score"),
+        (results(lambda rows: [[0, 1.0], rows[1]]), "without an index and a score"),
+        (results(lambda rows: [{"index": rows[0]["index"], "relevance_score": float("nan")}, rows[1]]), "not finite"),
+        (results(lambda rows: [{"index": rows[0]["index"], "relevance_score": 10**400}, rows[1]]), "not finite"),
+        (lambda reply: {"message": "no key-1234"}, "without scores"),
+        (lambda reply: 3, "without scores"),
+        (lambda reply: b"<html>", "no JSON"),
+        (401, "status 401"),
+        (404, "status 404"),
+        (400, "status 400"),
+    ],
+)
+def test_replies_that_will_not_do(server: VectorServer, fault: Any, said: str) -> None:
+    server.fail(fault)
+    with pytest.raises(ModelUnavailable, match=said) as caught:
+        ServedReranker(server.url, "m", api_key="key-1234").score("who?", ["one", "two"])
+    assert f"{server.url}/rerank" in caught.value.message
+    assert caught.value.mend
+    assert "OpenAI" not in caught.value.mend
+    assert "key-1234" not in str(caught.value)
+    assert len(server.asked) == 1
+
+
+def test_a_server_that_fails_and_recovers(server: VectorServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.fail(503)
+    server.fail("reset")
+    assert load_reranker(f"rerank:{server.url}#m").score("one", ["one", "two"]).tolist() == [1.0, 0.0]
+    server.fail("stall")
+    assert ServedReranker(server.url, "m", timeout=0.3).score("one", ["one"]).tolist() == [1.0]
+    server.fail(503, times=3)
+    with pytest.raises(ModelUnavailable, match="503"):
+        load_reranker(f"rerank:{server.url}#m").score("one", ["one"])
+    ServedReranker(server.url, "m", ServedRerankerSettings(max_characters=3)).score("one", ["one two"])
+    assert server.documents[-1] == "one"
+    monkeypatch.setenv("MONOGRAPH_RERANKER_API_KEY", "for-rerankers")
+    load_reranker(f"rerank:{server.url}#m").score("one", ["one"])
+    assert server.asked[-1].token == "for-rerankers"
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        with pytest.raises(ModelUnavailable, match="cannot be reached") as caught:
+            ServedReranker(f"http://127.0.0.1:{taken.getsockname()[1]}", "m", retries=0).score("one", ["one"])
+    assert "start the server" in caught.value.mend
+    for source in ("x#m", "http://x/v1", 'http://x/v1#m#{"a": 1}', 'http://x/v1#m#{"batch_size": 0}'):
+        with pytest.raises(ModelUnavailable, match="cannot use"):
+            load_reranker(f"rerank:{source}")
+    with pytest.raises(InputError):
+        ServedReranker("http://user:word@x/v1", "m")
+
+
+def test_commands(server: VectorServer, archive: Monograph, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    archive.close()
+    spec = f"rerank:{server.url}#shared-words"
+
+    hits = json.loads(run("search", archive.path, QUESTION, "--reranker", spec, "--json"))
+    assert all(hit["origins"][-1]["retriever"] == "rerank" for hit in hits)
+    asked = len(server.documents)
+    assert asked == FIRST
+    assert "rerank #1" in run("search", archive.path, QUESTION, "--explain", "--reranker", spec)
+    monkeypatch.setenv("MONOGRAPH_RERANKER", spec)
+    assert len(server.documents) == FIRST  # the file remembers
+    questions = tmp_path / "q.jsonl"
+    questions.write_text(json.dumps({"question": "Where are maps?", "evidence_ids": ["d6"]}) + "\n")
+    for number, command in enumerate(
+        [
+            ("context", archive.path, "Who keeps tides in Riga?"),
+            ("ask", archive.path, "Who keeps maps in Graz?"),
+            ("eval", "--file", archive.path, "--queries", questions, "--how", "lexical"),
+        ]
+    ):
+        asked = len(server.documents)
+        run(*command)
+        assert 5 < len(server.documents) - asked <= FIRST, number
+        run(*command)
+        assert 5 < len(server.documents) - asked <= FIRST, number

@@ -1,0 +1,354 @@
+"""Embedders behind a server of the OpenAI form, over real sockets."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monograph import Document, Embedder, Monograph, Settings
+from monograph.derive import server as server_module
+from monograph.derive.embed import load_embedder
+from monograph.derive.embed import openai_compatible as served
+from monograph.derive.embed.openai_compatible import OpenAIEmbedder, ServedSettings
+from monograph.derive.extract import load_extractor
+from monograph.derive.summarize import load_summarizer
+from monograph.errors import InputError, ModelMismatch, ModelUnavailable, ModelUntrusted
+from support.forks import run
+from support.models import HashEmbedder
+from support.vector_server import VectorServer
+
+NOTES = {
+    "comet.md": "# The comet\n\nInes Okafor found the comet in Riga. The observatory of Riga keeps plate 4417.\n",
+    "bees.md": "# Bees\n\nOtto Ruhl keeps bees beside the river Elbe and sells honey to Ines Okafor.\n",
+    "tide.md": "# Tides\n\nThe harbour of Bergen is deep. Anna Lind measures its tides every morning.\n",
+}
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[VectorServer]:
+    monkeypatch.setattr(server_module, "FIRST_WAIT", 0.01)
+    for name in ("MONOGRAPH_API_KEY", "MONOGRAPH_EMBEDDER_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    with VectorServer() as started:
+        yield started
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for name, text in NOTES.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def spec(server: VectorServer, **changed: Any) -> str:
+    return f"openai:{server.url}#hash" + (f"#{json.dumps(changed)}" if changed else "")
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    texts=st.lists(st.text(max_size=30), max_size=9),
+    most=st.integers(1, 4),
+    characters=st.integers(1, 60),
+    packed=st.booleans(),
+)
+def test_vectors_are_the_server_s(texts: list[str], most: int, characters: int, packed: bool) -> None:
+    with VectorServer(packed=packed) as server:
+        chosen = ServedSettings(batch_size=most, batch_characters=characters)
+        embedder = OpenAIEmbedder(server.url + "/", "hash", chosen)
+        assert isinstance(embedder, Embedder)
+        made = embedder.embed(texts)
+        expected = HashEmbedder(16).embed([text if text.strip() else "" for text in texts])
+        assert made.dtype == np.float32
+        assert made == pytest.approx(expected, abs=1e-6)
+        # Each text once, none of blanks, and no request larger than it may be.
+        sent = [one.body["input"] for one in server.asked if one.body["input"] != ["a"]]
+        told = sorted(text for some in sent for text in some)
+        assert told == sorted({text for text in texts if text.strip()} - {"a"}) or "a" in texts
+        assert all(len(some) <= most for some in sent)
+        assert all(len(some) == 1 or sum(map(len, some)) <= characters for some in sent)
+
+
+def test_what_is_sent(server: VectorServer) -> None:
+    embedder = OpenAIEmbedder(server.url, "hash", ServedSettings(query_prefix="q: ", max_characters=7), "key-1234")
+    assert embedder.embed(["owls in the barn"], "query").shape == (1, 16)
+    embedder.embed(["owls in the barn"])
+    first, second = server.asked
+    assert (first.path, first.token) == ("/v1/embeddings", "key-1234")
+    assert first.body == {"model": "hash", "input": ["q: owls"]}
+    assert second.body == {"model": "hash", "input": ["owls in"]}
+    assert load_embedder(spec(server, dimensions=8)).embed(["x"]).shape == (1, 8)
+    assert server.asked[-1].body["dimensions"] == 8
+
+
+def test_questions_are_asked_for_once(server: VectorServer) -> None:
+    embedder = load_embedder(spec(server))
+    first = embedder.embed(["who came?", "when?"], "query")
+    assert (embedder.embed(["when?", "who came?", "when?"], "query") == first[[1, 0, 1]]).all()
+    assert server.texts == ["who came?", "when?"]
+
+
+def test_the_questions_asked_last_are_kept(server: VectorServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served, "MOST_QUESTIONS", 2)
+    embedder = load_embedder(spec(server))
+    for text in "abaca":
+        embedder.embed([text], "query")
+    assert server.texts == ["a", "b", "c"]
+    embedder.embed(["b"], "query")
+    assert server.texts == ["a", "b", "c", "b"]
+
+
+@pytest.mark.parametrize("fault", [408, 429, 500, 503, "cut", "reset"])
+def test_what_passes_is_tried_again(server: VectorServer, fault: int | str) -> None:
+    server.fail(fault, times=3)
+    assert load_embedder(spec(server)).embed(["x"]).shape == (1, 16)
+    assert len(server.asked) == 4
+
+
+def test_a_slow_server_is_asked_again(server: VectorServer) -> None:
+    server.fail("stall")
+    assert OpenAIEmbedder(server.url, "hash", timeout=0.3).embed(["x"]).shape == (1, 16)
+    server.fail("stall", times=2)
+    with pytest.raises(ModelUnavailable, match=r"within 0\.3 seconds"):
+        OpenAIEmbedder(server.url, "hash", timeout=0.3, retries=1).embed(["x"])
+
+
+def test_a_server_that_is_down() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        with pytest.raises(ModelUnavailable) as caught:
+            OpenAIEmbedder(url, "hash", retries=0).embed(["x"])
+    assert f"{url}/embeddings" in caught.value.message
+    assert "start the server" in caught.value.mend
+
+
+def data(change: Callable[[list[Any]], Any]) -> Callable[[dict[str, Any]], Any]:
+    return lambda reply: reply | {"data": change(reply["data"])}
+
+
+def embedding(vector: Any) -> Callable[[dict[str, Any]], Any]:
+    return data(lambda rows: [rows[0] | {"embedding": vector}, *rows[1:]])
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (data(lambda rows: rows[1:]), "1 vectors for 2 texts"),
+        (data(lambda rows: [*rows, rows[0]]), "3 vectors for 2 texts"),
+        (data(lambda rows: [rows[0], rows[0]]), "which text"),
+        (data(lambda rows: [row | {"index": True} for row in rows]), "which text"),
+        (data(lambda rows: [[1.0], [2.0]]), "which text"),
+        (data(lambda rows: "none"), "without vectors"),
+        (embedding([float("nan")] * 16), "not finite"),
+        (embedding([None] * 16), "not finite"),
+        (embedding([1e39] * 16), "not finite"),
+        (embedding([0.5] * 3), "of 3 and of 16 values"),
+        (embedding([[0.5] * 16]), "no vector of numbers"),
+        (embedding([]), "no vector of numbers"),
+        (embedding({"a": 1}), "no vector of numbers"),
+        (embedding("*" * 24), "no vector of numbers"),
+        (embedding(["x"] * 16), "no vector of numbers"),
+        (lambda reply: {"error": {"message": "model is loading, key-1234"}}, "model is loading"),
+        (lambda reply: b"<html>", "no JSON object"),
+    ],
+)
+def test_replies_that_will_not_do(server: VectorServer, fault: Any, said: str) -> None:
+    server.fail(fault)
+    with pytest.raises(ModelUnavailable, match=said) as caught:
+        OpenAIEmbedder(server.url, "hash", api_key="key-1234").embed(["one", "two"])
+    assert f"{server.url}/embeddings" in caught.value.message
+    assert caught.value.mend
+    assert "key-1234" not in str(caught.value)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(("status", "mend"), [(401, "MONOGRAPH_EMBEDDER_API_KEY"), (404, "has the model")])
+def test_what_is_refused_is_not_asked_again(server: VectorServer, status: int, mend: str) -> None:
+    server.fail(status, times=5)
+    with pytest.raises(ModelUnavailable, match=f"status {status}") as caught:
+        load_embedder(spec(server)).embed(["x", "y"])
+    assert mend in caught.value.mend
+    assert server.url in caught.value.message
+    assert len(server.asked) == 1
+
+
+def test_a_batch_that_is_too_large_is_halved(server: VectorServer) -> None:
+    server.most_texts = 3
+    texts = [f"text {number}" for number in range(11)]
+    assert load_embedder(spec(server)).embed(texts) == pytest.approx(HashEmbedder(16).embed(texts), abs=1e-6)
+    assert max(len(one.body["input"]) for one in server.asked[2:]) <= 6
+
+
+def test_a_text_that_is_too_long_is_named(server: VectorServer) -> None:
+    server.most_characters = 20
+    with pytest.raises(ModelUnavailable, match="too long") as caught:
+        load_embedder(spec(server)).embed(["short", "Once upon a time there was a long text", "short too"])
+    assert "Once upon a time" in caught.value.mend
+    assert "max_characters" in caught.value.mend
+    made = load_embedder(spec(server, max_characters=20)).embed(["Once upon a time there was a long text"])
+    assert made == pytest.approx(HashEmbedder(16).embed(["Once upon a time the"]), abs=1e-6)
+
+
+def test_specs_and_keys(server: VectorServer) -> None:
+    plain = load_embedder(spec(server))
+    assert plain.key == "openai-embeddings/hash"
+    other = OpenAIEmbedder("http://127.0.0.1:9/v1", "hash", ServedSettings(batch_size=2))
+    assert other.key == plain.key  # the server may move, and batches change nothing
+    prefixed = load_embedder(spec(server, query_prefix="q: "))
+    assert prefixed.key != plain.key
+    assert load_embedder(prefixed.spec).key == prefixed.key
+    assert server.asked == []
+    for source in ("http://x/v1", "http://x/v1#", "nonsense#m", 'http://x/v1#m#{"batch": 1}', "http://x/v1#m#[", "#m"):
+        with pytest.raises(ModelUnavailable, match="cannot use") as caught:
+            load_embedder(f"openai:{source}")
+        assert "openai:BASE_URL#MODEL" in caught.value.mend
+    for source in ('{"batch_size": 0}', '{"max_characters": "x"}', '{"query_prefix": 3}', "3"):
+        with pytest.raises(ModelUnavailable):
+            load_embedder(f"openai:http://x/v1#m#{source}")
+    with pytest.raises(InputError):
+        OpenAIEmbedder("http://user:word@x/v1", "m")
+
+
+def test_the_key_is_the_environment_s(server: VectorServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def token(given: str = "") -> str:
+        load_embedder(spec(server), api_key=given).embed(["x"])
+        return server.asked[-1].token
+
+    assert token() == ""
+    monkeypatch.setenv("MONOGRAPH_API_KEY", "for-any")
+    assert (token(), token("given")) == ("for-any", "given")
+    monkeypatch.setenv("MONOGRAPH_EMBEDDER_API_KEY", "for-embedders")
+    assert (token(), token("for-any"), token("given")) == ("for-embedders", "for-embedders", "given")
+    monkeypatch.setenv("MONOGRAPH_EMBEDDER_API_KEY", "")
+    assert token() == ""
+
+
+def test_the_price_is_what_is_sent_and_nothing_is_paid_twice(server: VectorServer, notes: Path, tmp_path: Path) -> None:
+    path = tmp_path / "notes.mono"
+    embedder = load_embedder(spec(server))
+    with Monograph.open(path, embedder) as archive:
+        plan = archive.files.plan(notes, price=True)
+        assert server.asked == []
+        archive.files.apply(plan)
+        assert plan.cost is not None
+        # The word by which the length of vectors was learnt came first.
+        assert server.texts[0] == "a"
+        assert len(server.texts) - 1 == len(set(server.texts)) - 1 == plan.cost.embeddings > 3
+        paid = len(server.asked)
+        again = archive.files.plan(notes, price=True)
+        assert again.cost is not None and again.cost.embeddings == 0
+        archive.remove([str(notes / "bees.md")])
+        archive.sync(notes)
+        assert len(server.asked) == paid
+    with Monograph.open(path, trusted=[server.url]) as archive:  # made again by its name
+        assert archive.embedder.dimension == 16
+        assert len(server.asked) == paid
+        assert "comet" in archive.search("who found the comet?", 1)[0].text
+        assert "bees" in archive.search("bees honey river", 1, how="dense")[0].text
+        assert archive.check() == []
+
+
+def test_what_was_paid_for_is_kept_when_the_server_fails(server: VectorServer, tmp_path: Path) -> None:
+    documents = [Document(f"The lamp number {number} is lit at dusk.", id=str(number)) for number in range(80)]
+    path = tmp_path / "lamps.mono"
+    with Monograph.open(path, load_embedder(spec(server)), settings=Settings(graph=False)) as archive:
+        archive.embedder.embed(["a"])
+        server.faults += [lambda reply: reply, lambda reply: reply, 400, *[400] * 9]
+        with pytest.raises(ModelUnavailable, match="400"):
+            archive.add(documents)
+        server.faults.clear()
+        sent = len(server.texts)
+        archive.add(documents)
+        assert len(server.texts) - sent == 80 - 64
+
+
+def test_a_stranger_s_file_asks_nobody(server: VectorServer, notes: Path, tmp_path: Path) -> None:
+    path = tmp_path / "notes.mono"
+    with Monograph.open(path, load_embedder(spec(server))) as archive:
+        archive.sync(notes)
+        assert archive.stats().addresses == (server.url,)
+    server.asked.clear()
+    with Monograph.open(path) as archive:
+        assert archive.search("comet", how="lexical")
+        with pytest.raises(ModelUntrusted, match=server.url):
+            archive.search("comet", how="dense")
+        archive.vectors.rebuild(load_embedder("static"))
+        assert archive.search("comet", how="dense")
+    assert server.asked == []
+
+
+def test_a_model_that_became_another(server: VectorServer, notes: Path, tmp_path: Path) -> None:
+    path = tmp_path / "notes.mono"
+    with Monograph.open(path, load_embedder(spec(server))) as archive:
+        archive.sync(notes)
+    server.dimension = 24
+    with Monograph.open(path, load_embedder(spec(server))) as archive:
+        with pytest.raises(ModelUnavailable, match="24 values.*where 16 are wanted"):
+            archive.search("comet", how="dense")
+        (notes / "new.md").write_text("# New\n\nA new lamp was bought in Oslo.\n")
+        with pytest.raises(ModelUnavailable, match="where 16 are wanted"):
+            archive.sync(notes)
+        assert archive.check() == []
+    learnt = load_embedder(spec(server))
+    assert learnt.dimension == 24
+    with pytest.raises(ModelUnavailable, match="where 16 are wanted"):
+        Monograph.open(path, learnt)
+    with pytest.raises(ModelMismatch, match="reembed"):
+        Monograph.open(path, load_embedder(spec(server, query_prefix="q: ")))
+
+
+def test_reembed_and_its_price(server: VectorServer, notes: Path, tmp_path: Path) -> None:
+    path = tmp_path / "notes.mono"
+    with Monograph.open(path, summarizer=load_summarizer("extractive")) as archive:
+        archive.sync(notes)
+        embedder = load_embedder(spec(server))
+        cost = archive.vectors.price(embedder)
+        assert server.asked == []
+        archive.vectors.rebuild(embedder)
+        sent = set(server.texts) - {"a"}
+        # Of summaries there may be fewer.
+        assert cost.embeddings <= len(sent) <= cost.embeddings + cost.summaries
+        assert len(server.texts) - server.texts.count("a") == len(sent)
+        assert archive.vectors.price(embedder).embeddings == 0
+        (notes / "new.md").write_text("# New\n\nA new lamp was bought in Oslo.\n")
+        server.asked.clear()
+        plan = archive.files.plan(notes, price=True)  # where it would stand in the tree is not asked for
+        assert plan.cost is not None and plan.cost.summaries > 0
+        assert server.asked == []
+        assert archive.check() == []
+
+
+def test_names_of_other_extractors_are_not_known(server: VectorServer, notes: Path, tmp_path: Path) -> None:
+    extractor = load_extractor("llm:openai:http://127.0.0.1:9/v1#x")
+    with Monograph.open(tmp_path / "x.mono", load_embedder(spec(server)), extractor) as archive:
+        plan = archive.files.plan(notes, price=True)
+        assert plan.cost is not None and plan.cost.embeddings == plan.cost.chunks == 3
+    assert server.asked == []
+
+
+def test_commands(server: VectorServer, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    path = tmp_path / "notes.mono"
+
+    told = json.loads(run("sync", path, notes, "--embedder", spec(server), "--dry-run", "--json"))
+    assert told["cost"]["embeddings"] > 3
+    assert server.asked == []
+    monkeypatch.setenv("MONOGRAPH_API_KEY", "a-key-of-mine")
+    run("sync", path, notes, "--embedder", spec(server), "--trust")
+    assert {one.token for one in server.asked} == {"a-key-of-mine"}
+    assert b"a-key-of-mine" not in path.read_bytes()
+    assert "comet" in run("search", path, "who found the comet?", "-k", "1")
+    assert "0 embeddings" in run("reembed", path, spec(server), "--dry-run")
+    assert " embeddings (" in run("reembed", path, spec(server, query_prefix="q: "), "--dry-run")
+    assert "embedded" in run("reembed", path, spec(server, query_prefix="q: "), "--trust")
+    assert "q: " in run("stats", path)

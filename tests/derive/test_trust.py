@@ -1,0 +1,390 @@
+"""Files that came from elsewhere: the servers that they name are asked by nobody who was not told to."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monograph import Chunk, Document, Monograph
+from monograph.derive.addresses import HUB, addresses
+from monograph.derive.embed import load_embedder
+from monograph.derive.extract import load_extractor
+from monograph.derive.summarize import load_summarizer
+from monograph.errors import InputError, MissingExtra, ModelUnavailable, ModelUntrusted
+from monograph.store import checksums
+from support.model_server import ModelServer
+from support.models import HashEmbedder
+from support.paths import DATA
+
+FIXTURE = DATA / "format-1.mono"
+DIARY = "# Diary\n\nMy bank PIN is 4411 and Ann Mercer lives in Riga. Ann Mercer keeps bees with Otto Ruhl.\n"
+
+NO_NETWORK = """
+import sys
+def refuse(event, arguments):
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
+        raise SystemExit(f"asked: {event} {arguments}")
+sys.addaudithook(refuse)
+from monograph.app.cli import main
+sys.argv = ["monograph", *sys.argv[1:]]
+main()
+"""
+
+
+class User:
+    """Somebody at a command line, with a home of their own."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        home.mkdir(exist_ok=True)
+
+    def run(self, *arguments: object, code: int = 0, offline: bool = False, **variables: str) -> str:
+        command = [sys.executable, *(["-c", NO_NETWORK] if offline else ["-m", "monograph.app.cli"])]
+        known = {name: value for name, value in os.environ.items() if not name.startswith("MONOGRAPH")}
+        known |= {"HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / "config"), **variables}
+        done = subprocess.run(
+            [*command, *map(str, arguments)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+            env=known,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> User:
+    return User(tmp_path / "ann")
+
+
+@pytest.fixture
+def diary(tmp_path: Path) -> Path:
+    made = tmp_path / "private"
+    made.mkdir()
+    (made / "diary.md").write_text(DIARY)
+    return made
+
+
+@pytest.fixture
+def received(tmp_path: Path, server: ModelServer) -> Iterator[Path]:
+    """A file whose extractor and summarizer are a stranger's server, which has been asked by nobody since."""
+    path = tmp_path / "received.mono"
+    spec = f"llm:openai:{server.url}#x"
+    with Monograph.open(path, extractor=load_extractor(spec), summarizer=load_summarizer(spec)) as archive:
+        archive.add([Document("A shared archive about Anna Karenina.", id="hello", title="Hello")])
+    assert server.calls > 0
+    server.asked.clear()
+    yield path
+
+
+def asked_about_the_diary(server: ModelServer) -> bool:
+    return any("4411" in one.prompt for one in server.asked)
+
+
+@pytest.mark.long
+def test_a_received_file_asks_nobody(received: Path, diary: Path, user: User, server: ModelServer) -> None:
+    said = user.run("sync", received, diary, code=1)
+    assert server.url in said
+    assert "--trust" in said
+    assert "llm:openai" in said
+    assert "extractor" in said
+    told = json.loads(user.run("sync", received, diary, "--json", code=1))
+    assert told["kind"] == "ModelUntrusted"
+    user.run("sync", received, diary, "--dry-run")
+    user.run("search", received, "Where does Ann Mercer live?")
+    user.run("ask", received, "Where does Ann Mercer live?")
+    user.run("check", received, "--repair")
+    user.run("retry", received)
+    user.run("stats", received)
+    user.run("remove", received, "hello")
+    user.run("reextract", received)
+    user.run("resummarize", received)
+    assert server.asked == []
+
+
+@pytest.mark.long
+def test_the_stranger_s_summarizer_is_not_asked_either(
+    received: Path, diary: Path, user: User, server: ModelServer
+) -> None:
+    user.run("reextract", received, "pattern")
+    for number in range(30):
+        (diary / f"{number}.md").write_text(f"On day {number} my PIN was 4411 and Otto Ruhl came by boat {number}.")
+    said = user.run("sync", received, diary, code=3)
+    assert "31 added" in said
+    assert "summarizer" in said
+    assert server.url in said
+    assert "--trust" in said
+    assert server.asked == []
+    user.run("resummarize", received, "extractive")
+    assert server.asked == []
+    assert "all is well" in user.run("check", received)
+    assert json.loads(user.run("stats", received, "--json"))["addresses"] == []
+
+
+@pytest.mark.long
+def test_trusted_once(received: Path, diary: Path, user: User, server: ModelServer, tmp_path: Path) -> None:
+    assert f"trusted from now on: {server.url}" in user.run("sync", received, diary, "--trust")
+    assert asked_about_the_diary(server)
+    server.asked.clear()
+    (diary / "more.md").write_text("# More\n\nThe PIN is still 4411, says Ann Mercer.\n")
+    moved = shutil.move(received, tmp_path / "moved.mono")
+    assert "trusted from now on" not in user.run("sync", moved, diary)
+    assert asked_about_the_diary(server)
+    server.asked.clear()
+    other = tmp_path / "other.mono"
+    with Monograph.open(other, extractor=load_extractor(f"llm:openai:{server.url}#x")) as archive:
+        archive.sync(diary)
+    (diary / "yet-more.md").write_text("# Yet more\n\n4411 once again, and Otto Ruhl.\n")
+    server.asked.clear()
+    user.run("sync", other, diary, code=1)
+    User(tmp_path / "bob").run("sync", moved, diary, code=1)
+    assert server.asked == []
+
+
+@pytest.mark.long
+def test_another_address_in_a_trusted_file_is_not(received: Path, diary: Path, user: User, server: ModelServer) -> None:
+    user.run("search", received, "Anna", "--trust")
+    with ModelServer() as evil:
+        with closing(sqlite3.connect(received)) as rows, rows:
+            rows.execute("UPDATE settings SET value = replace(value, ?, ?)", (server.url, evil.url))
+        assert evil.url in user.run("sync", received, diary, code=1)
+        assert evil.asked == []
+    assert server.asked == []
+
+
+@pytest.mark.long
+def test_named_by_the_user(received: Path, diary: Path, user: User, server: ModelServer) -> None:
+    spec = f"llm:openai:{server.url}#x"
+    assert "1 added" in user.run("sync", received, diary, "--extractor", spec, "--summarizer", spec)
+    assert asked_about_the_diary(server)
+    server.asked.clear()
+    (diary / "more.md").write_text("# More\n\nThe PIN is still 4411, says Ann Mercer.\n")
+    user.run("sync", received, diary, code=1)
+    assert server.asked == []
+    user.run("sync", received, diary, MONOGRAPH_TRUSTED=f"http://127.0.0.1:9/v1 {server.url}/")
+    assert asked_about_the_diary(server)
+    assert not (user.home / "config").exists()
+
+
+@pytest.mark.long
+def test_trusted_when_it_is_made(diary: Path, user: User, server: ModelServer, tmp_path: Path) -> None:
+    path = tmp_path / "own.mono"
+    user.run("sync", path, diary, "--extractor", f"llm:openai:{server.url}#x", "--trust")
+    (diary / "more.md").write_text("# More\n\nThe PIN is still 4411, says Ann Mercer.\n")
+    assert "1 added" in user.run("sync", path, diary)
+    (line,) = (user.home / "config" / "monograph" / "trusted.jsonl").read_text().splitlines()
+    identity = json.loads(user.run("stats", path, "--json"))["id"]
+    assert json.loads(line) == {"file": identity, "address": server.url}
+    assert identity.encode() in path.read_bytes()
+    assert server.url in user.run("stats", path)
+
+
+@pytest.mark.long
+def test_a_list_that_cannot_be_read_or_written(received: Path, user: User) -> None:
+    config = user.home / "config"
+    config.mkdir()
+    (config / "monograph").touch()
+    assert "MONOGRAPH_TRUSTED" in user.run("search", received, "Anna", "--trust", code=1)
+    (config / "monograph").unlink()
+    (config / "monograph" / "trusted.jsonl").mkdir(parents=True)
+    assert "cannot be read" in user.run("search", received, "Anna", "--trust", code=1)
+    (config / "monograph" / "trusted.jsonl").rmdir()
+    (config / "monograph" / "trusted.jsonl").write_text("nonsense\n")
+    assert "line 1 of" in user.run("search", received, "Anna", "--trust", code=1)
+
+
+@pytest.mark.long
+def test_what_a_hostile_file_says_is_not_taken_for_lines(received: Path, diary: Path, user: User) -> None:
+    """Neither an id nor an address can add another file or another address to the list."""
+    another = "0" * 32
+    with closing(sqlite3.connect(received)) as rows, rows:
+        rows.execute("UPDATE settings SET value = ? WHERE name = 'id'", (f'x"}}\n{{"file": "{another}',))
+        (stored,) = rows.execute("SELECT value FROM settings WHERE name = 'extractor'").fetchone()
+        changed = json.loads(stored) | {"spec": f'llm:openai:http://127.0.0.1:9\n{{"file": "{another}"}}\u2028/v1#x'}
+        rows.execute("UPDATE settings SET value = ? WHERE name = 'extractor'", (json.dumps(changed),))
+    user.run("search", received, "Anna", "--trust")
+    listed = (user.home / "config" / "monograph" / "trusted.jsonl").read_text().splitlines()
+    identity = json.loads(user.run("stats", received, "--json"))["id"]
+    assert len(identity) == 32
+    assert {json.loads(line)["file"] for line in listed} == {identity}
+    assert len(listed) == 2
+
+
+def test_in_python(received: Path, diary: Path, server: ModelServer) -> None:
+    with Monograph.open(received) as archive:
+        with pytest.raises(ModelUntrusted) as caught:
+            archive.sync(diary)
+        assert f"trusted=[{server.url!r}]" in caught.value.mend
+        assert server.url in caught.value.message
+        assert archive.stats().addresses == (server.url,)
+        identity = archive.stats().id
+        assert archive.documents()[0].title == "Hello"
+        assert len(archive.documents()) == 1
+    for wrong in ([], ["http://127.0.0.1:9/v1"], [server.url[:-1]], lambda *asked: False):
+        with Monograph.open(received, trusted=wrong) as archive, pytest.raises(ModelUntrusted):
+            archive.sync(diary)
+    with Monograph.open(received, trusted=server.url) as archive, pytest.raises(InputError, match="list"):
+        archive.sync(diary)
+    assert server.asked == []
+    wanted: set[tuple[str, str]] = set()
+    with Monograph.open(received, trusted=lambda *asked: wanted.add(asked) is None) as archive:
+        assert archive.sync(diary).added == 1
+    assert wanted == {(identity, server.url)}
+    assert asked_about_the_diary(server)
+    server.asked.clear()
+    with Monograph.open(received, trusted={server.url + "/"}) as archive:
+        archive.add([Document("The PIN 4411 is Otto Ruhl's.")])
+    assert asked_about_the_diary(server)
+
+
+def test_models_that_are_given_ask_whom_they_like(received: Path, diary: Path, server: ModelServer) -> None:
+    spec = f"llm:openai:{server.url}#x"
+    with Monograph.open(received, extractor=load_extractor(spec), summarizer=load_summarizer(spec)) as archive:
+        assert archive.sync(diary).problems == ()
+    assert asked_about_the_diary(server)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("embedder", ["onnx:nobody/nothing", "sentence-transformers:nobody/nothing"])
+def test_a_hub_is_a_server_too(diary: Path, user: User, tmp_path: Path, embedder: str) -> None:
+    path = tmp_path / "hub.mono"
+    with Monograph.open(path) as archive:
+        archive.sync(diary)
+    with closing(sqlite3.connect(path)) as rows, rows:
+        (own,) = rows.execute("SELECT value FROM settings WHERE name = 'embedder'").fetchone()
+        stored = json.dumps({**json.loads(own), "spec": embedder})
+        rows.execute("UPDATE settings SET value = ? WHERE name = 'embedder'", (stored,))
+        checksums.put(rows, "settings/embedder", stored)
+    for command in (["search", path, "Ann"], ["sync", path, diary], ["check", path, "--repair"]):
+        said = user.run(*command, code=1, offline=True)
+        assert "https://huggingface.co/nobody/nothing" in said
+        assert "--trust" in said
+    user.run("search", path, "Ann", "--how", "lexical", offline=True)
+    assert "all is well" in user.run("check", path, offline=True)
+    # Another embedder is the way out, and needs nothing of the one that is there.
+    user.run("reembed", path, "static", offline=True)
+    assert "Riga" in user.run("search", path, "Where does Ann Mercer live?", offline=True)
+
+
+def test_every_server_of_a_model_is_asked_about(server: ModelServer) -> None:
+    with ModelServer() as second:
+        server.fail(400, times=float("inf"))
+        asked: list[str] = []
+
+        def first_alone(address: str) -> None:
+            asked.append(address)
+            if address != server.url:
+                raise ModelUntrusted(address)
+
+        spec = f"llm:openai:{server.url}#x else llm:openai:{second.url}#y"
+        extractor = load_extractor(spec, allow=first_alone)
+        with pytest.raises(ModelUntrusted):
+            list(extractor.extract([Chunk("c", "d", "Ann Mercer met Otto Ruhl.", 0, 25, 0)]))
+        assert (server.calls, second.calls) == (1, 0)
+        assert asked == list(addresses(spec)) == [server.url, second.url]
+
+
+HOSTILE = st.one_of(
+    st.text(max_size=30),
+    st.sampled_from(["onnx:", "llm:", "llm/7:", "openai:", "spacy:", "given:", "sentence-transformers:"]).flatmap(
+        lambda head: st.text(alphabet="aA:/#. ~\\\0\né😀elsonx{}", max_size=40).map(head.__add__)
+    ),
+    st.sampled_from(
+        [
+            "onnx:~nobody-here/x",
+            "onnx:" + "a" * 5_000,
+            "onnx:a\0b",
+            "onnx:a/b#{}",
+            "llm:openai:http://h/v1#m else onnx:a/b",
+        ]
+    ),
+)
+
+
+class Asked(BaseException):
+    """Leave was asked for."""
+
+
+@given(HOSTILE)
+@settings(max_examples=300, deadline=None)
+def test_no_spec_gets_round_the_question(spec: str) -> None:
+    """Whatever a file names, what is made of it asks for leave, fails as one of ours, or asks nobody."""
+
+    def told(address: str) -> None:
+        assert address in addresses(spec)
+        raise Asked
+
+    for load in (load_embedder, load_extractor, load_summarizer):
+        options = {} if load is load_embedder else {"api_key": ""}
+        try:
+            model = load(spec, allow=told, **options)  # type: ignore[operator]
+        except (ModelUnavailable, MissingExtra, InputError, Asked) as error:
+            assert isinstance(error, Asked) or error.args
+            continue
+        if load is load_extractor:
+            found = model.extract([Chunk("c", "d", "Ann Mercer met Otto Ruhl.", 0, 25, 0)])
+            assert _asks(lambda found=found: list(found)) == bool(addresses(spec))
+        elif load is load_summarizer:
+            assert _asks(lambda model=model: model.summarize(["Ann met Otto."], 20)) == bool(addresses(spec))
+        else:
+            assert addresses(spec) == ()
+
+
+def _asks(work: object) -> bool:
+    try:
+        work()  # type: ignore[operator]
+    except Asked:
+        return True
+    return False
+
+
+def test_addresses(tmp_path: Path) -> None:
+    assert addresses("static") == addresses("pattern") == addresses("extractive") == addresses("given:3") == ()
+    assert addresses(f"onnx:{tmp_path}") == addresses(f"sentence-transformers:{tmp_path}") == ()
+    assert addresses("onnx:a/b#{}") == addresses("sentence-transformers:a/b") == (HUB + "a/b",)
+    assert addresses("spacy:en_core_web_sm") == ()
+    assert addresses("mine:letters") == ()
+
+
+def test_a_file_and_its_copy_have_one_id(tmp_path: Path) -> None:
+    path = Path(shutil.copy(FIXTURE, tmp_path / "old.mono"))
+    with Monograph.open(path) as archive:
+        identity = archive.stats().id
+    assert len(identity) == 32
+    copy = shutil.copy(path, tmp_path / "copy.mono")
+    for one in (path, Path(copy)):
+        with Monograph.open(one, read_only=True) as archive:
+            assert archive.stats().id == identity
+    with Monograph.open(tmp_path / "new.mono", HashEmbedder()) as archive:
+        assert archive.stats().id != identity
+
+
+@pytest.mark.long
+def test_a_file_without_an_id_that_cannot_be_written_is_trusted_this_time(tmp_path: Path, user: User) -> None:
+    path = Path(shutil.copy(FIXTURE, tmp_path / "old.mono"))
+    Monograph.open(path).close()
+    with closing(sqlite3.connect(path)) as rows, rows:
+        rows.execute("DELETE FROM settings WHERE name = 'id'")
+        rows.execute("DELETE FROM checksums WHERE name IN ('settings/id', 'settings/summarizer')")
+        stored = {"key": "theirs", "spec": "llm:openai:http://127.0.0.1:9/v1#x"}
+        rows.execute("INSERT OR REPLACE INTO settings VALUES ('summarizer', ?)", (json.dumps(stored),))
+    with Monograph.open(path, read_only=True) as archive:
+        assert archive.stats().addresses == ("http://127.0.0.1:9/v1",)
+    # Served for reading only, until its standard input ends.
+    assert "trusted this time" in user.run("mcp", path, "--trust")
+    assert not (user.home / "config").exists()

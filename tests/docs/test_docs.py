@@ -1,0 +1,204 @@
+"""Every example in README and docs is run, and says what it is said to say."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.forks import COMMANDS, Forks
+from support.model_server import ModelServer
+from support.paths import ROOT, TESTS
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+OFFLINE = """
+import runpy, sys
+import {modules}
+def refuse(event, arguments):
+    if {forbidden}:
+        raise RuntimeError(f"{{event}} {{arguments}}")
+sys.addaudithook(refuse)
+sys.path.insert(0, "")
+"""
+SCRIPT = 'runpy.run_path(sys.argv[0], run_name="__main__")'
+ANY_CALL = 'event in ("socket.connect", "socket.getaddrinfo", "socket.sendto")'
+SCRIPTS = Forks(OFFLINE.format(modules="monograph", forbidden=ANY_CALL), SCRIPT)
+PROGRAM = Path(sys.executable).parent / "monograph"
+SERVED = {
+    "llama-index": ("llama_index.llms.openai_like import OpenAILike", "served_llm", "ServedLLM as OpenAILike"),
+    "langchain": ("langchain_openai import ChatOpenAI", "served_chat", "ServedChat as ChatOpenAI"),
+}
+"""The frameworks' own clients of such servers, which are not installed, and what asks in their place."""
+COMPONENTS = {
+    "llama-index": ("llama_index.core", "llama_index.vector_stores.monograph"),
+    "langchain": ("langchain_core", "langchain_monograph"),
+}
+
+
+def blocks(page: Path, kind: str) -> list[str]:
+    return [body for found, body in BLOCK.findall(page.read_text()) if found == kind]
+
+
+def pages_with(kind: str) -> list[Path]:
+    return [page for page in PAGES if blocks(page, kind)]
+
+
+def place(tmp_path: Path) -> Path:
+    shutil.copytree(ROOT / "examples" / "texts", tmp_path / "examples" / "texts")
+    return tmp_path
+
+
+def run(scripts: Forks, script: Path) -> None:
+    """Run a page's script in its own folder."""
+    done = scripts.run(script, cwd=script.parent)
+    assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.fixture(autouse=True)
+def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept of a shelf on this machine is kept in a folder of the test's."""
+    if "page" in request.fixturenames and request.getfixturevalue("page").name == "shelf.md":
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+def is_component(page: Path) -> bool:
+    return page.parent.name in COMPONENTS
+
+
+OF_A_SERVER = ("http.md",)
+"""Their examples ask a server: see test_serve_docs.py."""
+SINGLE = [one for one in pages_with("python") if not is_component(one) and one.name not in OF_A_SERVER]
+
+
+@pytest.mark.parametrize("page", SINGLE, ids=lambda page: page.name)
+def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
+    """One after the other in one namespace, in a folder that holds nothing but examples/texts."""
+    code = "\n".join(blocks(page, "python"))
+    if "llama_index" in code:
+        pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
+    if "langchain" in code:
+        pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
+    if "PIL" in code:
+        pytest.importorskip("PIL", reason="Pillow is not installed")
+    if 'key="' in code:
+        pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
+    if "opentelemetry" in code:
+        pytest.importorskip("opentelemetry.sdk", reason="OpenTelemetry's SDK is not installed")
+    if "import mcp" in code or "from mcp" in code:
+        pytest.importorskip("mcp", reason="the extra mcp is not installed")
+    script = place(tmp_path) / "page.py"
+    script.write_text(code)
+    run(SCRIPTS, script)
+
+
+@pytest.mark.parametrize("kind", COMPONENTS)
+def test_pages_of_components_run(kind: str, tmp_path: Path) -> None:
+    """With a scripted model in the place of the one that they name."""
+    framework, package = COMPONENTS[kind]
+    pytest.importorskip(framework, reason=f"the extra {kind} is not installed")
+    pages = [page for page in pages_with("python") if page.parent.name == kind]
+    assert len(pages) == len(list((ROOT / "docs" / kind).iterdir())) > 5
+    with ModelServer() as server:
+        address = ("127.0.0.1", int(server.url.rpartition(":")[2].partition("/")[0]))
+        other = f'event in ("socket.connect", "socket.sendto") and arguments[1] != {address}'
+        modules = f"{framework}, {package}, monograph.derive.openai_compatible"
+        # What they import takes longest.
+        with Forks(OFFLINE.format(modules=modules, forbidden=other), SCRIPT) as scripts:
+            for page in pages:
+                script = place(tmp_path / page.stem) / "page.py"
+                client, module, instead = SERVED[kind]
+                shutil.copy(TESTS / "support" / f"{module}.py", script.parent)
+                code = "\n".join(blocks(page, "python")).replace(client, f"{module} import {instead}")
+                script.write_text(code.replace("http://localhost:11434/v1", server.url))
+                run(scripts, script)
+    assert server.calls >= 2
+
+
+def own_parameters(component: type) -> set[str]:
+    """What a component is made with, as far as we say it: of its own constructors, or its fields."""
+    ours = [
+        base
+        for base in component.__mro__
+        if re.match(r"llama_index\.\w+\.monograph|langchain_monograph", base.__module__)
+    ]
+    made = [vars(base)["__init__"] for base in ours if "__init__" in vars(base)]
+    fields = [name for base in ours for name in inspect.get_annotations(base) if not name.startswith("_")]
+    named = [name for one in made for name in inspect.signature(one).parameters] or fields
+    return {*named} - {"self", "options", "kwargs"}
+
+
+@pytest.mark.parametrize("kind", COMPONENTS)
+def test_pages_of_components_name_every_parameter(kind: str) -> None:
+    framework, _ = COMPONENTS[kind]
+    pytest.importorskip(framework, reason=f"the extra {kind} is not installed")
+    overview = (ROOT / "docs" / f"{kind}.md").read_text()
+    pages = {page.stem: page.read_text() for page in (ROOT / "docs" / kind).iterdir()}
+    checked = 0
+    for package in sorted(set(re.findall(r"llama_index\.\w+\.monograph|langchain_monograph", overview))):
+        module = importlib.import_module(package)
+        for name in module.__all__:
+            if name.endswith("Event"):
+                assert f"`{name}`" in overview
+                continue
+            page = next((text for text in pages.values() if name in text.partition("\n")[0]), pages["models"])
+            assert name in page
+            for parameter in own_parameters(getattr(module, name)):
+                assert re.search(rf"^\| .*`{parameter}`.* \|", page, re.MULTILINE), f"{name}({parameter})"
+                checked += 1
+    assert checked > 20
+
+
+def typed(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """What a line in a terminal does. Only one of several programs needs a shell."""
+    words = shlex.split(command)
+    if words[0] == "monograph" and "|" not in words:
+        return COMMANDS.run(*words, cwd=folder)
+    line = command.replace("monograph", str(PROGRAM), 1)
+    return subprocess.run(line, shell=True, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("page", pages_with("console"), ids=lambda page: page.name)
+def test_console_blocks_print_what_they_show(page: Path, tmp_path: Path) -> None:
+    """``…`` stands for anything. Each block starts afresh."""
+    if any("MONOGRAPH_KEY=" in block for block in blocks(page, "console")):
+        pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
+    for number, block in enumerate(blocks(page, "console")):
+        folder = place(tmp_path / str(number))
+        for part in block.split("$ ")[1:]:
+            command, _, expected = part.partition("\n")
+            done = typed(command, folder)
+            assert done.returncode == 0, done.stderr
+            said = "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
+            pattern = re.escape(expected.strip()).replace("…", r"(?s:.*)")
+            assert re.fullmatch(pattern, said), f"{command}\nsaid\n{said}\nnot\n{expected}"
+
+
+def test_every_command_is_documented() -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text()
+    manual = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout
+    commands = re.findall(r"^  ([a-z]+)  +", manual.partition("Commands")[2], re.MULTILINE)
+    assert len(commands) >= 10
+    assert [one for one in commands if not re.search(rf"`{one} (FILE|SET|KIND|build)", page)] == []
+    manual = subprocess.run([PROGRAM, "shelf", "--help"], capture_output=True, text=True, check=True).stdout
+    commands = re.findall(r"^  ([a-z]+)  +", manual.partition("Commands")[2], re.MULTILINE)
+    assert len(commands) >= 6
+    assert [one for one in commands if not re.search(rf"`shelf {one} (FILE|URL)", page)] == []
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    listed = re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(page.relative_to(ROOT / "docs").as_posix() for page in PAGES[1:])

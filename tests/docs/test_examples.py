@@ -1,0 +1,249 @@
+"""The examples, run as a stranger would: from a copy, in an empty folder, without a network."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from support.model_server import ModelServer
+from support.paths import EXAMPLES
+
+TEXTS = EXAMPLES / "texts"
+SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
+# Making a socket is no call yet: urllib3 makes one at import to see whether the machine knows IPv6.
+OFFLINE = """
+import os, runpy, sys
+FORBIDDEN = {"socket." + name for name in (
+    "connect", "getaddrinfo", "gethostbyaddr", "gethostbyname", "getnameinfo", "sendmsg", "sendto"
+)}
+def refuse(event, arguments):
+    if event in FORBIDDEN:
+        print("REFUSED", event, arguments, file=sys.stderr, flush=True)
+        os._exit(99)  # not an exception, which could be caught
+sys.addaudithook(refuse)
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def copy_to(place: Path) -> Path:
+    """The examples alone, under a name with a blank in it."""
+    return shutil.copytree(EXAMPLES, place / "a copy" / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def empty_in(place: Path) -> Path:
+    made = place / "somewhere else"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    return copy_to(tmp_path)
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Path:
+    return empty_in(tmp_path)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What an example printed, the files of the examples before and after, and what it left in an empty folder."""
+
+    said: str
+    before: dict[Path, bytes]
+    after: dict[Path, bytes]
+    left: set[str]
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Ran]:
+    """What an example did, by its name; each is run once."""
+
+    def files(folder: Path) -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    @functools.cache
+    def run_once(name: str) -> Ran:
+        place = tmp_path_factory.mktemp("example")
+        copied, empty = copy_to(place), empty_in(place)
+        before = files(copied)
+        said = run(copied / name, empty)
+        return Ran(said, before, files(copied), {path.name for path in empty.iterdir()})
+
+    return run_once
+
+
+def run(script: Path, folder: Path) -> str:
+    """What a script prints; its temporary files go to a folder that is held to be empty afterwards."""
+    framework = {
+        "03": "llama_index.core",
+        "04": "langchain_core",
+        "06": "langchain_core",
+        "07": "llama_index.core",
+    }.get(script.name[:2])
+    if framework is not None:
+        pytest.importorskip(framework, reason="the extra is not installed")
+    temporary = folder.parent / "temporary"
+    temporary.mkdir(exist_ok=True)
+    done = subprocess.run(
+        [sys.executable, "-c", OFFLINE, str(script)],
+        cwd=folder,
+        env={**os.environ, "TMPDIR": str(temporary), "TEMP": str(temporary), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, f"{script.name}\n{done.stdout}\n{done.stderr}"
+    assert list(temporary.iterdir()) == []
+    return done.stdout
+
+
+def test_the_wrapper_forbids_a_socket(tmp_path: Path) -> None:
+    script = tmp_path / "call.py"
+    script.write_text(
+        "import socket\ntry:\n    socket.create_connection(('127.0.0.1', 9))\nexcept BaseException:\n    pass\n"
+    )
+    done = subprocess.run([sys.executable, "-c", OFFLINE, str(script)], capture_output=True, text=True, check=False)
+    assert done.returncode == 99
+    assert "REFUSED socket." in done.stderr
+
+
+def test_each_example_is_known() -> None:
+    assert SCRIPTS == [
+        "01_first_search.py",
+        "02_edit_and_remove.py",
+        "03_llama_index.py",
+        "04_langchain.py",
+        "05_ask.py",
+        "06_agent_with_memory.py",
+        "07_chats.py",
+        "demo.py",
+    ]
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_an_example_leaves_its_surroundings_alone(name: str, ran: Callable[[str], Ran]) -> None:
+    example = ran(name)
+    assert example.after == example.before
+    assert example.left <= {"demo.mono"}
+
+
+def test_first_search(ran: Callable[[str], Ran]) -> None:
+    said = ran("01_first_search.py").said.splitlines()
+    assert re.fullmatch(r"\d+ documents, \d+ chunks", said[0])
+    assert any(
+        re.match(r"\d\. Logbook, spring 1963: the comet: .*1963-comet\.md, characters \d+ to \d+", line)
+        for line in said
+    )
+    assert "INV-2031 stands in invoices-1968" in said
+
+
+def test_edit_and_remove(ran: Callable[[str], Ran]) -> None:
+    said = ran("02_edit_and_remove.py").said.splitlines()
+    assert int(said[0].split()[2]) > 20
+    assert said[1:4] == ["again: 0 embedded", "the plan: 1 changed, 1 to embed", "done: 1 embedded"]
+    assert said[4] == "found: The key to the cellar hangs behind the clock."
+    assert said[5:] == ["a trace of the note in the file: False", "faults: []"]
+
+
+def test_llama_index(ran: Callable[[str], Ran]) -> None:
+    said = ran("03_llama_index.py").said.splitlines()
+    found = [re.fullmatch(r"-?\d+\.\d{3} .+: (\S+)", line) for line in said[:3]]
+    paths = [match[1] for match in found if match is not None]
+    assert len(paths) == 3
+    assert said[3] == f"sources: {paths}"
+    assert "logbook/1965-winter.md" in paths
+
+
+def test_an_agent_with_memory(ran: Callable[[str], Ran]) -> None:
+    said = ran("06_agent_with_memory.py").said.splitlines()
+    assert re.fullmatch(r"found in '.+', characters \d+ to \d+", said[0])
+    assert said[1] == "new note: True"
+    assert said[2].startswith("remembered: The generator was repaired in winter")
+
+
+def test_chats_with_their_sources(ran: Callable[[str], Ran]) -> None:
+    said = ran("07_chats.py").said
+    assert said.startswith("» ")
+    assert said.partition("\n\n")[2].splitlines()[0] == "[1] 20310607_1900"
+    assert "because the crane is under repair" in said
+    assert re.search(r"^\[1\] 20310607_1900, characters 0 to \d+$", said, re.MULTILINE)
+
+
+def test_chats_with_a_model(copied: Path) -> None:
+    pytest.importorskip("llama_index.core", reason="the extra is not installed")
+    with ModelServer() as server:
+        model = f"openai:{server.url}#scripted"
+        command = [sys.executable, str(copied / "07_chats.py"), "Why was the launch moved?", "--model", model]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    answer, source = done.stdout.splitlines()
+    assert answer.endswith("because the crane is under repair. [1]")
+    assert source.startswith("[1] 20310607_1900, characters 0 to ")
+    assert server.calls == 1
+
+
+def test_langchain(ran: Callable[[str], Ran]) -> None:
+    said = ran("04_langchain.py").said.splitlines()
+    assert [line.split()[1] for line in said[:3]].count("logbook/1965-winter.md") == 1
+    assert said[-1] == "Tobias Renk (logbook/1965-winter.md)."
+
+
+def test_ask(ran: Callable[[str], Ran]) -> None:
+    said = ran("05_ask.py").said.splitlines()
+    counted = re.fullmatch(r"(\d+) of (\d+) tokens", said[0])
+    assert counted is not None
+    assert int(counted[1]) <= 200 < int(counted[2])
+    assert any("Nebula in Orion, interrupted when the generator failed." in line for line in said)
+    assert any(line.startswith("sources: ['Plate 4417'") for line in said)
+    assert said[-1] == "I don't know."
+
+
+def test_demo_and_what_it_says_to_type_next(copied: Path, empty: Path) -> None:
+    said = run(copied / "demo.py", empty)
+    counts = re.search(
+        r"^demo\.mono: (\d+) documents, (\d+) chunks, .* (\d+) embedded in [\d.]+ s$", said, re.MULTILINE
+    )
+    assert counts is not None
+    assert counts[2] == counts[3]
+    answers = {block.partition("\n")[0]: block.split("\n")[1] for block in said.split("\n? ")[1:]}
+    assert answers["Was INV-2031 paid?"] == "1. invoices-1968"
+    assert answers["Wie oft wird die Kuppel geschmiert?"] == "1. anleitung-kuppel"
+    assert len(answers) == 4
+    typed, _, looked = said.partition("Next, type:\n")[2].partition("And look at it in the browser")
+    commands = [line.strip() for line in typed.splitlines()]
+    assert len(commands) >= 5
+    for command in commands:
+        done = subprocess.run(command, shell=True, cwd=empty, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        assert done.stdout.strip(), command
+        assert "nothing found" not in done.stdout
+    assert f"0 added, 0 changed, 0 removed, {sum(path.is_file() for path in TEXTS.rglob('*'))} the same" in (
+        subprocess.run(
+            shlex.split(next(command for command in commands if " sync " in command), comments=True),
+            cwd=empty, capture_output=True, text=True, check=True,
+        ).stdout
+    )  # fmt: skip
+    again = run(copied / "demo.py", empty)
+    assert " 0 embedded in " in again
+    pytest.importorskip("starlette", reason="the extra serve is not installed")
+    page = shlex.split(looked.splitlines()[1].removesuffix("--open"))
+    with subprocess.Popen(page, stdout=subprocess.PIPE, text=True, cwd=empty) as served:
+        try:
+            assert served.stdout is not None
+            assert served.stdout.readline().startswith("http://127.0.0.1:")
+        finally:
+            served.kill()

@@ -1,0 +1,1 @@
+"""Chance against all that takes what others wrote (``make fuzz``)."""

@@ -1,0 +1,551 @@
+"""What callers tell of things: it is laid over, read, taken back, and goes with the texts that say it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monograph import Document, Monograph, Passage
+from monograph.errors import DamagedFile, InputError, InvalidDocument, MonographError, NotFound, SourceError
+from monograph.store import checksums
+from monograph.store.told_changes import TABLES
+from monograph.values import Told, ToldNode, ToldRelation
+from support import raw_sql
+from support.kill_at_commit import killed
+from support.models import CapitalExtractor, HashEmbedder
+
+IDS = ("Ada", 'Bab"bage', "Ko\0ln", "東京")
+LABELS = ("MET", "KNOWS")
+ORIGINS = ("", "c1", "c2", "d2")
+
+
+def library(path: Path) -> Monograph:
+    archive = Monograph.open(path, HashEmbedder(), CapitalExtractor())
+    archive.add(
+        [
+            Document(id="d1", passages=(Passage("Ada met Babbage.", "c1"), Passage("They talked.", "c2"))),
+            Document("A third note.", id="d2"),
+        ]
+    )
+    return archive
+
+
+def plain(told: Told) -> tuple[dict[str, Any], list[Any]]:
+    """What was told as plain values; relations in an order of their own."""
+    nodes = {
+        name: (
+            one.name,
+            one.label,
+            one.properties,
+            None if one.embedding is None else one.embedding.tolist(),
+            set(one.origins),
+        )
+        for name, one in told.nodes.items()
+    }
+    return nodes, sorted(
+        (one.source, one.label, one.target, one.properties, set(one.origins)) for one in told.relations
+    )
+
+
+def said(origin: str) -> tuple[str, ...]:
+    return (origin,) if origin else ()
+
+
+@dataclass
+class Oracle:
+    """What each origin says, in the order in which it said it, as dicts."""
+
+    nodes: dict[tuple[str, str], ToldNode | None] = field(default_factory=dict)
+    relations: dict[tuple[tuple[str, str, str], str], ToldRelation] = field(default_factory=dict)
+
+    def tell_node(self, node: ToldNode, origin: str) -> None:
+        self.nodes.pop((node.id, origin), None)
+        self.nodes[node.id, origin] = node
+
+    def tell_relation(self, one: ToldRelation, origin: str) -> None:
+        for end in (one.source, one.target):
+            self.nodes.setdefault((end, origin), None)
+        ends = (one.source, one.label, one.target)
+        self.relations.pop((ends, origin), None)
+        self.relations[ends, origin] = one
+
+    def untell(self, name: str) -> None:
+        self.nodes = {key: one for key, one in self.nodes.items() if key[0] != name}
+        self.relations = {key: one for key, one in self.relations.items() if name not in (key[0][0], key[0][2])}
+
+    def gone(self, origins: Iterable[str]) -> None:
+        lost = set(origins)
+        self.nodes = {key: one for key, one in self.nodes.items() if key[1] not in lost}
+        self.relations = {key: one for key, one in self.relations.items() if key[1] not in lost}
+
+    def plain(self) -> tuple[dict[str, Any], list[Any]]:
+        nodes: dict[str, Any] = {}
+        for name in {key[0] for key in self.nodes}:
+            some = [one for key, one in self.nodes.items() if key[0] == name and one is not None]
+            embeddings = [one.embedding.tolist() for one in some if one.embedding is not None]
+            properties: dict[str, Any] = {}
+            for one in some:
+                properties |= one.properties
+            last = some[-1] if some else ToldNode(name)
+            origins = {key[1] for key in self.nodes if key[0] == name and key[1]}
+            nodes[name] = (last.name or name, last.label, properties, embeddings[-1] if embeddings else None, origins)
+        related: dict[tuple[str, str, str], tuple[dict[str, Any], set[str]]] = {}
+        for (ends, origin), one in self.relations.items():
+            properties, origins = related.setdefault(ends, ({}, set()))
+            properties.update(one.properties)
+            origins.update(said(origin))
+        return nodes, sorted((*ends, *rest) for ends, rest in related.items())
+
+
+PROPERTIES = st.dictionaries(st.sampled_from("abc"), st.sampled_from([1, "x", [2], None, {"y": True}]), max_size=2)
+EMBEDDINGS = st.none() | st.lists(st.integers(-3, 3), min_size=2, max_size=3).map(np.float32)
+NODES = st.builds(
+    ToldNode, st.sampled_from(IDS), st.sampled_from(("", "Ada", "A name")), st.sampled_from(("person", "entity")),
+    PROPERTIES, EMBEDDINGS, st.sampled_from(ORIGINS).map(said),
+)  # fmt: skip
+RELATIONS = st.builds(
+    ToldRelation, st.sampled_from(IDS), st.sampled_from(LABELS), st.sampled_from(IDS), PROPERTIES,
+    st.sampled_from(ORIGINS).map(said),
+)  # fmt: skip
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("tell"), st.lists(NODES, max_size=3), st.lists(RELATIONS, max_size=3)),
+        st.tuples(st.just("untell"), st.sampled_from(IDS), st.none()),
+        st.tuples(st.just("unrelate"), RELATIONS, st.none()),
+        st.tuples(st.just("remove"), st.sampled_from(("c1", "d2")), st.none()),
+    ),
+    max_size=8,
+)
+
+
+@pytest.fixture(scope="module")
+def master(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("told") / "master.mono"
+    library(path).close()
+    return path
+
+
+@settings(max_examples=40, deadline=None)
+@given(steps=STEPS)
+def test_any_sequence_leaves_what_dicts_would(
+    master: Path, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, Any, Any]]
+) -> None:
+    oracle, left = Oracle(), set(ORIGINS)
+    path = Path(shutil.copy(master, tmp_path_factory.mktemp("steps")))
+    with Monograph.open(path, HashEmbedder(), CapitalExtractor()) as archive:
+        for kind, one, other in steps:
+            if kind == "tell":
+                nodes = [node for node in one if set(node.origins) <= left]
+                relations = [relation for relation in other if set(relation.origins) <= left]
+                archive.graph.tell(nodes, relations)
+                for node in nodes:
+                    oracle.tell_node(node, "".join(node.origins))
+                for relation in relations:
+                    oracle.tell_relation(relation, "".join(relation.origins))
+            elif kind == "untell":
+                archive.graph.untell([one])
+                oracle.untell(one)
+            elif kind == "unrelate":
+                ends = (one.source, one.label, one.target)
+                archive.graph.untell(relations=[ends])
+                oracle.relations = {key: held for key, held in oracle.relations.items() if key[0] != ends}
+            elif one in left:
+                archive.remove(["d2"]) if one == "d2" else archive.remove_chunks(["c1"])
+                oracle.gone([one])
+                left.discard(one)
+        assert plain(archive.graph.told()) == oracle.plain()
+        assert archive.check() == []
+
+
+def test_parts_of_what_was_told(tmp_path: Path) -> None:
+    with library(tmp_path / "x.mono") as archive:
+        graph = archive.graph
+        graph.tell(
+            [ToldNode("a", "Ada", "person"), ToldNode("b"), ToldNode("c")],
+            [ToldRelation("a", "MET", "b"), ToldRelation("b", "MET", "c"), ToldRelation("c", "MET", "c")],
+        )
+        part = graph.told(["a", "nobody"])
+        assert [(one.source, one.target) for one in part.relations] == [("a", "b")]
+        assert list(part.nodes) == ["a", "b"]
+        assert [(one.source, one.target) for one in graph.told(["c"]).relations] == [("b", "c"), ("c", "c")]
+        assert graph.told([]) == Told({}, ())
+        assert graph.untell(["nobody"], [("a", "MET", "c")]) == 0
+
+
+def test_what_lies_near(tmp_path: Path) -> None:
+    with library(tmp_path / "x.mono") as archive:
+        vectors = np.random.default_rng(3).normal(size=(50, 4)).astype(np.float32)
+        graph = archive.graph
+        graph.tell([ToldNode(f"n{at}", properties={"at": at}, embedding=one) for at, one in enumerate(vectors)])
+        graph.tell([ToldNode("short", embedding=np.ones(3, dtype=np.float32)), ToldNode("none")])
+        asked = np.float32([1, -2, 0.5, 3])
+        cosines = vectors @ asked / np.linalg.norm(vectors, axis=1) / np.linalg.norm(asked)
+        found = graph.told_like(asked.tolist(), 7)
+        assert [one.id for one, _ in found] == [f"n{at}" for at in np.argsort(-cosines)[:7]]
+        assert np.allclose([cosine for _, cosine in found], np.sort(cosines)[::-1][:7], atol=1e-6)
+        narrowed = graph.told_like(asked.tolist(), 100, where={"at": {"<": 5}})
+        assert {one.id for one, _ in narrowed} == {f"n{at}" for at in range(5)}
+        assert [one.id for one, _ in graph.told_like([1, 1, 1])] == ["short"]
+        assert graph.told_like([1.0]) == []
+        with pytest.raises(InputError, match="not finite"):
+            graph.told_like([float("nan")])
+
+
+@pytest.mark.parametrize(
+    ("nodes", "relations", "error"),
+    [
+        ([ToldNode("a", origins=("nowhere",))], [], NotFound),
+        ([ToldNode("a", properties={"x": float("nan")})], [], InvalidDocument),
+        ([ToldNode("a", properties={"x": object()})], [], InvalidDocument),
+        ([ToldNode("a\ud800")], [], InputError),
+        ([ToldNode("a", embedding=np.float32([[1]]))], [], InputError),
+        ([ToldNode("a", embedding=np.float32([np.inf]))], [], InputError),
+        ([ToldNode("a", origins="c1")], [], InputError),
+        ([], [ToldRelation("a", 7, "b")], InputError),
+        ([], [ToldRelation("a", "x", "b", origins=("c1", "c9"))], NotFound),
+    ],
+)
+def test_what_cannot_be_told_leaves_nothing(
+    tmp_path: Path, nodes: list[Any], relations: list[Any], error: type[MonographError]
+) -> None:
+    with library(tmp_path / "x.mono") as archive:
+        with pytest.raises(error) as raised:
+            archive.graph.tell([ToldNode("fine"), *nodes], relations)
+        assert raised.value.mend
+        assert archive.graph.told() == Told({}, ())
+
+
+def towns(path: Path) -> Monograph:
+    """Chunks that name one thing each, so that nothing but what is told joins them."""
+    archive = Monograph.open(path, HashEmbedder(), CapitalExtractor())
+    archive.add([Document(f"{name} stands alone.", id=name.lower()) for name in ("Oslo", "Turin", "Lima", "Quito")])
+    return archive
+
+
+def test_what_is_told_is_seen_around_an_entity(tmp_path: Path) -> None:
+    with towns(tmp_path / "x.mono") as archive:
+        graph = archive.graph
+        (chunk,) = archive.chunks("oslo")
+        assert graph.neighbourhood("Oslo", 2).links == ()
+        graph.tell(
+            [ToldNode("n1", "Oslo", "city"), ToldNode("unnamed", "Nowhere")],
+            [
+                ToldRelation("n1", "TWIN", "Turin", {}, (chunk.id,)),
+                ToldRelation("Turin", "TRADES", "LIMA"),
+                ToldRelation("Lima", "SELLS", "Turin"),
+                ToldRelation("Lima", "NEAR", "unnamed"),
+                ToldRelation("Lima", "IS", "lima"),
+            ],
+        )
+        around = graph.neighbourhood("Oslo", 2)
+        name = {one.id: one.name for one in around.entities}
+        assert list(name.values()) == ["Oslo", "Turin", "Lima"]
+        assert {(name[one.source], one.keywords, name[one.target], one.chunks) for one in around.links} in (
+            {("Oslo", ("TWIN",), "Turin", (chunk.id,)), ("Turin", ("SELLS", "TRADES"), "Lima", ())},
+            {("Oslo", ("TWIN",), "Turin", (chunk.id,)), ("Lima", ("SELLS", "TRADES"), "Turin", ())},
+        )
+        assert all(one.weight > 0 for one in around.links)
+        (route,) = graph.routes("Oslo", "Lima")
+        assert [one.name for one in route.entities] == ["Oslo", "Turin", "Lima"]
+        assert graph.routes("Oslo", "Quito") == []
+        whole = graph.to_networkx()
+        assert sum(kind == "link" for *_, kind in whole.edges(data="kind")) == 2
+        graph.to_graphml(tmp_path / "out.graphml")
+        assert "TWIN" in (tmp_path / "out.graphml").read_text()
+        archive.remove(["oslo"])
+        assert [one.keywords for one in graph.neighbourhood("Turin").links] == [("SELLS", "TRADES")]
+        graph.untell(["Turin"])
+        assert graph.neighbourhood("Turin").links == ()
+
+
+QUESTION = "What happened to the company of the man whose firm dredged Oslo Harbour?"
+
+
+def harbour(path: Path) -> Monograph:
+    """A question's second passage names nothing that the first one does."""
+    archive = Monograph.open(path)
+    archive.add(
+        [
+            Document("Oslo Harbour was dredged by the firm of Bernhard Hallen in 1931.", title="Oslo Harbour"),
+            Document("The Kestrel Works burnt down in 1947; the ledgers were lost.", title="Kestrel Works", id="works"),
+            *(
+                Document(f"Of gardens, tea and bicycles, part {n}: a fire of {1900 + n}.", title=f"F{n}")
+                for n in range(40)
+            ),
+        ]
+    )
+    return archive
+
+
+def test_a_walk_follows_what_is_told(tmp_path: Path) -> None:
+    with harbour(tmp_path / "x.mono") as archive:
+
+        def way(where: dict[str, Any] | None = None) -> str:
+            found = {hit.title: hit for hit in archive.search(QUESTION, 40, "graph", where)}
+            return str(found["Kestrel Works"].path) if "Kestrel Works" in found else "not found"
+
+        before = archive.search(QUESTION, 40, "graph")
+        assert way() == "None"
+        archive.graph.tell([ToldNode("k", "Kestrel Works")], [ToldRelation("Bernhard Hallen", "OWNS", "k")])
+        assert way() == "question → Oslo Harbour → Bernhard Hallen → Kestrel Works"
+        assert way({"$document": {"!=": "works"}}) == "not found"
+        hits = archive.search(QUESTION, 40, "graph")
+        assert hits[1].title == "Kestrel Works"
+        assert [hit.chunk.id for hit in hits] == list(dict.fromkeys(hit.chunk.id for hit in hits))
+        # Told the other way round it leads there too; what is joined to very many leads nowhere by that.
+        archive.graph.untell(["k"])
+        archive.graph.tell((), [ToldRelation("Kestrel Works", "OWNED_BY", "Bernhard Hallen", {}, ("works",))])
+        assert way() == "question → Oslo Harbour → Bernhard Hallen → Kestrel Works"
+        archive.graph.tell((), [ToldRelation("Bernhard Hallen", "KNOWS", f"someone {n}") for n in range(30)])
+        assert way() == "None"
+        archive.graph.untell(list(archive.graph.told().nodes))
+        assert archive.search(QUESTION, 40, "graph") == before
+
+
+def test_a_walk_in_a_view_follows_what_is_told_there(tmp_path: Path) -> None:
+    with harbour(tmp_path / "x.mono") as archive:
+        archive.add([Document("A secret.", id="secret", metadata={"kept": True})])
+        archive.graph.tell((), [ToldRelation("Bernhard Hallen", "OWNS", "Kestrel Works", {}, ("secret",))])
+        view = archive.within({"not": {"kept": True}})
+        found = {hit.title: str(hit.path) for hit in archive.search(QUESTION, 40, "graph")}
+        assert found["Kestrel Works"].endswith("Bernhard Hallen → Kestrel Works")
+        assert "None" in {str(hit.path) for hit in view.search(QUESTION, 40, "graph") if hit.title == "Kestrel Works"}
+
+
+SECRET = "xylophonia"
+TRACES = (b"xylophonia", b"xylophon", b"ophonia")
+
+
+def bytes_of(path: Path) -> bytes:
+    return b"".join(one.read_bytes() for one in sorted(path.parent.glob(f"*{path.stem}*"))).lower()
+
+
+def tell_secret(archive: Monograph, origin: str) -> None:
+    vector = np.full(4, 0.123456, dtype=np.float32)
+    archive.graph.tell(
+        [
+            ToldNode(f"{SECRET} {n}", SECRET.title(), properties={SECRET: n}, embedding=vector, origins=said(origin))
+            for n in range(30)
+        ],
+        [ToldRelation(f"{SECRET} {n}", f"IN_{SECRET}", "Ada", {"of": SECRET}, said(origin)) for n in range(30)],
+    )
+
+
+def test_what_a_text_says_is_forgotten_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "x.mono"
+    vector = np.float32([0.123456]).tobytes().lower() * 4
+    with library(path) as archive:
+        for origin, forget in (
+            ("c1", lambda: (archive.remove_chunks(["c1"]), archive.compact())),
+            ("d2", lambda: archive.remove(["d2"], forget=True)),
+            ("", lambda: archive.graph.untell([f"{SECRET} {n}" for n in range(30)], forget=True)),
+        ):
+            tell_secret(archive, origin)
+            archive.graph.tell([ToldNode("Ada", origins=("c2",))])
+            left = bytes_of(path)
+            assert all(trace in left for trace in (*TRACES, vector))
+            forget()
+            left = bytes_of(path)
+            assert [trace for trace in (*TRACES, vector) if trace in left] == []
+            assert archive.graph.told(["Ada"]).nodes["Ada"].origins == ("c2",)
+            assert archive.check() == []
+        archive.files.always_forget = True
+        tell_secret(archive, "")
+        archive.graph.tell([ToldNode(f"{SECRET} 1", "another")])
+        assert b"another" in bytes_of(path)
+        archive.graph.untell(list(archive.graph.told().nodes))
+        assert [trace for trace in TRACES if trace in bytes_of(path)] == []
+
+
+def test_a_chunk_of_another_text_says_nothing_more(tmp_path: Path) -> None:
+    with library(tmp_path / "x.mono") as archive:
+        archive.graph.tell(
+            [ToldNode("Ada", origins=("c1", "c2"))], [ToldRelation("Ada", "MET", "Babbage", {}, ("c1",))]
+        )
+        archive.put([Document(id="d1", passages=(Passage("Ada met nobody.", "c1"),))])
+        told = archive.graph.told()
+        assert (list(told.nodes), told.relations) == (["Ada"], ())
+        assert told.nodes["Ada"].origins == ("c2",)
+        assert archive.check() == []
+
+
+def test_it_goes_with_copies_and_is_told_once_by_two(tmp_path: Path) -> None:
+    with library(tmp_path / "x.mono") as archive:
+        tell_secret(archive, "c1")
+        archive.compact()
+        before = plain(archive.graph.told())
+        archive.backup(tmp_path / "copy.mono")
+        with Monograph.open(tmp_path / "copy.mono") as copy:
+            assert plain(copy.graph.told()) == before
+            told = copy.graph.told()
+            copy.graph.tell(told.nodes.values(), told.relations)  # What is read can be told.
+            assert plain(copy.graph.told()) == before
+
+
+def test_it_goes_out_and_comes_in(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with library(tmp_path / "x.mono") as archive:
+        archive.export(out)
+        assert not (out / "told.jsonl").exists()
+        archive.graph.tell(
+            [
+                ToldNode("Ada", "A", "x", {"a": 1}, np.float32([0.1, -2]), ("c1", "d2")),
+                ToldNode("Ada", "B", properties={"b": []}),
+            ],
+            [ToldRelation("Ada", "MET", "東京", {"x": None}, ("c2",)), ToldRelation("Ada", "MET", "東京", {"y": 1})],
+        )
+        before = plain(archive.graph.told())
+        archive.export(out, overwrite=True)
+    with Monograph.open(tmp_path / "again.mono", HashEmbedder(), CapitalExtractor()) as again:
+        again.files.take_over("jsonl", out)
+        assert plain(again.graph.told()) == before
+        again.files.take_over("jsonl", out)
+        assert plain(again.graph.told()) == before
+        assert again.check() == []
+    # What documents say that are not taken in is not told.
+    lines = (out / "told.jsonl").read_text().splitlines()
+    (out / "told.jsonl").write_text("\n".join(line.replace('"c1"', '"elsewhere"') for line in lines))
+    with Monograph.open(tmp_path / "part.mono", HashEmbedder(), CapitalExtractor()) as part:
+        part.files.take_over("jsonl", out)
+        assert part.graph.told().nodes["Ada"].origins == ("d2", "c2")
+    for wrong in ('{"id": "x"}', '{"id": 1, "properties": {}}', '{"id": "x", "properties": {}, "embedding": ["y"]}'):
+        (out / "told.jsonl").write_text(wrong)
+        with (
+            Monograph.open(tmp_path / "wrong.mono", HashEmbedder()) as archive,
+            pytest.raises(SourceError, match="line 1"),
+        ):
+            archive.files.take_over("jsonl", out)
+    broken(tmp_path / "x.mono", "UPDATE told_nodes SET label = 'z'")
+    with Monograph.open(tmp_path / "x.mono") as archive, pytest.raises(DamagedFile, match="nothing was exported"):
+        archive.export(out, overwrite=True)
+
+
+@pytest.mark.parametrize(("commit", "moment", "told"), [(2, "before", 1), (2, "after", 2), (3, "before", 2)])
+def test_of_a_killed_program_all_or_nothing_is_told(tmp_path: Path, commit: int, moment: str, told: int) -> None:
+    path = tmp_path / "x.mono"
+    library(path).close()
+    program = f"""
+from monograph import Monograph
+from monograph.values import ToldNode, ToldRelation
+from support.models import HashEmbedder
+from support.models import CapitalExtractor
+with Monograph.open({str(path)!r}, HashEmbedder(), CapitalExtractor()) as archive:
+    archive.graph.tell([ToldNode("a")], [ToldRelation("a", "MET", "b", {{}}, ("c1",))])
+    archive.graph.tell([ToldNode("c")], [ToldRelation("c", "MET", "d", {{}}, ("c1",))])
+    archive.remove_chunks(["c1"])
+"""
+    assert killed(program, commit, moment)
+    with Monograph.open(path, HashEmbedder(), CapitalExtractor()) as archive:
+        found = archive.graph.told()
+        assert len(found.relations) == told
+        assert len(found.nodes) == 2 * told
+        assert archive.check() == []
+
+
+def broken(path: Path, statement: str, *parameters: object) -> None:
+    with closing(raw_sql.connected(path)) as connection:
+        connection.execute(statement, parameters)
+        connection.commit()
+
+
+@pytest.mark.parametrize(
+    ("statement", "outcome"),
+    [
+        ("UPDATE told_nodes SET checksum = (checksum | 256) - (checksum & 256) WHERE id = 'Ada'", "stays"),
+        ("UPDATE told_nodes SET document = 77 WHERE id = 'Ada'", "stays"),
+        ("UPDATE told_relations SET chunk = 9", "stays"),
+        ("UPDATE told_nodes SET properties = replace(properties, '1', '2') WHERE id = 'Ada'", "stays"),
+        ("UPDATE told_nodes SET name = CAST(x'ff6461' AS TEXT) WHERE id = 'Ada'", "dropped"),
+        ("UPDATE told_nodes SET key = 'aha' WHERE id = 'Ada'", "stays"),
+        ("UPDATE told_nodes SET told = 9 WHERE id = 'Ada'", "stays"),
+        ("UPDATE told_nodes SET embedding = x'0000803f0000803f0000804f' WHERE id = 'Ada'", "stays"),
+        ("UPDATE told_relations SET label = 'HATES'", "stays"),
+        ("UPDATE told_nodes SET name = 'x' WHERE id = 'Ada'", "stays"),
+        ("UPDATE told_nodes SET name = CAST(x'ffff' AS TEXT) WHERE id = 'Ada'", "dropped"),
+        ("UPDATE told_nodes SET properties = '[]' WHERE id = 'Ada'", "dropped"),
+        ("DELETE FROM told_nodes WHERE id = 'Ada'", "dropped"),
+        ("DELETE FROM chunks WHERE id = 'c1'", "unsaid"),
+    ],
+)
+def test_a_check_finds_what_is_not_what_was_told(tmp_path: Path, statement: str, outcome: str) -> None:
+    path = tmp_path / "x.mono"
+    vector = np.ones(3, dtype=np.float32)
+    with library(path) as archive:
+        archive.graph.tell(
+            [ToldNode("Ada", properties={"x": 1}, embedding=vector, origins=("c1",)), ToldNode("Other")],
+            [ToldRelation("Ada", "MET", "Babbage", {}, ("c1",))],
+        )
+        before = plain(archive.graph.told())
+    broken(path, statement)
+    with Monograph.open(path, HashEmbedder(), CapitalExtractor()) as archive:
+        found = [one for one in archive.check() if one.table.startswith("told_")]
+        assert found
+        assert any(one.mend for one in found if not one.repairable) == (not all(one.repairable for one in found))
+        try:
+            archive.graph.told()
+        except MonographError as error:
+            assert str(path) in str(error)
+        left = archive.check(repair=True)
+        after = plain(archive.graph.told())
+        assert "Other" in after[0]
+        if outcome == "stays":
+            assert {one.repairable for one in left} == {False}
+            archive.graph.tell([ToldNode("Ada", properties={"x": 1}, embedding=vector, origins=("c1",))])
+            archive.graph.untell(
+                relations=[(one.source, one.label, one.target) for one in archive.graph.told().relations]
+            )
+            archive.graph.untell(["Ada"])
+        elif outcome == "mended":
+            assert after == before
+        else:
+            assert after[0].get("Ada") == (None if outcome == "unsaid" else ("Ada", "entity", {}, None, {"c1"}))
+        assert [one for one in archive.check() if one.table.startswith("told_")] == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE told_nodes SET properties = '[]'",
+        "UPDATE told_nodes SET properties = 'x'",
+        "UPDATE told_nodes SET embedding = x'0102030405'",
+        "UPDATE told_nodes SET embedding = 'text'",
+        "UPDATE told_nodes SET label = x'ff'",
+        "UPDATE told_nodes SET name = CAST(x'ff' AS TEXT)",
+        "UPDATE told_relations SET properties = '1'",
+        "UPDATE told_relations SET label = x'00'",
+    ],
+)
+def test_rows_that_no_version_writes(tmp_path: Path, statement: str) -> None:
+    path = tmp_path / "x.mono"
+    with library(path) as archive:
+        vector = np.ones(3, dtype=np.float32)
+        archive.graph.tell([ToldNode("Ada", embedding=vector)], [ToldRelation("Ada", "MET", "Ada")])
+    with closing(raw_sql.connected(path)) as connection:
+        checksums.register(connection)
+        connection.execute(statement)
+        for table, columns in TABLES.items():
+            asked = ", ".join(
+                f"CAST({one} AS BLOB)"
+                if one in ("id", "label", "name", "key", "properties", "source", "target")
+                else one
+                for one in columns.split(", ")
+            )
+            connection.execute(f"UPDATE {table} SET checksum = checksum({asked})")
+        connection.commit()
+    with Monograph.open(path, HashEmbedder(), CapitalExtractor()) as archive:
+        assert [one.table for one in archive.check()] == [statement.split()[1]]
+        with suppress(DamagedFile):
+            archive.graph.told_like([1, 1, 1])
+        with pytest.raises(DamagedFile, match=r"x\.mono"):
+            archive.graph.told()
+        assert archive.check(repair=True) == []
+        archive.graph.told()

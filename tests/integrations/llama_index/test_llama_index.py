@@ -1,0 +1,226 @@
+"""The LlamaIndex retriever."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import tomllib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier, get_ident
+
+import pytest
+
+from support.paths import ROOT
+
+pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
+
+from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
+from llama_index.core.postprocessor import SimilarityPostprocessor
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import MetadataMode, NodeRelationship
+
+from llama_index.retrievers.monograph import HybridRetriever
+from monograph import Document, Monograph
+from monograph.errors import InvalidFilter, NotAMonograph
+
+SPACE = ROOT / "integrations" / "llama_index" / "llama_index"
+
+
+@pytest.fixture
+def filled(monograph: Monograph) -> Iterator[Monograph]:
+    words = ["anvil", "bellows", "chisel", "drill", "engine"]
+    monograph.add(
+        Document(
+            f"The {word} stands in hall {n}.",
+            id=f"doc/{n}",
+            title=f"Hall {n}",
+            uri=f"/halls/{n}",
+            metadata={"hall": n, "tags": ["a", word]},
+        )
+        for n, word in enumerate(words)
+    )
+    yield monograph
+
+
+def test_nodes_are_hits(filled: Monograph) -> None:
+    nodes = HybridRetriever(filled, similarity_top_k=3).retrieve("where is the chisel?")
+    hits = filled.search("where is the chisel?", 3)
+    assert [node.node_id for node in nodes] == [hit.chunk.id for hit in hits]
+    assert [node.score for node in nodes] == [hit.relevance for hit in hits]
+    assert [node.metadata["monograph_score"] for node in nodes] == [hit.score for hit in hits]
+    first = nodes[0].node
+    assert first.get_content() == "The chisel stands in hall 2."
+    assert first.metadata["hall"] == 2
+    assert first.metadata["tags"] == ["a", "chisel"]
+    assert first.metadata["monograph_uri"] == "/halls/2"
+    assert first.relationships[NodeRelationship.SOURCE].node_id == "doc/2"
+    assert (first.start_char_idx, first.end_char_idx) == (0, 28)  # type: ignore[attr-defined]
+    assert "monograph_" not in first.get_content(MetadataMode.LLM)
+    assert "monograph_" not in first.get_content(MetadataMode.EMBED)
+
+
+@pytest.mark.parametrize("how", ["auto", "lexical", "tfidf", "dense", "hybrid"])
+def test_scores_are_the_hits_own(filled: Monograph, how: str) -> None:
+    nodes = HybridRetriever(filled, how=how).retrieve("the engine in hall 4")
+    assert nodes
+    assert [node.score for node in nodes] == [hit.relevance for hit in filled.search("the engine in hall 4", how=how)]
+
+
+@pytest.mark.parametrize("how", ["auto", "graph", "lexical", "tfidf", "dense", "hybrid"])
+def test_a_cutoff_keeps_what_is_relevant(filled: Monograph, how: str) -> None:
+    retriever = HybridRetriever(filled, how=how, similarity_top_k=8)
+    for cutoff in (0.0, 0.2, 0.5, 0.8):
+        kept = SimilarityPostprocessor(similarity_cutoff=cutoff).postprocess_nodes(
+            retriever.retrieve("the chisel in hall 2")
+        )
+        hits = filled.search("the chisel in hall 2", 8, how)
+        assert [one.node_id for one in kept] == [hit.chunk.id for hit in hits if hit.relevance >= cutoff]
+        assert kept[0].node_id == hits[0].chunk.id
+
+
+def test_a_documents_own_metadata_win(monograph: Monograph) -> None:
+    own = {"monograph_title": "mine", "title": "also mine", "nested": {"a": [1, None, 2.5]}, "flag": True}
+    monograph.add([Document("The anvil.", id="doc", title="ours", metadata=own)])
+    (found,) = HybridRetriever(monograph).retrieve("anvil")
+    assert {key: found.metadata[key] for key in own} == own
+    assert found.metadata["monograph_explanation"] == monograph.search("anvil")[0].explain()
+
+
+def test_a_node_changed_by_its_user_changes_no_later_one(filled: Monograph) -> None:
+    retriever = HybridRetriever(filled, similarity_top_k=1)
+    first = retriever.retrieve("chisel")[0].node
+    first.metadata["tags"].append("spoilt")
+    assert retriever.retrieve("chisel")[0].metadata["tags"] == ["a", "chisel"]
+
+
+def test_asking_asynchronously_gives_the_same(filled: Monograph) -> None:
+    retriever = HybridRetriever(filled, how="dense")
+
+    async def ask() -> list[list[str]]:
+        found = await asyncio.gather(*(retriever.aretrieve("engine and drill") for _ in range(6)))
+        return [[node.node_id for node in nodes] for nodes in found]
+
+    alone = [node.node_id for node in retriever.retrieve("engine and drill")]
+    assert asyncio.run(ask()) == [alone] * 6
+
+
+def test_asking_waits_off_the_event_loop(filled: Monograph) -> None:
+    class Noting(HybridRetriever):
+        threads: list[int] = []  # noqa: RUF012
+
+        def _retrieve(self, query_bundle):  # type: ignore[no-untyped-def]
+            self.threads.append(get_ident())
+            return super()._retrieve(query_bundle)
+
+    retriever = Noting(filled)
+
+    async def ask() -> int:
+        await retriever.aretrieve("anvil")
+        retriever.retrieve("anvil")  # where a loop runs already, as in a notebook
+        return get_ident()
+
+    loop = asyncio.run(ask())
+    assert retriever.threads[0] != loop
+    assert retriever.threads[1] == loop
+
+
+def test_filters_hold(filled: Monograph) -> None:
+    retriever = HybridRetriever(filled, where={"hall": {">=": 3}})
+    assert {node.metadata["hall"] for node in retriever.retrieve("the anvil stands")} == {3, 4}
+    with pytest.raises(InvalidFilter):
+        HybridRetriever(filled, where={"hall": {"~": 3}}).retrieve("x")
+
+
+def test_a_path_is_opened_at_the_first_query(filled: Monograph) -> None:
+    retriever = HybridRetriever(filled.path)
+    (found,) = HybridRetriever(str(filled.path), similarity_top_k=1).retrieve("chisel")
+    assert found.metadata["hall"] == 2
+    started = Barrier(6)
+
+    def ask(_: int) -> list[str]:
+        started.wait()
+        return [node.node_id for node in retriever.retrieve("bellows")]
+
+    with ThreadPoolExecutor(6) as pool:
+        assert len({tuple(ids) for ids in pool.map(ask, range(6))}) == 1
+    filled.add([Document("Two bellows more.", id="later")])
+    assert "later" in {node.node.ref_doc_id for node in retriever.retrieve("bellows")}  # type: ignore[attr-defined]
+    retriever.close()
+    retriever.close()
+    assert retriever.retrieve("bellows")
+    retriever.close()
+
+
+def test_a_path_is_never_made_nor_written(filled: Monograph, tmp_path: Path) -> None:
+    retriever = HybridRetriever(tmp_path / "missing.mono")
+    with pytest.raises(NotAMonograph, match=r"missing\.mono does not exist"):
+        retriever.retrieve("anvil")
+    assert not (tmp_path / "missing.mono").exists()
+    filled.close()
+    before = filled.path.read_bytes()
+    retriever = HybridRetriever(filled.path)
+    assert retriever.retrieve("anvil")
+    retriever.close()
+    assert filled.path.read_bytes() == before
+
+
+def test_an_open_file_stays_open(filled: Monograph) -> None:
+    HybridRetriever(filled).close()
+    assert filled.search("anvil")
+
+
+def test_events_fire(filled: Monograph) -> None:
+    debug = LlamaDebugHandler(print_trace_on_end=False)
+    HybridRetriever(filled, callback_manager=CallbackManager([debug])).retrieve("anvil")
+    assert len(debug.get_event_pairs(CBEventType.RETRIEVE)) == 1
+
+
+def test_a_query_engine_without_a_model(filled: Monograph) -> None:
+    from llama_index.core import Settings
+    from llama_index.core.llms import MockLLM
+
+    Settings.llm = MockLLM()
+    engine = RetrieverQueryEngine.from_args(HybridRetriever(filled), response_mode="no_text")  # type: ignore[arg-type]
+    assert engine.query("where is the drill?").source_nodes[0].metadata["hall"] == 3
+
+
+def test_the_namespaces_belong_to_nobody() -> None:
+    for name in ("llama_index", *(f"llama_index.{path.parent.name}" for path in SPACE.glob("*/monograph"))):
+        assert getattr(importlib.import_module(name), "__file__", None) is None, name
+
+
+def test_what_the_hub_is_told_is_so() -> None:
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["llamahub"]
+    assert told["contains_example"] is True
+    assert (ROOT / "examples" / "03_llama_index.py").exists()
+    packages = {
+        path.parent.name: importlib.import_module(f"llama_index.{path.parent.name}.monograph")
+        for path in SPACE.glob("*/monograph")
+    }
+    assert told["import_path"] in {package.__name__ for package in packages.values()}
+    components = {
+        name: getattr(package, name)
+        for package in packages.values()
+        for name in package.__all__
+        if getattr(package, name).__module__.startswith(package.__name__)
+    }
+    theirs = {
+        name
+        for name, component in components.items()
+        if any(base.__module__.startswith("llama_index.core") for base in component.__mro__)
+    }
+    assert set(told["class_authors"]) == theirs - {"AnswerEvent", "ReductionEvent", "SearchEvent"}
+    assert set(told["class_authors"].values()) == {"monograph"}
+
+
+def test_the_index_is_in_both_registries() -> None:
+    from llama_index.core.data_structs.registry import INDEX_STRUCT_TYPE_TO_INDEX_STRUCT_CLASS
+    from llama_index.core.indices.registry import INDEX_STRUCT_TYPE_TO_INDEX_CLASS
+
+    from llama_index.indices.monograph import EraRAGIndex
+
+    struct = EraRAGIndex.index_struct_cls
+    assert INDEX_STRUCT_TYPE_TO_INDEX_STRUCT_CLASS[struct.get_type()] is struct
+    assert INDEX_STRUCT_TYPE_TO_INDEX_CLASS[struct.get_type()] is EraRAGIndex

@@ -1,0 +1,214 @@
+"""LlamaIndex: one file in many hands, what is deleted from all of it, and hands that go wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import multiprocessing
+import pickle
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
+
+from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
+from llama_index.core.vector_stores.types import FilterOperator, MetadataFilter, MetadataFilters, VectorStoreQuery
+
+from llama_index.indices.monograph import EraRAGIndex
+from llama_index.postprocessor.monograph import SCRPostprocessor
+from llama_index.query_engine.monograph import CitingQueryEngine
+from llama_index.readers.monograph import MonographReader
+from llama_index.retrievers.monograph import HybridRetriever, MiniRAGRetriever, TreeRetriever
+from llama_index.tools.monograph import MonographToolSpec
+from llama_index.vector_stores.monograph import EcoVectorStore
+from monograph import Monograph
+from monograph.derive.extract import load_extractor
+from monograph.derive.summarize import load_summarizer
+from monograph.errors import ClosedFile, InvalidFilter, ModelUntrusted
+from support.contents import traces
+from support.letter_corpus import FACTS, STRANGERS
+from support.models import HashEmbedder
+
+
+def node(name: str, text: str, of: str, **metadata: Any) -> TextNode:
+    source = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=of)}
+    return TextNode(id_=name, text=text, relationships=source, metadata=metadata)
+
+
+def nodes(texts: list[str], kind: str) -> list[TextNode]:
+    return [node(f"{kind}/{n}", text, f"{kind}/of", kind=kind) for n, text in enumerate(texts)]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    made = tmp_path / "shared.mono"
+    with Monograph.open(made, HashEmbedder(), summarizer=load_summarizer("extractive")) as monograph:
+        EcoVectorStore(monograph).add(nodes(FACTS, "kept"))
+    return made
+
+
+@pytest.fixture
+def opened(path: Path) -> Iterator[Monograph]:
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        yield monograph
+
+
+KIND = MetadataFilters(filters=[MetadataFilter(key="kind", value="gone", operator=FilterOperator.EQ)])
+DELETIONS: dict[str, Callable[[EcoVectorStore, EraRAGIndex], Any]] = {
+    "by ref_doc_id": lambda store, _: store.delete("gone/of"),
+    "by ids": lambda store, _: store.delete_nodes(["gone/0", "gone/1"]),
+    "by a filter": lambda store, _: store.delete_nodes(filters=KIND),
+    "asynchronously": lambda store, _: asyncio.run(store.adelete("gone/of")),
+    "by the index": lambda _, index: index.delete_ref_doc("gone/of"),
+    "by the index, nodes": lambda _, index: index.delete_nodes(["gone/1", "gone/0"]),
+}
+
+
+@pytest.mark.parametrize("way", DELETIONS)
+def test_what_is_deleted_is_gone_from_everything(path: Path, tmp_path: Path, way: str) -> None:
+    never = shutil.copy(path, tmp_path / "never.mono")
+    with Monograph.open(path, HashEmbedder()) as monograph, Monograph.open(never, HashEmbedder()) as other:
+        before = traces(other)
+        assert before["tree"]
+        store, index = EcoVectorStore(monograph), EraRAGIndex([], monograph)
+        store.add(nodes(STRANGERS, "gone"))
+        between = traces(monograph)
+        for part in ("chunks", "vectors", "terms", "graph", "tree"):
+            assert between[part] != before[part], part
+        assert monograph.graph.entities(like="Mary Poole")
+        DELETIONS[way](store, index)
+        assert traces(monograph) == before
+        assert monograph.graph.entities(like="Mary Poole") == []
+
+
+def test_many_hands_on_one_file(path: Path, opened: Monograph) -> None:
+    """Two stores, two indexes and a retriever, open by path and shared: each sees what the others write."""
+    store, index = EcoVectorStore(opened), EraRAGIndex([], opened)
+    other = EraRAGIndex([], Monograph.open(path, HashEmbedder()))
+    retriever = MiniRAGRetriever(path, similarity_top_k=9)
+    store.add([node("a", "The lighthouse of Zadar was painted.", "doc")])
+    index.insert_nodes([node("b", "The lighthouse of Split was not.", "doc")])
+    other.insert_nodes([node("c", "A third lighthouse stands in Bari.", "doc")])
+    by_words = VectorStoreQuery(query_str="lighthouse", mode="text_search", similarity_top_k=9)  # type: ignore[arg-type]
+    assert set(store.query(by_words).ids or []) == {"a", "b", "c"}
+    assert set(index.ref_doc_info["doc"].node_ids) == set(other.ref_doc_info["doc"].node_ids) == {"a", "b", "c"}
+    other.delete_ref_doc("doc")
+    assert store.query(by_words).ids == []
+    assert "a" not in index.ref_doc_info
+    retriever.close()
+    other.monograph.close()
+    assert opened.check() == []
+
+
+def _in_a_fork(store: EcoVectorStore, retriever: HybridRetriever, answers: Any) -> None:
+    store.add([node("fork", "A word from the fork.", "fork")])
+    answers.put([one.node_id for one in retriever.retrieve("the lathe was painted red")])
+
+
+def test_a_forked_worker(opened: Monograph) -> None:
+    store, retriever = EcoVectorStore(opened), HybridRetriever(opened, similarity_top_k=1)
+    assert retriever.retrieve("the lathe was painted red")[0].node_id == "kept/3"
+    context = multiprocessing.get_context("fork")
+    answers = context.Queue()
+    worker = context.Process(target=_in_a_fork, args=(store, retriever, answers))
+    worker.start()
+    assert answers.get(timeout=30) == ["kept/3"]
+    worker.join(30)
+    assert worker.exitcode == 0
+    assert [one.node_id for one in store.get_nodes(["fork"])] == ["fork"]
+    assert opened.check() == []
+
+
+def test_a_closed_file(opened: Monograph) -> None:
+    store = EcoVectorStore(opened)
+    index = EraRAGIndex([], opened)
+    tools = {one.metadata.name: one for one in MonographToolSpec(opened).to_tool_list()}
+    some = [NodeWithScore(node=TextNode(text="The lathe is red. It is heavy."))]
+    opened.close()
+    for use in (
+        lambda: store.query(VectorStoreQuery(query_str="x")),
+        lambda: store.add([node("n", "new", "of")]),
+        lambda: store.delete("kept/of"),
+        store.clear,
+        lambda: asyncio.run(store.aget_nodes()),
+        lambda: HybridRetriever(opened).retrieve("x"),
+        lambda: TreeRetriever(opened).retrieve("x"),
+        lambda: asyncio.run(MiniRAGRetriever(opened).aretrieve("x")),
+        lambda: index.insert_nodes([node("n", "new", "of")]),
+        lambda: index.ref_doc_info,
+        lambda: CitingQueryEngine(opened).query("x"),
+        lambda: SCRPostprocessor(opened).postprocess_nodes(some, query_str="x"),
+        lambda: MonographReader(opened).load_data(),
+    ):
+        with pytest.raises(ClosedFile):
+            use()
+    assert "closed" in tools["search"](query="x").content
+
+
+def test_filters_of_other_kinds(opened: Monograph) -> None:
+    store = EcoVectorStore(opened)
+    for wrong in ({"kind": "kept"}, "kind = kept", [MetadataFilter(key="kind", value="kept")]):
+        for use in (
+            lambda wrong=wrong: store.query(VectorStoreQuery(query_str="x", filters=wrong)),
+            lambda wrong=wrong: store.get_nodes(filters=wrong),
+            lambda wrong=wrong: store.delete_nodes(filters=wrong),
+        ):
+            with pytest.raises(InvalidFilter, match="MetadataFilters"):
+                use()
+    assert len(store.get_nodes()) == len(FACTS)
+
+
+def test_a_received_file_asks_nobody(tmp_path: Path, server: Any) -> None:
+    path = tmp_path / "received.mono"
+    spec = f"llm:openai:{server.url}#x"
+    with Monograph.open(path, extractor=load_extractor(spec), summarizer=load_summarizer(spec)) as theirs:
+        EcoVectorStore(theirs).add(nodes(["A shared archive about Anna Karenina."], "theirs"))
+    calls = server.calls
+    store = EcoVectorStore(path)
+    with pytest.raises(ModelUntrusted, match="trusted="):
+        store.add(nodes(["My PIN is 4411, says Anna Mercer."], "private"))
+    assert len(store.get_nodes()) == 1
+    store.close()
+    with Monograph.open(path) as opened:
+        opened.graph.rebuild(load_extractor("pattern"))
+    with pytest.warns(RuntimeWarning, match="the tree of summaries is as it was.*trusted="):
+        index = EraRAGIndex(nodes([f"PIN {n} is Anna Mercer's." for n in range(30)], "private"), path)
+    with pytest.warns(RuntimeWarning, match="the tree of summaries is as it was.*trusted="):
+        index.delete_nodes(["private/0"])
+    index.close()
+    assert server.calls == calls
+    with Monograph.open(path, trusted=[server.url]) as opened:
+        EcoVectorStore(opened).add(nodes(["My PIN is 4411, says Anna Mercer."], "private"))
+    assert server.calls > calls
+
+
+@pytest.mark.parametrize("owned", [True, False])
+def test_a_store_is_pickled_and_copied(path: Path, opened: Monograph, owned: bool, caplog: Any) -> None:
+    own = EcoVectorStore(path) if owned else EcoVectorStore(opened)
+    query = VectorStoreQuery(query_str="lathe", mode="text_search", similarity_top_k=9)  # type: ignore[arg-type]
+    expected = own.query(query).ids
+    again = pickle.loads(pickle.dumps(own))
+    assert again.client is not own.client
+    for made in (copy.copy(own), copy.deepcopy(own), own.model_copy(deep=True), again):
+        assert made.query(query).ids == expected
+        made.close()
+    assert own.query(query).ids == expected
+    with pytest.raises(ClosedFile):
+        again.query(query)
+    own.close()
+    assert caplog.records == []  # LlamaIndex would leave out what cannot be pickled, and log that.
+
+
+@pytest.mark.parametrize("kind", [HybridRetriever, MiniRAGRetriever, TreeRetriever])
+def test_retrievers_are_pickled_and_copied(opened: Monograph, kind: Any) -> None:
+    retriever = kind(opened, similarity_top_k=2)
+    expected = [one.node_id for one in retriever.retrieve("where was the lathe?")]
+    assert expected
+    for made in (copy.deepcopy(retriever), pickle.loads(pickle.dumps(retriever))):
+        assert [one.node_id for one in made.retrieve("where was the lathe?")] == expected
+        made.close()
+    assert [one.node_id for one in retriever.retrieve("where was the lathe?")] == expected

@@ -1,0 +1,632 @@
+"""LlamaIndex's vector store."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from threading import get_ident
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
+
+import llama_index_instrumentation as instrument
+from llama_index.core import StorageContext, VectorStoreIndex
+from llama_index.core.embeddings import BaseEmbedding
+from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
+from llama_index.core.instrumentation.span_handlers import SimpleSpanHandler
+from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.schema import (
+    Document,
+    ImageNode,
+    IndexNode,
+    Node,
+    NodeRelationship,
+    RelatedNodeInfo,
+    TextNode,
+)
+from llama_index.core.storage.docstore import SimpleDocumentStore
+from llama_index.core.vector_stores import SimpleVectorStore
+from llama_index.core.vector_stores.types import (
+    FilterCondition,
+    FilterOperator,
+    MetadataFilter,
+    MetadataFilters,
+    VectorStoreQuery,
+    VectorStoreQueryMode,
+)
+from llama_index.core.vector_stores.utils import build_metadata_filter_fn
+
+import monograph as own
+from llama_index.embeddings.monograph import LlamaIndexEmbedder, MonographEmbedding
+from llama_index.vector_stores.monograph import EcoVectorStore
+from llama_index.vector_stores.monograph.where import as_where
+from monograph import Monograph, where
+from monograph.errors import ClosedFile, InputError, InvalidDocument, InvalidFilter, ModelUnavailable
+from support.models import HashEmbedder
+
+WORDS = ["anvil", "bellows", "chisel", "drill", "engine", "file", "gauge", "hammer"]
+
+
+class Hashed(BaseEmbedding):
+    """Texts that share words are near each other."""
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return HashEmbedder(16).embed([query], "query")[0].tolist()
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return self._get_query_embedding(query)
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return HashEmbedder(16).embed([text])[0].tolist()
+
+
+def embedded(text: str) -> list[float]:
+    return Hashed().get_query_embedding(text)
+
+
+def node(n: int, of: str = "", **more: Any) -> TextNode:
+    text = f"The {WORDS[n % 8]} stands in hall {n}."
+    relationships = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=of)} if of else {}
+    given = {"text": text, "metadata": {"hall": n}, "embedding": embedded(text), **more}
+    return TextNode(id_=f"node/{n}", relationships=relationships, **given)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[EcoVectorStore]:
+    made = EcoVectorStore(tmp_path / "store.mono")
+    made.add([node(n, f"ref/{n // 3}") for n in range(8)])
+    yield made
+    made.close()
+
+
+def ask(store: EcoVectorStore, text: str | None = None, mode: str = "default", **options: Any) -> list[str]:
+    kwargs = {name: options.pop(name) for name in list(options) if name.startswith("mmr_prefetch")}
+    if text is not None and "query_embedding" not in options:
+        options["query_embedding"] = embedded(text)
+    query = VectorStoreQuery(query_str=text, mode=VectorStoreQueryMode(mode), **{"similarity_top_k": 8, **options})
+    result = store.query(query, **kwargs)
+    assert result.nodes is not None
+    assert result.similarities is not None
+    assert [one.node_id for one in result.nodes] == result.ids
+    assert all(isinstance(score, float) and math.isfinite(score) for score in result.similarities)
+    return list(result.ids or [])
+
+
+def test_the_nearest_are_those_of_the_simple_store(store: EcoVectorStore) -> None:
+    simple = SimpleVectorStore()
+    simple.add([node(n, f"ref/{n // 3}") for n in range(8)])
+    for text in ("the chisel in hall 2", "engine", "hall"):
+        query = VectorStoreQuery(query_embedding=embedded(text), similarity_top_k=5)
+        ours, theirs = store.query(query), simple.query(query)
+        assert ours.ids == theirs.ids
+        assert ours.similarities == pytest.approx(theirs.similarities, abs=1e-5)
+
+
+def test_words_and_both(store: EcoVectorStore) -> None:
+    assert ask(store, "chisel", "text_search", query_embedding=None) == ["node/2"]
+    assert ask(store, "chisel", "sparse", query_embedding=None) == ["node/2"]
+    assert len(ask(store, "hall", "sparse", sparse_top_k=3)) == 3
+    vector = embedded("The engine stands in hall 4.")
+    assert ask(store, "chisel", "hybrid", query_embedding=vector, alpha=0) == ["node/2"]
+    assert ask(store, "chisel", "hybrid", query_embedding=vector, alpha=1) == ask(store, "", query_embedding=vector)
+    orders = [ask(store, "chisel drill 2", "hybrid", query_embedding=vector, alpha=alpha) for alpha in (0.05, 0.95)]
+    assert [order[0] for order in orders] == ["node/2", "node/4"]
+    assert len(ask(store, "chisel", "hybrid", query_embedding=vector, hybrid_top_k=3)) == 3
+    few = ask(store, "chisel", "hybrid", query_embedding=vector, similarity_top_k=2, sparse_top_k=1, hybrid_top_k=9)
+    assert set(few) == {"node/2", *ask(store, "", query_embedding=vector, similarity_top_k=2)}
+
+
+def test_maximal_marginal_relevance(store: EcoVectorStore) -> None:
+    twins = [TextNode(id_=f"twin/{n}", text="the anvil", embedding=embedded("the anvil")) for n in range(3)]
+    store.add(twins)
+    assert set(ask(store, "the anvil", similarity_top_k=3)) == {"twin/0", "twin/1", "twin/2"}
+    apart = ask(store, "the anvil", "mmr", similarity_top_k=3, mmr_threshold=0.2)
+    assert len([name for name in apart if name.startswith("twin")]) == 1
+    assert set(ask(store, "the anvil", "mmr", similarity_top_k=3, mmr_threshold=1.0)) == {"twin/0", "twin/1", "twin/2"}
+    near = ask(store, "the anvil", "mmr", similarity_top_k=3, mmr_threshold=0.2, mmr_prefetch_k=3)
+    assert set(near) == {"twin/0", "twin/1", "twin/2"}
+    by_option = VectorStoreIndex.from_vector_store(store, embed_model=Hashed()).as_retriever(
+        vector_store_query_mode="mmr", similarity_top_k=3, vector_store_kwargs={"mmr_threshold": 0.2}
+    )
+    assert [one.node_id for one in by_option.retrieve("the anvil")] == apart
+    with pytest.raises(InputError, match="mmr_threshold"):
+        ask(store, "the anvil", "mmr", mmr_threshold=3)
+
+
+@pytest.mark.parametrize("mode", ["semantic_hybrid", "svm", "logistic_regression", "linear_regression"])
+def test_other_modes_are_refused(store: EcoVectorStore, mode: str) -> None:
+    with pytest.raises(InputError, match="has no mode"):
+        ask(store, "anvil", mode)
+
+
+def test_what_a_mode_needs(store: EcoVectorStore) -> None:
+    for mode in ("sparse", "hybrid", "default"):
+        with pytest.raises(InputError, match="query's words"):
+            ask(store, None, mode)
+    for wrong in ([1.0, 2.0], [float("nan")] * 16):
+        with pytest.raises(InputError):
+            ask(store, "anvil", query_embedding=wrong)
+    assert ask(store, "anvil", similarity_top_k=0) == []
+    with pytest.raises(InputError, match="k is -1"):
+        ask(store, "anvil", similarity_top_k=-1)
+
+
+def test_ids_restrict_and_empty_lists_do_not(store: EcoVectorStore) -> None:
+    assert set(ask(store, "hall", node_ids=["node/1", "node/5", "nobody"])) == {"node/1", "node/5"}
+    assert set(ask(store, "hall", doc_ids=["ref/1"])) == {"node/3", "node/4", "node/5"}
+    assert set(ask(store, "hall", doc_ids=["ref/1"], node_ids=["node/3", "node/7"])) == {"node/3"}
+    assert len(ask(store, "hall", node_ids=[], doc_ids=[])) == 8
+    index = VectorStoreIndex.from_vector_store(store, embed_model=Hashed())
+    assert len(index.as_retriever(similarity_top_k=8).retrieve("hall")) == 8
+
+
+METADATA: list[dict[str, Any]] = [
+    {},
+    {"n": 1, "s": "Anvil and Bellows", "l": ["a", "b"], "e": ""},
+    {"n": 2.5, "s": "anvil", "l": ["a"], "e": []},
+    {"n": -3, "s": "", "l": [], "e": None},
+    {"n": 1, "s": "bellows", "l": [1, 2], "e": "x", "flag": True},
+]
+OPERANDS: dict[FilterOperator, list[tuple[str, Any]]] = {
+    FilterOperator.EQ: [("n", 1), ("s", "anvil"), ("n", 2.5), ("missing", 1), ("s", None), ("missing", None)],
+    FilterOperator.NE: [("n", 1), ("s", "anvil"), ("missing", 1), ("s", None)],
+    FilterOperator.GT: [("n", 1), ("n", -3.5)],
+    FilterOperator.GTE: [("n", 1)],
+    FilterOperator.LT: [("n", 2), ("s", "b")],
+    FilterOperator.LTE: [("n", 1)],
+    FilterOperator.IN: [("n", [1, 7]), ("s", ["anvil", "x"]), ("missing", ["a"])],
+    FilterOperator.NIN: [("n", [1, 7]), ("missing", ["a"])],
+    FilterOperator.ANY: [("l", ["a", "z"]), ("s", ["nvil", "zz"])],
+    FilterOperator.ALL: [("l", ["a", "b"]), ("s", ["nvil", "ellow"])],
+    FilterOperator.CONTAINS: [("l", "a"), ("s", "ellows"), ("l", 2)],
+    FilterOperator.TEXT_MATCH: [("s", "Anvil"), ("s", "")],
+    FilterOperator.TEXT_MATCH_INSENSITIVE: [("s", "ANVIL")],
+    FilterOperator.IS_EMPTY: [("e", None), ("missing", None), ("l", None)],
+}
+LEAVES = [MetadataFilter(key=k, value=v, operator=operator) for operator, some in OPERANDS.items() for k, v in some]
+
+
+def test_all_operators_are_tried() -> None:
+    assert set(OPERANDS) == set(FilterOperator)
+    assert len(FilterOperator) == 14
+
+
+@pytest.fixture(scope="module")
+def filterable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EcoVectorStore]:
+    made = EcoVectorStore(tmp_path_factory.mktemp("filters") / "a.mono")
+    made.add(
+        [
+            TextNode(id_=str(n), text=f"row {n}", metadata=one, embedding=[1.0, n + 0.5])
+            for n, one in enumerate(METADATA)
+        ]
+    )
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("leaf", LEAVES, ids=lambda one: f"{one.key} {one.operator.value} {one.value}")
+def test_every_operator_means_what_the_framework_means(filterable: EcoVectorStore, leaf: MetadataFilter) -> None:
+    filters = MetadataFilters(filters=[leaf])
+    theirs = build_metadata_filter_fn(lambda name: METADATA[int(name)], filters)
+    expected = {str(n) for n in range(5) if theirs(str(n))}
+    query = VectorStoreQuery(query_embedding=[1.0, 0.0], similarity_top_k=9, filters=filters)
+    assert set(filterable.query(query).ids or []) == expected
+    assert {one.node_id for one in filterable.get_nodes(filters=filters)} == expected
+
+
+def holds(condition: MetadataFilter | MetadataFilters, metadata: dict[str, Any]) -> bool:
+    """The framework's own leaf, and what AND, OR and NOT mean."""
+    if isinstance(condition, MetadataFilter):
+        return build_metadata_filter_fn(lambda _: metadata, MetadataFilters(filters=[condition]))("")
+    met = [holds(one, metadata) for one in condition.filters]
+    if not met:
+        return True
+    return {"and": all(met), "or": any(met), "not": not any(met)}[(condition.condition or FilterCondition.AND).value]
+
+
+nested = st.recursive(
+    st.sampled_from(LEAVES),
+    lambda inner: st.builds(
+        MetadataFilters, filters=st.lists(inner, max_size=3), condition=st.sampled_from([*FilterCondition, None])
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(filters=nested)
+def test_filters_nested_as_deep_as_they_come(filterable: EcoVectorStore, filters: Any) -> None:
+    whole = filters if isinstance(filters, MetadataFilters) else MetadataFilters(filters=[filters])
+    expected = {str(n) for n, metadata in enumerate(METADATA) if holds(whole, metadata)}
+    parsed = where.parse(as_where(whole))
+    assert {str(n) for n, metadata in enumerate(METADATA) if where.matches(parsed, metadata)} == expected
+    assert {one.node_id for one in filterable.get_nodes(filters=whole)} == expected
+
+
+def test_a_filter_that_cannot_be_understood(store: EcoVectorStore) -> None:
+    for wrong in (
+        MetadataFilter(key="hall", value=3, operator=FilterOperator.IN),
+        MetadataFilter(key="hall", value=None, operator=FilterOperator.GT),
+        MetadataFilter(key="hall", value=3, operator=FilterOperator.TEXT_MATCH),
+        MetadataFilter(key="hall", value=["a"]),
+        MetadataFilter(key="or", value="a"),
+        MetadataFilter(key="$x", value="a"),
+    ):
+        with pytest.raises(InvalidFilter):
+            ask(store, "hall", filters=MetadataFilters(filters=[wrong]))
+        with pytest.raises(InvalidFilter):
+            store.delete_nodes(filters=MetadataFilters(filters=[wrong]))
+    assert len(ask(store, "hall")) == 8
+
+
+def test_nodes_come_back_whole(store: EcoVectorStore) -> None:
+    links = {
+        NodeRelationship.SOURCE: RelatedNodeInfo(node_id="src", hash="h", metadata={"a": 1}),
+        NodeRelationship.NEXT: RelatedNodeInfo(node_id="next"),
+        NodeRelationship.CHILD: [RelatedNodeInfo(node_id="c1"), RelatedNodeInfo(node_id="c2")],
+    }
+    metadata = {"nested": {"a": [1, None, 2.5, {"b": True}]}, "ü": "é", "document_id": "mine", "_x": 0}
+    given_nodes = [
+        TextNode(
+            id_="text", text="  Some text.\n", metadata=metadata, embedding=embedded("a"), relationships=links,
+            excluded_llm_metadata_keys=["ü"], excluded_embed_metadata_keys=["_x"], start_char_idx=3, end_char_idx=9,
+            text_template="{content}|{metadata_str}", metadata_template="{key}={value}", metadata_seperator=";",
+        ),
+        IndexNode(id_="index", text="points", index_id="target", embedding=embedded("b")),
+        ImageNode(id_="image", image="aGVsbG8=", metadata={"width": 3}, embedding=embedded("c")),
+        ImageNode(id_="bare", image="aGVsbG8=", embedding=embedded("c")),
+        TextNode(id_="empty", text="", embedding=embedded("d")),
+        Node(id_="node", embedding=embedded("e"), metadata={"a": 1}),
+    ]  # fmt: skip
+    assert store.add(given_nodes) == [one.node_id for one in given_nodes]
+    back = store.get_nodes([one.node_id for one in given_nodes])
+    for before, after in zip(given_nodes, back, strict=True):
+        assert type(after) is type(before)
+        assert after.hash == before.hash
+        assert after.embedding == pytest.approx(before.embedding, abs=1e-6)
+        expected = {**before.model_dump(mode="json"), "embedding": after.embedding}
+        assert json.dumps(after.model_dump(mode="json"), sort_keys=True) == json.dumps(expected, sort_keys=True)
+    result = store.query(VectorStoreQuery(query_embedding=embedded("a"), similarity_top_k=1))
+    assert result.nodes == [back[0].model_copy(update={"embedding": None})]
+
+
+@pytest.mark.parametrize("name", ["a/b/../c", "😀", "x" * 10_000, " ", "None", "a'b\"c%_"])
+def test_any_id_is_kept(store: EcoVectorStore, name: str) -> None:
+    store.add(
+        [
+            TextNode(
+                id_=name,
+                text="odd",
+                embedding=embedded("odd"),
+                relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=name + "!")},
+            )
+        ]
+    )
+    assert ask(store, "odd", similarity_top_k=1) == [name]
+    assert ask(store, "odd", node_ids=[name]) == [name]
+    store.delete(name + "!")
+    assert store.get_nodes([name]) == []
+
+
+def test_a_node_of_a_known_id_takes_its_place(store: EcoVectorStore) -> None:
+    store.add([node(2, "ref/0", text="Now a lathe.", embedding=embedded("Now a lathe."))])
+    assert store.get_nodes(["node/2"])[0].get_content() == "Now a lathe."
+    assert ask(store, "chisel", "sparse") == []
+    assert len(ask(store, "hall")) == 8
+    store.add([node(2, "ref/9")])
+    assert "node/2" not in ask(store, "hall", doc_ids=["ref/0"])
+    assert store.client.check() == []
+
+
+def test_deleting_takes_out_of_everything(store: EcoVectorStore) -> None:
+    store.delete("ref/0")
+    assert set(ask(store, "hall")) == {f"node/{n}" for n in range(3, 8)}
+    store.delete("nobody")
+    store.delete_nodes(["node/3", "nobody"])
+    above = MetadataFilters(filters=[MetadataFilter(key="hall", value=6, operator=FilterOperator.GTE)])
+    store.delete_nodes(["node/4", "node/7"], above)
+    store.delete_nodes([])
+    assert set(ask(store, "hall")) == {"node/4", "node/5", "node/6"}
+    store.delete_nodes(filters=above)
+    assert ask(store, "gauge", "sparse") == []
+    with pytest.raises(InputError, match="neither"):
+        store.delete_nodes()
+    asyncio.run(store.adelete_nodes(["node/4"]))
+    asyncio.run(store.adelete("ref/1"))
+    stats = store.client.stats()
+    assert (stats.documents, stats.chunks, stats.vectors, stats.terms, stats.mentions) == (0, 0, 0, 0, 0)
+    assert store.client.check() == []
+
+
+def test_clearing(store: EcoVectorStore) -> None:
+    store.clear()
+    assert ask(store, "hall") == []
+    store.add([node(1)])
+    asyncio.run(store.aclear())
+    assert store.get_nodes() == []
+    store.clear()
+
+
+def test_nodes_by_id_and_by_filter(store: EcoVectorStore) -> None:
+    assert [one.node_id for one in store.get_nodes(["node/5", "nobody", "node/1"])] == ["node/5", "node/1"]
+    assert len(store.get_nodes()) == 8
+    even = MetadataFilters(filters=[MetadataFilter(key="hall", value=[0, 2], operator=FilterOperator.IN)])
+    assert [one.node_id for one in asyncio.run(store.aget_nodes(filters=even))] == ["node/0", "node/2"]
+
+
+def test_bad_nodes(store: EcoVectorStore) -> None:
+    with pytest.raises(InvalidDocument, match="came without a vector"):
+        store.add([TextNode(text="x")])
+    with pytest.raises(InvalidDocument, match="shape"):
+        store.add([TextNode(text="x", embedding=[1.0])])
+    with pytest.raises(InvalidDocument, match="metadata"):
+        store.add([TextNode(text="x", embedding=embedded("x"), metadata={"n": float("inf")})])
+    assert len(store.get_nodes()) == 8
+    assert store.add([]) == []
+
+
+def test_the_stores_own_model(tmp_path: Path) -> None:
+    store = EcoVectorStore(tmp_path / "own.mono", Hashed())
+    store.add([TextNode(id_="a", text="The anvil."), node(3)])
+    assert ask(store, "The anvil.", query_embedding=None, similarity_top_k=1) == ["a"]
+    assert ask(store, "The anvil.", "mmr", query_embedding=None, similarity_top_k=1) == ["a"]
+    with pytest.raises(InputError, match="LlamaIndexEmbedder"):
+        EcoVectorStore(store.client, Hashed())
+    store.close()
+    with pytest.raises(ClosedFile):
+        ask(store, "anvil")
+
+
+def test_reopening(store: EcoVectorStore, tmp_path: Path) -> None:
+    before = ask(store, "the gauge in hall 6")
+    store.close()
+    again = EcoVectorStore(tmp_path / "store.mono")
+    assert ask(again, "the gauge in hall 6") == before
+    assert again.class_name() == "EcoVectorStore"
+    assert json.loads(again.to_json())["path"] == str(tmp_path / "store.mono")
+    again.close()
+
+
+def test_a_synced_file_is_a_store_too(monograph: Monograph, folder: Path) -> None:
+    (folder / "log.md").write_text("# 1963\n\nThe comet was seen at noon.")
+    monograph.sync(folder)
+    store = EcoVectorStore(monograph)
+    (found,) = store.query(VectorStoreQuery(query_str="comet", mode=VectorStoreQueryMode.SPARSE)).nodes or []
+    assert found.get_content().endswith("The comet was seen at noon.")
+    assert found.metadata["monograph_uri"].endswith("log.md")
+    assert found.ref_doc_id == monograph.documents()[0].id
+    store.close()
+    store.delete(found.ref_doc_id)
+    assert monograph.documents() == []
+
+
+def test_a_stored_node_says_how_a_retriever_found_it(store: EcoVectorStore) -> None:
+    from llama_index.core.schema import MetadataMode
+
+    from llama_index.retrievers.monograph import MiniRAGRetriever
+
+    (found,) = MiniRAGRetriever(store.client, similarity_top_k=1).retrieve("the chisel")
+    assert found.node_id == "node/2"
+    (hit,) = store.client.search("the chisel", 1, how="graph")
+    assert found.metadata.pop("monograph_explanation") == hit.explain()
+    assert found.metadata.pop("monograph_score") == hit.score
+    assert found.metadata == {"hall": 2}
+    assert "monograph_" not in found.node.get_content(MetadataMode.LLM)
+    assert store.get_nodes(["node/2"])[0].metadata == {"hall": 2}
+
+
+# The traps.
+
+
+def test_trap_2_an_empty_store_is_true(tmp_path: Path) -> None:
+    store = EcoVectorStore(tmp_path / "empty.mono")
+    assert store
+    assert not hasattr(type(store), "__len__")
+    context = StorageContext.from_defaults(vector_store=store)
+    assert context.vector_store is store
+    store.close()
+
+
+def test_trap_3_refreshing_after_deleting(tmp_path: Path) -> None:
+    store = EcoVectorStore(tmp_path / "a.mono")
+    first, second = (Document(text=f"The {word} stands here.", id_=word) for word in WORDS[:2])
+    context = StorageContext.from_defaults(vector_store=store)
+    index = VectorStoreIndex.from_documents([first, second], context, embed_model=Hashed(), store_nodes_override=True)
+    assert index.refresh_ref_docs([first, second]) == [False, False]
+    index.delete_ref_doc("anvil", delete_from_docstore=True)
+    assert {one.ref_doc_id for one in store.get_nodes()} == {"bellows"}
+    # What the docstore still hashes it takes for present: the way that works is to insert.
+    assert index.refresh_ref_docs([first, second])[1] is False
+    if not any(one.ref_doc_id == "anvil" for one in store.get_nodes()):
+        index.insert(first)
+    assert {one.ref_doc_id for one in store.get_nodes()} == {"anvil", "bellows"}
+    changed = Document(text="The anvil is gone.", id_="anvil")
+    assert index.refresh_ref_docs([changed, second]) == [True, False]
+    assert {one.get_content() for one in store.get_nodes()} == {"The anvil is gone.", "The bellows stands here."}
+    store.close()
+
+
+def test_trap_4_a_persisted_context_is_loaded_with_the_store(tmp_path: Path) -> None:
+    folder = str(tmp_path / "storage")
+    store = EcoVectorStore.from_persist_dir(folder)
+    context = StorageContext.from_defaults(vector_store=store)
+    VectorStoreIndex([node(n) for n in range(4)], storage_context=context, embed_model=Hashed())
+    context.persist(folder)
+    store.close()
+    again = EcoVectorStore.from_persist_dir(folder)
+    index = VectorStoreIndex.from_vector_store(again, embed_model=Hashed())
+    assert len(index.as_retriever(similarity_top_k=9).retrieve("hall")) == 4
+    again.close()
+
+
+def test_trap_5_a_pipeline_without_embedding_stores_nothing(store: EcoVectorStore) -> None:
+    store.clear()
+    documents = [Document(text="The anvil stands here.", id_="d")]
+    assert (
+        len(IngestionPipeline(transformations=[SentenceSplitter()], vector_store=store).run(documents=documents)) == 1
+    )
+    assert store.get_nodes() == []
+    IngestionPipeline(transformations=[SentenceSplitter(), Hashed()], vector_store=store).run(documents=documents)
+    assert [one.ref_doc_id for one in store.get_nodes()] == ["d"]
+
+
+def test_trap_7_calls_are_spans(store: EcoVectorStore) -> None:
+    dispatcher, spans = instrument.get_dispatcher(), SimpleSpanHandler()
+    kept = list(dispatcher.span_handlers)
+    dispatcher.add_span_handler(spans)
+    try:
+        ask(store, "anvil")
+        store.add([node(1)])
+        asyncio.run(store.aquery(VectorStoreQuery(query_embedding=embedded("a"))))
+        store.delete("nobody")
+    finally:
+        dispatcher.span_handlers = kept
+    names = {span.id_.partition("-")[0] for span in spans.completed_spans}
+    assert {f"EcoVectorStore.{name}" for name in ("query", "add", "aquery", "delete")} <= names
+
+
+@pytest.mark.parametrize("strategy", list(DocstoreStrategy))
+def test_ingestion_pipelines(tmp_path: Path, strategy: DocstoreStrategy) -> None:
+    store = EcoVectorStore(tmp_path / "pipe.mono")
+    pipeline = IngestionPipeline(
+        transformations=[SentenceSplitter(chunk_size=32, chunk_overlap=0), Hashed()],
+        vector_store=store,
+        docstore=SimpleDocumentStore(),
+        docstore_strategy=strategy,
+    )
+    long = " ".join(f"The {word} stands in a hall of its own." for word in WORDS)
+    pipeline.run(documents=[Document(text=long, id_="long"), Document(text="The lathe.", id_="short")])
+    count = len(store.get_nodes())
+    assert count > 3
+    again = pipeline.run(documents=[Document(text=long, id_="long"), Document(text="A saw.", id_="short")])
+    assert [one.get_content() for one in again] == ["A saw."]
+    kept = {one.get_content() for one in store.get_nodes() if one.ref_doc_id == "short"}
+    assert kept == ({"The lathe.", "A saw."} if strategy == DocstoreStrategy.DUPLICATES_ONLY else {"A saw."})
+    asyncio.run(pipeline.arun(documents=[Document(text="A third.", id_="third")]))
+    left = {one.ref_doc_id for one in store.get_nodes()}
+    assert left == ({"third"} if strategy == DocstoreStrategy.UPSERTS_AND_DELETE else {"long", "short", "third"})
+    assert store.client.check() == []
+    store.close()
+
+
+def test_an_index_inserts_updates_and_deletes(tmp_path: Path) -> None:
+    store = EcoVectorStore(tmp_path / "index.mono")
+    index = VectorStoreIndex.from_vector_store(store, embed_model=Hashed())
+    index.insert(Document(text="The anvil stands here.", id_="d", metadata={"year": 1963}))
+    index.update_ref_doc(Document(text="The lathe stands here.", id_="d"))
+    assert [one.get_content() for one in store.get_nodes()] == ["The lathe stands here."]
+
+    async def insert() -> list[str]:
+        await index.ainsert(Document(text="The bellows.", id_="e"))
+        return [one.node_id for one in await index.as_retriever(similarity_top_k=5).aretrieve("bellows")]
+
+    assert len(asyncio.run(insert())) == 2
+    index.delete_ref_doc("d")
+    assert [one.ref_doc_id for one in store.get_nodes()] == ["e"]
+    store.close()
+
+
+def test_waiting_is_off_the_event_loop(store: EcoVectorStore) -> None:
+    threads: list[int] = []
+
+    class Noting(EcoVectorStore):
+        def query(self, query: VectorStoreQuery, **kwargs: Any) -> Any:
+            threads.append(get_ident())
+            return super().query(query, **kwargs)
+
+        def add(self, nodes: Any, **kwargs: Any) -> list[str]:
+            threads.append(get_ident())
+            return super().add(nodes, **kwargs)
+
+    noting = Noting(store.client)
+
+    async def work() -> int:
+        await noting.async_add([node(1)])
+        await asyncio.gather(*(noting.aquery(VectorStoreQuery(query_embedding=embedded("a"))) for _ in range(4)))
+        noting.query(VectorStoreQuery(query_embedding=embedded("a")))
+        return get_ident()
+
+    loop = asyncio.run(work())
+    assert loop not in threads[:5]
+    assert threads[5] == loop
+
+
+def test_embedders_both_ways(tmp_path: Path) -> None:
+    theirs = LlamaIndexEmbedder(Hashed(model_name="m"))
+    assert (theirs.key, theirs.dimension) == (
+        "llama-index/base_component/m".replace("base_component", Hashed.class_name()),
+        16,
+    )
+    assert theirs.embed([]).shape == (0, 16)
+    with Monograph.open(tmp_path / "theirs.mono", theirs) as monograph:
+        monograph.add([own.Document("The anvil.", id="a"), own.Document("The bellows.", id="b")])
+        assert monograph.search("The bellows.", 1, how="dense")[0].chunk.document_id == "b"
+        ours = MonographEmbedding(monograph.embedder)
+        assert ours.model_name == theirs.key
+        expected = theirs.embed(["anvil", "bellows"]).tolist()
+        np.testing.assert_allclose(ours.get_text_embedding_batch(["anvil", "bellows"]), expected, atol=1e-6)
+        np.testing.assert_allclose(asyncio.run(ours.aget_query_embedding("anvil")), expected[0], atol=1e-6)
+        np.testing.assert_allclose(asyncio.run(ours.aget_text_embedding_batch(["anvil"])), expected[:1], atol=1e-6)
+
+
+def test_an_embedding_model_that_fails() -> None:
+    class Broken(Hashed):
+        def _get_text_embedding(self, text: str) -> list[float]:
+            raise RuntimeError("no room")
+
+    with pytest.raises(ModelUnavailable, match="no room"):
+        LlamaIndexEmbedder(Broken()).embed(["a"])
+
+
+NOWHERE = [0.0] * 16
+IN_HALLS_ABOVE_4 = MetadataFilters(filters=[MetadataFilter(key="hall", value=4, operator=FilterOperator.GT)])
+
+
+@pytest.mark.parametrize("query_str", [None, "anvil"])
+@pytest.mark.parametrize("vector", [None, NOWHERE])
+def test_what_points_nowhere_leaves_it_to_the_filter(
+    store: EcoVectorStore, query_str: str | None, vector: list[float] | None
+) -> None:
+    """The file's vectors came with its nodes, so that words alone have none."""
+    for options, expected in (
+        ({"filters": IN_HALLS_ABOVE_4}, ["node/5", "node/6", "node/7"]),
+        ({"filters": IN_HALLS_ABOVE_4, "similarity_top_k": 2}, ["node/5", "node/6"]),
+        ({"node_ids": ["node/1", "node/6"]}, ["node/1", "node/6"]),
+        ({"doc_ids": ["ref/2"]}, ["node/6", "node/7"]),
+        ({"doc_ids": ["ref/2"], "filters": IN_HALLS_ABOVE_4, "similarity_top_k": 0}, []),
+    ):
+        given: dict[str, Any] = {"similarity_top_k": 9, **options}
+        query = VectorStoreQuery(query_str=query_str, query_embedding=vector, **given)
+        found = store.query(query)
+        assert found.ids == expected
+        assert found.similarities == [0.0] * len(expected)
+        assert found.nodes is not None
+        assert [one.get_content() for one in found.nodes] == [node(int(name[-1])).get_content() for name in expected]
+
+
+def test_without_a_filter_nothing_is_near_to_what_points_nowhere(store: EcoVectorStore) -> None:
+    assert store.query(VectorStoreQuery(query_embedding=NOWHERE, similarity_top_k=9)).ids == []
+    with pytest.raises(InputError, match="needs a query's words"):
+        store.query(VectorStoreQuery(similarity_top_k=9))
+
+
+def test_nodes_come_with_their_embeddings(store: EcoVectorStore) -> None:
+    stored = store.get_nodes(["node/3", "node/0"])
+    assert [one.node_id for one in stored] == ["node/3", "node/0"]
+    for one in stored:
+        assert one.embedding == pytest.approx(embedded(one.get_content()), abs=1e-6)
+        assert all(isinstance(value, float) for value in one.embedding or [])
+    again = EcoVectorStore(store.client.path.with_name("again.mono"))
+    again.add(store.get_nodes())
+    for one, other in zip(store.get_nodes(), again.get_nodes(), strict=True):
+        assert (one.node_id, one.get_content(), one.metadata) == (other.node_id, other.get_content(), other.metadata)
+        assert one.embedding == pytest.approx(other.embedding, abs=1e-6)
+    again.close()

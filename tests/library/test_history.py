@@ -1,0 +1,690 @@
+"""Files that keep former versions: what was can be searched, read, cited and forgotten, and nothing else sees it."""
+
+from __future__ import annotations
+
+import gc
+import json
+import pickle
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monograph import Document, Monograph, Passage, Settings, Valid
+from monograph.derive.summarize.extractive import ExtractiveSummarizer
+from monograph.errors import ClosedFile, DamagedFile, InputError, InvalidFilter, NotFound, OutsideView
+from monograph.values import ToldNode
+from monograph.write import configuration
+from support.forks import run
+from support.kill_at_commit import killed
+from support.models import CapitalExtractor, HashEmbedder
+
+START = 1_700_000_000
+HISTORY = Settings(chunk_tokens=16, chunk_overlap=0, history=True)
+PLAIN = Settings(chunk_tokens=16, chunk_overlap=0)
+MODES = ("lexical", "dense", "hybrid", "graph")
+QUESTION = "Ann met Bert at the Lighthouse of Calder with the boiler"
+
+Now: TypeAlias = list[float]
+
+
+@contextmanager
+def opened(path: Path, now: Now, **given: Any) -> Iterator[Monograph]:
+    """A file that keeps former versions, whose clock stands at ``now``."""
+    given = {"settings": HISTORY, **given}
+    with Monograph.open(path, HashEmbedder(), CapitalExtractor(), clock=lambda: now[0], **given) as archive:
+        yield archive
+
+
+TEXTS = (
+    "Ann met Bert at the Lighthouse.",
+    "Bert repaired the boiler of the Lighthouse in Calder. Dora was away that day, and Emil wrote it down for her.",
+    "Emil wrote to Ann of the storm.",
+    "The Lighthouse was lit by Dora. Nobody else came from Calder on that Sunday, and the boats stayed where they were.",
+    "Ann met Bert at the Lighthouse. Then Emil came.",
+)
+Change: TypeAlias = tuple[int, int, int | None]
+"""(seconds that pass, document, its text from then on, or None where it is removed)."""
+CHANGES = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(0, 2), st.one_of(st.none(), st.integers(0, len(TEXTS) - 1))),
+    min_size=1,
+    max_size=5,
+)
+
+
+def document(number: int, text: int) -> Document:
+    title = f"Note {number}" if text % 2 else ""
+    if text == 4:  # Handed over in passages, one of them with its vector.
+        half = (Passage(one, vector=[1.0, 2.0] * 16 if at else None) for at, one in enumerate(TEXTS[4].split(". ")))
+        return Document(id=f"d{number}", title=title, passages=tuple(half), metadata={"n": text})
+    return Document(TEXTS[text], id=f"d{number}", title=title, metadata={"n": text})
+
+
+def held(archive: Monograph) -> dict[str, tuple[str, str, Mapping[str, Any], tuple[str, ...]]]:
+    """What a file says that it holds."""
+    every = {one.id: archive.document(one.id) for one in archive.documents()}
+    return {
+        name: (one.title, one.text, one.metadata, tuple(chunk.text for chunk in archive.chunks(name)))
+        for name, one in every.items()
+    }
+
+
+def found(archive: Monograph, how: str) -> list[tuple[str, str]]:
+    return sorted((hit.chunk.document_id, hit.chunk.text) for hit in archive.search(QUESTION, 50, how))
+
+
+def scores(archive: Monograph, how: str) -> list[float]:
+    return [round(hit.score, 4) for hit in archive.search(QUESTION, 50, how)]
+
+
+def named(archive: Monograph) -> list[tuple[str, str, int]]:
+    return sorted((one.name, one.kind, one.chunks) for one in archive.graph.entities(100))
+
+
+def same(archive: Monograph, fresh: Monograph) -> None:
+    """One shows what the other does, as far as that does not hang on the order in which documents came."""
+    assert held(archive) == held(fresh)
+    assert named(archive) == named(fresh)
+    for how in MODES:
+        assert found(archive, how) == found(fresh, how)
+        assert scores(archive, how) == scores(fresh, how)
+    assert archive.stats().chunks == fresh.stats().chunks
+    assert archive.stats().mentions == fresh.stats().mentions
+
+
+@pytest.mark.parametrize("count", [4, pytest.param(40, marks=pytest.mark.long)])
+def test_every_moment_is_as_it_was(count: int) -> None:
+    settings(max_examples=count, deadline=None)(given(CHANGES)(check_every_moment))()
+
+
+def check_every_moment(changes: list[Change]) -> None:
+    now: Now = [START]
+    states: dict[int, dict[str, Document]] = {START - 1: {}}
+    with tempfile.TemporaryDirectory() as folder, opened(Path(folder) / "a.mono", now) as archive:
+        current: dict[str, Document] = {}
+        for passed, number, text in changes:
+            now[0] += passed
+            if text is not None:
+                current = {**current, f"d{number}": document(number, text)}
+                archive.add([current[f"d{number}"]])
+            elif f"d{number}" in current:
+                current = {name: one for name, one in current.items() if name != f"d{number}"}
+                archive.remove([f"d{number}"])
+            states[int(now[0])] = current
+        assert archive.check() == []
+        before = held(archive)
+        with Monograph.open(Path(folder) / "present.mono", HashEmbedder(), CapitalExtractor(), settings=PLAIN) as fresh:
+            fresh.add(current.values())
+            same(archive, fresh)
+        for at, (second, state) in enumerate(states.items()):
+            past = archive.as_of(second)
+            path = Path(folder) / f"{at}.mono"
+            with Monograph.open(path, HashEmbedder(), CapitalExtractor(), settings=PLAIN) as fresh:
+                fresh.add(state.values())
+                same(past, fresh)
+            for name, one in state.items():
+                assert archive.document(name, as_of=second).text == one.text
+            for hit in past.search(QUESTION, 50):
+                assert hit.valid is not None
+                assert hit.valid.at(second)
+                quoted = archive.document(hit.chunk.document_id, as_of=second).text[hit.chunk.start : hit.chunk.end]
+                assert quoted == hit.chunk.text
+        assert held(archive) == before
+        for number in range(3):
+            if any(f"d{number}" in state for state in states.values()):
+                listed = archive.versions(f"d{number}") if _has_versions(archive, f"d{number}") else []
+                assert all(one.valid.until is not None and one.valid.until <= two.valid.since
+                           for one, two in pairwise(listed))  # fmt: skip
+
+
+def _has_versions(archive: Monograph, name: str) -> bool:
+    """One that stood for less than a second is not kept."""
+    try:
+        return bool(archive.versions(name))
+    except NotFound:
+        return False
+
+
+@pytest.fixture
+def now() -> Now:
+    return [float(START)]
+
+
+@pytest.fixture
+def archive(tmp_path: Path, now: Now) -> Iterator[Monograph]:
+    """Ten seconds after the boiler was repaired it was replaced, and ten later the tea was given up."""
+    with opened(tmp_path / "a.mono", now) as archive:
+        archive.add([Document("The boiler was repaired by Ines.", id="boiler", title="Boiler", uri="b.txt"),
+                     Document("Tea is at four with Bert.", id="tea", metadata={"owner": "ann"})])  # fmt: skip
+        now[0] += 10
+        archive.add([Document("The boiler was replaced by Otto.", id="boiler", title="The boiler", uri="b.txt")])
+        now[0] += 10
+        archive.remove(["tea"])
+        now[0] += 10
+        yield archive
+
+
+def test_versions_are_listed_with_when_they_stood(archive: Monograph) -> None:
+    first, second = archive.versions("boiler")
+    assert (first.title, first.valid) == ("Boiler", Valid(START, START + 10))
+    assert (second.title, second.valid) == ("The boiler", Valid(START + 10))
+    assert archive.versions("b.txt") == [first, second]
+    assert [one.valid for one in archive.versions("tea")] == [Valid(START, START + 20)]
+    assert str(first.valid) == "2023-11-14T22:13:20Z to 2023-11-14T22:13:30Z"
+    with pytest.raises(NotFound):
+        archive.versions("nothing")
+
+
+def test_a_citation_tells_when_it_stood(archive: Monograph) -> None:
+    context = archive.as_of(START + 5).context("Who repaired the boiler?")
+    cited = next(one for one in context.citations if one.title == "Boiler")
+    assert cited.valid == Valid(START, START + 10)
+    (span,) = cited.spans
+    assert archive.document("boiler", as_of=START + 5).text[span.start : span.end] == span.text
+    assert "Ines" in archive.as_of(START + 5).ask("Who repaired the boiler?").text
+    assert "Ines" not in archive.ask("Who repaired the boiler?").text
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        START + 5,
+        START + 5.5,
+        "2023-11-14T22:13:25Z",
+        datetime.fromtimestamp(START + 5, UTC),
+        "2023-11-14T23:13:25+01:00",
+    ],
+)
+def test_a_moment_may_be_written_in_many_ways(archive: Monograph, moment: Any) -> None:
+    assert archive.document("boiler", as_of=moment).title == "Boiler"
+    assert archive.as_of(moment).document("boiler").title == "Boiler"
+
+
+def test_a_day_is_all_of_it(archive: Monograph) -> None:
+    for moment in ("2023-11-14", "2023-11", 2023, date(2023, 11, 14)):
+        assert [one.title for one in archive.as_of(moment).documents()] == ["The boiler"]
+    assert archive.as_of("2023-11-13").documents() == []
+    for moment in ("yesterday", True, None, [1]):
+        with pytest.raises(InputError, match="no time"):
+            archive.as_of(moment)  # type: ignore[arg-type]
+
+
+def test_nothing_is_kept_of_what_stays_the_same(archive: Monograph) -> None:
+    again = archive.document("boiler")
+    archive.add([again])
+    assert len(archive.versions("boiler")) == 2
+    archive.add([Document("One thing.", id="short")])
+    archive.add([Document("Another thing.", id="short")])  # In the same second.
+    assert [one.valid for one in archive.versions("short")] == [Valid(START + 30)]
+
+
+def test_a_clock_that_goes_back_loses_nothing(archive: Monograph, now: Now) -> None:
+    now[0] = START - 1_000
+    for text in ("It was sold.", "It was bought."):
+        archive.add([Document(text, id="boiler")])
+    whole = [one.valid for one in archive.versions("boiler")]
+    assert whole[0] == Valid(START, START + 10)
+    assert all(one.until == two.since for one, two in pairwise(whole))
+    assert archive.document("boiler", as_of=whole[2].since).text == "It was sold."
+    assert archive.check() == []
+
+
+@pytest.mark.parametrize("said", [float("nan"), float("inf"), 1e15, -1e15])
+def test_a_clock_that_tells_no_time(archive: Monograph, now: Now, said: float) -> None:
+    now[0] = said
+    with pytest.raises(InputError, match="the clock says"):
+        archive.add([Document("It was sold.", id="boiler")])
+    assert len(archive.versions("boiler")) == 2
+
+
+def test_no_model_is_asked_for_what_is_kept(tmp_path: Path, now: Now) -> None:
+    embedder, extractor = HashEmbedder(), CapitalExtractor()
+    plain, other = HashEmbedder(), CapitalExtractor()
+
+    def written(path: Path, by: HashEmbedder, names: CapitalExtractor, chosen: Settings) -> None:
+        with Monograph.open(path, by, names, settings=chosen, clock=lambda: now[0]) as archive:
+            for text in TEXTS[:4]:
+                now[0] += 1
+                archive.add([Document(text, id="a"), Document(f"{text} Again.", id="b")])
+            archive.remove(["a"])
+
+    written(tmp_path / "plain.mono", plain, other, PLAIN)
+    written(tmp_path / "kept.mono", embedder, extractor, HISTORY)
+    assert (embedder.texts, extractor.chunks) == (plain.texts, other.chunks)
+    with Monograph.open(tmp_path / "kept.mono", embedder, extractor) as archive:
+        archive.compact()
+        given = len(extractor.chunks)
+        chunks = {one.text for one in extractor.chunks}
+        del embedder.texts[:]
+        for version in archive.versions("b"):
+            assert archive.as_of(version.valid.since).search(QUESTION, how="graph")
+        assert len(extractor.chunks) == given
+        # Names that nothing names any more were let go, with the signs of their embeddings.
+        assert not chunks & set(embedder.texts)
+
+
+def test_the_present_alone_is_seen(archive: Monograph, tmp_path: Path) -> None:
+    shown = [archive.stats().documents, archive.stats().chunks, len(archive.documents()), len(archive.fetch())]
+    assert shown == [1, 1, 1, 1]
+    everything = repr([
+        archive.documents(), archive.fetch(), archive.graph.entities(100), archive.search("Ines Bert tea repaired", 50),
+        archive.context("Ines Bert tea repaired"), archive.listed(), list(archive.graph.to_networkx().nodes(data=True)),
+    ])  # fmt: skip
+    exported = archive.export(tmp_path / "out").path
+    everything += "".join(one.read_text("utf-8", "replace") for one in Path(exported).iterdir())
+    assert "Otto" in everything
+    for gone in ("Ines", "Bert", "Tea", "repaired"):
+        assert gone not in everything.replace("Ines Bert tea repaired", "")
+
+
+def test_the_past_is_not_written(archive: Monograph) -> None:
+    past = archive.as_of(START + 5)
+    refused: tuple[Callable[[], object], ...] = (
+        lambda: past.add([Document("new")]),
+        lambda: past.put([Document(passages=(Passage("new"),))]),
+        lambda: past.remove(["tea"]),
+        lambda: past.remove_chunks(where={"owner": "ann"}),
+        lambda: past.within({"owner": "ann"}).add([Document("new")]),
+        lambda: past.sync("."),
+        past.check,
+        past.compact,
+        lambda: past.graph.tell([ToldNode("a", "A")]),
+        past.graph.build,
+        lambda: past.forget_versions(["tea"]),
+        lambda: past.versions("tea"),
+        lambda: past.backup("copy.mono"),
+        lambda: past.vectors.rebuild(HashEmbedder(8)),
+    )
+    before = held(archive), held(past)
+    for one in refused:
+        with pytest.raises(OutsideView):
+            one()
+    assert (held(archive), held(past)) == before
+
+
+def test_views_of_the_past(archive: Monograph) -> None:
+    ann = {"owner": "ann"}
+    for view in (archive.within(ann).as_of(START + 5), archive.as_of(START + 5).within(ann)):
+        assert [one.id for one in view.documents()] == ["tea"]
+        assert [hit.text for hit in view.search("boiler tea repaired", 9)] == ["Tea is at four with Bert."]
+        assert [one.name for one in view.graph.entities(9)] == ["Bert", "Tea"]
+    assert archive.within(ann).document("tea", as_of=START + 5).text == "Tea is at four with Bert."
+    with pytest.raises(NotFound):
+        archive.within(ann).document("boiler", as_of=START + 5)
+    with pytest.raises(OutsideView):
+        archive.within(ann).versions("boiler")
+    assert [one.title for one in archive.as_of(START + 15).as_of(START + 5).documents()] == ["", "Boiler"]
+
+
+def test_each_method_may_ask_for_a_moment(archive: Monograph) -> None:
+    then = START + 5
+    assert [hit.title for hit in archive.search("boiler repaired", 1, as_of=then)] == ["Boiler"]
+    assert [one.title for one in archive.context("boiler repaired", as_of=then).citations][:1] == ["Boiler"]
+    assert "Ines" in archive.ask("Who repaired the boiler?", as_of=then).text
+    assert [one.chunk.document_id for one in archive.fetch(where={"owner": "ann"}, as_of=then)] == ["tea"]
+    ann = {"owner": {"==": "ann"}}
+    assert [hit.chunk.document_id for hit in archive.search("boiler", 9, where=ann, as_of=then)] == ["tea"]
+    assert archive.within(ann).search("boiler", 9, as_of=then) == archive.search("boiler", 9, where=ann, as_of=then)
+    assert archive.search("tea", 9, "lexical", where={"owner": "ann"}) == []
+    held = archive._file.lately
+    assert archive.search("boiler", 1, as_of=START + 6)
+    assert archive._file.lately is held
+    with pytest.raises(InputError, match="no time"):
+        archive.search("tea", as_of="then")
+    with pytest.raises(InvalidFilter, match="valid"):
+        archive.search("tea", where={"$valid": then})
+
+
+def test_the_past_is_exported(archive: Monograph, tmp_path: Path) -> None:
+    archive.as_of(START + 5).export(tmp_path / "out")
+    with Monograph.open(tmp_path / "again.mono", HashEmbedder(), CapitalExtractor(), settings=PLAIN) as again:
+        again.files.take_over("jsonl", tmp_path / "out")
+        assert held(again) == held(archive.as_of(START + 5))
+
+
+def test_one_moment_is_one_copy(archive: Monograph) -> None:
+    past = archive.as_of(START + 3)
+    assert archive.as_of(START + 8)._file is past._file
+    assert archive.as_of(START + 12)._file is not past._file
+
+
+def test_a_copy_goes_with_the_last_who_has_it(archive: Monograph) -> None:
+    past = archive.as_of(START + 3)
+    assert past.search("boiler", 1)
+    database, gone = past._file.database, weakref.ref(past._file)
+    gc.disable()
+    try:
+        del past
+        assert gone() is None
+    finally:
+        gc.enable()
+    assert database.is_closed
+
+
+def test_the_past_is_pickled(archive: Monograph) -> None:
+    assert pickle.loads(pickle.dumps(archive.as_of(START + 3))).document("boiler").title == "Boiler"
+
+
+def test_files_without_history(tmp_path: Path) -> None:
+    with Monograph.open(tmp_path / "plain.mono") as archive:
+        archive.add([Document("A.", id="a")])
+        archive.add([Document("B.", id="a")])
+        assert archive.document("a").valid is None
+        for refused in (
+            lambda: archive.as_of(2026),
+            lambda: archive.document("a", as_of=2026),
+            lambda: archive.versions("a"),
+            lambda: archive.forget_versions(["a"]),
+        ):
+            with pytest.raises(InputError, match="keeps no former versions"):
+                refused()
+        with archive._file.database.write() as connection:
+            assert connection.execute("SELECT count(*) FROM versions").fetchone() == (0,)
+            assert connection.execute("SELECT count(*) FROM documents WHERE valid_from NOT NULL").fetchone() == (0,)
+    with pytest.raises(InputError, match="history"):
+        Settings(history="yes")  # type: ignore[arg-type]
+
+
+def test_a_synced_folder(tmp_path: Path, folder: Path, now: Now) -> None:
+    (folder / "boiler.md").write_text("The boiler was repaired by Ines.")
+    (folder / "tea.md").write_text("Tea is at four.")
+    with opened(tmp_path / "a.mono", now) as archive:
+        archive.sync(folder)
+        now[0] += 10
+        (folder / "boiler.md").write_text("The boiler was replaced by Otto, who is new here.")
+        (folder / "tea.md").unlink()
+        archive.sync(folder)
+        now[0] += 10
+        archive.sync(folder)
+        past = archive.as_of(START + 5)
+        assert sorted(one.uri for one in past.documents()) == ["texts/boiler.md", "texts/tea.md"]
+        assert past.document("texts/boiler.md").text == "The boiler was repaired by Ines."
+        assert [one.valid for one in archive.versions("texts/tea.md")] == [Valid(START, START + 10)]
+        assert [one.valid for one in archive.versions("texts/boiler.md")] == [
+            Valid(START, START + 10),
+            Valid(START + 10),
+        ]
+        now[0] += 10
+        (folder / "boiler.md").write_text("There is no boiler.")
+        archive.sync(folder, forget=True)
+        assert [one.valid for one in archive.versions("texts/boiler.md")] == [Valid(START + 30)]
+        assert archive.check() == []
+        assert archive.versions("texts/tea.md")
+        assert archive.files.remove("texts", forget=True).removed == 2
+        for name in ("texts/tea.md", "texts/boiler.md"):
+            with pytest.raises(NotFound):
+                archive.versions(name)
+
+
+def test_the_tree_stands_over_the_present(tmp_path: Path, now: Now) -> None:
+    with opened(tmp_path / "a.mono", now, summarizer=ExtractiveSummarizer()) as archive:
+        archive.add([Document(f"Ordinary note {n} about tea and the garden of Dora.", id=f"n{n}") for n in range(20)])
+        archive.add([Document("The Lighthouse keeper Zanzibar hid emeralds in Calder.", id="z")])
+        now[0] += 10
+        archive.remove(["z"])
+        summaries = archive.search("Zanzibar emeralds Calder note", 50, how="tree")
+        assert summaries
+        assert "Zanzibar" not in repr(summaries) + repr(archive.tree.outline(layers=9))
+        past = archive.as_of(START + 5)
+        assert "Zanzibar" in repr(past.search("Zanzibar emeralds", 50, how="tree"))
+        assert past.context("Zanzibar emeralds").citations
+
+
+SECRET = b"zanzibar"
+TRACES = (SECRET, b"emerald", b"kumquat", b"vladivostok", b"zanzi")
+
+
+def bytes_of(path: Path) -> bytes:
+    return b"".join(one.read_bytes() for one in path.parent.glob(f"*{path.stem}*")).lower()
+
+
+def traces(path: Path) -> list[bytes]:
+    left = bytes_of(path)
+    return [trace for trace in TRACES if trace in left]
+
+
+def with_secrets(archive: Monograph, now: Now) -> None:
+    """A document that once held a secret, one that holds one still, and one that did until it was removed."""
+    secret = "Zanzibar hid emeralds beneath Vladivostok. The password is kumquat-998."
+    archive.add([Document(f"Ordinary note {n} about gardens and bicycles.", id=f"n{n}") for n in range(30)])
+    for name in ("edited", "held", "gone"):
+        archive.add([Document(f"{secret} It is {name}.", id=name, title="Zanzibar file", metadata={"k": "kumquat"})])
+    now[0] += 10
+    archive.add([Document("Nothing is told here.", id="edited")])
+    archive.add([Document(f"{secret} It is held once more.", id="held", uri="/emerald")])
+    archive.remove(["gone"])
+    now[0] += 10
+
+
+def test_what_is_forgotten_is_forgotten_as_it_was_too(tmp_path: Path, now: Now) -> None:
+    path = tmp_path / "a.mono"
+    with opened(path, now) as archive:
+        with_secrets(archive, now)
+        past = archive.as_of(START + 5)
+        assert past.search("emeralds", how="lexical")
+        archive.remove(["edited"], forget=True)
+        assert traces(path)
+        with pytest.raises(ClosedFile, match="forgotten something"):
+            past.search("emeralds", how="lexical")
+        archive.remove(["held", "gone"], forget=True)
+        assert traces(path) == []
+        assert archive.as_of(START + 5).search("emeralds", how="lexical") == []
+        assert archive.as_of(START + 5).stats().documents == 30
+        assert archive.stats().memo_unused == 0
+        assert archive.check() == []
+        with pytest.raises(NotFound):
+            archive.remove(["gone"], forget=True)
+
+
+def test_former_versions_alone_are_forgotten(tmp_path: Path, now: Now) -> None:
+    path = tmp_path / "a.mono"
+    with opened(path, now) as archive:
+        with_secrets(archive, now)
+        assert archive.forget_versions(before=START + 9) == 0
+        assert archive.forget_versions(["edited", "nothing"], before=START + 10) == 1
+        assert [one.valid for one in archive.versions("edited")] == [Valid(START + 10)]
+        archive.add([Document("Nothing.", id="held")])
+        now[0] += 10
+        assert traces(path)
+        assert archive.forget_versions(before=now[0]) == 3
+        assert traces(path) == []
+        assert archive.document("held").text == "Nothing."
+        assert archive.as_of(START + 5).stats().documents == 30
+        with pytest.raises(InputError, match="neither"):
+            archive.forget_versions()
+        assert archive.check() == []
+
+
+def test_a_file_that_always_forgets_keeps_nothing(tmp_path: Path, now: Now) -> None:
+    path = tmp_path / "a.mono"
+    with opened(path, now) as archive:
+        archive.files.always_forget = True
+        with_secrets(archive, now)
+        assert [len(archive.versions(name)) for name in ("edited", "held")] == [1, 1]
+        archive.remove(["held"])
+        assert traces(path) == []
+
+
+def test_a_new_embedder_makes_what_was_anew_once(archive: Monograph) -> None:
+    other = HashEmbedder(16)
+    archive.vectors.rebuild(other)
+    archive.compact()
+    del other.texts[:]
+    assert archive.as_of(START + 5).search("repaired", 1, how="dense")[0].chunk.document_id == "boiler"
+    assert len([text for text in other.texts if "repaired" in text or "Tea is" in text]) == 2
+    archive.compact()
+    del other.texts[:]
+    assert archive.as_of(START + 5).search("repaired", 1, how="dense")[0].chunk.document_id == "boiler"
+    assert not [text for text in other.texts if "repaired" in text or "Tea is" in text]
+    assert archive.check() == []
+
+
+def test_a_copy_keeps_former_versions(archive: Monograph, tmp_path: Path) -> None:
+    archive.backup(tmp_path / "copy.mono")
+    with Monograph.open(tmp_path / "copy.mono", HashEmbedder(), CapitalExtractor(), create=False) as copy:
+        assert copy.settings.history
+        assert copy.versions("boiler") == archive.versions("boiler")
+        assert held(copy.as_of(START + 5)) == held(archive.as_of(START + 5))
+
+
+DAMAGE = {
+    "UPDATE versions SET text = 'Another thing, as long as it was', valid_until = valid_until WHERE id = 'boiler'": False,
+    "UPDATE versions SET valid_from = valid_from - 1000000": False,
+    "UPDATE versions SET checksum = checksum + 1": False,
+    "UPDATE version_chunks SET start = 3": False,
+    "INSERT INTO version_chunks VALUES (99, 0, 'x', 0, 1, '{}', NULL, NULL)": True,
+    "UPDATE version_chunks SET vector = 9999": True,
+    "UPDATE version_chunks SET extraction = 9999": True,
+    "UPDATE documents SET valid_from = NULL": False,
+    "UPDATE documents SET valid_from = valid_from - 65536": False,
+    "UPDATE documents SET valid_from = 5": False,
+    "UPDATE documents SET valid_until = 5": True,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_check_finds_damage(archive: Monograph, damage: str) -> None:
+    assert archive.check() == []
+    with archive._file.database.write() as connection:
+        connection.execute(damage)
+    faults = archive.check()
+    assert faults
+    assert [one.repairable for one in faults] == [DAMAGE[damage]] * len(faults)
+    left = archive.check(repair=True)
+    assert bool(left) != DAMAGE[damage]
+    assert all("--versions-before" in one.mend or one.table == "documents" for one in left)
+    if DAMAGE[damage]:
+        assert archive.as_of(START + 25).document("boiler").text == "The boiler was replaced by Otto."
+
+
+def test_a_version_that_cannot_be_read(archive: Monograph) -> None:
+    with archive._file.database.write() as connection:
+        connection.execute("UPDATE versions SET metadata = '{'")
+    with pytest.raises(DamagedFile, match="row 1 of versions cannot be read"):
+        archive.as_of(START + 5)
+    with pytest.raises(DamagedFile, match="row 1 of versions cannot be read"):
+        archive.document("boiler", as_of=START + 5)
+    assert archive.search("boiler", 1)[0].text == "The boiler was replaced by Otto."
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_version_is_kept_with_what_replaces_it(tmp_path: Path, now: Now, moment: str) -> None:
+    path = tmp_path / "a.mono"
+    with opened(path, now) as archive:
+        archive.add([Document("The boiler was repaired by Ines.", id="boiler")])
+    program = f"""
+from support.models import HashEmbedder
+from support.models import CapitalExtractor
+from monograph import Document, Monograph
+archive = Monograph.open({str(path)!r}, HashEmbedder(), CapitalExtractor(), clock=lambda: {START + 10})
+archive.add([Document("The boiler was replaced by Otto.", id="boiler")])
+"""
+    commit = 0
+    states = set()
+    while killed(program, commit := commit + 1, moment):
+        with opened(path, now) as archive:
+            states.add((archive.document("boiler").text, len(archive.versions("boiler"))))
+            assert archive.check() == []
+    assert states <= {("The boiler was repaired by Ines.", 1), ("The boiler was replaced by Otto.", 2)}
+    assert commit > 1
+
+
+def test_a_graph_that_is_built_later(tmp_path: Path, now: Now) -> None:
+    with opened(tmp_path / "a.mono", now, settings=replace(HISTORY, graph=False)) as archive:
+        archive.add([Document("The boiler was repaired by Ines.", id="boiler")])
+        now[0] += 10
+        archive.add([Document("The boiler was replaced by Otto.", id="boiler")])
+        for one in (archive, archive.as_of(START + 5)):
+            with pytest.raises(InputError, match="has no graph"):
+                one.graph.entities(9)
+        archive.graph.build()
+        assert sorted(one.name for one in archive.graph.entities(9)) == ["Otto", "The"]
+        assert sorted(one.name for one in archive.as_of(START + 5).graph.entities(9)) == ["Ines", "The"]
+
+
+def test_what_is_told_and_joined_is_as_it_is_now(archive: Monograph) -> None:
+    assert configuration.identity(archive.as_of(START + 5)._file.database) == archive.stats().id
+    archive.graph.tell([ToldNode("stove", "Thing", origins=("boiler",))])
+    assert list(archive.as_of(START + 15).graph.told().nodes) == ["stove"]
+    assert not archive.as_of(START + 5).graph.told().nodes
+
+
+def test_agents_and_frameworks_may_ask_for_a_moment(archive: Monograph) -> None:
+    then = datetime.fromtimestamp(START + 5, UTC).isoformat()
+    now, before = "The boiler was replaced by Otto.", "The boiler was repaired by Ines."
+    tools = pytest.importorskip("monograph_tools.tools", reason="an extra is not installed")
+    assert tools.Reading(archive).search("boiler", 1).hits[0].text == now
+    assert tools.Reading(archive).search("boiler", 1, as_of=then).hits[0].text == before
+    llama_index = pytest.importorskip("llama_index.retrievers.monograph", reason="an extra is not installed")
+    (node,) = llama_index.HybridRetriever(archive, similarity_top_k=1, as_of=then).retrieve("boiler")
+    assert node.text == before
+    langchain = pytest.importorskip("langchain_monograph", reason="an extra is not installed")
+    (document,) = langchain.HybridRetriever(monograph=archive, k=1, as_of=then).invoke("boiler")
+    assert document.page_content == before
+
+
+@pytest.fixture
+def of_folder(tmp_path: Path, folder: Path) -> Path:
+    """A file of a folder in which a text was changed, and one removed, long after they came."""
+    path = tmp_path / "notes.mono"
+    (folder / "boiler.md").write_text("The boiler was repaired by Ines.")
+    (folder / "tea.md").write_text("Tea is at four with Bert.")
+    with Monograph.open(path, settings=Settings(history=True), clock=lambda: START) as archive:
+        archive.sync(folder)
+    (folder / "boiler.md").write_text("The boiler was replaced by Otto, who is new.")
+    (folder / "tea.md").unlink()
+    assert "1 changed" in run("sync", path, folder)
+    return path
+
+
+def test_the_command_line(of_folder: Path, folder: Path, tmp_path: Path) -> None:
+    then = ("--as-of", "2023-11-14")
+    assert "Ines" not in run("search", of_folder, "Who repaired the boiler?")
+    said = run("search", of_folder, "Who repaired the boiler?", *then)
+    assert "Ines" in said
+    assert "as it was 2023-11-14T22:13:20Z to 20" in said
+    assert "Ines" in run("ask", of_folder, "Who repaired the boiler?", *then)
+    assert "Ines" in run("search", of_folder, "boiler", "--as-of", "2023-11-14")
+    assert json.loads(run("stats", of_folder, *then, "--json"))["documents"] == 2
+    assert "stood here 2023-11-14T22:13:20Z to 20" in run("show", of_folder, "texts/boiler.md", *then)
+    assert "Bert" in run("show", of_folder, "texts/tea.md", *then)
+    assert run("show", of_folder, "texts/boiler.md", "--versions").count("2023-11-14T22:13:20Z") == 1
+    assert "no time" in run("search", of_folder, "boiler", "--as-of", "then", code=1)
+    assert "0 former versions" in run("forget", of_folder, "--versions-before", "2023")
+    assert "1 former versions" in run("forget", of_folder, "texts/tea.md", "--versions-before", "2100")
+    assert json.loads(run("forget", of_folder, "--versions-before", "2100", "--json")) == {"forgotten": 1}
+    assert "--versions-before" in run("forget", of_folder, code=2)
+    run("sync", tmp_path / "new.mono", folder, "--history")
+    with Monograph.open(tmp_path / "new.mono", create=False) as archive:
+        assert archive.settings.history
+
+
+def test_what_a_server_answers(of_folder: Path) -> None:
+    pytest.importorskip("starlette", reason="an extra is not installed")
+    from support.api_server import serving
+
+    with (
+        Monograph.open(of_folder, create=False) as archive,
+        serving({"notes": archive, "then": archive.as_of("2023-11-14")}, write=True) as client,
+    ):
+        for asked in ({"file": "notes", "as_of": "2023-11-14"}, {"file": "then"}):
+            reply = client.get("/search", q="Who repaired the boiler?", **asked)
+            hit = reply.json["files"][0]["hits"][0]["hit"]
+            assert "Ines" in hit["chunk"]["text"]
+            assert hit["valid"]["since"] == START
+        assert "Ines" not in client.get("/search", q="Who repaired the boiler?", file="notes").body.decode()
+        assert client.get("/settings").status == 200
+        assert len(client.get("/documents", file="then").json["documents"]) == 2
+        assert client.get("/document", file="then", id="texts/tea.md").json["valid"]["since"] == START
+        refused = client.done(client.post("/remove", file="then", ids=["texts/tea.md"]))
+        assert refused["error"]["kind"] == "OutsideView"

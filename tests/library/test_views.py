@@ -1,0 +1,707 @@
+"""Views: what is in one is all that is seen through it, and what is written through it stays in it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import re
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import closing
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monograph import Document, Monograph, Passage, Tree
+from monograph.derive.summarize.extractive import ExtractiveSummarizer
+from monograph.errors import (
+    ClosedFile,
+    InputError,
+    InvalidFilter,
+    MonographError,
+    NotFound,
+    OutsideView,
+    SourceMissing,
+)
+from monograph.library.files import Files
+from monograph.library.graph import EntityGraph
+from monograph.library.tree import SummaryTree
+from monograph.library.vectors import Vectors
+from monograph.models import Completion
+from monograph.store import postings
+from monograph.store.view import _OPEN
+from monograph.values import ToldNode, ToldRelation
+from support import raw_sql
+from support.models import CapitalExtractor, HashEmbedder
+
+ANN = {"owner": "ann"}
+
+WORKS = {
+    "Monograph": {
+        "add", "as_of", "ask", "brief", "chunks", "close", "context", "document", "documents", "embedder", "export", "fetch", "files",
+        "generation", "graph", "listed", "open", "path", "put", "reduce", "remove", "remove_chunks", "search",
+        "settings", "stats", "stream", "tree", "vectors", "view", "within",
+    },
+    "Files": {"open_original", "original", "pages"},
+    "EntityGraph": {
+        "entities", "extractor", "merges", "neighbourhood", "of_document", "on_paths", "routes", "to_graphml",
+        "to_networkx", "tell", "told", "told_like", "untell",
+    },
+    "SummaryTree": {"outline", "over", "summarizer", "summary"},
+    "Vectors": set(),
+}  # fmt: skip
+"""What a view does; ``open`` opens a file, whatever it is called on."""
+
+REFUSED: dict[str, dict[str, tuple[Any, ...]]] = {
+    "Monograph": {"backup": ("x.mono",), "check": (), "compact": (), "costs": (), "forget_versions": (["a"],), "sync": (".",), "versions": ("a",)},
+    "Files": {
+        "always_forget": (), "apply": (None,), "move": ("r", "."), "plan": (".",), "receive": ("r", "n"),
+        "remove": ("r",), "retry": (), "sources": (), "sync": (".",), "take": (None,), "take_over": ("jsonl", "."),
+        "watch": (".",),
+    },
+    "EntityGraph": {"build": (), "price": (), "rebuild": (), "set_apart": ("a", "b"), "unite": ("a", "b")},
+    "SummaryTree": {"price": (), "rebuild": ()},
+    "Vectors": {"price": (None,), "rebuild": (None,)},
+}  # fmt: skip
+"""What is done to whole files only, with what it is called with."""
+
+
+class Echo:
+    """A model that says what it was asked: whatever it is shown comes out."""
+
+    key = "echo"
+
+    def complete(self, prompt: str, max_tokens: int) -> Completion:
+        return Completion(prompt, 1, 1)
+
+
+def parts_of(archive: Monograph) -> dict[str, object]:
+    return {
+        "Monograph": archive,
+        "Files": archive.files,
+        "EntityGraph": archive.graph,
+        "SummaryTree": archive.tree,
+        "Vectors": archive.vectors,
+    }
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Every text in a value, however deep."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, bytes):
+        yield value.decode("utf-8", "replace")
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            yield from texts_in(getattr(value, field.name))
+    elif isinstance(value, Mapping):
+        yield from texts_in(list(value.keys()))
+        yield from texts_in(list(value.values()))
+    elif isinstance(value, Sequence | Set):
+        for one in value:
+            yield from texts_in(one)
+    else:
+        yield repr(value)
+
+
+def everything(view: Monograph, questions: Sequence[str], names: Sequence[str]) -> Iterator[object]:
+    """What every method that reads gives, its errors too."""
+
+    def asked(method: Any, *arguments: Any, **named: Any) -> Any:
+        try:
+            return method(*arguments, **named)
+        except MonographError as error:
+            return [str(error)]
+
+    yield repr(view.stats())
+    yield from (view.brief(), view.documents(), view.listed(), view.listed(like="s"), view.fetch(), view.generation())
+    yield view.fetch(vectors=True, where={"not": {"owner": "nobody"}})
+    for name in (*names, *(one.id for one in view.documents())):
+        for method in (
+            view.document, view.chunks, view.graph.of_document, view.tree.over, view.files.original, view.tree.summary,
+            view.graph.neighbourhood, view.graph.merges, view.tree.outline,
+        ):  # fmt: skip
+            yield asked(method, name)
+        yield asked(view.fetch, [name])
+        yield [asked(view.graph.routes, name, other) for other in names[:4]]
+    graph = view.graph
+    yield from (graph.entities(1000), graph.entities(1000, like="a"), graph.merges(), graph.neighbourhood)
+    yield from (graph.told(), graph.told(names), graph.told_like([1, 1, 1], 9))
+    whole = graph.to_networkx()
+    yield from (list(whole.nodes(data=True)), list(whole.edges(data=True)))
+    with tempfile.TemporaryDirectory() as folder:
+        yield repr(view.export(Path(folder) / "out"))
+        yield [one.read_bytes() for one in sorted(Path(folder, "out").iterdir())]
+    yield asked(view.tree.outline, layers=9)
+    for question in questions:
+        for how in ("lexical", "tfidf", "dense", "hybrid", "graph", "graph:faithful=true", "tree", "auto", Tree()):
+            hits = asked(view.search, question, 50, how)
+            yield hits
+            if hits and not isinstance(hits[0], str):
+                yield [hit.explain() for hit in hits]
+                yield view.reduce(question, hits)
+                yield graph.on_paths(hit.path for hit in hits if hit.path is not None)
+        yield asked(view.search, question, 50, where={"not": {"owner": "nobody"}})
+        yield asked(view.search, question, 50, where={"or": [{"owner": "bob"}, {"owner": "ann"}]})
+        yield asked(view.context, question, k=50)
+        yield asked(view.ask, question, k=50)
+        yield asked(view.ask, question, k=50, where={"owner": {"!=": "x"}})
+
+
+def no_secret(view: Monograph, secrets: Sequence[str], questions: Sequence[str], names: Sequence[str]) -> None:
+    """Nothing that is read through a view has a secret in it that was not in the question."""
+    for given_back in everything(view, questions, names):
+        said = " ".join(texts_in(given_back)).lower()
+        for secret in secrets:
+            assert secret.lower() not in said, (secret, given_back)
+
+
+@pytest.fixture(scope="module")
+def shared_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monograph]:
+    """Documents of two people, about the same things, under a tree of summaries."""
+    path = tmp_path_factory.mktemp("views") / "people.mono"
+    with Monograph.open(path, summarizer=ExtractiveSummarizer(), model=Echo()) as archive:
+        archive.add(people())
+        archive.graph.tell(*told_by("ann-1", "Ada Lovelace"))
+        archive.graph.tell(*told_by("bob-1", "Zorblax"))
+        archive.graph.tell(*told_by("", "Qwertium"))
+        yield archive
+
+
+def told_by(origin: str, name: str) -> tuple[list[ToldNode], list[ToldRelation]]:
+    """What a document, or nobody, says of someone and of Oslo."""
+    origins = (origin,) if origin else ()
+    return (
+        [ToldNode(name, embedding=np.ones(3, dtype=np.float32), properties={"of": name}, origins=origins)],
+        [ToldRelation(name, f"LOVES_{name}", "Oslo", {"of": name}, origins)],
+    )
+
+
+TOWNS = ("Lisbon", "Vienna", "Oslo", "Turin")
+
+
+def of_ann() -> list[Document]:
+    return [
+        Document(
+            f"Ada Lovelace met Charles Babbage in {town}. The Analytical Engine stood in {town} on {day} May 1843.",
+            id=f"ann-{day}", title=f"Letter from {town}", uri=f"letters/{day}", metadata={**ANN, "day": day},
+        )
+        for day, town in enumerate(TOWNS * 3, 1)
+    ]  # fmt: skip
+
+
+def of_bob() -> list[Document]:
+    return [
+        Document(
+            f"Zorblax met Charles Babbage in {town}. Charles Babbage told Zorblax of Ada Lovelace and the Qwertium.",
+            id=f"bob-{day}", title=f"Zorblax in {town}", uri=f"zorblax/{day}", metadata={"owner": "bob", "z": "zorblax"},
+        )
+        for day, town in enumerate(TOWNS * 3, 1)
+    ]  # fmt: skip
+
+
+def people() -> list[Document]:
+    """Those of one after those of the other, in turn."""
+    return [one for pair in zip(of_ann(), of_bob(), strict=True) for one in pair]
+
+
+QUESTIONS = (
+    "Where did Charles Babbage meet someone?",
+    "What is this about?",
+    "Who was with Ada Lovelace in Oslo?",
+    '"Charles Babbage" 1843',
+    "babbage",
+)
+NAMES = ("Charles Babbage", "Ada Lovelace", "Oslo", "zorb", "bob-1", "zorblax/1", "0000", "Analytical")
+
+
+def test_every_public_method_is_on_one_list(shared_file: Monograph) -> None:
+    for name, part in parts_of(shared_file).items():
+        public = {one for one in dir(type(part)) if not one.startswith("_")}
+        assert public == WORKS[name] | REFUSED[name].keys()
+        assert not WORKS[name] & REFUSED[name].keys()
+    assert {type(one) for one in parts_of(shared_file).values()} == {
+        Monograph, Files, EntityGraph, SummaryTree, Vectors,
+    }  # fmt: skip
+
+
+def test_what_is_done_to_whole_files_is_refused(shared_file: Monograph) -> None:
+    before = shared_file.generation()
+    for name, part in parts_of(shared_file.within(ANN)).items():
+        for method, arguments in REFUSED[name].items():
+            with pytest.raises(OutsideView, match="a view of .* does no"):
+                getattr(part, method)(*arguments)
+    with pytest.raises(OutsideView):
+        shared_file.within(ANN).files.always_forget = True
+    assert shared_file.generation() == before
+
+
+def test_nothing_of_another_is_seen(shared_file: Monograph) -> None:
+    no_secret(shared_file.within(ANN), ["zorbl", "qwert", "bob-"], QUESTIONS, [*NAMES[:3], *NAMES[6:]])
+    # What was asked for by name comes back in the error, and nothing else does.
+    view = shared_file.within(ANN)
+    for name in ("Zorblax", "Zorb", "Qwertium"):
+        with pytest.raises(NotFound) as raised:
+            view.graph.neighbourhood(name)
+        assert not re.search("zorblax met|bob|perhaps", str(raised.value), re.IGNORECASE)
+    for name in ("bob-1", "zorblax/1"):
+        for method in (view.document, view.chunks, view.graph.of_document, view.tree.over, view.files.original):
+            with pytest.raises(NotFound):
+                method(name)
+    assert view.fetch([shared_file.chunks("bob-1")[0].id]) == []
+
+
+def test_a_view_holds_what_a_file_of_its_documents_holds(shared_file: Monograph, tmp_path: Path) -> None:
+    view = shared_file.within(ANN)
+    with Monograph.open(tmp_path / "ann.mono", summarizer=ExtractiveSummarizer(), model=Echo()) as alone:
+        alone.add(of_ann())
+        alone.graph.tell(*told_by("ann-1", "Ada Lovelace"))
+        assert view.documents() == alone.documents()
+        assert view.listed() == alone.listed()
+        assert view.listed("letter", 2, 3) == alone.listed("letter", 2, 3)
+        assert view.brief() == alone.brief()
+        assert view.document("ann-3") == alone.document("ann-3")
+        assert view.chunks("letters/3") == alone.chunks("letters/3")
+        assert view.graph.entities(100) == alone.graph.entities(100)
+        assert list(texts_in(view.graph.told())) == list(texts_in(alone.graph.told()))
+        assert view.graph.merges() == alone.graph.merges()
+        for name in ("Ada Lovelace", "Oslo"):
+            assert view.graph.neighbourhood(name, 2) == alone.graph.neighbourhood(name, 2)
+            assert view.graph.merges(name) == alone.graph.merges(name)
+        assert view.graph.routes("Oslo", "Turin") == alone.graph.routes("Oslo", "Turin")
+        assert repr(view.export(tmp_path / "out")).replace("out", "own") == repr(alone.export(tmp_path / "own"))
+        for written in sorted((tmp_path / "own").iterdir()):
+            assert (tmp_path / "out" / written.name).read_bytes() == written.read_bytes()
+        assert view.graph.of_document("ann-1") == alone.graph.of_document("ann-1")
+        mine, its = view.stats(), alone.stats()
+        for counted in ("documents", "chunks", "vectors", "entities", "merged", "mentions", "characters", "sources"):
+            assert getattr(mine, counted) == getattr(its, counted)
+        for how in ("lexical", "dense", "hybrid", "graph"):
+            found = {hit.chunk.id for hit in view.search("Charles Babbage in Oslo", 100, how)}
+            assert found == {hit.chunk.id for hit in alone.search("Charles Babbage in Oslo", 100, how)}
+
+
+def test_summaries_are_those_of_nothing_else(tmp_path: Path) -> None:
+    # What one says is far from what the other does: segments of one are among those of both.
+    ours = [
+        Document(f"The cat {word} sleeps on the mat.", id=f"a{n}", metadata=ANN) for n, word in enumerate("xyzuvw" * 4)
+    ]
+    theirs = [
+        Document(
+            f"Zorblax share prices {n} rose in the bond market by {n} points.", id=f"b{n}", metadata={"owner": "b"}
+        )
+        for n in range(24)
+    ]
+    with Monograph.open(tmp_path / "x.mono", summarizer=ExtractiveSummarizer()) as archive:
+        archive.add([*ours, *theirs])
+        view = archive.within(ANN)
+        mine = {chunk.id for one in ours for chunk in archive.chunks(one.id)}
+
+        def below(nodes: Sequence[Any]) -> Iterator[str]:
+            for node in nodes:
+                if node.layer:
+                    yield node.id
+                    yield from below(node.children)
+
+        every = {name: set(archive.tree.summary(name).chunks) for name in below(archive.tree.outline(layers=9))}
+        inside = {name for name, chunks in every.items() if chunks <= mine}
+        assert inside
+        assert len(inside) < len(every)
+        assert set(below(view.tree.outline(layers=9))) == inside
+        for name in every.keys() - inside:
+            with pytest.raises(NotFound):
+                view.tree.summary(name)
+        found = view.search("the cat and the bond market", 100, Tree(detail=0.0))
+        assert {hit.summary.id for hit in found if hit.summary is not None} <= inside
+        assert "zorblax" not in " ".join(texts_in(view.context("What is this about?", 4_000))).lower()
+
+
+def test_a_document_of_which_a_part_is_outside_is_not_seen(monograph: Monograph) -> None:
+    monograph.add(
+        [
+            Document(
+                id="mixed", metadata=ANN, passages=(Passage("mine", "m1"), Passage("hers", "m2", {"owner": "eve"}))
+            ),
+            Document(id="whole", metadata={"owner": "eve"}, passages=(Passage("ours", "w1", ANN),)),
+            Document("", id="empty", metadata=ANN),
+            Document("", id="hers", metadata={"owner": "eve"}),
+        ]
+    )
+    view = monograph.within(ANN)
+    assert [one.id for one in view.documents()] == ["empty", "whole"]
+    assert [one.chunk.id for one in view.fetch()] == ["w1"]
+    assert view.search("mine hers ours", how="lexical")[0].chunk.id == "w1"
+    assert view.remove_chunks(["m1", "m2", "w1"]).chunks_removed == 1
+    assert len(monograph.chunks("mixed")) == 2
+
+
+def test_views_of_views_narrow(shared_file: Monograph) -> None:
+    view = shared_file.within(ANN).within({"day": {">": 3}})
+    assert {one.id for one in view.documents()} == {f"ann-{day}" for day in range(4, 13)}
+    assert shared_file.within(ANN).within({"owner": "bob"}).documents() == []
+    assert shared_file.within(ANN).within({"or": [{"owner": "bob"}, {"day": 1}]}).listed().count == 1
+    for wider in ({"owner": "bob"}, {"not": ANN}, {"or": [{"owner": "bob"}, {"owner": "eve"}]}):
+        assert shared_file.within(ANN).search("Babbage", 100, where=wider) == []
+        assert shared_file.within(ANN).fetch(where=wider) == []
+    assert shared_file.within(ANN).search("Babbage", 100, where={"day": 2})[0].chunk.document_id == "ann-2"
+
+
+def test_a_view_is_asked_for_by_a_filter(shared_file: Monograph) -> None:
+    with pytest.raises(InputError, match="needs a filter"):
+        shared_file.within({})
+    with pytest.raises(InvalidFilter):
+        shared_file.within({"a": {"like": 1}})
+    view = shared_file.within(ANN)
+    assert view.within(ANN).listed().count == 12
+    assert copy.deepcopy(view).listed() == view.listed()
+
+
+def test_filters_of_a_view_and_of_the_file_are_kept_apart(shared_file: Monograph) -> None:
+    where = {"day": {"!=": 1}}
+    for _ in range(3):
+        for how in ("dense", "lexical", "hybrid", "tree"):
+            assert {hit.metadata["owner"] for hit in shared_file.within(ANN).search("Babbage", 100, how, where)} == {
+                "ann"
+            }
+            assert {hit.metadata["owner"] for hit in shared_file.search("Babbage", 100, how, where)} == {"ann", "bob"}
+            assert {
+                hit.metadata["owner"] for hit in shared_file.within({"owner": "bob"}).search("Babbage", 9, how)
+            } == {"bob"}
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_words_that_very_many_have(monograph: Monograph, native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    # More than are looked at have the phrase, and FTS5 itself ranks what the pages are not read for.
+    if not native:
+        monkeypatch.setattr(postings, "read", lambda *_: None)
+    owners = ("ann", "bob", "bob")
+    texts = ("the red lathe, 機床 XK-42{n}", "the red lathe of Zorblax, 機床 XK-42{n}", "Zorblax")
+    monograph.add(
+        Document(text.format(n=n), id=f"{owner}{place}/{n}", metadata={"owner": owner})
+        for n in range(300)
+        for place, (owner, text) in enumerate(zip(owners, texts, strict=True))
+    )
+    view = monograph.within(ANN)
+    for question in ('"red lathe"', "red lathe", "機床", "lathe XK-427", "zorblax"):
+        for how in ("lexical", "hybrid", "tfidf"):
+            for where in (None, {"owner": {"!=": "x"}}):
+                hits = view.search(question, 50, how, where)
+                assert {hit.metadata["owner"] for hit in hits} <= {"ann"}
+                assert len(hits) == 50 or question in ("zorblax", "lathe XK-427")
+
+
+def test_threads_share_a_view(shared_file: Monograph) -> None:
+    view = shared_file.within(ANN)
+    found: list[int] = []
+
+    def look() -> None:
+        found.append(len(view.search("Babbage", 100)))
+
+    threads = [threading.Thread(target=look) for _ in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert found == [12] * 4
+
+
+def test_what_is_added_is_in_the_view(monograph: Monograph) -> None:
+    view = monograph.within({"owner": "ann", "and": [{"team": {"==": 7}}]})
+    view.add([Document("A note.", id="n1"), Document("More.", id="n2", metadata={"team": 7, "x": 1})])
+    view.put([Document(id="n3", passages=(Passage("One.", "p1"), Passage("Two.", "p2", {"y": 2})))])
+    assert [one.id for one in view.documents()] == ["n1", "n2", "n3"]
+    assert monograph.document("n2").metadata == {"owner": "ann", "team": 7, "x": 1}
+    view.put([Document(id="n3", passages=(Passage("Three.", "p3"),))])
+    assert len(view.chunks("n3")) == 3
+    assert view.add([Document("A note.", id="n1")]).same == 1
+    assert view.add([Document("Another note.", id="n1")]).changed == 1
+    view.remove(["n2"])
+    assert view.remove_chunks(["p1"]).chunks_removed == 1
+    assert view.remove_chunks(where={"y": 2}).chunks_removed == 1
+    assert [one.chunk.id for one in view.fetch(["p1", "p2", "p3"])] == ["p3"]
+    assert monograph.listed().count == 2
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"owner": {"in": ["ann"]}}, {"owner": {"!=": "bob"}}, {"or": [ANN]}, {"owner": None}, {"$uri": "x"},
+        {"owner": "ann", "and": [{"owner": "bob"}]},
+    ],
+)  # fmt: skip
+def test_a_view_that_leaves_values_open_takes_nothing(monograph: Monograph, where: dict[str, Any]) -> None:
+    view = monograph.within(where)
+    for write in (view.add, view.put):
+        with pytest.raises(OutsideView, match="add through"):
+            write([Document(id="n", passages=(Passage("One.", "p"),))])
+    assert monograph.listed().count == 0
+
+
+def test_what_says_another_value_is_not_added(monograph: Monograph) -> None:
+    view = monograph.within(ANN)
+    with pytest.raises(OutsideView, match="'eve' for 'owner'"):
+        view.add([Document("x", id="n", metadata={"owner": "eve"})])
+    with pytest.raises(OutsideView, match="the view adds it"):
+        view.put([Document(id="n", passages=(Passage("One.", "p", {"owner": ["ann"]}),))])
+    assert monograph.listed().count == 0
+
+
+def test_what_stands_outside_is_not_written_over(monograph: Monograph) -> None:
+    monograph.add([Document("Zorblax.", id="taken", uri="u", metadata={"owner": "bob"})])
+    monograph.put([Document(id="passages", metadata={"owner": "bob"}, passages=(Passage("Zorblax too.", "p"),))])
+    view = monograph.within(ANN)
+    view.add([Document("Mine.", id="mine", uri="u")])
+    before = [monograph.document(name) for name in ("taken", "passages")]
+    attempts = (
+        lambda: view.add([Document("x", id="taken")]),
+        lambda: view.add([Document(id="new", passages=(Passage("x", "p"),))]),
+        lambda: view.put([Document(id="taken", passages=(Passage("x", "q"),))]),
+        lambda: view.put([Document(id="passages", passages=(Passage("x", "q"),))]),
+        lambda: view.put([Document(id="mine", passages=(Passage("x", "p"),))]),
+    )
+    for attempt in attempts:
+        with pytest.raises(OutsideView, match="taken outside of this view") as raised:
+            attempt()
+        assert "Zorblax" not in str(raised.value)
+    for name in ("taken", "passages"):
+        with pytest.raises(NotFound):
+            view.remove([name])
+    assert view.remove_chunks(["p"]).chunks_removed == 0
+    assert view.remove_chunks(where={"owner": "bob"}).chunks_removed == 0
+    # Of one uri those go that are in the view.
+    assert view.remove(["u"]).removed == 1
+    assert [monograph.document(name) for name in ("taken", "passages")] == before
+
+
+def test_two_views_may_hold_the_same_text(monograph: Monograph) -> None:
+    for owner in ("ann", "bob"):
+        report = monograph.within({"owner": owner}).add([Document("The same words.")])
+        assert (report.added, report.embedded, report.remembered) == (1, 0, 0)
+        assert monograph.within({"owner": owner}).add([Document("The same words.")]).same == 1
+    assert monograph.listed().count == 2
+
+
+def test_a_view_follows_the_file(monograph: Monograph) -> None:
+    view = monograph.within(ANN)
+    assert view.documents() == []
+    monograph.add([Document("Ada Lovelace.", id="a", metadata=ANN)])
+    assert view.listed().count == 1
+    assert [one.name for one in view.graph.entities()] == ["Ada Lovelace"]
+    monograph.add([Document("Ada Lovelace.", id="a", metadata={"owner": "bob"})])
+    assert view.listed().count == 0
+    assert view.graph.entities() == []
+    assert view.search("Ada Lovelace") == []
+
+
+def test_what_is_told_in_a_view_is_said_in_it(shared_file: Monograph, tmp_path: Path) -> None:
+    shared_file.backup(tmp_path / "copy.mono")
+    with Monograph.open(tmp_path / "copy.mono") as archive:
+        view = archive.within(ANN)
+        assert set(view.graph.told().nodes) == {"Ada Lovelace", "Oslo"}
+        with pytest.raises(NotFound, match="bob-1"):
+            view.graph.tell(*told_by("bob-1", "Eve"))
+        with pytest.raises(OutsideView, match="nobody in this view"):
+            view.graph.tell(*told_by("", "Eve"))
+        view.graph.tell(*told_by("ann-2", "Eve"))
+        assert view.graph.untell(["Oslo", "Zorblax", "Qwertium"]) == 4  # Of Oslo two nodes, and two relations.
+        assert set(view.graph.told().nodes) == {"Ada Lovelace", "Eve"}
+        assert view.graph.untell(relations=[("Zorblax", "LOVES_Zorblax", "Oslo")]) == 0
+        left = archive.graph.told()
+        assert [one.source for one in left.relations] == ["Zorblax", "Qwertium"]
+        assert set(left.nodes) == {"Ada Lovelace", "Eve", "Oslo", "Zorblax", "Qwertium"}
+        assert archive.check() == []
+
+
+def test_a_view_is_closed_with_its_file(tmp_path: Path) -> None:
+    with Monograph.open(tmp_path / "x.mono", embedder=HashEmbedder(), extractor=CapitalExtractor()) as archive:
+        view = archive.within(ANN)
+        view.add([Document("Ada.", id="a")])
+        with view as same:
+            assert same.listed().count == 1
+        assert view.listed().count == 1
+    with pytest.raises(ClosedFile):
+        view.documents()
+    with pytest.raises(ClosedFile):
+        archive.within(ANN)
+
+
+def test_a_view_is_read_where_the_file_cannot_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "x.mono"
+    with Monograph.open(path) as archive:
+        archive.add(people())
+    with Monograph.open(path, read_only=True) as archive:
+        view = archive.within(ANN)
+        assert {hit.metadata["owner"] for hit in view.search("Babbage", 100)} == {"ann"}
+        with pytest.raises(MonographError, match="reading only"):
+            view.add([Document("x", id="y")])
+
+
+def test_a_view_is_pickled_with_its_file(tmp_path: Path) -> None:
+    with Monograph.open(tmp_path / "x.mono") as archive:
+        archive.add(people())
+        with pickle.loads(pickle.dumps(archive.within(ANN))) as again:
+            assert again.listed().count == 12
+
+
+def test_a_file_that_holds_more_is_not_opened(monograph: Monograph, folder: Path) -> None:
+    lines = [
+        {"id": f"{owner}-{n}", "text": f"{owner} {n}", "metadata": {"owner": owner}}
+        for n, owner in enumerate(("ann", "bob"))
+    ]
+    (folder / "both.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (folder / "own.jsonl").write_text(json.dumps({**lines[0], "id": "own"}))
+    monograph.sync(folder)
+    view = monograph.within(ANN)
+    names = {one.id: one.uri for one in view.documents()}
+    assert len(names) == 2
+    held = {name: view.files.original(name) for name in names}
+    mine = next(name for name, one in held.items() if one.state == "same")
+    with view.files.open_original(mine) as opened:
+        assert b"bob" not in opened.read()
+    (other,) = (name for name, one in held.items() if one.state == "none")
+    with pytest.raises(SourceMissing, match="from no file"):
+        view.files.open_original(other)
+    with view.files.pages() as pages, pytest.raises(SourceMissing):
+        pages.picture(other)
+    # What it holds by now nobody has looked at.
+    (folder / "own.jsonl").write_text(json.dumps(lines[1]))
+    with pytest.raises(SourceMissing):
+        view.files.open_original(mine)
+    with monograph.files.open_original(mine) as opened:
+        assert b"bob" in opened.read()
+
+
+def test_no_sql_reads_what_is_outside(shared_file: Monograph) -> None:
+    view = shared_file.within(ANN)
+    closed = ("documents", "chunks", "texts", "names", "mentions", "nodes", "chunk_graphs", "extractions", "subjects")
+    closed = (*closed, "aliases", "apart", "vectors", "sources", "told_nodes", "told_relations", "costs")
+    closed = (*closed, "versions", "version_chunks")
+    for table in closed:
+        with pytest.raises(OutsideView, match="stands outside"), view._file.database.read() as connection:
+            connection.execute(f"SELECT * FROM main.{table}").fetchall()
+    with pytest.raises(MonographError, match="reading only"), view._file.database.write():
+        pass
+    with view._file.database.read() as connection:
+        known = {name for (name,) in connection.execute("SELECT name FROM main.sqlite_master WHERE type = 'table'")}
+        assert known - _OPEN == {*closed, "unplanted", "sqlite_sequence"}
+
+
+PEOPLE = ("Ada", "Grace", "Alan", "Mina", "Otto")
+PLACES = ("Oslo", "Turin", "Lima")
+SECRETS = ("Zorblax", "Qwertium", "Vexillon")
+VERBS = ("met", "wrote to", "left")
+
+
+@st.composite
+def libraries(draw: st.DrawFn) -> tuple[list[Document], list[Document]]:
+    """(documents of a view, documents beside it that have a secret each)."""
+
+    def said(words: Sequence[str]) -> str:
+        sentences = draw(st.integers(1, 3))
+        drawn = [
+            f"{draw(st.sampled_from(words))} {draw(st.sampled_from(VERBS))} {draw(st.sampled_from(words))} in "
+            f"{draw(st.sampled_from(PLACES))}."
+            for _ in range(sentences)
+        ]
+        return " ".join(drawn)
+
+    inside = [
+        Document(
+            said(PEOPLE),
+            id=f"in{n}",
+            title=draw(st.sampled_from(("", "Oslo", "Ada (poet)"))),
+            uri=f"u{n}",
+            metadata=ANN,
+        )
+        for n in range(draw(st.integers(0, 4)))
+    ]
+    outside = []
+    for n in range(draw(st.integers(1, 4))):
+        secret = draw(st.sampled_from(SECRETS))
+        outside.append(
+            Document(
+                f"{said((*PEOPLE, secret, f'{secret} Ada'))} {secret} knows Ada. Ada ({secret[0]}A) is {secret} Ada.",
+                id=f"{secret}{n}",
+                title=draw(st.sampled_from(("Oslo", f"Ada ({secret.lower()})", f"{secret} in Oslo"))),
+                uri=f"{secret}/{n}",
+                metadata={"owner": draw(st.sampled_from(("bob", None, f"{secret}"))), secret: secret},
+            )
+        )
+    return inside, outside
+
+
+@settings(max_examples=8, deadline=None)
+@given(library=libraries(), first=st.booleans())
+def test_whatever_is_in_a_file_a_view_tells_of_itself_alone(
+    tmp_path_factory: pytest.TempPathFactory, library: tuple[list[Document], list[Document]], first: bool
+) -> None:
+    inside, outside = library
+    folder = tmp_path_factory.mktemp("v")
+    summarizer = ExtractiveSummarizer()
+    with (
+        Monograph.open(folder / "both.mono", summarizer=summarizer, model=Echo()) as archive,
+        Monograph.open(folder / "alone.mono", summarizer=summarizer, model=Echo()) as alone,
+    ):
+        archive.add([*outside, *inside] if first else [*inside, *outside])
+        alone.add(inside)
+        view = archive.within(ANN)
+        no_secret(view, SECRETS, ("Who met Ada in Oslo?", "What is this about?"), ("Ada", "Oslo", "Grace", "in0"))
+        assert view.documents() == alone.documents()
+        assert (
+            view.fetch() == []
+            if not inside
+            else [one.chunk for one in view.fetch()] == [one.chunk for one in alone.fetch()]
+        )
+        called = {one.id: (one.name, one.chunks, one.documents) for one in alone.graph.entities(1000)}
+        assert {one.id: (one.name, one.chunks, one.documents) for one in view.graph.entities(1000)} == called
+        for how in ("lexical", "dense", "graph"):
+            found = {hit.chunk.id for hit in view.search("Ada Oslo", 100, how)}
+            assert found <= {one.chunk.id for one in alone.fetch()}
+
+
+def test_stored_answers_are_of_the_view(tmp_path: Path) -> None:
+    with Monograph.open(tmp_path / "x.mono", model=Echo()) as archive:
+        archive.add(people())
+        whole = archive.ask("Where is Charles Babbage?", k=100)
+        assert "Zorblax" in whole.text
+        answer = archive.within(ANN).ask("Where is Charles Babbage?", k=100)
+        assert "Zorblax" not in json.dumps([*texts_in(answer)])
+        assert archive.within(ANN).ask("Where is Charles Babbage?", k=100).text == answer.text
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE chunk_graphs SET names = x'010203'",
+        "UPDATE documents SET title = CAST(x'ff' AS TEXT) WHERE id = 'ann-3'",
+        "UPDATE documents SET metadata = 'no JSON' WHERE id = 'ann-3'",
+        "UPDATE names SET key = CAST(x'ff' AS TEXT) WHERE key = 'ada lovelace'",
+        "UPDATE texts SET text = CAST(x'ff' AS TEXT)",
+        "DELETE FROM names",
+    ],
+)
+def test_damage_is_told_of_in_words_of_ours(tmp_path: Path, damage: str) -> None:
+    with Monograph.open(tmp_path / "x.mono") as archive:
+        archive.add(people())
+    with closing(raw_sql.connected(tmp_path / "x.mono")) as connection:
+        connection.execute(damage)
+    with Monograph.open(tmp_path / "x.mono") as archive:
+        view = archive.within(ANN)
+        failed = 0
+        for read in (
+            view.documents, view.fetch, view.stats, view.graph.entities, lambda: view.document("ann-3"),
+            lambda: view.search("Babbage in Oslo"), lambda: view.graph.neighbourhood("Ada Lovelace"),
+        ):  # fmt: skip
+            try:
+                read()
+            except MonographError as error:
+                failed += 1
+                assert "zorblax" not in str(error).lower()
+        assert failed

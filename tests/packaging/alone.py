@@ -1,0 +1,101 @@
+"""The wheel in environments of their own: with one framework, and with none (``make alone``).
+
+Each environment holds what its extra asks for and no other framework; in it the tests that need nothing else are run,
+and none of ours may be skipped. A framework's own suite skips what a model does not claim to be able to do.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PLACE = ROOT / "build" / "alone"
+FRAMEWORKS = {"langchain": "langchain-core", "llama-index": "llama-index-core", "mcp": "mcp"}
+"""What is installed of a framework, by the extra that asks for it."""
+
+INSTALLED = "from importlib.metadata import distributions; print(*{one.name for one in distributions()})"
+SUITE = "/site-packages/langchain_tests/"
+RUNNER = ("hypothesis", "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist")
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What is installed, and which tests are run with it besides those of missing extras."""
+
+    extra: str
+    tests: tuple[str, ...]
+    others: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.extra or "core"
+
+    @property
+    def asked(self) -> list[str]:
+        """Tests, and the pages that show this extra's components."""
+        pages = f"tests/docs/test_docs.py::test_pages_of_components_run[{self.extra}]"
+        return ["tests/packaging/test_extras.py", *self.tests, *([pages] if self.extra else [])]
+
+
+CORE = Environment("", ("-m", "core", "tests/store", "tests/write"), ("sqlcipher3",))
+LANGCHAIN = Environment(
+    "langchain",
+    ("tests/integrations/langchain",),
+    ("langchain-tests", "langchain-classic", "langchain", "langchain-graph-retriever", "lark"),
+)
+LLAMA_INDEX = Environment("llama-index", ("tests/integrations/llama_index",))
+
+
+def run(command: Sequence[object], what: str) -> str:
+    """What a command prints; it must succeed."""
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, cwd=ROOT)
+    if done.returncode != 0:
+        raise SystemExit(f"{what} failed:\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+def pip(*arguments: object) -> None:
+    run([sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments], "pip")
+
+
+def tried(environment: Environment, wheel: Path) -> str:
+    """One line of what came of an environment."""
+    place = PLACE / environment.name
+    venv.create(place, symlinks=True)
+    python = place / "bin" / "python"
+    package = f"{wheel}[{environment.extra}]" if environment.extra else str(wheel)
+    pip("--python", python, "install", "--quiet", "--no-compile", package, *RUNNER, *environment.others)
+    installed = run([python, "-c", INSTALLED], "looking").split()
+    there = [extra for extra, name in FRAMEWORKS.items() if name in installed]
+    if there != [extra for extra in FRAMEWORKS if extra == environment.extra]:
+        raise SystemExit(f"{environment.name} has the frameworks {there}")
+    tests = [python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", *environment.asked]
+    said = run(tests, f"tests with {environment.name}")
+    if any(line.startswith("SKIPPED") and SUITE not in line for line in said.splitlines()):
+        raise SystemExit(f"with {environment.name} tests were skipped:\n{said}")
+    return f"{environment.name}: {said.strip().splitlines()[-1]}"
+
+
+def main() -> None:
+    """Build one wheel and try it everywhere, two environments at once."""
+    shutil.rmtree(PLACE, ignore_errors=True)
+    pip("wheel", "--quiet", "--no-deps", "--wheel-dir", PLACE / "wheel", ROOT)
+    (wheel,) = (PLACE / "wheel").glob("monograph-*.whl")
+
+    def in_turn(environments: Sequence[Environment]) -> list[str]:
+        return [tried(one, wheel) for one in environments]
+
+    with ThreadPoolExecutor() as pool:
+        for lines in pool.map(in_turn, [(LLAMA_INDEX,), (CORE, LANGCHAIN)]):
+            print(*lines, sep="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,276 @@
+"""Who may import whom: docs/architecture.md, enforced."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.paths import ROOT, TESTS
+
+FLOORS = (
+    {"app", "evaluate", "shelf"},
+    {"library"},
+    {"sync", "write", "search", "explore", "answer", "carry"},
+    {"derive", "vectors", "graph", "tree"},
+    {"store", "read"},
+    {
+        "values",
+        "models",
+        "settings",
+        "errors",
+        "where",
+        "loopback",
+        "spending",
+        "telemetry",
+        "text_pass",
+        "dates",
+        "regex",
+        "lazy",
+    },
+)
+LEAVES = FLOORS[-1]
+ALLOWED_SIDEWAYS = {
+    ("app", "evaluate"),  # the command line has an eval command
+    ("app", "shelf"),  # the command line has shelf commands, and takes a shelf where it takes a file
+    ("write", "sync"),  # what changed in folders is handed to what stores it
+    ("explore", "search"),
+    ("answer", "search"),
+    ("carry", "explore"),  # entities are exported as they are shown
+}
+FRAMEWORKS = ("llama_index", "langchain", "langchain_core", "langchain_classic", "mcp")
+HEAVY = (
+    "onnxruntime",
+    "torch",
+    "sentence_transformers",
+    "matplotlib",
+    "sentencex",
+    "safetensors",
+    "rich",
+    "networkx",
+    "obstore",
+    "ray",
+    "spacy",
+    "urllib3",
+    "docx",
+    "openpyxl",
+    "oxmsg",
+    "PIL",
+    "chromadb",
+    "pptx",
+    "pyarrow",
+    "pypdfium2",
+    "python_calamine",
+    "rapidocr",
+    "selectolax",
+    "striprtf",
+    "watchfiles",
+    "yaml",
+)
+SERVING = ("starlette", "uvicorn")
+"""What only the server may import at the top of a module."""
+PUBLIC = {
+    "monograph",
+    "monograph.errors",
+    "monograph.values",
+    "monograph.models",
+    "monograph.settings",
+    "monograph.loopback",
+    "monograph.shelf",
+}
+PAST_THE_PORT = ("monograph.store.database", "monograph.vectors.index", "monograph.search.one_file")
+VAGUE = {"utils", "helpers", "manager", "base", "impl"}
+
+parsed = functools.cache(ast.parse)
+
+
+def floor_of(part: str) -> int:
+    return next(number for number, names in enumerate(FLOORS) if part in names)
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[str, bool]]:
+    """(module, whether at the top of the file) of every import; ``from a import b`` counts as a.b."""
+    top = {id(node) for node in getattr(tree, "body", [])}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, id(node) in top) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((f"{node.module}.{alias.name}", id(node) in top) for alias in node.names)
+
+
+def faults(root: Path) -> list[str]:
+    """Every breach of the rules in a tree."""
+    found = []
+    source = root / "src" / "monograph"
+    for path in sorted(source.rglob("*.py")):
+        name = path.relative_to(root / "src").with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
+        found.extend(f"{name}: {fault}" for fault in _faults_of(path, name))
+    for path in sorted((root / "integrations").rglob("*.py")):
+        for module, _ in imports(parsed(path.read_text())):
+            ours = module.startswith("monograph.") and module.rpartition(".")[0] not in PUBLIC
+            if ours and module not in PUBLIC:
+                found.append(f"{path.name}: {module} is not public")
+    found.extend(str(path) for path in _namespace_inits(root))
+    return found
+
+
+def _namespace_inits(root: Path) -> list[Path]:
+    space = root / "integrations" / "llama_index" / "llama_index"
+    return [path for path in (space / "__init__.py", *space.glob("*/__init__.py")) if path.exists()]
+
+
+def _faults_of(path: Path, name: str) -> Iterator[str]:
+    tree = parsed(path.read_text())
+    parts = name.split(".")
+    if VAGUE & set(parts):
+        yield "a name that says nothing"
+    if len(path.read_text().splitlines()) > 400 and "Longer than 400 lines because" not in (
+        ast.get_docstring(tree) or ""
+    ):
+        yield "longer than 400 lines without a reason"
+    for module, top in imports(tree):
+        first = module.split(".")[0]
+        if first in FRAMEWORKS:
+            yield f"imports the framework {first}"
+        if first in HEAVY and top:
+            yield f"imports {first} at the top"
+        if first in SERVING and top and parts[1:3] != ["app", "serve"]:
+            yield f"imports {first} at the top"
+        if first == "sqlite3" and parts[1:2] != ["store"]:
+            yield "SQL belongs in the store"
+        if parts[1:2] == ["search"] and parts[2:3] != ["one_file"] and module.startswith(PAST_THE_PORT):
+            yield f"imports {module}, past the port"
+        if first == "monograph" and len(parts) > 1 and not _may(parts[1], module.split(".")[1]):
+            yield f"imports {module}"
+
+
+def _may(own: str, other: str) -> bool:
+    if own == other or other not in set().union(*FLOORS) or (own, other) in ALLOWED_SIDEWAYS:
+        return True
+    return floor_of(other) > floor_of(own) or (own in LEAVES and other in LEAVES)
+
+
+def cycles(root: Path) -> list[str]:
+    """Modules that import each other, directly or round a corner, wherever in a module the import stands."""
+    source = root / "src"
+    package = {
+        path.relative_to(source).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__"): path
+        for path in (source / "monograph").rglob("*.py")
+    }
+    return circles(package) + circles({path.stem: path for path in (root / "benchmarks").glob("*.py")})
+
+
+def rooms(root: Path) -> dict[str, set[str]]:
+    """Which rooms each room imports."""
+    found: dict[str, set[str]] = {}
+    for path in (root / "src" / "monograph").rglob("*.py"):
+        own = path.relative_to(root / "src" / "monograph").with_suffix("").parts[0]
+        named = (module.split(".") for module, _ in imports(parsed(path.read_text())))
+        others = {parts[1] for parts in named if parts[0] == "monograph" and len(parts) > 1}
+        found.setdefault(own, set()).update(others - {own})
+    return found
+
+
+def circles(modules: dict[str, Path]) -> list[str]:
+    """The circles among some modules, by name."""
+    graph = {
+        name: {
+            target
+            for module, _ in imports(parsed(path.read_text()))
+            for target in (module, module.rpartition(".")[0])
+            if target in modules and target != name and not name.startswith(target + ".")
+        }
+        for name, path in modules.items()
+    }
+    found = []
+    done: set[str] = set()
+
+    def visit(name: str, above: tuple[str, ...]) -> None:
+        if name in above:
+            found.append(" -> ".join((*above[above.index(name) :], name)))
+        elif name not in done:
+            for target in sorted(graph[name]):
+                visit(target, (*above, name))
+            done.add(name)
+
+    for name in sorted(graph):
+        visit(name, ())
+    return found
+
+
+def test_everyone_keeps_to_their_floor() -> None:
+    assert faults(ROOT) == []
+
+
+def test_no_module_imports_itself_round_a_corner() -> None:
+    assert cycles(ROOT) == []
+
+
+def test_no_two_rooms_import_each_other() -> None:
+    graph = rooms(ROOT)
+    assert [(one, other) for one in graph for other in graph[one] if one < other and one in graph.get(other, ())] == []
+
+
+def test_the_map_names_every_folder_in_one_line() -> None:
+    source = ROOT / "src" / "monograph"
+    folders = {path.parent.relative_to(source).as_posix() for path in source.rglob("*.py")} - {"."}
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    told = dict(re.findall(r"^\| `([a-z_/]+)/` \| (.+) \|$", page, re.MULTILINE))
+    assert folders == {name for name in told if not name.startswith("integrations")}
+    assert [line for line in told.values() if re.search(r"\band\b", line)] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "fault"),
+    [
+        ("store/memo.py", "from monograph.library import Monograph", "imports monograph.library.Monograph"),
+        ("sync/plan.py", "from monograph.write import apply", "imports monograph.write.apply"),
+        ("values/content.py", "import llama_index.core", "imports the framework llama_index"),
+        ("library/monograph.py", "import sqlite3", "SQL belongs in the store"),
+        ("library/monograph.py", "import torch", "imports torch at the top"),
+        ("search/how/dense.py", "from monograph.store.database import Connection", "past the port"),
+        ("app/serve_commands.py", "import uvicorn", "imports uvicorn at the top"),
+    ],
+)
+def test_a_breach_is_caught(tmp_path: Path, module: str, line: str, fault: str) -> None:
+    for part in ("src", "integrations"):
+        shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    path = tmp_path / "src" / "monograph" / module
+    path.write_text(path.read_text() + f"\n{line}\n")
+    assert any(fault in one for one in faults(tmp_path))
+
+
+def test_importing_monograph_loads_nothing_heavy() -> None:
+    code = "import sys, monograph; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "monograph" in loaded
+    assert not set(loaded) & {*FRAMEWORKS, *HEAVY, *SERVING, "tokenizers", "typer", "wordllama"}
+
+
+def test_the_tests_are_laid_out_as_the_packages_are() -> None:
+    source = ROOT / "src" / "monograph"
+    mirrored = {path.parent.relative_to(source) for path in source.rglob("*.py")} - {Path()}
+    integrations = {Path("integrations", path.name) for path in (ROOT / "integrations").iterdir()}
+    others = {Path(name) for name in ("app/page", "docs", "fuzz", "integrations", "packaging", "soak")}
+    folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}
+    assert folders - mirrored - integrations == others
+
+
+def test_names_of_test_modules_are_unique() -> None:
+    count = Counter(path.name for path in TESTS.rglob("test_*.py"))
+    assert [name for name, many in count.items() if many > 1] == []
+
+
+def test_no_test_module_is_imported() -> None:
+    """Neither by another nor by a program that a test runs, whose text it holds."""
+    names = "|".join(path.stem for path in TESTS.rglob("test_*.py"))
+    line = re.compile(rf"^\s*(?:from|import)\b.*\b(?:{names})\b", re.MULTILINE)
+    assert [path.name for path in TESTS.rglob("*.py") if line.search(path.read_text())] == []

@@ -1,0 +1,98 @@
+"""What each integration says where its framework is missing, and that all of it can be imported where it is there."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.paths import ROOT
+
+pytestmark = pytest.mark.core
+
+LLAMA_INDEX = [
+    "embeddings",
+    "graph_stores",
+    "indices",
+    "llms",
+    "postprocessor",
+    "query_engine",
+    "readers",
+    "retrievers",
+    "tools",
+    "vector_stores",
+]
+PACKAGES = {
+    **{f"llama_index.{kind}.monograph": ("llama_index.core", "llama-index") for kind in LLAMA_INDEX},
+    "langchain_monograph": ("langchain_core", "langchain"),
+    "monograph_mcp": ("mcp", "mcp"),
+    "monograph_tools": ("pydantic", "langchain"),
+}
+HIDDEN = """
+import sys
+for name in ("llama_index.core", "langchain_core", "mcp", "pydantic"):
+    sys.modules[name] = None  # as if it were not installed
+from monograph.errors import MissingExtra
+for name in sys.argv[1:]:
+    try:
+        __import__(name)
+    except MissingExtra as error:
+        print(name, isinstance(error.__cause__, ImportError), error)
+"""
+
+
+def is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def test_without_the_framework_the_error_names_the_extra() -> None:
+    # A module of a package as well: the package is imported first.
+    names = [*PACKAGES, "langchain_monograph.retrievers", "llama_index.retrievers.monograph.retrievers"]
+    done = subprocess.run([sys.executable, "-c", HIDDEN, *names], capture_output=True, text=True, check=False)
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(names), done.stderr
+    for name, line in zip(names, lines, strict=True):
+        package = name.removesuffix(".retrievers")
+        assert line.startswith(f"{name} True {package} needs ")
+        assert f'"monograph[{PACKAGES[package][1]}]"' in line
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_with_it_every_name_is_there(package: str) -> None:
+    framework, _ = PACKAGES[package]
+    if not is_there(framework):
+        with pytest.raises(Exception, match=r"monograph\["):
+            importlib.import_module(package)
+        return
+    module = importlib.import_module(package)
+    assert sorted(module.__all__) == module.__all__
+    for name in module.__all__:
+        assert getattr(module, name).__doc__, name
+
+
+def test_every_integration_is_tried() -> None:
+    space = ROOT / "integrations" / "llama_index" / "llama_index"
+    assert sorted(path.parent.name for path in space.glob("*/monograph")) == LLAMA_INDEX
+
+
+@pytest.mark.parametrize(("command", "missing"), [("mcp", "mcp"), ("serve", "starlette"), ("serve", "uvicorn")])
+def test_the_command_names_it_too(tmp_path: Path, command: str, missing: str) -> None:
+    code = """
+import sys
+sys.modules[sys.argv[2]] = None
+from monograph.app.cli import app
+app([sys.argv[1], sys.argv[3]], standalone_mode=False)
+"""
+    path = str(tmp_path / "x.mono")
+    done = subprocess.run(
+        [sys.executable, "-c", code, command, missing, path], capture_output=True, text=True, check=False
+    )
+    assert f'pip install "monograph[{command}]"' in done.stderr
+    assert "Traceback" not in done.stderr

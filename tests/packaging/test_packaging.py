@@ -1,0 +1,70 @@
+"""What is released: versions that agree, names that lead to the one distribution, files that linters know nothing of."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import monograph
+from support.paths import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+NAMES = sorted((ROOT / "packaging").glob("*/pyproject.toml"))
+
+
+def test_versions_agree() -> None:
+    assert PROJECT["version"] == monograph.__version__
+    assert len(NAMES) >= 4
+    assert {tomllib.loads(path.read_text())["project"]["version"] for path in NAMES} == {PROJECT["version"]}
+
+
+@pytest.mark.parametrize("path", NAMES, ids=lambda path: path.parent.name)
+def test_a_name_leads_to_the_one_distribution(path: Path) -> None:
+    told = tomllib.loads(path.read_text())["project"]
+    assert told["name"] == path.parent.name
+    (needed,) = told["dependencies"]
+    assert needed.startswith("monograph[")
+    extra, _, least = needed.removeprefix("monograph[").partition("]>=")
+    assert extra in PROJECT["optional-dependencies"]
+    assert least == PROJECT["version"]
+    assert f"pip install {told['name']}" in (path.parent / "README.md").read_text()
+    assert told["requires-python"] == PROJECT["requires-python"]
+
+
+def test_extras_named_in_extras_are_there() -> None:
+    extras = PROJECT["optional-dependencies"]
+    for needed in (one for some in extras.values() for one in some if one.startswith("monograph[")):
+        assert set(needed.removeprefix("monograph[").rstrip("]").split(",")) <= set(extras)
+
+
+def test_where_the_compiled_modules_are_absent_one_line_says_so() -> None:
+    code = "import sys; sys.modules['monograph.text_pass._text_pass'] = None; from monograph import Monograph"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "_text_pass cannot be loaded" in done.stderr.splitlines()[-1]
+    assert "pip install" in done.stderr.splitlines()[-1]
+
+
+def built(command: list[str], what: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0 and (
+        "No matching distribution" in done.stderr or "Could not find a version" in done.stderr
+    ):
+        pytest.skip(f"building {what} needs the build tools, which cannot be fetched here")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.long
+def test_a_name_holds_nothing_itself(tmp_path: Path) -> None:
+    """One of them: they are alike but for what they are called."""
+    told = [{**tomllib.loads(path.read_text()), "project": None} for path in NAMES]
+    assert all(one == told[0] for one in told)
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(tmp_path), str(NAMES[0].parent)]
+    built(command, NAMES[0].parent.name)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert [name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name] == []

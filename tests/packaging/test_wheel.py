@@ -1,0 +1,192 @@
+"""A wheel, built on a machine without a compiler: what it holds, that it works, and the types that a program sees."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from support.paths import ROOT
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]  # A wheel is compiled.
+
+SPACE = ROOT / "integrations" / "llama_index" / "llama_index"
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of a machine that has a shell and Python, and no compiler."""
+    folder = tmp_path_factory.mktemp("bare")
+    for name in ("sh", "env"):
+        (folder / name).symlink_to(shutil.which(name) or f"/bin/{name}")
+    (folder / "python3").symlink_to(Path(sys.executable).resolve())
+    kept = {name: value for name, value in os.environ.items() if name not in ("CC", "CXX", "CFLAGS", "CXXFLAGS")}
+    return kept | {"PATH": str(folder)}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory, bare: dict[str, str]) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    ignored = shutil.ignore_patterns(".git", ".venv", "build", "dist", "__pycache__", "*.so", ".*_cache", ".hypothesis")
+    shutil.copytree(ROOT, source, ignore=ignored)
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(source)]
+    command += ["-C", "cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O1"]  # In half the time.
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=bare)
+    if done.returncode != 0 and (
+        "No matching distribution" in done.stderr or "Could not find a version" in done.stderr
+    ):
+        pytest.skip("building a wheel needs the build tools, which cannot be fetched here")
+    assert done.returncode == 0, done.stderr
+    (made,) = folder.glob("monograph-*.whl")
+    return made
+
+
+@pytest.fixture
+def names(wheel: Path) -> list[str]:
+    return zipfile.ZipFile(wheel).namelist()
+
+
+def test_the_three_packages_are_in_it(names: list[str]) -> None:
+    for name in (
+        "monograph/__init__.py",
+        "monograph/py.typed",
+        "monograph/vectors/kernel/compiled.py",
+        "monograph/app/picture/page.html",
+        "monograph/app/picture/vendor/d3-force.min.js",
+        "monograph/app/serve/page/index.html",
+        "monograph/app/serve/page/main.js",
+        *(path.relative_to(SPACE.parent).as_posix() for path in SPACE.glob("*/monograph/*.py")),
+        "langchain_monograph/__init__.py",
+        "monograph_mcp/__init__.py",
+        "monograph_tools/__init__.py",
+        *(path.relative_to(SPACE.parent).as_posix() + "/py.typed" for path in SPACE.glob("*/monograph")),
+        "langchain_monograph/py.typed",
+        "monograph_mcp/py.typed",
+        "monograph_tools/py.typed",
+    ):
+        assert name in names
+    for module in (
+        "monograph/vectors/kernel/_kernel.",
+        "monograph/text_pass/_text_pass.",
+        "monograph/store/inverted/_inverted.",
+        "monograph/search/reckoning/_reckoning.",
+    ):
+        assert any(name.startswith(module) and name.endswith((".so", ".pyd")) for name in names)
+    assert any(name.endswith("LICENSE") for name in names)
+    assert any(name.endswith("entry_points.txt") for name in names)
+
+
+def test_nothing_else_is(names: list[str]) -> None:
+    assert "llama_index/__init__.py" not in names
+    assert not [
+        name
+        for name in names
+        if name.startswith("llama_index/") and name.count("/") == 2 and name.endswith("/__init__.py")
+    ]
+    tops = {name.split("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {
+        "monograph",
+        "llama_index",
+        "langchain_monograph",
+        "monograph_mcp",
+        "monograph_tools",
+    }
+    assert not [name for name in names if name.endswith((".cpp", ".hpp", ".mono"))]
+
+
+@pytest.fixture
+def environment(wheel: Path, tmp_path: Path) -> Path:
+    """An environment with the wheel; what it needs is taken from this one."""
+    place = tmp_path / "environment"
+    venv.create(place)
+    packages = next(place.glob("lib/python*/site-packages"))
+    zipfile.ZipFile(wheel).extractall(packages)
+    (packages / "needed.pth").write_text(sysconfig.get_path("purelib"))
+    return place
+
+
+def test_it_works_where_there_is_no_compiler(environment: Path, bare: dict[str, str], tmp_path: Path) -> None:
+    command = [environment / "bin" / "python", ROOT / "packaging" / "smoke.py", ROOT / "examples" / "texts"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=bare)
+    assert done.returncode == 0, done.stderr
+    assert str(environment) in done.stdout
+
+
+def test_without_any_compiler_a_build_says_so(bare: dict[str, str]) -> None:
+    """Where the package ``ziglang`` is absent too: one line, and no traceback."""
+    code = "import sys; sys.modules['ziglang'] = None; import build_backend; build_backend.use_ziglang()"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT / "tools", capture_output=True, text=True, check=False, env=bare)
+    assert done.returncode != 0
+    assert done.stderr.startswith("Monograph needs a C++ compiler")
+    assert done.stderr.count("\n") == 1
+
+
+PROGRAM = """
+from langchain_monograph import EcoVectorStore, HybridRetriever
+from llama_index.embeddings.monograph import MonographEmbedding
+from llama_index.graph_stores.monograph import MonographPropertyGraphStore
+from llama_index.indices.monograph import EraRAGIndex
+from llama_index.llms.monograph import Model
+from llama_index.postprocessor.monograph import SCRPostprocessor
+from llama_index.query_engine.monograph import CitingQueryEngine
+from llama_index.readers.monograph import MonographReader
+from llama_index.retrievers.monograph import MiniRAGRetriever
+from llama_index.tools.monograph import MonographToolSpec
+from llama_index.vector_stores.monograph import EcoVectorStore as Store
+from monograph import Monograph
+from monograph_mcp import make_server
+from monograph_tools import offered
+
+with Monograph.open("x.mono") as archive:
+    reveal_type(archive.search("x")[0].relevance)
+    reveal_type(EcoVectorStore(archive).similarity_search_with_score("x"))
+    reveal_type(HybridRetriever(monograph=archive).monograph)
+    reveal_type(MonographEmbedding(archive.embedder).embed_batch_size)
+    reveal_type(MonographPropertyGraphStore(archive).client)
+    reveal_type(EraRAGIndex([], archive).monograph)
+    reveal_type(Model.called)
+    reveal_type(SCRPostprocessor(archive).cut)
+    reveal_type(CitingQueryEngine(archive))
+    reveal_type(MonographReader(archive).load_data())
+    reveal_type(MiniRAGRetriever(archive).close())
+    reveal_type(MonographToolSpec(archive).to_tool_list())
+    reveal_type(Store(archive).client)
+    reveal_type(make_server(archive))
+    reveal_type(offered(archive))
+    EcoVectorStore(archive).similarity_search(3)
+"""
+
+
+@pytest.mark.long
+def test_a_program_that_uses_it_sees_types(environment: Path, tmp_path: Path) -> None:
+    """In an environment of its own; what the wheel needs is taken from this one."""
+    for package in ("mypy", "mcp", "llama_index.core", "langchain_core"):
+        pytest.importorskip(package, reason=f"{package} is not installed")
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--config-file=",
+        "--python-executable",
+        environment / "bin" / "python",
+    ]
+    done = subprocess.run([*command, program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    lines = done.stdout.splitlines()
+    revealed = [line.partition("Revealed type is ")[2] for line in lines if "Revealed type" in line]
+    assert len(revealed) == PROGRAM.count("reveal_type"), done.stdout + done.stderr
+    assert not [line for line in revealed if "Any" in line]
+    errors = [line for line in lines if ": error: " in line]
+    assert len(errors) == 1, done.stdout
+    assert 'Argument 1 to "similarity_search" of "EcoVectorStore" has incompatible type "int"' in errors[0]

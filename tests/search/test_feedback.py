@@ -1,0 +1,129 @@
+"""The second step along the graph: the question read together with what was found; which way auto takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monograph import Document, Graph, Hybrid, Monograph
+from monograph.graph import evidence
+from monograph.library.searches import corpus
+from monograph.models import TextKind, reads_context
+from monograph.search import feedback
+from monograph.search.ranking import highest
+from monograph.values import Float32
+from support.models import HashEmbedder
+
+FILMS = [
+    Document("Payment on Demand is a 1951 film directed by Curtis Bernhardt.", id="film", title="Payment on Demand"),
+    Document("Curtis Bernhardt was a director who was born in Worms.", id="director", title="Curtis Bernhardt"),
+    Document("Worms is a city on the Rhine.", id="city", title="Worms"),
+    *(Document(f"Film {n} was shown in cinema {n} for {n} weeks.", id=f"other{n}") for n in range(30)),
+]
+QUESTION = "Where was the director of Payment on Demand born?"
+
+
+class Asked(HashEmbedder):
+    """Keeps how it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__(64)
+        self.asked: list[list[str]] = []
+
+    def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
+        if kind == "query":
+            self.asked.append(list(texts))
+        return super().embed(texts, kind)
+
+
+class Contextual(Asked):
+    """Says that it reads words in their context."""
+
+    contextual = True
+
+
+@pytest.mark.parametrize("embedder", [Asked(), Contextual()])
+def test_only_who_reads_in_context_is_asked_again(tmp_path: Path, embedder: Asked) -> None:
+    with Monograph.open(tmp_path / "x.mono", embedder) as monograph:
+        monograph.add(FILMS)
+        hits = monograph.search(QUESTION, 5)
+        told = {origin.retriever for hit in hits for origin in hit.origins}
+        assert ("feedback" in told) == reads_context(embedder)
+        assert len(embedder.asked) == 1 + reads_context(embedder)
+        for text in embedder.asked[1] if reads_context(embedder) else []:
+            assert text.startswith(QUESTION + " ")
+            assert len(text) <= len(QUESTION) + 1 + feedback.EXCERPT
+        assert [len(texts) for texts in embedder.asked[1:]] == [feedback.READ] * reads_context(embedder)
+        assert hits[0].chunk.document_id in ("film", "director")
+        assert monograph.search(QUESTION, 5) == hits
+
+
+def test_cosines_are_those_of_brute_force(tmp_path: Path) -> None:
+    embedder = Contextual()
+    with Monograph.open(tmp_path / "x.mono", embedder) as monograph:
+        monograph.add(FILMS)
+        with monograph._file.database.read() as connection:
+            rows = dict(connection.execute("SELECT chunk, chunks.id FROM chunks"))
+            chances = {row: 1 / (1 + place) for place, row in enumerate(sorted(rows))}
+        with corpus(monograph._file).read() as snapshot:
+            found = feedback.nearest(snapshot, QUESTION, chances, lambda texts: embedder.embed(texts, "query"))
+            first = highest(snapshot, chances, feedback.READ)
+        texts = {hit.id: hit.text for hit in (one.chunk for one in monograph.fetch(list(rows.values())))}
+        together = embedder.embed([f"{QUESTION} {texts[rows[row]][: feedback.EXCERPT]}" for row in first], "query")
+        titles = {one.id: one.title for one in FILMS}
+        owner = {one.chunk.id: one.chunk.document_id for one in monograph.fetch(list(rows.values()))}
+        for row, score in zip(found.rows, found.scores, strict=True):
+            title = titles[owner[rows[row]]]
+            text = texts[rows[row]]
+            (own,) = embedder.embed([f"{title}\n{text}" if title else text])
+            assert score == pytest.approx(float((together @ own).max()), abs=1e-6)
+        assert list(found.scores) == sorted(found.scores, reverse=True)
+        assert set(found.rows) == set(rows)
+
+
+def test_a_transformer_reads_in_context(shared: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    from monograph.derive.embed import load_embedder
+
+    assert reads_context(load_embedder(f"onnx:{shared / 'models' / 'all-MiniLM-L6-v2'}"))
+    assert not reads_context(load_embedder("static"))
+
+
+def test_auto_takes_the_graph_where_the_question_names_what_the_file_knows(tmp_path: Path) -> None:
+    with Monograph.open(tmp_path / "x.mono", HashEmbedder(64)) as monograph:
+        monograph.add(FILMS)
+        assert monograph.search(QUESTION, 5) == monograph.search(QUESTION, 5, how=Graph())
+        for question in ("which city lies on a river?", "Who wrote Hamlet?", "weeks in the cinema", ""):
+            assert monograph.search(question, 5) == monograph.search(question, 5, how=Hybrid())
+            assert monograph.search(question, 5) != [] or not question
+
+
+PAIRS = st.lists(st.tuples(st.floats(0.0, 1.0), st.floats(-1.0, 1.0)), min_size=1, max_size=8)
+
+
+@settings(max_examples=300, deadline=None)
+@given(PAIRS)
+def test_chances_read_in_context(pairs: list[tuple[float, float]]) -> None:
+    """The nearest keeps its chance, all others lose, and of two that were as probable the nearer is more so."""
+    chances, cosines = (np.array(one) for one in zip(*pairs, strict=True))
+    after = evidence.read_in_context(chances, cosines)
+    assert ((after > 0) & (after < 1)).all()
+    assert (after <= np.maximum(chances, 1e-9) + 1e-12).all()
+    nearest = cosines == cosines.max()
+    assert after[nearest] == pytest.approx(np.clip(chances[nearest], 1e-9, 1 - 1e-6))
+    for one, other in zip(pairs, pairs[1:], strict=False):
+        before = evidence.read_in_context(np.array([0.5, 0.5]), np.array([one[1], other[1]]))
+        assert (before[0] > before[1]) == (one[1] > other[1]) or abs(one[1] - other[1]) < 1e-12
+
+
+def test_what_is_all_but_certain_stays_so() -> None:
+    sure, open_ = evidence.read_in_context(np.array([0.999, 0.3]), np.array([0.2, 0.5]))
+    assert sure > 0.99
+    assert open_ == pytest.approx(0.3)
+    doubtful, _ = evidence.read_in_context(np.array([0.3, 0.3]), np.array([0.2, 0.5]))
+    assert doubtful < 0.1

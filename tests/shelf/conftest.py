@@ -1,0 +1,27 @@
+"""Where shelves are stored: folders, and a bucket."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from monograph.shelf.storage import Storage, storage_at
+from support.shelf_storage import bucket_server
+
+
+@pytest.fixture(scope="module")
+def bucket() -> Iterator[str]:
+    """The address of a bucket on this machine."""
+    with bucket_server() as address:
+        yield address
+
+
+@pytest.fixture(params=["folder", "bucket"])
+def objects(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
+    """The storage of a shelf: a test that takes it runs with a folder and with a bucket."""
+    if request.param == "folder":
+        return storage_at(tmp_path / "shelf", create=True)
+    return storage_at(f"{request.getfixturevalue('bucket')}/{hashlib.sha256(str(tmp_path).encode()).hexdigest()}")

@@ -1,0 +1,193 @@
+"""What a search of a shelf asks its shards, and how often."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monograph import Document, Monograph
+from monograph.library.questions import Questions
+from monograph.search.snapshot import Pooling
+from monograph.shelf.engines import Engine
+from monograph.shelf.pools import (
+    ChunkFacts,
+    KnownChunks,
+    Pools,
+    Rows,
+    cut,
+    first_bytes,
+    merged,
+    merged_pools,
+    records_of,
+    share,
+    too_few,
+)
+from monograph.shelf.shard import Call
+from monograph.shelf.snapshot import Memory
+from monograph.store.filters import EVERYTHING
+from monograph.values import Passage
+from support.corpora import QUERIES, SENTENCES, TITLES
+from support.models import BagEmbedder
+from support.shelves import HAN, HAN_QUERIES, hits_of, shelf_of
+
+ROUNDS = {"lexical": 3, "hybrid": 3, "graph": 7, "auto": 7}
+COUNT = 240
+
+
+@dataclass
+class Rounds:
+    """Shards, and what was asked of them, round by round."""
+
+    engine: Engine
+    asked: list[set[str]]
+
+    def ask(self, wanted: Mapping[int, Sequence[Call[Any]]]) -> dict[int, list[Any]]:
+        self.asked.append({one.method.__name__ for some in wanted.values() for one in some})
+        return self.engine.ask(wanted)
+
+    def close(self) -> None:
+        self.engine.close()
+
+
+@contextmanager
+def counted(files: Sequence[Path], folder: Path) -> Iterator[tuple[Questions, list[set[str]]]]:
+    with shelf_of(files, folder, BagEmbedder(8)) as shelf:
+        rounds = Rounds(shelf._file.shards.engine, [])  # type: ignore[attr-defined]
+        shelf._file.shards = replace(shelf._file.shards, engine=rounds)  # type: ignore[attr-defined]
+        yield shelf, rounds.asked
+
+
+def dealt(documents: Sequence[Document], shards: Sequence[int], folder: Path) -> tuple[list[Path], Path]:
+    files = [folder / f"{number}.mono" for number in range(max(shards) + 1)]
+    for number, path in enumerate(files):
+        with Monograph.open(path, BagEmbedder(8)) as archive:
+            archive.add(one for one, shard in zip(documents, shards, strict=True) if shard == number)
+    with Monograph.open(folder / "one.mono", BagEmbedder(8)) as one:
+        one.add(documents)
+    return files, folder / "one.mono"
+
+
+def documents() -> list[Document]:
+    texts = [*SENTENCES, *HAN]
+    return [
+        Document(
+            f"{texts[number % len(texts)]} {texts[number * 7 % len(texts)]} It was note {number}.",
+            id=f"d{number}",
+            title=TITLES[number % 9] or f"Note {number % 50}",
+        )
+        for number in range(COUNT)
+    ]
+
+
+def test_a_search_takes_few_rounds(tmp_path: Path) -> None:
+    files, path = dealt(documents(), random.Random(5).choices(range(3), k=COUNT), tmp_path)
+    with counted(files, tmp_path) as (shelf, asked), Monograph.open(path, BagEmbedder(8)) as one:
+        for query in (*QUERIES, *HAN_QUERIES, "the of and", ""):
+            for how, most in ROUNDS.items():
+                shelf._file.read_before = Memory()  # type: ignore[attr-defined]
+                asked.clear()
+                assert hits_of(shelf, query, how, 5) == hits_of(one, query, how, 5), (query, how)
+                # Of a word that all chunks have it is asked once more, and where chunks say the same, what they say.
+                told = {"count"} if query in ("the of and", "") else set()
+                rounds = [one for one in asked if one not in ({"titled_extractions"}, told)]
+                assert len(rounds) <= most, (query, how, asked)
+
+
+def test_who_gave_too_few_is_asked_again(tmp_path: Path) -> None:
+    """All that a question finds stands in one shard."""
+    documents = [
+        Document(f"The comet plate{' of it' * number} was sold.", id=f"d{number}")
+        if number < COUNT - 60
+        else Document(f"Note {number} is about lamp oil.", id=f"d{number}")
+        for number in range(COUNT)
+    ]
+    files, path = dealt(documents, [1 if number < COUNT - 60 else number % 3 for number in range(COUNT)], tmp_path)
+    with counted(files, tmp_path) as (shelf, asked), Monograph.open(path, BagEmbedder(8)) as one:
+        for how in ROUNDS:
+            asked.clear()
+            assert hits_of(shelf, QUERIES[6], how, 20) == hits_of(one, QUERIES[6], how, 20), how
+            assert asked.count({"pools"}) == 2, how
+
+
+def test_ids_that_begin_alike(tmp_path: Path) -> None:
+    """Where the beginnings of ids do not tell chunks of one score apart, the whole ids do."""
+    texts = [SENTENCES[number % 4] for number in range(40)]
+    documents = [
+        Document("", id=f"d{number}", passages=(Passage(text, id=f"passage-{number * 17 % 40:04}"),))
+        for number, text in enumerate(texts)
+    ]
+    files, path = dealt(documents, [number * number % 3 for number in range(40)], tmp_path)
+    with counted(files, tmp_path) as (shelf, asked), Monograph.open(path, BagEmbedder(8)) as one:
+        for query in QUERIES:
+            for how in ROUNDS:
+                assert hits_of(shelf, query, how, 20) == hits_of(one, query, how, 20), (query, how)
+        assert {"ids"} in asked
+
+
+SCORES = st.lists(st.integers(0, 9).map(lambda one: one / 4), max_size=12).map(lambda some: sorted(some, reverse=True))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(SCORES, min_size=1, max_size=4), st.integers(1, 12), st.integers(1, 12))
+def test_of_the_best_of_shards_only_some_are_given(shards: list[list[float]], k: int, most: int) -> None:
+    rows = Rows(len(shards))
+
+    def pools(some: list[float], most: int) -> Pools:
+        scored = list(enumerate(some))
+        least = some[min(most, k, len(some)) - 1] if some else 0.0
+        # By words no more are looked for than are given, by meaning all.
+        best = cut([one for one in scored if one[1] >= least], most, k)
+        return Pools(
+            best, cut([one for one in scored if one[1] >= some[min(k, len(some)) - 1]], most, k), (), (), ChunkFacts()
+        )
+
+    found = {shard: pools(some, min(most, k)) for shard, some in enumerate(shards)}
+    short = too_few(found, k, rows)
+    found.update((shard, pools(shards[shard], k)) for shard in short)
+    made = merged_pools(found, Pooling(k, EVERYTHING), rows, {})
+    whole = merged([list(enumerate(some)) for some in shards], k, rows)
+    assert made.near is not None
+    assert (made.best, made.near.scored) == (whole, whole)
+    assert sum(len(one.best.records) for one in found.values()) <= sum(map(len, shards))
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=8))
+def test_what_ids_begin_with_stands_in_their_order(ids: list[str]) -> None:
+    numbers = dict(zip(ids, first_bytes(ids).tolist(), strict=True))
+    assert [numbers[one] for one in sorted(ids)] == sorted(numbers[one] for one in ids)
+
+
+@given(st.integers(0, 64), st.lists(st.lists(st.integers(0, 80), max_size=9, unique=True), min_size=1, max_size=5))
+def test_words_of_the_question_travel_as_bits(asked: int, held: list[list[int]]) -> None:
+    question = np.arange(asked, dtype=np.uint32) * 3
+    packed = [np.array(sorted(some), dtype="<u4").tobytes() for some in held]
+    rows = list(range(len(held)))
+    made = records_of(rows, [str(row) for row in rows], (np.array(rows, dtype=np.int64), packed), question)
+    known = KnownChunks(Rows(2), question)
+    known.learn(1, ChunkFacts(made.tobytes()))
+    found, is_known = known.records([2 * row + 1 for row in rows])
+    assert is_known.all()
+    assert found["document"].tolist() == [2 * row + 1 for row in rows]
+    words = [np.frombuffer(some, dtype="<u4").tolist() for some in known.packed(found)]
+    assert words == [sorted(set(some).intersection(question.tolist())) for some in held]
+    alike = found["alike"].tolist()
+    assert all(alike[one] == alike[other] for one in rows for other in rows if packed[one] == packed[other])
+    assert not known.records([0, 2 * len(held) + 1])[1].any()
+    assert known.first_bytes([0]) is None
+    assert known.first_bytes([1]) == [b"0".ljust(8, b"\0").hex()]
+    assert known.cosines([1]) is None
+
+
+@pytest.mark.parametrize("shards", [1, 3, 16])
+def test_a_shard_gives_its_share_and_some(shards: int) -> None:
+    assert 100 / shards < share(100, shards) <= 100 or shards == 1
+    assert share(1, shards) == 1

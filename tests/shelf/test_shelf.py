@@ -1,0 +1,171 @@
+"""A shelf of many files answers as one file of the same documents does."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monograph import Document, Monograph, Settings
+from monograph.derive.openai_compatible import OpenAICompatible
+from monograph.errors import InputError, NotFound, NotOnShelf
+from monograph.shelf import Shelf, build, pools, remove
+from support.corpora import QUERIES, SENTENCES, TITLES, Formulas, bounds, corpora
+from support.model_server import ModelServer
+from support.models import BagEmbedder, HashEmbedder
+from support.shelves import HAN, HAN_QUERIES, WAYS, dealt_files, empty_file, hits_of, marked, shelf_of
+from support.vector_server import VectorServer
+
+FILTERS = (None, {"kind": "a"}, {"kind": {"in": ["a", "b"]}}, {"$title": "Green"}, {"number": {">=": 3}})
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return empty_file(tmp_path_factory.mktemp("empty"))
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    corpus=corpora(),
+    shards=st.integers(1, 4),
+    query=st.sampled_from(QUERIES),
+    k=st.sampled_from([1, 2, 3, 20]),
+    most=st.sampled_from([1, 2, 4, 100]),
+    where=st.sampled_from(FILTERS),
+    data=st.data(),
+)
+def test_a_shelf_finds_what_one_file_finds(
+    empty: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    corpus: tuple[list[Document], object],
+    shards: int,
+    query: str,
+    k: int,
+    most: int,
+    where: dict[str, object] | None,
+    data: st.DataObject,
+) -> None:
+    documents, folder = marked(corpus[0]), tmp_path_factory.mktemp("shelf")
+    files = dealt_files(empty, folder, documents, shards, data)
+    one_path = shutil.copy(empty, folder / "one.mono")
+    with Monograph.open(one_path, BagEmbedder(8)) as one, shelf_of(files, folder, BagEmbedder(8)) as shelf:
+        one.add(documents)
+        with bounds(most), pytest.MonkeyPatch.context() as patch:
+            # No more than its share of the best is asked of a shard at first: often it has to be asked again.
+            patch.setattr(pools, "SPREAD", 0.0)
+            patch.setattr(pools, "MORE", 0)
+            for how in (*WAYS, Formulas(most)):
+                assert hits_of(shelf, query, how, k, where) == hits_of(one, query, how, k, where), how
+        assert shelf.context(query).text == one.context(query).text
+        assert shelf.ask(query).text == one.ask(query).text
+
+
+def test_writing_without_blanks(tmp_path: Path) -> None:
+    files = [tmp_path / f"{number}.mono" for number in range(3)]
+    documents = [Document(text, id=f"d{place}", title=text[:3]) for place, text in enumerate(HAN)]
+    for number, path in enumerate(files):
+        with Monograph.open(path) as archive:
+            archive.add(documents[number::3])
+    with Monograph.open(tmp_path / "one.mono") as one, shelf_of(files, tmp_path) as shelf:
+        one.add(documents)
+        for query in HAN_QUERIES:
+            assert one.search(query, 3, "lexical"), query
+            for how in WAYS:
+                assert hits_of(shelf, query, how, 3) == hits_of(one, query, how, 3), (query, how)
+
+
+DOCUMENTS = [
+    Document(f"{SENTENCES[number % len(SENTENCES)]} It was note {number}.", id=f"d{number}", title=TITLES[number % 9])
+    for number in range(40)
+]
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[Shelf]:
+    build(tmp_path / "there", DOCUMENTS, shards=3, home=tmp_path / "here")
+    with Shelf.open(tmp_path / "there", home=tmp_path / "here") as shelf:
+        yield shelf
+
+
+def test_a_version_is_read_until_another_is_asked_for(made: Shelf, tmp_path: Path) -> None:
+    with Shelf.open(made.url, home=tmp_path / "other") as reader, Monograph.open(tmp_path / "one.mono") as one:
+        news = [Document("Anna Calder sold the lamp oil.", id="d3"), Document("The NST was lost.", id="new")]
+        build(made.url, news, home=tmp_path / "here")
+        remove(made.url, ["d5", "d6"], home=tmp_path / "here")
+        assert reader.version == 1
+        assert {hit.chunk.document_id for hit in reader.search("note", 50, "lexical")} == {one.id for one in DOCUMENTS}
+        assert reader.refresh() == made.refresh() == 3
+        one.add(document for document in DOCUMENTS if document.id not in ("d3", "d5", "d6"))
+        one.add(news)
+        for query in QUERIES:
+            for how in ("lexical", "hybrid", "graph"):
+                expected = hits_of(one, query, how, 5)
+                assert hits_of(reader, query, how, 5) == hits_of(made, query, how, 5) == expected, (query, how)
+        stats, told = one.stats(), reader.stats()
+        assert (told.documents, told.chunks, told.entities, told.merged) == (
+            stats.documents, stats.chunks, stats.entities, stats.merged,
+        )  # fmt: skip
+        assert sum(told.documents_by_shard) == 39
+        assert min(told.documents_by_shard) > 0
+        assert reader.check() == []
+        assert reader.document("new").text == "The NST was lost."
+        with pytest.raises(NotFound, match="no document 'd5'"):
+            reader.document("d5")
+    with Shelf.open(made.url, version=2, home=tmp_path / "here") as before:
+        assert before.document("d5").text == DOCUMENTS[5].text
+
+
+def test_a_catalogue_of_other_names_is_found_out(made: Shelf) -> None:
+    with made._file.database.read() as connection:
+        path = connection.execute("PRAGMA database_list").fetchone()[2]
+    made.close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE names SET uses = uses + 1 WHERE key = 'anna calder'")
+    with Shelf.open(made.url, home=Path(path).parents[1]) as again:
+        (found,) = again.check()
+    assert found.table == "catalogue"
+    assert "its names" in found.fault
+    assert "--replace" in found.mend
+
+
+def test_what_only_a_file_does_is_refused(made: Shelf, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no tree of summaries"):
+        made.search("comet", 3, "tree")
+    for name in ("tree", "within", "as_of", "versions", "vectors", "files", "compact"):
+        with pytest.raises(NotOnShelf, match=rf"is a shelf, which has no {name} .*Monograph\.open\(path\)\.{name}"):
+            getattr(made, name)
+        assert not hasattr(made, name)
+    for name in ("add", "put", "remove", "sync"):
+        with pytest.raises(NotOnShelf, match=r"monograph\.shelf\.build"):
+            getattr(made, name)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        made.nothing  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(NotOnShelf, match="monograph sync --history"):
+        build(tmp_path / "other", DOCUMENTS, settings=Settings(history=True))
+
+
+def test_a_shelf_asks_models_and_stores_nothing_of_them(tmp_path: Path) -> None:
+    url, home = str(tmp_path / "shelf"), tmp_path / "home"
+    towns = ("London", "Turin", "Vienna", "Lisbon", "Oslo")
+    letters = [Document(f"Ada Lovelace wrote to Charles Babbage from {town}.", id=town) for town in towns]
+    build(url, letters, shards=3, embedder=HashEmbedder(), home=home)
+    with Monograph.open(tmp_path / "one.mono", HashEmbedder()) as one:
+        one.add(letters)
+    with ModelServer() as server, VectorServer() as vectors:
+        model = OpenAICompatible(server.url, "scripted", retries=0)
+        given = {"embedder": HashEmbedder(), "model": model, "reranker": f"rerank:{vectors.url}#scorer"}
+        question = "Who wrote to Charles Babbage from Turin?"
+        with Monograph.open(tmp_path / "one.mono", read_only=True, **given) as one:  # type: ignore[arg-type]
+            expected = one.ask(question).text
+        before = set(home.rglob("*.mono"))
+        for count in (2, 3):
+            with Shelf.open(url, home=home, **given) as shelf:  # type: ignore[arg-type]
+                assert shelf.ask(question).text == expected
+            assert (server.calls, len(vectors.asked)) == (count, count)
+        assert {path.parent for path in home.rglob("*.mono") if path not in before} == {home / "objects"}

@@ -1,0 +1,140 @@
+"""Rows that no version writes, with checksums that are right: what reads them says that the file is damaged, or goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from shutil import copyfile
+
+import numpy as np
+import pytest
+
+from fuzz.blobs import Words, base, seal
+from monograph import Document, Monograph
+from monograph.errors import DamagedFile
+from monograph.store import extractions, tree
+from monograph.store.filters import EVERYTHING
+from monograph.store.unreadable import UNDECODABLE
+from monograph.store.vectors import allowed_bits
+from monograph.vectors import cluster, kernel
+from support.raw_sql import connected
+
+Work = Callable[[Monograph], object]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return base(tmp_path_factory.mktemp("rows"))
+
+
+def changed(whole: Path, place: Path, statement: str) -> Path:
+    path = place / "changed.mono"
+    copyfile(whole, path)
+    with closing(connected(path)) as connection:
+        connection.create_function("casefold", 1, lambda one: one)
+        connection.execute(statement)
+        seal(connection)
+    return path
+
+
+def filtered(opened: Monograph) -> object:
+    return opened.search("Anna", how="dense", where={"year": {">": 10}})
+
+
+def apart(opened: Monograph) -> None:
+    opened.graph.unite("Anna Calder", "Ines Okafor")
+
+
+def anew(opened: Monograph) -> object:
+    return opened.tree.rebuild()
+
+
+def removed(opened: Monograph) -> object:
+    return opened.remove([f"d{at}" for at in range(10, 40)])
+
+
+def stats(opened: Monograph) -> object:
+    return opened.stats()
+
+
+def named_anew(opened: Monograph) -> object:
+    return opened.graph.rebuild()
+
+
+@pytest.mark.parametrize(
+    ("statement", "work"),
+    [
+        ("UPDATE vectors SET memo = 2147483648 WHERE chunk = (SELECT max(chunk) FROM vectors)", filtered),
+        ("DELETE FROM chunk_graphs WHERE chunk % 2", apart),
+        ("UPDATE vector_indexes SET dimension = -9223372036854775808", removed),
+        ("UPDATE vector_indexes SET dimension = 70000", removed),
+        ("""UPDATE settings SET value = '{"key": "x", "spec": {}}' WHERE name = 'summarizer'""", stats),
+        ("""UPDATE settings SET value = '{"key": "x", "spec": 5, "dimension": 16}' WHERE name = 'embedder'""", stats),
+        ("UPDATE names SET name = name + 1099511627776 WHERE uses > 0 AND key LIKE '%renk%'", named_anew),
+    ],
+)
+def test_what_cannot_be_is_damage(whole: Path, tmp_path: Path, statement: str, work: Work) -> None:
+    path = changed(whole, tmp_path, statement)
+    with pytest.raises(DamagedFile, match=r"changed\.mono.* --repair"), Monograph.open(path, Words(16)) as opened:
+        work(opened)
+
+
+@pytest.mark.parametrize(
+    "gist",
+    ['{"text": 5}', '{"text": "x", "quotes": [true]}', '{"text": "x", "quotes": [[0, 1, 0, 0, "1"]]}',
+     '{"text": "x", "tokens": [1]}', '{"text": "\\ud800"}', "[]", "{}", "5"],
+)  # fmt: skip
+def test_a_summary_is_text(whole: Path, tmp_path: Path, gist: str) -> None:
+    with pytest.raises(UNDECODABLE):
+        tree.unpack(gist.encode())
+    path = changed(whole, tmp_path, f"UPDATE memo SET value = CAST('{gist}' AS BLOB) WHERE kind = 'summary'")
+    with Monograph.open(path, Words(16)) as opened, pytest.raises(DamagedFile, match="summary"):
+        opened.add([Document("Anna Calder came back to Riga.", id=f"new{at}") for at in range(3)])
+        opened.tree.rebuild()
+
+
+@pytest.mark.parametrize(
+    "stored",
+    ['{"mentions": [[0, "0", 3]]}', '{"mentions": [[0, 0, 3, 7]]}', '{"mentions": [[99, 0, 3]]}', '{"mentions": 4}',
+     '{"mentions": [], "relations": [["a", "b", 1, 2, ["c"]]]}', '{"mentions": [], "relations": [["a", "b", "c", "", []]]}',
+     '{"mentions": [], "failure": 3}', '{"mentions": [], "tokens": "3"}', '{"mentions": [[0, 0, 36893488147419103232]]}'],
+)  # fmt: skip
+def test_an_extraction_is_of_its_types(stored: str) -> None:
+    with pytest.raises(UNDECODABLE):
+        extractions.unpack(stored.encode(), "Anna met Otto.")
+
+
+def test_names_beyond_all_numbers_are_mended(whole: Path, tmp_path: Path) -> None:
+    path = changed(whole, tmp_path, "UPDATE names SET name = name + 1099511627776 WHERE key LIKE '%renk%'")
+    with Monograph.open(path, Words(16)) as opened:
+        assert "names" in {one.table for one in opened.check() if one.repairable}
+        assert opened.check(repair=True) == []
+        assert opened.graph.neighbourhood("Tobias Renk").centre
+
+
+def test_an_error_that_is_kept_holds_no_old_state(whole: Path, tmp_path: Path) -> None:
+    path = changed(whole, tmp_path, "UPDATE chunk_graphs SET names = x'010203' WHERE chunk = 9")
+    with Monograph.open(path, Words(16)) as opened:
+        with pytest.raises(DamagedFile, match="nodes that cannot be read") as kept:
+            opened.graph.entities()
+            opened.graph.neighbourhood("Anna Calder", 2)
+        assert kept.value.__traceback__ is not None
+        opened.remove(["d5"], forget=True)
+        assert opened.check(repair=True) == []
+
+
+def test_a_cluster_has_so_many_dimensions_at_most() -> None:
+    body = cluster.pack(cluster.encode(np.arange(3), np.eye(3, 16, dtype=np.float32)))
+    assert cluster.unpack(body).ids.tolist() == [0, 1, 2]
+    for dimension in (65_537, 2**30, 2**32 - 1):
+        with pytest.raises(kernel.DamagedBytes, match="dimensions"):
+            cluster.unpack(body[:12] + dimension.to_bytes(4, "little") + body[16:])
+
+
+def test_bits_of_what_is_allowed(whole: Path) -> None:
+    with Monograph.open(whole, Words(16)) as opened, opened._file.database.read() as connection:
+        bits = allowed_bits(connection, EVERYTHING)
+        wanted = {row for (row,) in connection.execute("SELECT memo FROM vectors")}
+        assert set(np.flatnonzero(np.unpackbits(bits, bitorder="little")).tolist()) == wanted
+        assert len(bits) == max(wanted) // 8 + 1

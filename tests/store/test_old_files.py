@@ -1,0 +1,107 @@
+"""Files of released formats are opened; a file of an unknown format gets a clear error.
+
+``tests/data/format-1.mono`` is the committed file of format 1. Until the first release it may be made again::
+
+    PYTHONPATH=tests python tests/store/test_old_files.py
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from monograph import Document, Monograph, Settings
+from monograph.errors import DamagedFile, NewerFormat, ReadOnlyFile
+from monograph.store import schema
+from support.models import HashEmbedder
+from support.paths import DATA
+
+FIXTURE = DATA / "format-1.mono"
+DOCUMENTS = [
+    Document("Invoice INV-7 was paid by the keeper of the lighthouse.", id="keeper", title="The keeper"),
+    Document("Anna Calder wound the clock of the tower in 1968.", id="clock", metadata={"year": 1968}),
+    Document("天文台在山上。", id="observatory"),
+    Document("Herring is sold on the pier. Boats come home at noon.", id="pier"),
+]
+"""The documents of the committed file, which has a tree of summaries and keeps former versions."""
+
+
+def make(path: Path) -> None:
+    """Write the committed file."""
+    path.unlink(missing_ok=True)
+    seconds = count(1_770_000_000, 1_000)
+    with Monograph.open(
+        path, HashEmbedder(32), settings=Settings(history=True), clock=lambda: next(seconds)
+    ) as monograph:
+        monograph.add(DOCUMENTS)
+        monograph.tree.rebuild()
+        monograph.add([Document("Anna Calder wound the clock of the tower in 1969.", id="clock")])
+        monograph.remove(["pier"])
+        monograph.compact()
+
+
+@pytest.fixture
+def committed(tmp_path: Path) -> Path:
+    return Path(shutil.copy(FIXTURE, tmp_path))
+
+
+def test_there_is_a_file_of_every_format() -> None:
+    names = sorted(path.stem for path in DATA.glob("format-*.mono"))
+    assert names == [f"format-{number}" for number in range(1, schema.newest_format() + 1)]
+
+
+def test_the_committed_file_works(committed: Path) -> None:
+    with Monograph.open(committed, HashEmbedder(32)) as monograph:
+        assert monograph.stats().format == schema.newest_format()
+        assert monograph.stats().tree is not None
+        assert monograph.check() == []
+        assert monograph.search("INV-7", 1)[0].chunk.document_id == "keeper"
+        assert monograph.search("天文台", 1, how="lexical")[0].chunk.document_id == "observatory"
+        assert "Anna Calder" in {one.name for one in monograph.graph.entities(100)}
+        assert len(monograph.versions("clock")) == 2
+        monograph.add([Document("A new note about the clock.", id="new")])
+        assert monograph.remove(["keeper"]).removed == 1
+        assert monograph.check() == []
+
+
+def test_a_migration_runs_once_when_the_file_is_opened(committed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def next_format(connection: sqlite3.Connection) -> None:
+        connection.execute("CREATE TABLE later (later INTEGER PRIMARY KEY)")
+
+    monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, next_format])
+    with pytest.raises(ReadOnlyFile, match="older format 1"):
+        Monograph.open(committed, HashEmbedder(32), read_only=True)
+    for _ in range(2):
+        with Monograph.open(committed, HashEmbedder(32)) as monograph:
+            assert monograph.stats().format == 2
+            assert monograph.check() == []
+            assert monograph.search("INV-7", 1)[0].chunk.document_id == "keeper"
+    monkeypatch.undo()
+    with pytest.raises(NewerFormat, match="has format 2; this version of Monograph reads up to 1"):
+        Monograph.open(committed, HashEmbedder(32))
+
+
+def test_a_file_of_format_0(committed: Path) -> None:
+    with closing(sqlite3.connect(committed)) as connection:
+        connection.execute("PRAGMA user_version = 0")
+    before = committed.read_bytes()
+    with pytest.raises(DamagedFile, match="format 0, which no version of Monograph writes"):
+        Monograph.open(committed)
+    assert committed.read_bytes() == before
+
+
+def test_a_header_that_sqlite_does_not_know(committed: Path) -> None:
+    data = bytearray(committed.read_bytes())
+    data[44:48] = (99).to_bytes(4, "big")  # SQLite's schema format.
+    committed.write_bytes(data)
+    with pytest.raises(DamagedFile, match="unsupported file format"):
+        Monograph.open(committed)
+
+
+if __name__ == "__main__":
+    make(FIXTURE)

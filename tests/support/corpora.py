@@ -1,0 +1,131 @@
+"""Small corpora drawn by chance, many of whose documents are alike, and the histories by which they enter a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import strategies as st
+
+from monograph import Document, Hit, Monograph
+from monograph.graph import evidence
+from monograph.graph.paths import Beam
+from monograph.search import entity_graph, minirag, ranking, words
+from monograph.search.how import tfidf
+from monograph.search.how.graph import Graph
+from monograph.search.one_file import leads
+from monograph.search.one_file.memory import Memory, Remembered
+from monograph.search.strategy import Corpus, Query
+from monograph.store import terms
+
+SENTENCES = (
+    "Anna Calder met John Smith in Vienna.",
+    "John Smith met Anna Calder in Vienna.",
+    "J. Smith gave the comet plate to Anna Calder.",
+    "Green is an album by Tobias Renk.",
+    "Green is a band from Vienna.",
+    "Tobias Renk sold the comet plate.",
+    "The comet plate Tobias Renk sold.",
+    "The North Sea Treaty (NST) was signed by Peter Okafor in Genoa.",
+    "The NST ended in 1963.",
+    "Invoice INV-2031 was paid in Genoa.",
+    "Invoice INV-2031-A was paid in Genoa.",
+    "The lamp oil stood in the yard.",
+    "John Paul Smith was born in Genoa.",
+)
+
+
+TITLES = ("", "", "", "Green", "Green (album)", "Green (band)", "Anna Calder", "Comet", "John Smith")
+
+
+QUERIES = (
+    "Who met Anna Calder in Vienna?",
+    "Was Green the band or the album of Tobias Renk?",
+    "Was INV-2031 paid?",
+    'who sold "comet plate" or "lamp oil"',
+    "What did John Smith give to Anna, and where was J. Smith born?",
+    "Who signed the NST in Genoa?",
+    "the comet plate that Tobias Renk sold",
+)
+
+
+DOCUMENTS = st.builds(
+    lambda title, some: Document(" ".join(some), title=title),
+    st.sampled_from(TITLES),
+    st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=3),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """How documents come into a file.
+
+    ``batches`` are places of documents; those in ``drafts`` come with another text first, and those in ``again`` are
+    taken out, and come once more. ``strangers`` come before all, and go after all.
+    """
+
+    batches: tuple[tuple[int, ...], ...]
+    drafts: tuple[int, ...] = ()
+    again: tuple[int, ...] = ()
+    strangers: tuple[Document, ...] = ()
+    compacted: bool = False
+
+
+@st.composite
+def corpora(draw: st.DrawFn) -> tuple[list[Document], History]:
+    """Documents, many of them alike, and a history of theirs."""
+    texts = draw(st.lists(DOCUMENTS, min_size=1, max_size=14))
+    documents = [replace(one, id=f"d{place}") for place, one in enumerate(texts)]
+    order = draw(st.permutations(range(len(documents))))
+    cuts = sorted(draw(st.sets(st.integers(1, len(documents)), max_size=2)))
+    some = st.lists(st.sampled_from(order), unique=True, max_size=5).map(tuple)
+    strangers = [replace(one, id=f"s{place}") for place, one in enumerate(draw(st.lists(DOCUMENTS, max_size=3)))]
+    batches = tuple(tuple(order[one:other]) for one, other in pairwise([0, *cuts, len(order)]))
+    return documents, History(batches, draw(some), draw(some), tuple(strangers), draw(st.booleans()))
+
+
+def add(monograph: Monograph, documents: Sequence[Document], history: History) -> None:
+    """Add documents by a history."""
+    drafts = (replace(documents[place], text=SENTENCES[place % len(SENTENCES)]) for place in history.drafts)
+    monograph.add([*history.strangers, *drafts])
+    for batch in history.batches:
+        monograph.add(documents[place] for place in batch)
+    monograph.remove(documents[place].id for place in history.again)
+    if history.compacted:
+        monograph.compact()
+    monograph.add(documents[place] for place in history.again)
+    monograph.remove(one.id for one in history.strangers)
+
+
+@dataclass(frozen=True, slots=True)
+class Formulas:
+    """MiniRAG's formulas with narrow bounds."""
+
+    most: int
+
+    def search(self, corpus: Corpus, query: Query) -> list[Hit]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(entity_graph, "ENTITIES", 3 * self.most)
+            patch.setattr(entity_graph, "NEIGHBOURS", self.most)
+            patch.setattr(entity_graph, "CHUNKS", self.most)
+            patch.setattr(minirag, "BEAM", Beam(width=self.most, kept=self.most))
+            patch.setattr(minirag, "KEY_EDGES", self.most)
+            patch.setattr(minirag, "ALIKE", self.most)
+            return Graph(faithful=True).search(corpus, query)
+
+
+@contextmanager
+def bounds(most: int) -> Iterator[None]:
+    """Cut small files where large ones are cut."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in (
+            (ranking, "POOL"), (words, "CANDIDATES"), (tfidf, "CANDIDATES"), (terms, "_SPARE"),
+            (leads, "MOST_DOCUMENTS"), (evidence, "STARTS"), (evidence, "COVERED"),
+        ):  # fmt: skip
+            patch.setattr(module, name, most)
+        # What searches have read of a file was read within other bounds.
+        patch.setattr(Memory, "of", lambda *_: Remembered())
+        yield

@@ -1,0 +1,94 @@
+"""Embedders, an extractor and a summarizer: deterministic, small, and counting."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from monograph.errors import ModelUnavailable
+from monograph.models import TextKind
+from monograph.values import Chunk, Extraction, Float32, Mention, SummaryText
+
+
+class HashEmbedder:
+    """Vectors made of hashes of words: texts that share words are near each other. Counts what it is given."""
+
+    spec = "tests:hash"
+
+    def __init__(self, dimension: int = 32, log: Path | None = None) -> None:
+        self.dimension = dimension
+        self.key = f"hash/{dimension}"
+        self.texts: list[str] = []
+        self.log = log
+
+    def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
+        result = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for place, text in enumerate(texts):
+            for word in text.lower().split():
+                seed = int.from_bytes(hashlib.sha256(word.encode("utf-8", "replace")).digest()[:8], "big")
+                result[place] += np.random.default_rng(seed).standard_normal(self.dimension).astype(np.float32)
+        if kind == "document":
+            self.texts.extend(texts)
+            if self.log is not None:
+                with self.log.open("a") as file:
+                    file.writelines(hashlib.sha256(text.encode()).hexdigest() + "\n" for text in texts)
+        lengths = np.linalg.norm(result, axis=1, keepdims=True)
+        return np.divide(result, lengths, out=result, where=lengths > 0)
+
+
+class CapitalExtractor:
+    """Names every capitalised word. Counts the chunks it is given."""
+
+    key = "tests/capitals"
+    spec = "tests:capitals"
+
+    def __init__(self) -> None:
+        self.chunks: list[Chunk] = []
+
+    def extract(self, chunks: Sequence[Chunk]) -> Iterator[Extraction]:
+        for chunk in chunks:
+            self.chunks.append(chunk)
+            words = re.finditer(r"\b[A-Z]\w+", chunk.text)
+            yield Extraction(tuple(Mention(word[0], "name", word.start(), word.end()) for word in words))
+
+
+class BagEmbedder(HashEmbedder):
+    """Texts of the same words have the same vector, in whatever order the words stand."""
+
+    def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
+        return super().embed([" ".join(sorted(text.lower().replace(".", "").split())) for text in texts], kind)
+
+
+class OtherEmbedder(HashEmbedder):
+    """Other vectors of the same length."""
+
+    def __init__(self, dimension: int = 32) -> None:
+        super().__init__(dimension)
+        self.key = f"other/{dimension}"
+
+    def embed(self, texts: Sequence[str], kind: Any = "document") -> Float32:
+        return np.roll(super().embed(texts, kind), 1, axis=1) * np.where(np.arange(self.dimension) % 3, 1, -1).astype(
+            "f4"
+        )
+
+
+class CountingSummarizer:
+    """Joins the first words of what it is given, and keeps what that was. Fails where it is told to."""
+
+    spec = "tests:counting"
+
+    def __init__(self, key: str = "counting", fail_at: float = float("inf")) -> None:
+        self.key = key
+        self.asked: list[tuple[str, ...]] = []
+        self.fail_at = fail_at
+
+    def summarize(self, texts: Sequence[str], max_tokens: int) -> SummaryText:
+        if len(self.asked) >= self.fail_at:
+            raise ModelUnavailable("the model is down", "start it")
+        self.asked.append(tuple(texts))
+        return SummaryText(" ".join(text.split(".")[0][:24] for text in texts)[:200], (), 10, 2)

@@ -1,0 +1,90 @@
+"""Runs the code of a notebook as plain Python would, and writes down what its cells show.
+
+    cd tests && python -m support.notebooks --write
+
+runs those in examples/notebooks in the same way and keeps what comes out in the files.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from support.paths import EXAMPLES, TESTS
+
+NOTEBOOKS = EXAMPLES / "notebooks"
+FORBIDDEN = ("socket.connect", "socket.getaddrinfo", "socket.sendto")
+
+
+def shown(path: Path) -> list[list[dict[str, Any]]]:
+    """The outputs of every code cell, run in a process of its own, in the notebook's folder, without a network."""
+    done = subprocess.run(
+        [sys.executable, "-m", "support.notebooks", str(path)],
+        cwd=path.parent,
+        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{path}\n{done.stderr}"
+    return json.loads(done.stdout)
+
+
+def code_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def as_written(notebook: dict[str, Any]) -> str:
+    """A notebook as its file has it."""
+    return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
+
+
+def _run(source: str, names: dict[str, Any], count: int) -> list[dict[str, Any]]:
+    """What a cell shows: what it prints, then the value of its last line if that is an expression."""
+    body = ast.parse(source).body
+    last = ast.Expression(body.pop().value) if body and isinstance(body[-1], ast.Expr) else None
+    printed, value = io.StringIO(), None
+    with contextlib.redirect_stdout(printed):
+        exec(compile(ast.Module(body, []), f"cell {count}", "exec"), names)
+        if last is not None:
+            value = eval(compile(last, f"cell {count}", "eval"), names)
+    outputs: list[dict[str, Any]] = []
+    if printed.getvalue():
+        lines = printed.getvalue().splitlines(keepends=True)
+        outputs.append({"name": "stdout", "output_type": "stream", "text": lines})
+    if value is not None:
+        data = {"text/plain": repr(value).splitlines(keepends=True)}
+        outputs.append({"data": data, "execution_count": count, "metadata": {}, "output_type": "execute_result"})
+    return outputs
+
+
+def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
+    if event in FORBIDDEN:
+        raise RuntimeError(f"{event} {arguments}")
+
+
+def main() -> None:
+    if sys.argv[1] == "--write":
+        for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+            notebook = json.loads(path.read_text(encoding="utf-8"))
+            cells = code_cells(notebook)
+            for count, (cell, outputs) in enumerate(zip(cells, shown(path), strict=True), start=1):
+                cell["execution_count"], cell["outputs"] = count, outputs
+            path.write_text(as_written(notebook), encoding="utf-8")
+        return
+    sys.addaudithook(_refuse)
+    cells = code_cells(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
+    names: dict[str, Any] = {"__name__": "__main__"}
+    outputs = [_run("".join(cell["source"]), names, count) for count, cell in enumerate(cells, start=1)]
+    print(json.dumps(outputs))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,12 @@
+"""Places of the project that tests read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+ROOT = TESTS.parent
+DATA = TESTS / "data"
+EXAMPLES = ROOT / "examples"
+SHARED = ROOT.parent / "shared"
+"""The evaluation data beside the project, which are no part of it."""

@@ -1,0 +1,28 @@
+"""An extractor of persons, and files that use it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from monograph import Monograph
+from monograph.values import Chunk, Extraction, Mention
+from support.models import HashEmbedder
+
+
+class People:
+    """Names every run of capitalised words as a person, and solar panels."""
+
+    key = "tests/people"
+    spec = "tests:people"
+
+    def extract(self, chunks: Sequence[Chunk]) -> Iterator[Extraction]:
+        for chunk in chunks:
+            names = re.finditer(r"[Ss]olar panels?|(?:[A-Z]\.|[A-Z]\w+)(?: (?:[A-Z]\.|[A-Z]\w+))*", chunk.text)
+            kinds = (("term" if "olar" in one[0] else "person", one) for one in names)
+            yield Extraction(tuple(Mention(one[0], kind, one.start(), one.end()) for kind, one in kinds))
+
+
+def open_people(path: Path) -> Monograph:
+    return Monograph.open(path, HashEmbedder(), People())

@@ -1,0 +1,97 @@
+"""Places of shelves for tests: a folder, a bucket behind a socket, and what happens between two of its steps."""
+
+from __future__ import annotations
+
+import logging
+import urllib.request
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from monograph.shelf.storage import Storage, StoredObject
+from support.forks import Forks
+from support.paths import TESTS
+
+PREPARED = f"""
+import contextlib, sys
+sys.path.insert(0, {str(TESTS)!r})
+import support.shelf_storage, monograph.shelf.manifest
+with contextlib.suppress(ImportError):
+    import obstore.store
+"""
+PROCESSES = Forks(PREPARED, "exec(sys.argv[0])")
+"""Their first argument is the program."""
+
+NOT_THERE = 'no server of S3\'s protocol: pip install -e ".[test-shelf]"'
+
+
+@contextmanager
+def bucket_server() -> Iterator[str]:
+    """The address of a bucket on this machine; who asks is known from the environment, as always."""
+    pytest.importorskip("obstore", reason=NOT_THERE)
+    moto = pytest.importorskip("moto.server", reason=NOT_THERE)
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    endpoint = f"http://{host}:{port}"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("AWS_ENDPOINT", endpoint)
+        patched.setenv("AWS_ALLOW_HTTP", "true")
+        patched.setenv("AWS_ACCESS_KEY_ID", "reader")
+        patched.setenv("AWS_SECRET_ACCESS_KEY", "only for tests")
+        patched.setenv("AWS_REGION", "us-east-1")
+        urllib.request.urlopen(urllib.request.Request(f"{endpoint}/shelves", method="PUT")).close()
+        yield "s3://shelves"
+    server.stop()
+
+
+class Between(Storage):
+    """A place where something happens before its n-th step, from 0; never before a step below 0."""
+
+    def __init__(self, objects: Storage, step: int, then: Callable[[], object]) -> None:
+        self._objects, self._step, self._then = objects, step, then
+        self.steps = 0
+
+    @property
+    def address(self) -> str:
+        return self._objects.address
+
+    def put_new(self, name: str, source: Path | bytes) -> bool:
+        self._count()
+        return self._objects.put_new(name, source)
+
+    def get(self, name: str, target: Path) -> None:
+        self._count()
+        self._objects.get(name, target)
+
+    def read(self, name: str, most: int) -> bytes:
+        self._count()
+        return self._objects.read(name, most)
+
+    def listed(self, folder: str) -> list[StoredObject]:
+        self._count()
+        return self._objects.listed(folder)
+
+    def remove(self, names: Iterable[str]) -> None:
+        self._count()
+        self._objects.remove(names)
+
+    def remove_staged(self, age: float = 0.0) -> None:
+        self._count()
+        self._objects.remove_staged(age)
+
+    def _count(self) -> None:
+        now, self.steps = self.steps == self._step, self.steps + 1
+        if now:
+            self._then()
+
+
+def shard(folder: Path, name: str, contents: str) -> Path:
+    """A file as publishing takes it: for a place, bytes are bytes."""
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{name}.mono"
+    path.write_bytes(contents.encode() * 1000)
+    return path

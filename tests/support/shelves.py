@@ -1,0 +1,90 @@
+"""Documents dealt out over files by chance: what tests of shelves hold against one file of them all."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+from monograph import Document, Hit, Monograph, Settings
+from monograph.library.opened import Given
+from monograph.library.questions import Questions
+from monograph.models import Embedder
+from monograph.shelf import catalogue
+from monograph.shelf.engines import Local
+from monograph.shelf.shelf import OpenShelf
+from monograph.store.catalogue import share
+from support.models import BagEmbedder
+
+
+def empty_file(folder: Path, **chosen: int) -> Path:
+    """A file without documents, of short chunks: to copy it is faster than to make another."""
+    path = folder / "empty.mono"
+    settings = Settings(chunk_tokens=16, chunk_overlap=0, **chosen)
+    with Monograph.open(path, BagEmbedder(8), settings=settings) as archive:
+        archive.add([])
+    return path
+
+
+def marked(documents: Sequence[Document]) -> list[Document]:
+    """Documents with metadata that filters can tell apart."""
+    return [replace(one, metadata={"kind": "abc"[place % 3], "number": place}) for place, one in enumerate(documents)]
+
+
+def dealt_files(
+    empty: Path, folder: Path, documents: Sequence[Document], shards: int, data: st.DataObject
+) -> list[Path]:
+    """So many files, copies of an empty one, with each document in one of them."""
+    dealt = data.draw(st.lists(st.integers(0, shards - 1), min_size=len(documents), max_size=len(documents)))
+    files = [Path(shutil.copy(empty, folder / f"{number}.mono")) for number in range(shards)]
+    for number, path in enumerate(files):
+        with Monograph.open(path, BagEmbedder(8)) as archive:
+            archive.add(one for one, shard in zip(documents, dealt, strict=True) if shard == number)
+    return files
+
+
+WAYS = ("lexical", "tfidf", "dense", "hybrid", "graph", "graph:faithful=true", "auto")
+
+
+HAN = (
+    "北京是中国的首都。故宫在北京。", "故宫博物院建于1925年，在北京。", "東京は日本の首都です。", "서울은 대한민국의 수도이다.",
+    "서울 타워는 남산에 있다.", "บางกอกเป็นเมืองหลวงของไทย", "京都有很多寺。", "Anna Calder visited 北京 in 1925.",
+)  # fmt: skip
+
+
+HAN_QUERIES = ("北京", "故宫在哪里？", "京", "서울 타워", "首都", "Who visited 北京 in 1925?", "首", "เมืองหลวง")
+
+
+@contextmanager
+def shelf_of(files: Sequence[Path], folder: Path, embedder: Embedder | None = None) -> Iterator[Questions]:
+    """Files as shards, with their catalogue, asked by threads."""
+    shares = []
+    for path in files:
+        with Monograph.open(path, embedder, read_only=True) as archive, archive._file.database.read() as connection:
+            shares.append(share(connection))
+            made_with = catalogue.origin(connection)
+    names = folder / "catalogue.mono"
+    catalogue.make(names, made_with, shares, len(files))
+    held = OpenShelf.open(Given(names, embedder=embedder, read_only=True))
+    held.begin(Local([Given(path) for path in files]), len(files))
+    asked = Questions()
+    asked._file = held
+    try:
+        yield asked
+    finally:
+        held.close()
+
+
+def hits_of(asked: Questions, query: str, how: object, k: int, where: object = None) -> list[Hit]:
+    hits = asked.search(query, k, how, where)  # type: ignore[arg-type]
+    return [replace(hit, origins=tuple(replace(one, effort=None) for one in hit.origins)) for hit in hits]
+
+
+ENGINE_NOTES = [
+    Document(f"Ada Lovelace wrote note {n} to Charles Babbage in {1800 + n}. It is about engine {n}.", id=f"note-{n}")
+    for n in range(20)
+]

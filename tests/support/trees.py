@@ -1,0 +1,93 @@
+"""Documents for trees of summaries, all that a tree holds, and the tree that a fresh build makes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from monograph import Document, Monograph, Passage, Settings
+from monograph.store import tree as store
+from monograph.values import OutlineNode
+from monograph.write import commit
+from monograph.write.batch import Parcel
+from monograph.write.transaction import write
+from support.models import HashEmbedder
+
+
+def tree_of(monograph: Monograph) -> list[tuple[object, ...]]:
+    """All of a tree but row numbers: layers, ranks, keys, parents' keys and texts."""
+    with monograph._file.database.read() as connection:
+        rows = store.load(connection, store.above(connection, -1))
+    return sorted(
+        (
+            row.layer, row.rank, row.key, rows[row.parent].key if row.parent is not None else b"",
+            monograph.tree.outline(row.key.hex(), 0)[0].text if row.layer else "",
+        )
+        for row in rows.values()
+    )  # fmt: skip
+
+
+WORDS = ("boat", "gull", "net", "storm", "light", "rope", "fish", "quay", "tide", "bell", "crew", "salt", "mast", "oar")
+
+
+def text_of(number: int, draw: int = 0) -> str:
+    some = [WORDS[(number * 7 + draw * 5 + step * step * (1 + number % 3)) % len(WORDS)] for step in range(6)]
+    return f"Note {number} of draft {draw}: the {' and the '.join(some)} were seen. Nobody wrote down who counted them."
+
+
+def document(number: int, draw: int = 0) -> Document:
+    passages = tuple(
+        Passage(f"{text_of(number, draw)} Part {part}.", metadata={"part": part}) for part in range(1 + number % 3)
+    )
+    return Document(id=f"d{number}", passages=passages, metadata={"owner": "ann" if number % 2 else "bo"})
+
+
+def branch(monograph: Monograph, name: str) -> OutlineNode:
+    (found,) = monograph.tree.outline(name, 0)
+    return found
+
+
+def planes_of(monograph: Monograph) -> bytes:
+    with monograph._file.database.read() as connection:
+        found = store.planes(connection)
+    assert found is not None
+    return found
+
+
+def built_anew(path: Path, documents: Sequence[Document], planes: bytes, chosen: Settings) -> list[tuple[object, ...]]:
+    """The tree that documents give in a new file with the same planes."""
+    with Monograph.open(path, HashEmbedder(16), settings=chosen) as monograph:
+        monograph.add(documents)
+        with write(monograph._file.database, monograph._file.indexes) as connection:
+            store.begin(connection, planes)
+        monograph.tree.rebuild()
+        assert monograph.check() == []
+        return tree_of(monograph)
+
+
+def store_alone(monograph: Monograph, documents: Sequence[Document]) -> None:
+    """What another writer has done at the moment when it has stored documents, and the tree has yet to follow."""
+    commit.store(monograph._file.writing_pipeline(), [Parcel(None, (one,)) for one in documents], strict=True)
+
+
+def write_and_forget(monograph: Monograph, name: str, rounds: int) -> list[list[str]]:
+    """Write documents and forget some: the ids that stay, what was raised, and what lagged."""
+    chosen = random.Random(name)
+    kept: list[str] = []
+    raised: list[str] = []
+    lagged: list[str] = []
+    for step in range(rounds):
+        one = f"{name}-{step}"
+        text = f"Captain {chosen.choice('ABCDEFGH')}ndersen of {name} wrote note {step} in Harbour {step % 7}."
+        try:
+            lagged += [problem.reason for problem in monograph.add([Document(text, id=one)]).problems]
+            kept.append(one)
+            if step % 10 == 9:
+                gone = kept[chosen.randrange(len(kept))]
+                report = monograph.remove([gone], forget=step % 20 == 19)
+                lagged += [problem.reason for problem in report.problems]
+                kept.remove(gone)
+        except Exception as error:
+            raised.append(f"{one}: {type(error).__name__}: {error}")
+    return [kept, raised, lagged]

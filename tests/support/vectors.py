@@ -1,0 +1,83 @@
+"""Vectors as embedders make them, and vector indexes that are filled with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monograph import Document, Passage
+from monograph.store import memo, vectors
+from monograph.store.database import Database
+from monograph.vectors.design import Design
+from monograph.vectors.index import EcoVectorIndex
+
+Vectors = np.ndarray[Any, np.dtype[np.float32]]
+DIMENSION = 24
+
+
+def clumps(n: int, seed: int = 0, dimension: int = DIMENSION) -> Vectors:
+    """Vectors in clumps, as embeddings are."""
+    random = np.random.default_rng(seed)
+    centres = np.random.default_rng(99).standard_normal((40, dimension))
+    return (centres[random.integers(0, 40, n)] + 0.6 * random.standard_normal((n, dimension))).astype(np.float32)
+
+
+def remember(database: Database, made: Vectors) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Put vectors into the memo; their rows, one after another."""
+    with database.write() as connection:
+        (first,) = connection.execute("SELECT 1 + coalesce(max(memo), 0) FROM memo").fetchone()
+        memo.put(connection, memo.VECTOR, ((b"%d" % (first + i), vectors.pack(one), 0) for i, one in enumerate(made)))
+    return np.arange(first, first + len(made), dtype=np.int64)
+
+
+def scores_of(made: Vectors, query: Vectors) -> Vectors:
+    return made @ query / np.linalg.norm(made, axis=1) / np.linalg.norm(query)  # type: ignore[no-any-return]
+
+
+def bitmap(rows: Any, size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    flags = np.zeros(size, dtype=np.uint8)
+    flags[list(rows)] = 1
+    return np.packbits(flags, bitorder="little")
+
+
+def filled(database: Database, design: Design, n: int = 3_000) -> tuple[EcoVectorIndex, Vectors]:
+    made = clumps(n)
+    rows = remember(database, made)
+    index = EcoVectorIndex(design=design)
+    with database.write() as connection:
+        index.insert(connection, rows, made)
+    return index, made
+
+
+def unit_vectors(n: int, dimension: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.float32]]:
+    made = np.random.default_rng(seed).standard_normal((n, dimension)).astype(np.float32)
+    return made / np.linalg.norm(made, axis=1, keepdims=True)
+
+
+clusters_that_overlap = given(
+    seed=st.integers(0, 1000),
+    parts=st.lists(st.lists(st.integers(0, 60), unique=True), max_size=4),
+    k=st.integers(0, 9),
+)
+
+
+UNIT_DIMENSION = 32
+
+
+def unit_clumps(n: int, seed: int = 0) -> Vectors:
+    """Vectors in clumps, as embeddings are, of unit length."""
+    random = np.random.default_rng(seed)
+    centres = np.random.default_rng(99).standard_normal((40, UNIT_DIMENSION))
+    made = centres[random.integers(0, 40, n)] + 0.6 * random.standard_normal((n, UNIT_DIMENSION))
+    return (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)
+
+
+def vector_document(name: int, vectors: Vectors) -> Document:
+    """A document of one passage for each vector."""
+    passages = [
+        Passage(f"Passage {name} {place}.", f"p{name}-{place}", vector=one) for place, one in enumerate(vectors)
+    ]
+    return Document(id=f"d{name}", passages=tuple(passages), metadata={"odd": name % 2, "name": name})

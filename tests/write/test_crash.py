@@ -1,0 +1,168 @@
+"""Killed, interrupted, raced, out of room: nothing that was committed is lost, nothing is paid for twice."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from monograph import Document, Monograph
+from monograph.errors import StorageFull
+from monograph.write import vectors
+from support.models import HashEmbedder
+from support.paths import TESTS
+
+SYNC = """
+import sys
+sys.path.insert(0, {tests!r})
+from pathlib import Path
+from support.models import HashEmbedder
+from monograph import Monograph
+from monograph.write import apply, names, vectors
+apply.BATCH_FILES = 8
+vectors.EMBEDDED_AT_ONCE = names.EMBEDDED_AT_ONCE = 4
+with Monograph.open({file!r}, HashEmbedder(log=Path({log!r})), key={key!r}) as monograph:
+    print("open", flush=True)
+    monograph.sync({folder!r})
+"""
+
+
+def fill(folder: Path, count: int) -> None:
+    for number in range(count):
+        text = "\n\n".join(
+            f"Entry {number}.{part}: the harbour master counted {number * part} boats. " * 12 for part in range(4)
+        )
+        (folder / f"{number:03}.txt").write_text(text)
+
+
+def contents(path: Path, key: str | None) -> list[tuple[str, str]]:
+    with Monograph.open(path, key=key) as monograph:
+        return [(chunk.id, chunk.text) for one in monograph.documents() for chunk in monograph.chunks(one.id)]
+
+
+def script(tmp_path: Path, folder: Path, key: str | None, file: str = "killed.mono") -> list[str]:
+    place, log = str(tmp_path / file), str(tmp_path / "log")
+    names = {"tests": str(TESTS), "file": place, "log": log, "folder": str(folder), "key": key}
+    return [sys.executable, "-c", SYNC.format(**names)]
+
+
+KILLS = 50
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_killed_at_many_moments(tmp_path: Path, folder: Path, key: str | None) -> None:
+    fill(folder, 120)
+    most = KILLS if key is None else KILLS // 4
+    started = time.perf_counter()
+    subprocess.run(script(tmp_path, folder, key, "measured.mono"), check=True, capture_output=True)
+    whole = time.perf_counter() - started
+    expected = contents(tmp_path / "measured.mono", key)
+    log, path = tmp_path / "log", tmp_path / "killed.mono"
+    moments = random.Random(50)
+    kills = finished = documents = in_a_row = 0
+    log.unlink()
+    while kills < most or not finished:
+        child = subprocess.Popen(script(tmp_path, folder, key), stdout=subprocess.DEVNULL)
+        if kills < most:
+            time.sleep(moments.uniform(0, whole))
+            child.send_signal(signal.SIGKILL)
+        if child.wait() == -signal.SIGKILL:
+            kills, in_a_row = kills + 1, in_a_row + 1
+            if path.exists():
+                with Monograph.open(path, key=key) as monograph:
+                    assert monograph.check() == []
+                    assert len(monograph.documents()) >= documents
+                    documents = len(monograph.documents())
+            continue
+        # It came to its end: all is there, and a kill has cost at most the group that was embedded and not yet remembered.
+        assert child.returncode == 0
+        assert contents(path, key) == expected
+        embedded = Counter(log.read_text().split())
+        assert sum(count - 1 for count in embedded.values()) <= 4 * in_a_row
+        finished += 1
+        documents = in_a_row = 0
+        for name in (*tmp_path.glob("killed.mono*"), log):
+            name.unlink()
+    assert finished >= 1
+
+
+def test_two_processes_sync_at_once(tmp_path: Path, folder: Path, key: str | None) -> None:
+    fill(folder, 60)
+    children = [subprocess.Popen(script(tmp_path, folder, key), stdout=subprocess.DEVNULL) for _ in range(2)]
+    assert [child.wait() for child in children] == [0, 0]
+    with Monograph.open(tmp_path / "killed.mono", key=key) as monograph:
+        assert monograph.check() == []
+        assert monograph.stats().documents == 60
+    subprocess.run(script(tmp_path, folder, key, "alone.mono"), check=True, capture_output=True)
+    assert contents(tmp_path / "killed.mono", key) == contents(tmp_path / "alone.mono", key)
+
+
+def test_a_failing_embedder_loses_nothing_that_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "EMBEDDED_AT_ONCE", 5)
+    embedder = HashEmbedder()
+    documents = [Document(f"text number {n}", id=str(n)) for n in range(20)]
+    real = embedder.embed
+
+    def failing(texts, kind="document"):  # type: ignore[no-untyped-def]
+        if len(embedder.texts) >= 10:
+            raise ConnectionError("the model is down")
+        return real(texts, kind)
+
+    with Monograph.open(tmp_path / "x.mono", embedder) as monograph:
+        embedder.embed = failing  # type: ignore[method-assign]
+        with pytest.raises(ConnectionError):
+            monograph.add(documents)
+        assert monograph.documents() == []
+        embedder.embed = real  # type: ignore[method-assign]
+        report = monograph.add(documents)
+        assert (report.embedded, report.remembered) == (10, 10)
+    assert len(embedder.texts) == len(set(embedder.texts)) == 20
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Path:
+    """A file system of 3 MB."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mount = shutil.which("mount")
+    if os.geteuid() != 0 or mount is None:
+        pytest.skip("mounting a small file system needs root")
+    done = subprocess.run(
+        [mount, "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        pytest.skip(f"a small file system cannot be mounted here: {done.stderr.strip()}")
+    return place
+
+
+@pytest.mark.long
+def test_a_full_disk(small_disk: Path) -> None:
+    try:
+        path = small_disk / "x.mono"
+        documents = [Document(f"The {n}th crate holds {n * 7} lamps. " * 60, id=str(n)) for n in range(2000)]
+        with Monograph.open(path, HashEmbedder()) as monograph:
+            monograph.add(documents[:20])
+            with pytest.raises(StorageFull) as caught:
+                monograph.add(documents)
+            assert str(path) in caught.value.message
+            stored = {document.id for document in monograph.documents()}
+            assert stored >= {str(n) for n in range(20)}
+            assert monograph.search("crate", 3)
+        subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
+        with Monograph.open(path, HashEmbedder()) as monograph:
+            assert {document.id for document in monograph.documents()} >= stored
+            monograph.add(documents)
+            assert monograph.stats().documents == 2000
+            assert monograph.check() == []
+    finally:
+        # Lazily: what the system still looks at for a moment must not keep the folder.
+        subprocess.run(["umount", "--lazy", str(small_disk)], check=True)

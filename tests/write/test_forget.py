@@ -1,0 +1,420 @@
+"""Documents that are removed are gone from every result; forgotten ones from the bytes of the file."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from monograph import Document, Monograph, Passage
+from monograph.derive.summarize.extractive import ExtractiveSummarizer
+from monograph.errors import BusyFile, NotFound
+from monograph.store import names
+from monograph.store.database import Database
+from monograph.values import SummaryText
+from monograph.write import turn
+from support.kill_at_commit import killed
+from support.models import HashEmbedder
+
+SECRET = "Zanzibar Quixote hid 4711 emeralds beneath Vladivostok while Xylophonia watched. The password is kumquat-998172635."
+TRACES = [
+    b"zanzibar",
+    b"quixote",
+    b"emerald",
+    b"vladivostok",
+    b"xylophonia",
+    b"kumquat",
+    b"998172635",
+    b"anzi",
+    b"kumq",
+]
+
+
+def bytes_of(path: Path) -> bytes:
+    """All bytes of the file and whatever lies beside it, in lower case."""
+    return b"".join(one.read_bytes() for one in sorted(path.parent.glob(f"*{path.stem}*"))).lower()
+
+
+def filler(count: int) -> list[Document]:
+    return [
+        Document(f"Ordinary note {n} about gardens, tea and bicycles. " * (1 + n % 40), id=f"f{n}")
+        for n in range(count)
+    ]
+
+
+@contextmanager
+def an_older_state_read(monograph: Monograph) -> Iterator[None]:
+    """Another connection reads the file as it is now; who is kept waiting by that soon gives up."""
+    monograph._file.database.connection().execute("PRAGMA busy_timeout = 100")
+    with closing(Database(monograph.path)) as reader, reader.read() as connection:
+        connection.execute("SELECT count(*) FROM chunks").fetchone()
+        yield
+
+
+def test_forgotten_documents_leave_no_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "notes.mono"
+    with Monograph.open(path) as monograph:
+        monograph.add(filler(200))
+        monograph.add(
+            [Document(SECRET * 30, id="secret", title="Zanzibar file", uri="/emerald/list", metadata={"k": "kumquat"})]
+        )
+        monograph.add([Document(SECRET + " edited", id="secret", title="Quixote file")])
+        vectors = [monograph.embedder.embed([f"Quixote file\n{chunk.text}"])[0] for chunk in monograph.chunks("secret")]
+        needle = np.asarray(vectors[0], dtype="<f4").tobytes()
+        assert all(trace in bytes_of(path) for trace in TRACES[:6])
+        assert needle.lower() in bytes_of(path)
+        before = [monograph.document(f"f{n}").text for n in range(200)]
+        monograph.remove(["secret"], forget=True)
+        left = bytes_of(path)
+        assert [trace for trace in TRACES if trace in left] == []
+        assert needle.lower() not in left
+        assert b"gardens" in left
+        assert [monograph.document(f"f{n}").text for n in range(200)] == before
+        assert monograph.search("bicycles", 3)
+        assert monograph.check() == []
+
+
+def test_removed_first_and_forgotten_with_another(tmp_path: Path) -> None:
+    path = tmp_path / "notes.mono"
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        for round_ in range(12):
+            monograph.add([Document(f"{SECRET} version {round_}", id="secret"), *filler(30 + round_)])
+            if round_ % 3 == 2:
+                monograph.remove(["secret"])
+        monograph.add([Document(id="p", passages=(Passage("Kumquat marmalade", id="zanzibar-1"),))])
+        monograph.remove(["secret"]) if any(one.id == "secret" for one in monograph.documents()) else None
+        assert b"xylophonia" in bytes_of(path)
+        monograph.remove(["p"], forget=True)
+        left = bytes_of(path)
+        assert [trace for trace in TRACES if trace in left] == []
+        assert monograph.stats().memo_unused == 0
+        assert monograph.check() == []
+
+
+def test_forgetting_waits_for_no_one_and_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "notes.mono"
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        monograph.add([Document(SECRET, id="secret"), *filler(20)])
+        with an_older_state_read(monograph), pytest.raises(BusyFile, match="process"):
+            monograph.remove(["secret"], forget=True)
+        assert monograph.search("emeralds", how="lexical") == []
+        monograph.compact()
+        assert [trace for trace in TRACES if trace in bytes_of(path)] == []
+
+
+@pytest.mark.long
+def test_forgetting_waits_for_who_copies_the_log_back(tmp_path: Path) -> None:
+    """SQLite itself does not wait for another checkpoint, as every larger commit may begin one."""
+    path = tmp_path / "notes.mono"
+    ended = threading.Event()
+
+    def copy_back() -> None:
+        database = Database(path)
+        number = 0
+        while not ended.is_set():
+            number += 1
+            with database.write() as connection:
+                connection.execute(
+                    "INSERT OR REPLACE INTO settings VALUES ('busy', ?)", ("x" * 4_000_000 + str(number),)
+                )
+            database.connection().execute("PRAGMA wal_checkpoint(PASSIVE)")
+        database.close()
+
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        monograph.add([*(Document(f"{SECRET} {n}", id=f"s{n}") for n in range(20)), *filler(20)])
+        writers = [threading.Thread(target=copy_back) for _ in range(2)]
+        for writer in writers:
+            writer.start()
+        try:
+            for n in range(20):
+                monograph.remove([f"s{n}"], forget=True)
+        finally:
+            ended.set()
+            for writer in writers:
+                writer.join()
+        monograph.compact()
+        assert [trace for trace in TRACES if trace in bytes_of(path)] == []
+
+
+@pytest.mark.long
+def test_forgetting_waits_for_a_crowd_of_which_someone_always_reads(tmp_path: Path) -> None:
+    path = tmp_path / "notes.mono"
+    ended = threading.Event()
+
+    def read(offset: float) -> None:
+        database = Database(path)
+        ended.wait(offset)
+        while not ended.is_set():
+            with database.read() as connection:
+                connection.execute("SELECT count(*) FROM settings").fetchone()
+                ended.wait(0.8)
+        database.close()
+
+    def write() -> None:
+        database = Database(path)
+        while not ended.is_set():
+            with database.write() as connection:
+                connection.execute("UPDATE settings SET value = value WHERE name = 'generation'")
+            ended.wait(0.001)
+        database.close()
+
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        monograph.add(filler(20))
+        database = Database(path)
+        database.connection().execute("PRAGMA busy_timeout = 20000")
+        crowd = [threading.Thread(target=read, args=(n / 10,)) for n in range(8)]
+        crowd += [threading.Thread(target=write) for _ in range(2)]
+        for one in crowd:
+            one.start()
+        try:
+            for _ in range(3):
+                database.rewrite()
+        finally:
+            ended.set()
+            for one in crowd:
+                one.join()
+            database.close()
+
+
+def test_a_short_form_that_stands_nowhere_else_stays_with_its_document(monograph: Monograph) -> None:
+    text = (
+        "The IFFHS World's Best Goalkeeper is a football award given annually to the most outstanding goalkeeper as voted"
+        " by the International Federation of Football History & Statistics (IFFHS). The votes are cast by IFFHS's staff."
+    )
+    monograph.add([Document(text, id="award", title="IFFHS World's Best Goalkeeper"), Document("A park.", id="park")])
+    monograph.compact()
+    assert monograph.check() == []
+    monograph.remove(["award"], forget=True)
+    assert monograph.check() == []
+    assert b"iffhs" not in monograph.path.read_bytes().lower()
+
+
+def test_names_that_were_set_apart_are_forgotten_with_their_documents(tmp_path: Path) -> None:
+    path = tmp_path / "notes.mono"
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        monograph.add(
+            [
+                Document("Xylophonia Quixote met Quixote Zanzibar in Vladivostok.", id="secret"),
+                Document("Tobias Renk and Renk Ahlgren wrote.", id="letters"),
+                Document("John Paul Smith wrote a letter. John P. Smith did, too.", id="smith"),
+            ]
+        )
+        monograph.graph.set_apart("Xylophonia Quixote", "Quixote Zanzibar")
+        monograph.graph.set_apart("Quixote Zanzibar", "Tobias Renk")
+        monograph.graph.set_apart("Tobias Renk", "Renk Ahlgren")
+        monograph.graph.set_apart("John P. Smith", "Smith")
+        monograph.remove(["secret"])
+        assert b"zanzibar" in bytes_of(path)
+        monograph.compact()
+        left = bytes_of(path)
+        assert [trace for trace in (b"zanzibar", b"quixote", b"vladivostok") if trace in left] == []
+        with monograph._file.database.read() as connection:
+            apart = {tuple(sorted(pair)) for pair in names.cannot_link(connection)}
+        assert ("renk ahlgren", "tobias renk") in apart
+        assert ("john p smith", "smith") in apart
+        assert {word for pair in apart for key in pair for word in key.split()}.isdisjoint(["zanzibar", "quixote"])
+        assert monograph.check() == []
+
+
+def has_traces(path: Path) -> list[bytes]:
+    left = bytes_of(path)
+    # Ids are written in hex digits, which four digits may well be among.
+    return [trace for trace in TRACES if trace in left and not trace.isdigit()]
+
+
+@pytest.fixture
+def secrets(folder: Path) -> Path:
+    for number in range(20):
+        (folder / f"tea-{number}.txt").write_text(f"Ordinary note {number} about gardens, tea and bicycles.")
+    (folder / "secret.txt").write_text(SECRET)
+    (folder / "diary.txt").write_text(f"On Monday it rained. {SECRET}")
+    return folder
+
+
+@pytest.mark.parametrize("tree", [False, True])
+def test_what_is_gone_from_a_folder_is_forgotten(tmp_path: Path, secrets: Path, tree: bool) -> None:
+    path = tmp_path / "notes.mono"
+    with Monograph.open(path, HashEmbedder(), summarizer=ExtractiveSummarizer() if tree else None) as monograph:
+        monograph.sync(secrets)
+        (secrets / "secret.txt").unlink()
+        (secrets / "diary.txt").write_text("On Monday it rained.")
+        plain = monograph.sync(secrets)
+        assert (plain.removed, plain.changed) == (1, 1)
+        assert b"kumquat" in bytes_of(path)
+        (secrets / "diary.txt").write_text("On Monday it poured.")
+        report = monograph.sync(secrets, forget=True)
+        assert (report.changed, report.problems) == (1, ())
+        assert has_traces(path) == []
+        assert b"rained" not in bytes_of(path)
+        before = path.stat().st_ino, monograph.stats().memo
+        assert monograph.sync(secrets, forget=True).same == 21
+        assert before == (path.stat().st_ino, monograph.stats().memo)
+        assert monograph.check() == []
+
+
+def test_a_file_that_always_forgets(tmp_path: Path, secrets: Path) -> None:
+    path = tmp_path / "notes.mono"
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        assert not monograph.files.always_forget
+        monograph.files.always_forget = True
+        monograph.sync(secrets)
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        assert monograph.files.always_forget
+        (secrets / "secret.txt").unlink()
+        (secrets / "diary.txt").write_text("On Monday it rained.")
+        monograph.sync(secrets)
+        assert has_traces(path) == []
+        monograph.add([Document(SECRET, id="mine")])
+        monograph.add([Document("Nothing to see.", id="mine")])
+        assert has_traces(path) == []
+        monograph.put([Document(id="p", passages=(Passage(SECRET, id="p-1"), Passage("Tea", id="p-2")))])
+        monograph.remove_chunks(["p-1"])
+        assert has_traces(path) == []
+        monograph.add([Document(SECRET, id="mine")])
+        monograph.remove(["mine"])
+        assert has_traces(path) == []
+        monograph.add([Document(SECRET, id="mine")])
+        monograph.remove(["mine"], forget=False)
+        assert has_traces(path) != []
+        monograph.files.always_forget = False
+        monograph.add([Document("kumquat-998172635", id="mine")])
+        monograph.remove(["mine"])
+        assert b"kumquat" in bytes_of(path)
+        assert monograph.check() == []
+
+
+FORGETTING = """
+from pathlib import Path
+from support.models import HashEmbedder
+from monograph import Monograph
+with Monograph.open({path!r}, HashEmbedder()) as monograph:
+    {command}
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("how", ["remove", "sync"])
+def test_killed_at_any_commit_the_next_write_forgets(tmp_path: Path, secrets: Path, how: str) -> None:
+    path = tmp_path / "notes.mono"
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        monograph.sync(secrets)
+        monograph.add([Document(SECRET, id="secret")])
+        for one in (secrets / "secret.txt", secrets / "diary.txt"):
+            monograph.remove([str(one)]) if how == "remove" else one.unlink()
+        monograph.remove(["secret"]) if how == "sync" else None
+        monograph.compact() if how == "remove" else None
+    whole = path.read_bytes()
+    command = {
+        "remove": 'monograph.remove(["secret"], forget=True)',
+        "sync": f"monograph.sync({str(secrets)!r}, forget=True)",
+    }[how]
+    commit, moment = 1, "before"
+    owed = 0
+    while True:
+        for old in tmp_path.glob("notes.mono*"):
+            old.unlink()
+        path.write_bytes(whole)
+        if not killed(FORGETTING.format(path=str(path), command=command), commit, moment):
+            break
+        with Monograph.open(path, HashEmbedder()) as monograph:
+            gone = not monograph.search("kumquat-998172635", 1, how="lexical")
+            fault = [one for one in monograph.check() if "still in the bytes" in one.fault]
+            owed += bool(fault)
+            monograph.add([Document("Something else.", id="else")])
+            assert monograph.check() == []
+            assert not gone or has_traces(path) == [], (commit, moment)
+        commit, moment = (commit, "after") if moment == "before" else (commit + 1, "before")
+    assert commit > 3
+    assert owed > 3
+    assert has_traces(path) == []
+
+
+def test_a_sync_that_cannot_forget_says_so_and_the_next_write_does(tmp_path: Path, secrets: Path) -> None:
+    path = tmp_path / "notes.mono"
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        monograph.sync(secrets)
+        monograph._file.database.connection().execute("PRAGMA busy_timeout = 100")
+        (secrets / "secret.txt").unlink()
+        (secrets / "diary.txt").unlink()
+        reader = Database(path)
+        with reader.read() as connection:
+            connection.execute("SELECT count(*) FROM chunks").fetchone()
+            report = monograph.sync(secrets, forget=True)
+            assert report.removed == 2
+            assert "still in the bytes" in report.problems[0].reason
+            assert "compact" in report.problems[0].mend
+            assert len(monograph.add([]).problems) == 1
+        assert [one.table for one in monograph.check()] == ["settings"]
+        assert has_traces(path) != []
+        assert monograph.add([]).problems == ()
+        assert has_traces(path) == []
+        assert monograph.check() == []
+
+
+def test_what_is_forgotten_while_others_derive_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A summary, that was begun before, is remembered after the memo was emptied."""
+    monkeypatch.setattr(turn, "PATIENCE", 0.05)  # The one that forgets gets no turn at the tree.
+    path = tmp_path / "notes.mono"
+    secret = "The kumquat of Vladivostok was hidden under the third emerald floorboard by Quixote."
+    extractive = ExtractiveSummarizer()
+
+    class Slow:
+        key, spec = extractive.key, extractive.spec
+        asked = 0
+
+        def summarize(self, texts: Sequence[str], max_tokens: int) -> SummaryText:
+            made = extractive.summarize(texts, max_tokens)
+            self.asked += 1
+            if any("kumquat" in text for text in texts) and other.search("kumquat", 1, how="lexical"):
+                other.remove(["secret"], forget=True)
+                assert b"kumquat" not in bytes_of(path)
+            return made
+
+    summarizer = Slow()
+    with (
+        Monograph.open(path, HashEmbedder()) as other,
+        Monograph.open(path, HashEmbedder(), summarizer=summarizer) as monograph,
+    ):
+        monograph.add([*filler(30), Document(secret, id="secret")])
+        assert not monograph.search("kumquat", 1, how="lexical")
+        assert summarizer.asked
+        assert b"kumquat" not in bytes_of(path)
+        assert monograph.check() == []
+
+
+def test_what_was_never_taken_out_is_not_owed(tmp_path: Path) -> None:
+    path = tmp_path / "notes.mono"
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        monograph.add([Document(SECRET, id="secret")])
+        with pytest.raises(NotFound):
+            monograph.remove(["nobody"], forget=True)
+        assert monograph.check() == []
+
+
+def test_a_check_ends_forgetting(tmp_path: Path) -> None:
+    path = tmp_path / "notes.mono"
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        monograph.add([Document(SECRET, id="secret"), *filler(20)])
+        with an_older_state_read(monograph), pytest.raises(BusyFile, match="process"):
+            monograph.remove(["secret"], forget=True)
+        assert [(one.table, one.repairable) for one in monograph.check()] == [("settings", True)]
+        assert monograph.check(repair=True) == []
+        assert has_traces(path) == []
+
+
+def test_a_backup_forgets_what_is_still_to_be_forgotten(tmp_path: Path) -> None:
+    path, copy = tmp_path / "notes.mono", tmp_path / "copy.mono"
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        monograph.add([Document(SECRET, id="secret"), *filler(20)])
+        with an_older_state_read(monograph):
+            with pytest.raises(BusyFile, match="process"):
+                monograph.remove(["secret"], forget=True)
+            monograph.backup(copy)
+    assert has_traces(copy) == []
+    with Monograph.open(copy, HashEmbedder()) as monograph:
+        assert monograph.check() == []
+        assert len(monograph.documents()) == 20

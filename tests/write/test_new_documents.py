@@ -1,0 +1,266 @@
+"""New documents are written table by table; the rows are those that one after the other would have left."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monograph import Document, Monograph, Settings
+from monograph.errors import InvalidDocument
+from monograph.models import Embedder
+from monograph.store import roots
+from monograph.store.database import Connection
+from monograph.store.sources import Source
+from monograph.values import Root
+from monograph.write import commit, names
+from monograph.write.batch import Parcel
+from monograph.write.commit import Tally
+from support.contents import contents
+from support.drawn_documents import DIMENSION, documents
+from support.models import HashEmbedder
+
+FILES = ("f0", "f1")
+
+
+class Paid(HashEmbedder):
+    """One that must be asked as seldom as can be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Parcels that are stored together, and what another writer does after they were prepared."""
+
+    parcels: tuple[Parcel, ...]
+    meanwhile: tuple[Document, ...] = ()
+    compacted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Batches, one after the other, into a file that vectors cost something in, or not."""
+
+    batches: tuple[Batch, ...]
+    paid: bool
+
+
+def parcel(given: Sequence[Document], file: str | None, state: int = 0, **more: Any) -> Parcel:
+    """Documents of a file, or of none."""
+    if file is None:
+        return Parcel(None, tuple(given), **more)
+    uri = f"folder/{file}"
+    source = Source(uri, "folder", bytes([state]) * 32, 10, 1_000 + state)
+    return Parcel(
+        source,
+        tuple(
+            replace(one, text="", uri=f"{uri}!/{one.id}") if one.passages else replace(one, uri=f"{uri}!/{one.id}")
+            for one in given
+        ),
+        **more,
+    )
+
+
+@st.composite
+def entangled(draw: st.DrawFn) -> History:
+    """Batches whose documents are alike, known, changed, twice in them, refused, or taken from each other."""
+    paid = draw(st.booleans())
+    some = documents(st.sampled_from([f"d{place}" for place in range(7)]), own=False, with_vectors=paid)
+    parcels = st.builds(
+        parcel,
+        st.lists(some, min_size=1, max_size=3),
+        st.none() | st.sampled_from(FILES),
+        st.integers(0, 2),
+        before=st.just(frozenset()) | st.frozensets(st.sampled_from(["d0", "d1", "d2"])),
+        last=st.booleans(),
+        broken=st.booleans(),
+    )
+    batch = st.builds(
+        Batch,
+        st.lists(parcels, min_size=1, max_size=5).map(tuple),
+        st.just(()) | st.lists(some, min_size=1, max_size=2).map(tuple),
+        st.booleans(),
+    )
+    return History(tuple(draw(st.lists(batch, min_size=1, max_size=3))), paid)
+
+
+@st.composite
+def apart(draw: st.DrawFn) -> tuple[History, History]:
+    """The same documents, each its own, in two groupings; known ones change, or stay."""
+    paid = draw(st.booleans())
+    names = [f"d{place}" for place in range(draw(st.integers(1, 9)))]
+    rounds = []
+    for _ in range(draw(st.integers(1, 3))):
+        some = draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
+        made = [draw(documents(st.just(name), own=True, with_vectors=paid)) for name in some]
+        rounds.append([parcel([one], one.id if one.id in ("d1", "d3") else None) for one in made])
+    whole = tuple(Batch(tuple(some)) for some in rounds)
+    cut = tuple(Batch(tuple(part)) for some in rounds for part in _cut(some, draw(st.sampled_from([1, 1, 2, 3]))))
+    return History(whole, paid), History(cut, paid)
+
+
+def _cut(parcels: Sequence[Parcel], size: int) -> Iterator[Sequence[Parcel]]:
+    return (parcels[first : first + size] for first in range(0, len(parcels), size))
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> dict[bool, Path]:
+    """Files without documents, to be copied, by whether vectors cost something."""
+    folder = tmp_path_factory.mktemp("empty")
+    made = {}
+    for paid in (False, True):
+        path = folder / f"{paid}.mono"
+        made_with = Settings(chunk_tokens=16, chunk_overlap=0)
+        with Monograph.open(path, embedder(paid), settings=made_with) as monograph:
+            monograph.add([])
+            with monograph._file.database.write() as connection:
+                roots.put(connection, Root("folder", str(folder / "folder")))
+        made[paid] = path
+    return made
+
+
+def embedder(paid: bool) -> Embedder | None:
+    return Paid(DIMENSION) if paid else None
+
+
+@dataclass(slots=True)
+class Stored:
+    """What a history left: rows by table, what was told, and what the embedder was given."""
+
+    rows: dict[str, list[tuple[object, ...]]]
+    numbered: dict[str, list[tuple[object, ...]]]
+    tallies: list[Tally]
+    faults: list[object]
+    texts: list[str] = field(default_factory=list)
+
+
+def run(path: Path, history: History) -> Stored:
+    """Do a history, and look at what is there afterwards."""
+    made = embedder(history.paid)
+    tallies = []
+    with Monograph.open(path, made) as monograph, Monograph.open(path, embedder(history.paid)) as other:
+        for batch in history.batches:
+            with meanwhile(other, batch):
+                tallies.append(commit.store(monograph._file.writing_pipeline(), batch.parcels, strict=False))
+        with monograph._file.database.read() as connection:
+            rows, numbered = contents(connection), as_numbered(connection)
+        texts = made.texts if isinstance(made, Paid) else []
+        return Stored(rows, numbered, tallies, list(monograph.check()), texts)
+
+
+@contextmanager
+def meanwhile(other: Monograph, batch: Batch) -> Iterator[None]:
+    """Let another writer do its work once all of a batch is made, and nothing of it stored."""
+    real = names.name
+    done = False
+
+    def name(*given: Any) -> names.Named:
+        nonlocal done
+        found = real(*given)
+        if not done:
+            done = True
+            for document in batch.meanwhile:
+                with suppress(InvalidDocument):
+                    other.add([document])
+            if batch.compacted:
+                other.compact()
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(names, "name", name)
+        yield
+
+
+NUMBERED = ("memo", "placements", "clusters", "parts", "centroids", "cluster_graphs", "apart")
+"""Tables whose row numbers hang on nothing that may be done in another order."""
+
+
+def as_numbered(connection: Connection) -> dict[str, list[tuple[object, ...]]]:
+    found = {table: sorted(connection.execute(f"SELECT * FROM {table}"), key=repr) for table in NUMBERED}
+    # A name that nothing uses any more keeps the head that it had last.
+    heads = connection.execute("SELECT n.key, h.key, n.reason FROM names AS n JOIN names AS h ON h.name = n.head")
+    return found | {"heads": sorted(heads)}
+
+
+def nothing_is_new(*_: object) -> frozenset[str]:
+    return frozenset()
+
+
+def together(empty: dict[bool, Path], folder: Path, history: History) -> tuple[Stored, Stored]:
+    """What a history leaves, and what it leaves where documents are stored one after the other."""
+    here = run(Path(shutil.copy(empty[history.paid], folder / "together.mono")), history)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(commit, "new_ids", nothing_is_new)
+        alone = run(Path(shutil.copy(empty[history.paid], folder / "alone.mono")), history)
+    return here, alone
+
+
+def compare_groupings(empty: dict[bool, Path], folder: Path, histories: tuple[History, History]) -> None:
+    whole, cut = (
+        run(Path(shutil.copy(empty[history.paid], folder / f"{place}.mono")), history)
+        for place, history in enumerate(histories)
+    )
+    assert whole.faults == cut.faults == []
+    assert whole.rows == cut.rows
+    assert sorted(whole.texts) == sorted(cut.texts)
+
+
+Folders = Callable[[], Path]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    return lambda: tmp_path_factory.mktemp("rows")
+
+
+@pytest.mark.timeout(1_800)
+@pytest.mark.parametrize("count", [25, pytest.param(400, marks=pytest.mark.long)])
+def test_rows_are_those_of_one_after_the_other(empty: dict[bool, Path], folders: Folders, count: int) -> None:
+    @settings(max_examples=count, deadline=None)
+    @given(history=entangled())
+    def compare(history: History) -> None:
+        here, alone = together(empty, folders(), history)
+        assert here.faults == alone.faults == []
+        assert here.rows == alone.rows
+        assert here.numbered == alone.numbered
+        assert here.tallies == alone.tallies
+        assert here.texts == alone.texts
+
+    compare()
+
+
+@pytest.mark.timeout(1_800)
+@pytest.mark.parametrize("count", [25, pytest.param(300, marks=pytest.mark.long)])
+def test_rows_hang_on_no_grouping(empty: dict[bool, Path], folders: Folders, count: int) -> None:
+    @settings(max_examples=count, deadline=None)
+    @given(histories=apart())
+    def compare(histories: tuple[History, History]) -> None:
+        compare_groupings(empty, folders(), histories)
+
+    compare()
+
+
+@pytest.mark.parametrize("paid", [False, True])
+@pytest.mark.parametrize(
+    "later",
+    [
+        Document("It was paid.", id="later", title="INV-2031"),
+        Document("Invoice Number 2031 (INV-2031) is new. Anna Calder paid it.", id="later", title="Calder"),
+    ],
+)
+def test_a_known_name_gets_what_it_lacks(
+    empty: dict[bool, Path], folders: Folders, later: Document, *, paid: bool
+) -> None:
+    first = parcel([Document("the bill INV-2031 was paid by A. Calder", id="first")], None)
+    second = parcel([later], None)
+    whole, cut = History((Batch((first, second)),), paid), History((Batch((first,)), Batch((second,))), paid)
+    compare_groupings(empty, folders(), (whole, cut))
+    found = run(Path(shutil.copy(empty[paid], folders() / "x.mono")), cut)
+    codes = {name: code for name, _, code, *_ in found.rows["names"]}
+    assert (codes["inv 2031"] is not None) == (later.title == "INV-2031")

@@ -1,0 +1,216 @@
+"""What is made ahead in other processes is what the writer would make."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from monograph import Document, Monograph, Passage
+from monograph.derive.embed import StaticEmbedder
+from monograph.errors import InvalidDocument
+from monograph.write import batch, parallel
+from monograph.write.graph import Parts, relate
+from support.models import HashEmbedder
+from support.raw_sql import connected
+
+PLACES = ("Lisbon", "Oslo", "Kyoto", "Lima", "Accra", "Tartu", "Quito")
+PEOPLE = ("Ada Lovelace", "Niels Bohr", "Mary Anning", "Emmy Noether", "Alan Turing")
+
+
+COUNT = 300
+
+
+def text_of(number: int) -> str:
+    person, place = PEOPLE[number % len(PEOPLE)], PLACES[number % len(PLACES)]
+    return "\n\n".join(
+        f"{person} came to {place} on {1 + (number + part) % 28} March {1900 + number}. The harbour of {place} was full "
+        f"of ships, and the letter of note {number} says that {person.split()[1]} stayed for {part + 2} days."
+        for part in range(24)
+    )
+
+
+def write_folder(folder: Path, count: int) -> None:
+    folder.mkdir()
+    for number in range(count):
+        (folder / f"{number:03}.txt").write_text(text_of(number))
+
+
+def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Every row of a file, table by table; without times, random numbers, and the inside of the inverted index."""
+    with closing(connected(path)) as connection:
+        names = [
+            name
+            for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+            if not name.startswith(("words", "trigrams", "sqlite", "settings", "vocabulary", "vector_indexes"))
+        ]
+        held = {name: sorted(connection.execute(f'SELECT * FROM "{name}"'), key=repr) for name in names}
+    # Where a folder lies is told relative to the file, and the files of these tests lie in different places.
+    # An id is drawn by lot.
+    own = [
+        (name, value) for name, value in held["checksums"] if name != "settings/id" and not name.startswith("roots/")
+    ]
+    return held | {"checksums": own, "roots": [(row, name) for row, name, _ in held["roots"]]}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ahead") / "texts"
+    write_folder(folder, COUNT)
+    assert sum(file.stat().st_size for file in folder.iterdir()) > parallel.WORTHWHILE
+    return folder
+
+
+@pytest.fixture(scope="module")
+def alone(folder: Path) -> Iterator[Path]:
+    """The folder as one process makes it."""
+    path = folder.with_name("alone.mono")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parallel, "PROCESSES", 1)
+        with Monograph.open(path) as monograph:
+            monograph.sync(folder)
+    yield path
+
+
+@pytest.mark.parametrize("processes", [2, 3])
+def test_a_folder_is_the_same_file(
+    processes: int, folder: Path, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parallel, "PROCESSES", processes)
+    with Monograph.open(tmp_path / "x.mono") as monograph:
+        report = monograph.sync(folder)
+        assert (report.added, report.embedded, report.extracted) == (COUNT, report.chunks_added, report.chunks_added)
+        assert monograph.check() == []
+    assert rows(tmp_path / "x.mono") == rows(alone)
+
+
+def test_batches_that_are_small_count_together(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+
+    class Counted(parallel.Worker):
+        def __init__(self, module: str) -> None:
+            started.append(module)
+            super().__init__(module)
+
+    monkeypatch.setattr(parallel, "PROCESSES", 2)
+    monkeypatch.setattr(parallel, "Worker", Counted)
+    monkeypatch.setattr(batch, "BATCH_CHARACTERS", parallel.WORTHWHILE // 4)
+    with Monograph.open(tmp_path / "few.mono") as monograph:
+        monograph.sync(*sorted(folder.iterdir())[: COUNT // 3])
+    assert started == []
+    with Monograph.open(tmp_path / "x.mono") as monograph:
+        monograph.sync(folder)
+    assert started
+    monkeypatch.setattr(parallel, "PROCESSES", 1)
+    with Monograph.open(tmp_path / "alone.mono") as monograph:
+        monograph.sync(folder)
+    assert rows(tmp_path / "x.mono") == rows(tmp_path / "alone.mono")
+
+
+def test_a_process_that_cannot_be_had_is_not_missed(
+    folder: Path, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parallel, "PROCESSES", 2)
+    monkeypatch.setattr(parallel, "MODULE", "monograph.there.is.no.such.module")
+    with Monograph.open(tmp_path / "x.mono") as monograph:
+        monograph.sync(folder)
+    assert rows(tmp_path / "x.mono") == rows(alone)
+
+
+def processes(marker: Path) -> list[str]:
+    """Processes that make things ahead, of a program whose search path holds the marker."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            said = (entry / "cmdline").read_bytes()
+            if str(marker).encode() in said and parallel.MODULE.encode() in said:
+                found.append(entry.name)
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="processes are looked for in /proc")
+@pytest.mark.skipif(parallel.PROCESSES == 1, reason="one core: no other process is asked")
+def test_killed_while_others_work_for_it(folder: Path, alone: Path, tmp_path: Path) -> None:
+    path, marker = tmp_path / "x.mono", tmp_path / "marker"
+    command = [sys.executable, "-m", "monograph.app.cli", "sync", str(path), str(folder)]
+    child = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(marker)}, stdout=subprocess.DEVNULL)
+    while not processes(marker):
+        assert child.poll() is None, "it came to its end and asked no other process"
+    child.kill()
+    child.wait()
+    ends = time.monotonic() + 60
+    while processes(marker):
+        assert time.monotonic() < ends, "processes are left over"
+        time.sleep(0.05)
+    with Monograph.open(path) as monograph:
+        assert monograph.check() == []
+        monograph.sync(folder)
+        assert monograph.check() == []
+        with Monograph.open(alone) as other:
+            assert [one.id for one in monograph.documents()] == [one.id for one in other.documents()]
+            assert monograph.stats().chunks == other.stats().chunks
+
+
+def test_what_the_memo_has_is_not_counted_as_made(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parallel, "PROCESSES", 2)
+    with Monograph.open(tmp_path / "x.mono") as monograph:
+        first = monograph.sync(folder)
+        monograph.remove([one.id for one in monograph.documents()])
+        again = monograph.sync(folder)
+        assert (again.added, again.embedded, again.remembered) == (first.added, 0, first.embedded)
+        assert again.extracted == 0
+
+
+def test_what_cannot_be_stored_is_told_as_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "PROCESSES", 2)
+    good = [Document(text_of(number), id=str(number)) for number in range(COUNT)]
+    given = StaticEmbedder().embed(["a vector of its own"])[0]
+    own = Document(
+        id="own", passages=(Passage("Ada Lovelace wrote.", id="p1", vector=given), Passage("Alone.", id="p2"))
+    )
+    with Monograph.open(tmp_path / "x.mono") as monograph:
+        with pytest.raises(InvalidDocument, match="is empty"):
+            monograph.add([*good, Document(id="bad", passages=(Passage(" "),))])
+        assert monograph.stats().documents == 0
+        monograph.add([*good, own])
+        (stored,) = monograph.fetch(["p1"], vectors=True)
+        assert stored.vector is not None
+        assert stored.vector @ given == pytest.approx(1.0)
+        assert monograph.check() == []
+
+
+def test_parts_of_other_names_set_apart_are_made_anew(folder: Path, tmp_path: Path) -> None:
+    with Monograph.open(tmp_path / "x.mono") as monograph:
+        monograph.add([Document(text_of(3), id="a")])
+        pipeline = monograph._file.pipeline()
+        (prepared,) = parallel.prepare([(Document(text_of(3), id="a"), b"hash")], pipeline.embedder, pipeline.settings)
+        assert isinstance(prepared, parallel.Prepared)
+        (wanted,) = relate(pipeline, [prepared]) or []
+        other = parallel.document_part("", [], [], frozenset())
+        key = (prepared.document.id, prepared.sha256)
+        (found,) = relate(pipeline, [prepared], Parts(frozenset({("x", "y")}), {key: other}, {})) or []
+        assert [one.names for one in found.part.chunks] == [one.names for one in wanted.part.chunks] != []
+        (ready,) = relate(pipeline, [prepared], Parts(frozenset(), {key: other}, {})) or []
+        assert ready.part is other
+
+
+def test_another_embedder_is_asked_here(folder: Path, tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    class Told(HashEmbedder):
+        def embed(self, texts, kind="document"):  # type: ignore[no-untyped-def]
+            asked.append(os.getpid())
+            return super().embed(texts, kind)
+
+    with Monograph.open(tmp_path / "x.mono", Told(16)) as monograph:
+        monograph.sync(folder)
+    assert set(asked) == {os.getpid()}

@@ -1,0 +1,297 @@
+"""Another embedder takes the place of the first with all that follows from it, or not at all."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from monograph import Document, Monograph
+from monograph.derive.summarize.extractive import ExtractiveSummarizer
+from monograph.errors import BusyFile, ModelMismatch, ModelUnavailable
+from monograph.store import tree as store
+from monograph.values import SummaryText
+from monograph.write import rebuild_vectors
+from support.kill_at_commit import killed
+from support.models import CountingSummarizer, HashEmbedder, OtherEmbedder
+from support.raw_sql import connected
+from support.trees import document, planes_of, store_alone, tree_of
+
+HOWS = ("lexical", "tfidf", "dense", "hybrid", "graph", "tree")
+
+
+def notes(count: int, first: int = 0) -> list[Document]:
+    ships = ("Anna Maria", "Grey Heron", "Old Sovereign", "Bergen Star")
+    return [
+        Document(
+            f"Captain {chr(65 + n % 26)}ndersen sailed the {ships[n % 4]} to Port {chr(65 + n * 7 % 26)}lby on day {n}."
+            f" {'Nobody saw the harbour light. ' * (n % 5)}",
+            id=f"n{n}",
+        )
+        for n in range(first, first + count)
+    ]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file with names and a tree."""
+    file = tmp_path / "x.mono"
+    with Monograph.open(file, HashEmbedder(32), summarizer=ExtractiveSummarizer()) as monograph:
+        monograph.add(notes(70))
+    return file
+
+
+def codes_of(monograph: Monograph) -> dict[str, bytes | None]:
+    with monograph._file.database.read() as connection:
+        return dict(connection.execute("SELECT key, code FROM names WHERE uses > 0"))
+
+
+def state_of(monograph: Monograph) -> list[object]:
+    """All that follows from the embedder, without row numbers."""
+    queries = (
+        "SELECT id, value FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo) ORDER BY id",
+        """SELECT n.layer, hex(n.key), m.value, c.id FROM nodes AS n JOIN memo AS m ON m.memo = n.vector
+        JOIN chunks AS c ON c.chunk = n.nearest ORDER BY n.layer, n.key""",
+        "SELECT key, hex(code), head IS NULL, reason FROM names WHERE uses > 0 ORDER BY key",
+        "SELECT space, dimension FROM vector_indexes ORDER BY space",
+    )
+    with monograph._file.database.read() as connection:
+        rows = [connection.execute(query).fetchall() for query in queries]
+    found = [
+        [(hit.text, round(hit.score, 5)) for hit in monograph.search("Captain Andersen of the Grey Heron", 8, how)]
+        for how in HOWS
+    ]
+    return [rows, found, tree_of(monograph), planes_of(monograph), monograph.stats().embedder]
+
+
+REBUILD = """
+from support.raw_sql import connected
+from support.models import HashEmbedder
+from support.models import OtherEmbedder
+from monograph import Monograph
+with Monograph.open({path!r}, HashEmbedder(32)) as monograph:
+    monograph.vectors.rebuild({embedder})
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("embedder", [HashEmbedder(48), OtherEmbedder(32)], ids=["longer", "as long"])
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_killed_at_every_commit(path: Path, tmp_path: Path, embedder: HashEmbedder, moment: str) -> None:
+    whole, cut = tmp_path / "whole.mono", tmp_path / "cut.mono"
+    made = f"{type(embedder).__name__}({embedder.dimension})"
+    shutil.copy(path, whole)
+    with Monograph.open(whole, HashEmbedder(32)) as monograph:
+        before = state_of(monograph)
+        monograph.vectors.rebuild(embedder)
+        after = state_of(monograph)
+        monograph.add(notes(3, first=500))
+        with_more = state_of(monograph)
+    assert before != after
+    commit, seen = 0, set()
+    while True:
+        commit += 1
+        for one in tmp_path.glob("cut.mono*"):
+            one.unlink()
+        shutil.copy(path, cut)
+        if not killed(REBUILD.format(path=str(cut), embedder=made), commit, moment):
+            break
+        with Monograph.open(cut) as monograph:
+            changed = monograph.stats().embedder == embedder.key
+        seen.add(changed)
+        with Monograph.open(cut, embedder if changed else HashEmbedder(32)) as monograph:
+            # It is as it was, or as it is to be: nothing is owed.
+            assert state_of(monograph) == (after if changed else before), f"commit {commit}"
+            assert monograph.check() == []
+            if commit % 2:
+                monograph.add(notes(3, first=500))
+                monograph.remove([f"n{n}" for n in range(500, 503)])
+            assert monograph.vectors.rebuild(embedder).problems == ()
+            assert state_of(monograph) == after, f"commit {commit}"
+            monograph.add(notes(3, first=500))
+            assert state_of(monograph) == with_more
+            assert monograph.check() == []
+    assert commit > 5
+    assert seen == ({False, True} if moment == "after" else {False})
+
+
+def test_what_follows_from_the_vectors_is_exchanged_with_them(path: Path, tmp_path: Path) -> None:
+    other = OtherEmbedder(32)
+    with Monograph.open(path, HashEmbedder(32)) as monograph:
+        before = codes_of(monograph)
+        monograph.vectors.rebuild(other)
+        after = codes_of(monograph)
+        assert {key for key, code in after.items() if code} == {key for key, code in before.items() if code} != set()
+        assert all(after[key] != before[key] for key in after if after[key])
+        with monograph._file.database.read() as connection:
+            vectors = dict(
+                connection.execute(
+                    "SELECT g.value, v.value FROM nodes JOIN memo AS g ON g.memo = gist JOIN memo AS v ON v.memo = vector"
+                )
+            )
+        assert vectors
+        embedded = {other.embed([branch_text(gist)])[0].tobytes() for gist in vectors}
+        assert set(vectors.values()) == embedded
+        grown, planes, merges = tree_of(monograph), planes_of(monograph), monograph.graph.merges()
+        monograph.vectors.rebuild(other)
+        assert (tree_of(monograph), planes_of(monograph), codes_of(monograph)) == (grown, planes, after)
+    with Monograph.open(tmp_path / "fresh.mono", other) as fresh:
+        fresh.add(notes(70))
+        assert fresh.graph.merges() == merges
+        with fresh._file.database.write() as connection:
+            store.begin(connection, planes)
+        fresh.tree.rebuild()
+        assert tree_of(fresh) == grown
+        assert codes_of(fresh) == after
+
+
+def branch_text(gist: bytes) -> str:
+    from monograph.store import tree
+
+    return tree.unpack(gist).text
+
+
+def test_a_summary_that_fails_leaves_all_as_it_was(path: Path) -> None:
+    summarizer = ExtractiveSummarizer()
+    with Monograph.open(path, HashEmbedder(32), summarizer=summarizer) as monograph:
+        before = state_of(monograph)
+
+        def down(texts: Sequence[str], max_tokens: int) -> SummaryText:
+            raise ModelUnavailable("the model is down", "start it")
+
+        summarizer.summarize = down  # type: ignore[method-assign]
+        with pytest.raises(ModelUnavailable):
+            monograph.vectors.rebuild(HashEmbedder(48))
+        assert state_of(monograph) == before
+        assert monograph.check() == []
+        del summarizer.summarize
+        monograph.vectors.rebuild(HashEmbedder(48))
+        assert monograph.check() == []
+
+
+def test_documents_that_come_meanwhile(path: Path, tmp_path: Path) -> None:
+    """Others write and forget while vectors are made: all that is there in the end has one."""
+    calls = 0
+    other = HashEmbedder(48)
+    real = other.embed
+
+    def embed(texts, kind="document"):  # type: ignore[no-untyped-def]
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            late.add(notes(5, first=200))
+        if calls == 3:
+            late.remove(["n7", "n201"], forget=True)
+        return real(texts, kind)
+
+    with Monograph.open(path, HashEmbedder(32)) as monograph, Monograph.open(path, HashEmbedder(32)) as late:
+        other.embed = embed  # type: ignore[method-assign]
+        monograph.vectors.rebuild(other)
+        assert calls > 3
+        assert monograph.check() == []
+        assert monograph.stats().documents == 73
+        with pytest.raises(ModelMismatch):
+            late.add(notes(1, first=300))
+        grown, planes, codes = tree_of(monograph), planes_of(monograph), codes_of(monograph)
+    kept = [one for one in [*notes(70), *notes(5, first=200)] if one.id not in ("n7", "n201")]
+    with Monograph.open(tmp_path / "fresh.mono", HashEmbedder(48)) as fresh:
+        fresh.add(kept)
+        with fresh._file.database.write() as connection:
+            store.begin(connection, planes)
+        fresh.tree.rebuild()
+        assert tree_of(fresh) == grown
+        assert codes_of(fresh) == codes
+
+
+def test_who_keeps_emptying_the_memo_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rebuild_vectors, "MADE_INSIDE", 3)
+    other = HashEmbedder(48)
+    real = other.embed
+
+    def embed(texts, kind="document"):  # type: ignore[no-untyped-def]
+        made = real(texts, kind)
+        if len(texts) > 3:
+            emptying.compact()
+        return made
+
+    with Monograph.open(path, HashEmbedder(32)) as monograph, Monograph.open(path, HashEmbedder(32)) as emptying:
+        before = state_of(monograph)
+        other.embed = embed  # type: ignore[method-assign]
+        with pytest.raises(BusyFile, match="emptying the memo"):
+            monograph.vectors.rebuild(other)
+        assert state_of(monograph) == before
+        assert monograph.check() == []
+
+
+def test_a_tree_that_grows_while_the_embedder_is_exchanged(tmp_path: Path) -> None:
+    """Who grows the tree by the vectors of yesterday does not put it in the place of today's."""
+    path = tmp_path / "x.mono"
+    summarizer = ExtractiveSummarizer()
+    with Monograph.open(path, HashEmbedder(32), summarizer=summarizer) as monograph:
+        monograph.add(notes(70))
+        real = summarizer.summarize
+        exchanged: list[list[tuple[object, ...]]] = []
+
+        def summarize(texts: Sequence[str], max_tokens: int) -> SummaryText:
+            if not exchanged:
+                exchanged.append([])
+                with Monograph.open(path, HashEmbedder(32)) as second:
+                    second.vectors.rebuild(OtherEmbedder(32))
+                    store_alone(second, notes(1, first=400))
+                    exchanged.append(tree_of(second))
+            return real(texts, max_tokens)
+
+        summarizer.summarize = summarize  # type: ignore[method-assign]
+        report = monograph.add(notes(1, first=100))
+        assert report.added == 1
+        assert "lacks what changed" in report.problems[0].reason
+        assert "other/32" in report.problems[0].reason
+        assert tree_of(monograph) == exchanged[1]
+    with Monograph.open(path, OtherEmbedder(32)) as monograph:
+        assert monograph.check() == []
+        assert monograph.add([]).problems == ()
+        assert monograph.stats().tree.waiting == 0  # type: ignore[union-attr]
+        assert monograph.check() == []
+
+
+def test_lost_codes_are_found_and_made_again(path: Path) -> None:
+    """Codes that are gone, or not of their length."""
+    with Monograph.open(path, HashEmbedder(32)) as monograph:
+        before = codes_of(monograph)
+        assert sum(code is not None for code in before.values()) > 50
+    for mend in ("repair", "rebuild", "graph"):
+        with closing(connected(path)) as connection:
+            connection.execute("UPDATE names SET code = NULL WHERE name % 2 = 0")
+            connection.execute("UPDATE names SET code = x'00' WHERE name % 3 = 0 AND code IS NOT NULL")
+        with Monograph.open(path, HashEmbedder(32)) as monograph:
+            (finding,) = monograph.check()
+            assert (finding.table, finding.repairable) == ("names", True)
+            assert "of their embeddings" in finding.fault
+            if mend == "repair":
+                assert monograph.check(repair=True) == []
+            elif mend == "rebuild":
+                monograph.vectors.rebuild(HashEmbedder(32))
+            else:
+                monograph.graph.rebuild()
+            assert codes_of(monograph) == before
+            assert monograph.check() == []
+
+
+def test_an_emptied_file_gets_another_embedder(tmp_path: Path) -> None:
+    path = tmp_path / "x.mono"
+    with Monograph.open(path, HashEmbedder(32), summarizer=CountingSummarizer()) as monograph:
+        monograph.add([document(number) for number in range(20)])
+        monograph.remove([f"d{number}" for number in range(19)])
+        monograph.vectors.rebuild(HashEmbedder(48))
+        for how in HOWS:
+            assert len(monograph.search("boat", 3, how)) <= 3
+        monograph.remove(["d19"])
+        monograph.vectors.rebuild(HashEmbedder(24))
+        for how in HOWS:
+            assert monograph.search("boat", 3, how) == []
+        assert monograph.check() == []
+        monograph.add([document(number) for number in range(20)])
+        assert monograph.check() == []

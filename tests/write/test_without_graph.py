@@ -1,0 +1,321 @@
+"""Built later, the graph and the trigrams are those of a file where they were built with the documents."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monograph import Document, Hit, Monograph, Settings
+from monograph.derive.extract import load_extractor
+from monograph.errors import InputError, InvalidDocument
+from monograph.search.how.auto import NOT_MADE
+from monograph.store.extractions import documents_lacking
+from monograph.values import Cost
+from monograph.write import rebuild_graph
+from support.contents import contents
+from support.drawn_documents import DIMENSION, documents, some_documents
+from support.kill_at_commit import killed
+from support.model_server import ModelServer
+from support.models import HashEmbedder
+from support.paths import TESTS
+
+QUESTIONS = ("Who met Anna Calder in Vienna?", "comet plate", "Who signed the NST?")
+
+
+def opened(path: Path, *, later: bool, paid: bool = False) -> Monograph:
+    settings = Settings(chunk_tokens=16, chunk_overlap=0, graph=not later)
+    return Monograph.open(path, HashEmbedder(DIMENSION) if paid else None, settings=settings)
+
+
+def lacking(monograph: Monograph) -> tuple[int, int]:
+    """Documents whose part of the graph, and documents whose trigrams, are not built."""
+    with monograph._file.database.read() as connection:
+        return len(documents_lacking(connection, "graph")), len(documents_lacking(connection, "trigrams"))
+
+
+def rows(monograph: Monograph) -> dict[str, list[tuple[object, ...]]]:
+    """What a file holds, without what is remembered of what is gone."""
+    monograph.compact()
+    with monograph._file.database.read() as connection:
+        return contents(connection)
+
+
+def answers(monograph: Monograph, how: str) -> list[Hit]:
+    """Hits without what it took to find them."""
+    hits = [hit for text in QUESTIONS for hit in monograph.search(text, 4, how)]
+    return [replace(hit, origins=tuple(replace(one, effort=None) for one in hit.origins)) for hit in hits]
+
+
+NAMES = st.sampled_from([f"d{place}" for place in range(6)])
+STEPS = st.one_of(
+    st.tuples(st.just("add"), st.lists(documents(NAMES, own=True, with_vectors=False), min_size=1, max_size=4)),
+    st.tuples(st.just("remove"), st.lists(NAMES, min_size=1, max_size=3, unique=True)),
+    st.tuples(st.just("compact"), st.none()),
+    st.tuples(st.sampled_from(["build", "some of the graph", "some trigrams"]), st.none()),
+)
+
+
+def do(monograph: Monograph, kind: str, what: list[Document] | list[str] | None) -> None:
+    if kind == "add":
+        with suppress(InvalidDocument):
+            monograph.add({one.id: one for one in what or () if isinstance(one, Document)}.values())
+    elif kind == "remove":
+        held = {one.id for one in monograph.documents()}
+        monograph.remove([one for one in what or () if one in held])
+    elif kind == "compact":
+        monograph.compact()
+
+
+def make(monograph: Monograph, kind: str) -> None:
+    """Build some of what is lacking, or all of it."""
+    if kind == "build":
+        monograph.graph.build()
+    elif kind == "some of the graph":
+        pipeline = monograph._file.writing_pipeline()
+        rebuild_graph.make(pipeline, rebuild_graph._lacking(pipeline, 0)[::2])
+    elif kind == "some trigrams":
+        rebuild_graph._index_some(monograph._file.database, 1)
+
+
+@pytest.mark.timeout(1_800)
+@pytest.mark.parametrize("count", [30, pytest.param(300, marks=pytest.mark.long)])
+def test_it_is_the_file_that_made_all_at_once(tmp_path_factory: pytest.TempPathFactory, count: int) -> None:
+    @settings(max_examples=count, deadline=None)
+    @given(steps=st.lists(STEPS, min_size=1, max_size=8), paid=st.booleans())
+    def compare(steps: list[tuple[str, list[Document] | None]], paid: bool) -> None:
+        folder = tmp_path_factory.mktemp("later")
+        with (
+            opened(folder / "later.mono", later=True, paid=paid) as later,
+            opened(folder / "once.mono", later=False, paid=paid) as once,
+        ):
+            for kind, what in steps:
+                do(once, kind, what)
+                do(later, kind, what)
+                make(later, kind)
+                assert later.check() == []
+                assert answers(later, "hybrid") == answers(once, "hybrid")
+            later.graph.build()
+            for how in ("graph", "tfidf", "auto", "graph:faithful=true"):
+                assert answers(later, how) == answers(once, how), how
+            assert later.stats().has_graph
+            assert rows(later) == rows(once)
+            assert later.check() == []
+
+    compare()
+
+
+def test_auto_says_that_there_is_no_graph(tmp_path: Path) -> None:
+    with opened(tmp_path / "x.mono", later=True) as monograph:
+        monograph.add(some_documents(12))
+        found = answers(monograph, "auto")
+        assert [replace(hit, note="") for hit in found] == answers(monograph, "hybrid")
+        assert {hit.note for hit in found} == {NOT_MADE}
+        assert found[0].explain().endswith(f" · {NOT_MADE}")
+        assert monograph.stats().entities == 0
+        assert not monograph.stats().has_graph
+        assert not monograph.settings.graph
+        monograph.graph.build()
+        assert monograph.stats().has_graph
+        assert monograph.settings.graph
+        assert {hit.note for hit in answers(monograph, "auto")} == {""}
+        monograph.add(some_documents(3, 12))
+        assert lacking(monograph) == (0, 0)
+        assert monograph.check() == []
+
+
+@pytest.mark.parametrize("how", ["graph", "graph:faithful=true", "tfidf"])
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_search_that_needs_the_graph_says_what_builds_it(tmp_path: Path, how: str, *, read_only: bool) -> None:
+    path = tmp_path / "x.mono"
+    with opened(path, later=True) as monograph:
+        monograph.add(some_documents(5))
+        chunks = len({one.chunk.text for one in monograph.fetch()})
+    with Monograph.open(path, read_only=read_only) as reader:
+        with pytest.raises(InputError, match="has no graph") as told:
+            reader.search("Anna Calder", 3, how)
+        assert "archive.graph.build()" in told.value.mend
+        assert f"monograph build {path}" in told.value.mend
+        with pytest.raises(InputError, match="has no graph"):
+            reader.graph.entities()
+        with pytest.raises(InputError, match="has no graph"):
+            reader.within({"a": 1}).search("Anna Calder", 3, how)
+        assert reader.search("Anna Calder", 3)
+        assert not reader.stats().has_graph
+    command = [sys.executable, "-m", "monograph.app.cli", "build", str(path)]
+    priced = subprocess.run([*command, "--dry-run", "--json"], check=True, capture_output=True, text=True)
+    assert json.loads(priced.stdout)["extractions"] == chunks
+    shown = subprocess.run([*command[:3], "stats", str(path)], check=True, capture_output=True, text=True)
+    assert "no graph; to build it: monograph build" in " ".join(shown.stdout.split())
+    told_of = subprocess.run([*command, "--json"], check=True, capture_output=True, text=True)
+    assert json.loads(told_of.stdout)["extracted"] == chunks
+    with Monograph.open(path, read_only=True) as reader:
+        assert reader.search("Anna Calder", 3, how)
+
+
+def test_a_plan_prices_no_graph_where_there_is_none(tmp_path: Path, folder: Path, server: ModelServer) -> None:
+    (folder / "new.txt").write_text("Anna Calder met John Smith in Vienna.", "utf-8")
+    extractor = load_extractor(f"llm:openai:{server.url}#scripted")
+    with Monograph.open(tmp_path / "x.mono", extractor=extractor, settings=Settings(graph=False)) as monograph:
+        monograph.add(some_documents(4))
+        plan = monograph.files.plan(folder)
+        assert plan.cost is not None
+        assert (plan.cost.extractions, plan.cost.model_calls) == (0, 0)
+        monograph.files.apply(plan)
+        assert server.calls == 0
+        price = monograph.graph.price()
+        assert (price.documents, price.extractions, price.model_calls) == (5, 5, 5)
+        assert price.model_tokens > 0
+        report = monograph.graph.build()
+        assert (report.extracted, server.calls) == (5, 5)
+        assert monograph.graph.price() == Cost()
+
+
+def test_a_file_that_is_there_stays_as_it_was_made(tmp_path: Path) -> None:
+    path = tmp_path / "x.mono"
+    opened(path, later=False).close()
+    with opened(path, later=True) as monograph:
+        monograph.add(some_documents(3))
+        assert monograph.settings.graph
+        assert monograph.stats().has_graph
+        assert monograph.stats().entities > 0
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_killed_while_it_is_made(tmp_path: Path, moment: str) -> None:
+    path, whole = tmp_path / "x.mono", tmp_path / "once.mono"
+    with opened(path, later=True) as monograph, opened(whole, later=False) as once:
+        monograph.add(some_documents(40))
+        once.add(some_documents(40))
+        wanted = rows(once)
+    program = f"""
+from monograph import Monograph
+from monograph.write import rebuild_graph
+rebuild_graph.DOCUMENTS_AT_ONCE = 10
+Monograph.open({str(path)!r}).graph.build()
+"""
+    left = [(40, 40)]
+    kills = 0
+    while killed(program, 4, moment):
+        kills += 1
+        with Monograph.open(path) as monograph:
+            assert monograph.check() == []
+            left.append(lacking(monograph))
+            assert not monograph.stats().has_graph
+        assert left[-1] <= left[-2]
+    assert kills > 2
+    with Monograph.open(path) as monograph:
+        assert monograph.stats().has_graph
+        assert rows(monograph) == wanted
+        assert monograph.check() == []
+
+
+def test_others_write_while_it_is_made(tmp_path: Path) -> None:
+    path, whole = tmp_path / "x.mono", tmp_path / "once.mono"
+    with opened(path, later=True) as monograph:
+        monograph.add(some_documents(60))
+    build = f"""
+from monograph import Monograph
+from monograph.write import rebuild_graph
+rebuild_graph.DOCUMENTS_AT_ONCE = 5
+Monograph.open({str(path)!r}).graph.build()
+"""
+    tests = str(TESTS)
+    change = f"""
+import sys
+sys.path.insert(0, {tests!r})
+from monograph import Monograph
+from support.drawn_documents import some_documents
+with Monograph.open({str(path)!r}) as monograph:
+    for place in range(40):
+        monograph.add(some_documents(2, 20 + 2 * place))
+        monograph.remove([f"n{{place % 20}}"] if place < 20 else [])
+"""
+    children = [subprocess.Popen([sys.executable, "-c", one]) for one in (build, build, change)]
+    assert [child.wait() for child in children] == [0, 0, 0]
+    with Monograph.open(path) as monograph, opened(whole, later=False) as once:
+        monograph.graph.build()
+        once.add(some_documents(80, 20))
+        assert monograph.stats().has_graph
+        assert rows(monograph) == rows(once)
+        assert monograph.check() == []
+
+
+def test_a_repair_builds_no_graph(tmp_path: Path) -> None:
+    path = tmp_path / "x.mono"
+    with opened(path, later=True) as monograph:
+        monograph.add(some_documents(10))
+        with monograph._file.database.write() as connection:
+            connection.execute("DELETE FROM words_docsize WHERE id = 3")
+        assert monograph.check() != []
+        assert monograph.check(repair=True) == []
+        assert lacking(monograph) == (10, 10)
+        assert not monograph.stats().has_graph
+        monograph.graph.build()
+        with opened(tmp_path / "once.mono", later=False) as once:
+            once.add(some_documents(10))
+            assert rows(monograph) == rows(once)
+
+
+def test_forgetting_what_is_half_made_leaves_no_trace(tmp_path: Path) -> None:
+    path = tmp_path / "x.mono"
+    with opened(path, later=True) as monograph:
+        monograph.add([*some_documents(6), Document("The password is Xylophone Quartz.", id="secret")])
+        rebuild_graph._index_some(monograph._file.database, 3)
+        monograph.remove(["secret", "n1", "n5"], forget=True)
+        assert monograph.check() == []
+        assert lacking(monograph) == (4, 2)
+    held = b"".join(one.read_bytes() for one in tmp_path.glob("x.mono*")).lower()
+    assert b"xylophone" not in held
+    assert b"xyl" not in held
+
+
+@pytest.mark.parametrize("framework", ["langchain", "llama_index"])
+def test_graph_components_build_it_when_they_are_made(tmp_path: Path, framework: str) -> None:
+    pytest.importorskip("langchain_core" if framework == "langchain" else "llama_index.core")
+    with opened(tmp_path / "x.mono", later=True) as monograph:
+        monograph.add(some_documents(5))
+        if framework == "langchain":
+            from langchain_monograph import EcoVectorStore, MiniRAGRetriever
+
+            EcoVectorStore(monograph)
+            assert not monograph.settings.graph
+            found = MiniRAGRetriever(monograph=monograph).invoke("Anna Calder")
+        else:
+            from llama_index.retrievers.monograph import MiniRAGRetriever as Retriever
+            from llama_index.vector_stores.monograph import EcoVectorStore as Store
+
+            Store(monograph)
+            assert not monograph.settings.graph
+            found = Retriever(monograph).retrieve("Anna Calder")
+        assert found
+        assert monograph.settings.graph
+        assert lacking(monograph) == (0, 0)
+
+
+@pytest.mark.parametrize("framework", ["langchain", "llama_index"])
+def test_a_file_of_a_vector_store_has_no_graph(tmp_path: Path, framework: str) -> None:
+    path = tmp_path / "x.mono"
+    if framework == "langchain":
+        pytest.importorskip("langchain_core")
+        from langchain_monograph import EcoVectorStore
+
+        EcoVectorStore(path).close()
+        EcoVectorStore(tmp_path / "graph.mono", how="graph").close()
+    else:
+        pytest.importorskip("llama_index.core")
+        from llama_index.graph_stores.monograph import MonographPropertyGraphStore
+        from llama_index.vector_stores.monograph import EcoVectorStore as Store
+
+        Store(path).close()
+        MonographPropertyGraphStore(tmp_path / "graph.mono").close()
+    for name, graph in ((path, False), (tmp_path / "graph.mono", True)):
+        with Monograph.open(name) as monograph:
+            assert monograph.settings.graph is graph
