@@ -50,17 +50,20 @@ $(VENV)/shelf: $(BUILT_FROM) | $(BIN)/python
 demo-shelf: $(VENV)/shelf ## Deal the texts in examples/ out over a shelf on a Ray of this machine, ask, kill a process, ask again
 	$(BIN)/python examples/shelf/demo.py
 
-# Workers keep to neighbouring tests, which share what is made once for a module.
+# Work stealing gives a worker neighbouring tests, which share fixtures.
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-test: $(VENV)/test ## Run the tests but the long ones (eight minutes on two cores)
-	$(PYTEST) -m "not long"
-
-test-all: $(VENV)/test-all ## Run all tests, those of words in images, of buckets and of shelves on Ray as well (twenty minutes)
+test: $(VENV)/test ## Run the tests before a commit (three minutes on two cores)
+	@echo "make test takes about three minutes on two cores."
 	$(PYTEST)
 
+test-all: $(VENV)/test-all ## Run every test: kills, recall, Ray, buckets, words in images, properties by chance (ten minutes)
+	@echo "make test-all takes about ten minutes on two cores. SEED=n repeats the drawn examples of a run."
+	seed=$${SEED:-$$(date +%s)}; echo "SEED=$$seed"; \
+		$(PYTEST) -m "" --hypothesis-profile=all --hypothesis-seed=$$seed
+
 test-page: $(VENV)/test ## Run the tests of the page, in chromium (a minute or two)
-	$(BIN)/python -m pytest -q tests/app/page
+	$(BIN)/python -m pytest -q -m "" tests/app/page
 
 alone: $(VENV)/test ## Run the tests of each framework where no other is installed, and some where none is (two minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python tests/packaging/alone.py
@@ -197,7 +200,7 @@ sanitize: ## Run the tests of what is compiled under the address and undefined-b
 	$(SANITIZED)/bin/python -m pip install --quiet --config-settings=cmake.define.SANITIZE=ON \
 		--config-settings=build-dir=build/sanitized-kernel . hypothesis pytest pytest-asyncio pytest-timeout pytest-xdist
 	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libstdc++.so)" \
-		ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest -q -n 0 -p no:cacheprovider \
+		ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest -q -n 0 -m "" -p no:cacheprovider \
 		tests/vectors/kernel tests/text_pass tests/store/inverted tests/search/reckoning -k "not hnswlib"
 
 clean: ## Remove what was built

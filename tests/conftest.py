@@ -2,23 +2,48 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from monograph import Monograph
 from support.model_server import ModelServer
 from support.paths import SHARED
 
+settings.register_profile("short", deadline=None, database=None, derandomize=True)
+settings.register_profile("all", deadline=None, database=None, print_blob=True)
+
+OF_THE_CALLER = (
+    "COLUMNS",
+    "FORCE_COLOR",
+    "LINES",
+    "MONOGRAPH_KEY",
+    "MONOGRAPH_TOKEN",
+    "MONOGRAPH_TRUSTED",
+    "NO_COLOR",
+    "TZ",
+)
+"""Variables of whoever runs the tests that change what commands print or may do."""
+
+
+def pytest_configure() -> None:
+    """Restore what tests and their children inherit from a shell: a command in the background ignores Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.umask(0o022)
+
 
 @pytest.fixture(scope="session", autouse=True)
 def configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A configuration folder for the tests: whom the one who runs them trusts is none of their business."""
+    """An empty configuration folder, and an environment without the caller's own settings."""
     place = tmp_path_factory.mktemp("configuration")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("XDG_CONFIG_HOME", str(place))
-        patched.delenv("MONOGRAPH_TRUSTED", raising=False)
+        for name in OF_THE_CALLER:
+            patched.delenv(name, raising=False)
         yield place
 
 

@@ -17,6 +17,7 @@ from monograph.errors import InputError
 from monograph.graph.names import stem
 from monograph.values import ABSTENTION
 from support.letter_corpus import PEOPLE, PLACES, THINGS
+from support.properties import examples
 
 TEXTS = [
     f"The winter of that year was long and the {THINGS[(n + 3) % 7]} stood in the yard under a cover of old canvas. "
@@ -58,7 +59,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monograph]:
 @given(QUESTIONS, st.integers(1, 400), st.sampled_from(["auto", "lexical", "dense", "tree:detail=0.3"]))
 @example("who repaired the boiler in Salzburg?", 40, "auto")
 @example("when was the comet repaired?", 1, "auto")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 def test_the_best_sentence_stands_in_a_document_and_the_budget_holds(
     archive: Monograph, question: str, budget: int, how: str
 ) -> None:
@@ -76,7 +77,7 @@ def test_the_best_sentence_stands_in_a_document_and_the_budget_holds(
 
 
 @given(QUESTIONS, st.lists(st.floats(0, 1), min_size=2, max_size=5))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 def test_who_asks_for_more_is_answered_less(archive: Monograph, question: str, thresholds: list[float]) -> None:
     answers = [archive.ask(question, threshold=one) for one in sorted(thresholds)]
     refused = [one.abstained for one in answers]

@@ -22,6 +22,7 @@ from monograph.store import chunks
 from monograph.store import tree as store
 from monograph.values import Context, Source, Summary, SummaryText
 from support.models import HashEmbedder
+from support.properties import examples
 
 WHOLE = [
     "Please help me summarize this government report.",
@@ -197,7 +198,7 @@ def a_mark_between_sentences() -> tuple[dict[str, str], list[Hit], list[Hit]]:
     return {"d0": text}, [Hit(chunk, 1.0, 0, "Title d0", "/d0", {}, ())], over
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @example(a_mark_between_sentences(), 216, 0.0, True, True, 0.5, count_tokens)
 @given(
     found(),

@@ -16,6 +16,7 @@ from monograph.answer.query_terms import weighed
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError
 from monograph.values import Context, Source, Summary
+from support.properties import examples
 
 COMET = "Ines Okafor found the comet on the eleventh of April in 1963."
 CLOCK = "The clock is wound every morning, and the dome is greased twice a year before the snow comes."
@@ -61,7 +62,7 @@ def by_words(texts: Sequence[str]) -> list[int]:
 COUNTERS = st.sampled_from([count_tokens, by_words, lambda texts: [3 * len(text) for text in texts]])
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120))
 @given(
     found(), st.integers(1, 400), st.sampled_from([0.0, 0.42, 0.8]), st.sampled_from(["relevance", "edges"]), COUNTERS
 )
@@ -93,7 +94,7 @@ def test_budget_places_and_numbers(case, budget, cut, order, count) -> None:  # 
         assert first not in body
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(found())
 def test_a_larger_budget_never_keeps_less(case) -> None:  # type: ignore[no-untyped-def]
     _, hits = case

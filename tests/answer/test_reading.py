@@ -17,6 +17,7 @@ from monograph.derive.embed.static import StaticEmbedder, stored_vectors
 from monograph.derive.sentences import sentence_spans, spans_of_texts
 from monograph.graph.names import stem
 from monograph.store.terms import words_of
+from support.properties import examples
 
 PIECES = st.sampled_from(
     [
@@ -49,7 +50,7 @@ def cosines(words: list[str], others: tuple[str, ...]) -> np.ndarray:
     return vectors[: len(words)] @ vectors[len(words) :].T
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(QUESTIONS, TITLED)
 def test_nearness_is_that_of_the_nearest_word(question: str, passages: list[Passage]) -> None:
     asked = weighed(question, {}, 9)
@@ -64,7 +65,7 @@ def test_nearness_is_that_of_the_nearest_word(question: str, passages: list[Pass
         np.testing.assert_allclose(row, np.where(stands, 1.0, np.maximum(nearest, 0.0)), atol=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(QUESTIONS, TITLED)
 def test_what_was_read_before_changes_nothing(question: str, passages: list[Passage]) -> None:
     together = Comparison(weighed(question, {}, 9)).passages(passages)
@@ -97,7 +98,6 @@ def test_what_else_words_tell() -> None:
     assert told("so ² Ⅷ many")[1:] == [0, 0, 0, 0]
 
 
-@settings(deadline=None)
 @given(st.lists(TEXTS, max_size=6))
 def test_sentences_of_several_texts_are_those_of_each(texts: list[str]) -> None:
     assert spans_of_texts(texts) == list(map(sentence_spans, texts))

@@ -21,6 +21,7 @@ from monograph.derive.sentences import sentence_spans
 from monograph.errors import InputError
 from monograph.values import Summary
 from support.models import HashEmbedder
+from support.properties import examples
 
 PIECES = st.sampled_from(
     [
@@ -69,7 +70,7 @@ def asked(question: str) -> object:
     return weighed(question, {}, 100)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 @given(st.lists(TEXTS, max_size=4), QUESTIONS, CUTS)
 def test_what_is_kept_is_verbatim_and_reducing_again_changes_nothing(
     texts: list[str], question: str, cut: float
@@ -87,7 +88,7 @@ def test_what_is_kept_is_verbatim_and_reducing_again_changes_nothing(
     assert again == made
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(TEXTS, QUESTIONS, CUTS, CUTS)
 def test_more_is_kept_of_a_text_where_less_is_to_go(text: str, question: str, one: float, other: float) -> None:
     low, high = sorted((one, other))
@@ -186,7 +187,7 @@ def test_one_endless_sentence_comes_in_parts() -> None:
     assert len(made.text) < 4000
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(TEXTS)
 def test_units_hold_every_character_but_white_space(text: str) -> None:
     found = units(text)
@@ -195,7 +196,7 @@ def test_units_hold_every_character_but_white_space(text: str) -> None:
     assert all(one[1] <= two[0] for one, two in zip(found, found[1:], strict=False))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(st.lists(TEXTS, min_size=1, max_size=4), QUESTIONS)
 def test_a_passage_is_judged_alike_alone_and_among_others(texts: list[str], question: str) -> None:
     together = score_sentences(weighed(question, {}, 9), [Judged(text) for text in texts])
@@ -246,7 +247,7 @@ def brute_force_windows(embedder: HashEmbedder, question: str, text: str, window
     return sentences[first][0], sentences[last - 1][1], best[2]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(
     st.lists(st.sampled_from(["boats sail. ", "comets shine. ", "a clock ticks. ", "boats and clocks. "]), min_size=1, max_size=12),
     st.integers(1, 4), st.integers(0, 3), st.integers(0, 2),

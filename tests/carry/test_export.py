@@ -19,6 +19,7 @@ from monograph.errors import DamagedFile, InputError, InvalidDocument, SourceErr
 from monograph.values import Place, Section
 from support.forks import run
 from support.models import HashEmbedder
+from support.properties import examples
 from support.raw_sql import connected
 
 ALL = {
@@ -153,7 +154,7 @@ def documents(draw: st.DrawFn) -> list[Document]:
     return found
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12))
 @given(some=documents())
 def test_whatever_is_stored_comes_back(some: list[Document], tmp_path_factory: pytest.TempPathFactory) -> None:
     place = tmp_path_factory.mktemp("any")

@@ -12,6 +12,7 @@ from monograph import Document, Monograph
 from monograph.dates.days import days_in, own_day
 from monograph.graph.names import spaced
 from monograph.graph.near_days import days_near, yearless_days_in
+from support.properties import examples
 
 FORMS = [
     "{day:%Y-%m-%d}", "{day:%Y/%m/%d}", "{day:%Y%m%d}", "{day:%Y%m%d}_11:00", "{day.day}.{day.month}.{day.year}",
@@ -20,7 +21,7 @@ FORMS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(st.dates(date(1900, 1, 1), date(2099, 12, 31)), st.sampled_from(FORMS))
 def test_every_form_of_a_day_is_that_day(day: date, form: str) -> None:
     text = f"It was agreed on {form.format(day=day)} in the end, and on {day + timedelta(1)} again."
@@ -47,7 +48,7 @@ def test_only_whole_days_that_exist(text: str, days: list[str]) -> None:
 YEARLESS = ["{day.day} {day:%B}", "{day:%B} {day.day}", "{day:%b} {day.day}th", "{day.month}月{day.day}日"]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(st.dates(date(1950, 1, 1), date(2050, 12, 31)), st.integers(-180, 180), st.sampled_from(YEARLESS))
 @example(date(1999, 10, 1), 151, YEARLESS[0])  # 29 February
 def test_a_day_without_a_year_is_the_nearest_one(own: date, away: int, form: str) -> None:

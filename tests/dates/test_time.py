@@ -29,6 +29,7 @@ from monograph.store import vectors
 from monograph.store.columns import Columns
 from monograph.store.filters import compile_condition, rows
 from support.api_server import serving
+from support.properties import examples
 
 MOMENTS = st.datetimes(
     timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30)), timezone(-timedelta(hours=9))])
@@ -66,7 +67,7 @@ def test_an_instant_is_the_same_in_iso_and_in_a_mail(moment: datetime) -> None:
         assert span.parse(format_datetime(moment)) == wanted
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.text(max_size=70) | st.from_regex(r"\d{4}-?\d\d-?\d\d[T ]?[\d:+Zz.]{0,12}", fullmatch=True))
 def test_no_text_is_more_than_a_time_or_none(text: str) -> None:
     found = span.parse(text)
@@ -119,7 +120,7 @@ WHERES = st.recursive(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(times=st.lists(TIMES, min_size=1, max_size=8), wheres=st.lists(WHERES, min_size=1, max_size=6))
 def test_a_time_means_the_same_in_sql_in_memory_and_in_python(
     tmp_path_factory: pytest.TempPathFactory, times: Sequence[str | int | None], wheres: Sequence[dict[str, Any]]

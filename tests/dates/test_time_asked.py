@@ -14,6 +14,7 @@ from monograph.dates.dating import Dated
 from monograph.dates.span import FIRST, LAST, Span, of_day, parse
 from monograph.search import times
 from monograph.values import Chunk, Origin
+from support.properties import examples
 
 TODAY = date(2026, 3, 18)  # A Wednesday.
 MONTHS = [
@@ -89,7 +90,7 @@ WORDS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(WORDS | st.text(max_size=5), max_size=12).map(" ".join), st.dates())
 def test_no_question_is_too_much(question: str, today: date) -> None:
     for one in times_asked(question, today):

@@ -19,6 +19,7 @@ from monograph.derive.tokens import count_tokens
 from monograph.errors import InvalidDocument
 from monograph.values import content_id
 from support import multilingual
+from support.properties import examples
 
 SMALL = Settings(chunk_tokens=32, chunk_overlap=8)
 PIECES = st.sampled_from(
@@ -28,7 +29,7 @@ PIECES = st.sampled_from(
 TEXTS = st.lists(PIECES, max_size=60).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(text=TEXTS, data=st.data())
 def test_chunks_are_the_text(text: str, data: st.DataObject) -> None:
     starts = sorted(data.draw(st.sets(st.integers(0, max(0, len(text) - 1)), max_size=3)))
@@ -137,7 +138,7 @@ def test_edits_of_a_book_change_few_chunks(shared: Path) -> None:
     print(f"{mean:.2f} chunks change with an edit, {max(changed)} at most; chunks are {fill:.0%} full")
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=examples(300))
 @given(multilingual.TEXTS)
 def test_sentences_without_a_gap(text: str) -> None:
     """Sentencex is asked for sentences: their lengths give its boundaries."""

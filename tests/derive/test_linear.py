@@ -23,6 +23,7 @@ from monograph.derive.stretches import stretches
 from monograph.derive.tokens import count_tokens, first_tokens
 from monograph.graph.build import document_part
 from monograph.values import Chunk
+from support.properties import examples
 
 NASTY = {
     "fences": "```\n", "backticks": "`", "tildes": "~~~\n", "fences in prose": "```\nword\n", "double backticks": "``",
@@ -150,7 +151,7 @@ PIECES = st.sampled_from([*NASTY.values(), "A word. ", "\n\n", "lorem ipsum ", "
 RUNS = st.lists(st.tuples(PIECES, st.integers(1, 1_500)), max_size=6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(runs=RUNS)
 def test_stretches_are_the_whole_text(runs: list[tuple[str, int]]) -> None:
     text = "".join(unit * count for unit, count in runs)

@@ -31,6 +31,7 @@ from monograph.models import Completion, Extractor
 from monograph.values import Chunk, Extraction, content_id
 from support.model_server import ANSWERS, ModelServer
 from support.models import CapitalExtractor
+from support.properties import examples
 
 TEXT = "Ada Lovelace met Charles Babbage in London. The Analytical Engine was his, the notes were hers."
 
@@ -361,7 +362,7 @@ _PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 @given(written=st.one_of(st.text(max_size=300), st.lists(_PIECES, max_size=40).map("".join)), text=st.text(max_size=80))
 @example(written='{"a":' * 5000, text="a")
 @example(written="[" * 20000, text="a")
@@ -387,7 +388,7 @@ def test_nothing_that_a_model_writes_raises(written: str, text: str) -> None:
         assert 0 < relation.strength <= 1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(
     things=st.lists(
         st.tuples(st.sampled_from(["Ada Lovelace", "Charles Babbage", "London", "Analytical Engine", "notes"]),
@@ -412,7 +413,7 @@ def test_what_is_written_is_what_is_read(things: list[tuple[str, str]], bar: str
     assert (relation.keywords, relation.strength) == (("one", "two"), 0.7)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(text=st.text(max_size=60), start=st.integers(0, 60), length=st.integers(1, 20))
 def test_a_whole_word_of_a_text_is_found_where_it_stands(text: str, start: int, length: int) -> None:
     text = text[:start] + " Ömlaut-Wörd " + text[start:]

@@ -21,6 +21,7 @@ from monograph.derive.embed.static import stored_vectors
 from monograph.derive.embed.tensors import Tensors
 from monograph.derive.tokens import wordllama_file
 from monograph.errors import ModelUnavailable
+from support.properties import examples
 
 WORDS = ["[UNK]", *(f"w{number}" for number in range(30))]
 TABLE = np.random.default_rng(7).standard_normal((31, 12)).astype(np.float32)
@@ -139,7 +140,7 @@ def test_what_is_missing_or_not_finite_is_named(tmp_path: Path) -> None:
         load_embedder(f"model2vec:{tmp_path}")
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_damaged_files_are_refused_or_read(tmp_path: Path, data: st.DataObject) -> None:
     path = tmp_path / "t.safetensors"

@@ -26,6 +26,7 @@ from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError, ModelUnavailable
 from monograph.models import LanguageModel, VisionModel
 from support.model_server import ModelServer
+from support.properties import examples
 
 
 @pytest.fixture
@@ -230,7 +231,7 @@ def test_a_key_that_the_server_says_back(server: ModelServer, form: str) -> None
 
 @given(st.integers(0, 450), st.sampled_from(sorted(FORMS)), st.integers(1, 40))
 @example(190, "plain", 1)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 def test_no_part_of_a_key_at_the_end_of_what_is_quoted(before: int, form: str, times: int) -> None:
     text = "." * before + f" {FORMS[form]}" * times + "." * 5_000
     said = Redaction(KEY).in_error(text, 200)

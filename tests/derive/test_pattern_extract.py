@@ -14,6 +14,7 @@ from monograph.derive.extract.pattern import LONGEST_NAME, MOST_MENTIONS, Patter
 from monograph.derive.extract.shapes import shapes
 from monograph.values import ENTITY_KINDS, Chunk
 from support.paths import DATA
+from support.properties import examples
 
 GOLDEN = DATA / "extraction"
 PIECES = st.sampled_from(
@@ -197,7 +198,7 @@ def test_function_words_are_small() -> None:
     assert all(word == word.lower() for known in FUNCTION_WORDS.values() for word in known)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(TEXTS)
 @example("\ud800 Ann \udfff Lee")
 @example("İstanbul İİ İ. A")
@@ -213,7 +214,7 @@ def test_mentions_of_any_text(text: str) -> None:
         assert len(one.name) <= LONGEST_NAME or one.kind in ("url", "email", "quantity", "code")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(TEXTS, TEXTS)
 def test_shapes_do_not_depend_on_a_later_paragraph(one: str, two: str) -> None:
     assert [found for found in shapes(f"{one}\n\n{two}") if found.end <= len(one)] == shapes(one)

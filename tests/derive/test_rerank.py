@@ -29,6 +29,7 @@ from monograph.search.strategy import Corpus, Query
 from support.forks import run
 from support.models import HashEmbedder
 from support.paths import DATA
+from support.properties import examples
 from support.raw_sql import connected
 from support.vector_server import VectorServer
 
@@ -332,7 +333,7 @@ def test_nothing_asked_and_nothing_found(archive: Monograph, tmp_path: Path) -> 
     assert scorer.texts == []
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(scores=st.lists(st.floats(-1e9, 1e9), min_size=60, max_size=60), k=st.integers(1, 40), how=st.sampled_from(WAYS))
 def test_hits_are_sound_whatever_it_says(archive: Monograph, scores: list[float], k: int, how: str) -> None:
     key = str(hash(tuple(scores)))

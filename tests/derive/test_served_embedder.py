@@ -23,6 +23,7 @@ from monograph.derive.summarize import load_summarizer
 from monograph.errors import InputError, ModelMismatch, ModelUnavailable, ModelUntrusted
 from support.forks import run
 from support.models import HashEmbedder
+from support.properties import examples
 from support.vector_server import VectorServer
 
 NOTES = {
@@ -54,7 +55,7 @@ def spec(server: VectorServer, **changed: Any) -> str:
     return f"openai:{server.url}#hash" + (f"#{json.dumps(changed)}" if changed else "")
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12))
 @given(
     texts=st.lists(st.text(max_size=30), max_size=9),
     most=st.integers(1, 4),

@@ -23,6 +23,7 @@ from monograph.errors import InputError, ModelUnavailable
 from support.model_server import ModelServer
 from support.models import CountingSummarizer, HashEmbedder
 from support.paths import TESTS
+from support.properties import examples
 from support.trees import document
 
 TEXTS = (
@@ -32,7 +33,7 @@ TEXTS = (
 )
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=examples(80))
 @given(st.lists(st.text(max_size=300), max_size=13), st.integers(16, 120))
 def test_quotes_are_exact_and_bounds_hold(texts: list[str], most: int) -> None:
     gist = ExtractiveSummarizer().summarize(texts, most)
@@ -82,7 +83,7 @@ def test_sentences(text: str) -> None:
     assert [text[start:end] for start, end in sentence_spans(text)] == SENTENCES[text]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.text(alphabet="aB.!? \n\"'1。", max_size=80))
 def test_every_letter_is_in_one_sentence(text: str) -> None:
     spans = sentence_spans(text)

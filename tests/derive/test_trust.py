@@ -26,6 +26,7 @@ from monograph.store import checksums
 from support.model_server import ModelServer
 from support.models import HashEmbedder
 from support.paths import DATA
+from support.properties import examples
 
 FIXTURE = DATA / "format-1.mono"
 DIARY = "# Diary\n\nMy bank PIN is 4411 and Ann Mercer lives in Riga. Ann Mercer keeps bees with Otto Ruhl.\n"
@@ -321,7 +322,7 @@ class Asked(BaseException):
 
 
 @given(HOSTILE)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 def test_no_spec_gets_round_the_question(spec: str) -> None:
     """Whatever a file names, what is made of it asks for leave, fails as one of ours, or asks nobody."""
 

@@ -17,6 +17,7 @@ from monograph.evaluate import metrics
 from monograph.evaluate.datasets import Question, file_stem, load_dataset, load_questions, write_texts
 from monograph.evaluate.plot import save_plot
 from monograph.evaluate.run import compare, evaluate, headings, row
+from support.properties import examples
 
 W = [math.exp(-((r / 1.8) ** 0.5)) for r in range(10)]
 
@@ -42,7 +43,7 @@ def test_metrics_by_hand(
     assert metrics.ranked_recall_at_k(found, list(evidence), k) == pytest.approx(ranked)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(
     found=st.permutations("abcdefgh"), evidence=st.sets(st.sampled_from("abcdefghij"), min_size=1), k=st.integers(1, 10)
 )

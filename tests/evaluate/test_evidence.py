@@ -16,6 +16,7 @@ from monograph.errors import InputError
 from monograph.evaluate.datasets import Question, load_questions
 from monograph.evaluate.evidence import resolve
 from monograph.evaluate.run import evaluate
+from support.properties import examples
 
 TEXTS = {
     "house/boiler.md": "# Boiler\n\nThe boiler is serviced every October by Mrs Grubb.",
@@ -103,7 +104,7 @@ def test_what_names_nothing_or_too_much_is_an_error_that_helps(folder: Path) -> 
 SEGMENTS = st.sampled_from(["a", "b", "c.txt", "d.md", "e e"])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(
     st.lists(st.lists(SEGMENTS, min_size=1, max_size=4).map("/".join), min_size=1, max_size=12, unique=True), st.data()
 )

@@ -11,6 +11,7 @@ from monograph import Document, Monograph
 from monograph.errors import InputError, NotFound
 from monograph.explore.routes import routes
 from monograph.values import Entity, Link, Neighbourhood
+from support.properties import examples
 
 pairs = st.tuples(st.integers(0, 7), st.integers(0, 7)).filter(lambda pair: pair[0] < pair[1])
 webs = st.dictionaries(pairs, st.integers(1, 5), max_size=16)
@@ -21,7 +22,7 @@ def part(web: dict[tuple[int, int], int]) -> Neighbourhood:
     return Neighbourhood(("0",), tuple(Entity(str(n), f"name {n}", "name") for n in range(8)), links)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(web=webs, start=st.integers(0, 7), end=st.integers(0, 7), hops=st.integers(1, 5), most=st.integers(1, 4))
 def test_the_shortest_ways_by_their_lightest_link(
     web: dict[tuple[int, int], int], start: int, end: int, hops: int, most: int

@@ -22,6 +22,7 @@ from monograph.search import titles
 from monograph.values import Extraction, Mention, Relation
 from support.contents import graph_of
 from support.models import CapitalExtractor, HashEmbedder
+from support.properties import examples
 from support.raw_sql import connected
 
 SENTENCES = (
@@ -50,7 +51,7 @@ changes = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 @given(changes)
 def test_after_any_changes_the_graph_is_that_of_a_fresh_build(steps: list[tuple[Any, ...]]) -> None:
     held: dict[str, Document] = {}

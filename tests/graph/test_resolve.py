@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from monograph.graph import resolve
 from monograph.graph.names import key_of, signature, title_of
 from monograph.graph.resolve import LARGEST_GROUP, Candidate, heads, related, stands_alone
+from support.properties import examples
 
 
 def group_of(names: Sequence[str], subjects: Sequence[str] = (), things: Sequence[str] = ()) -> list[Candidate]:
@@ -187,7 +188,7 @@ WORDS = st.sampled_from(
 KEYS = st.lists(st.lists(WORDS, min_size=1, max_size=4).map(" ".join), min_size=1, max_size=14, unique=True)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 @given(keys=KEYS, data=st.data())
 def test_heads_of_any_group(keys: list[str], data: st.DataObject) -> None:
     flags = st.lists(st.booleans(), min_size=len(keys), max_size=len(keys))
@@ -219,7 +220,7 @@ CHAINS = (
 )  # fmt: skip
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=examples(800))
 @given(keys=KEYS | st.lists(st.sampled_from(CHAINS), min_size=2, unique=True), data=st.data())
 def test_what_is_not_related_to_a_change_keeps_its_head(keys: list[str], data: st.DataObject) -> None:
     def drawn() -> list[Candidate]:
@@ -255,7 +256,7 @@ LAST = (
 ENDINGS = st.sampled_from(["", "s", "ies", "y", "e", "1", "1s"])
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=examples(1_000))
 @example(first="", last="wolfgang", ends=("s", ""), flags=(False, False, False, False))
 @given(first=FIRST, last=LAST, ends=st.tuples(ENDINGS, ENDINGS), flags=st.tuples(*[st.booleans()] * 4))
 def test_no_rule_joins_a_key_that_stands_alone(

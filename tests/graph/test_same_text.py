@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from monograph import Document, Monograph
 from support.models import HashEmbedder
+from support.properties import examples
 
 PEOPLE = ("Ada", "Blaise", "Carl", "Dora", "Emmy", "Felix")
 TEXTS = [
@@ -23,7 +24,7 @@ def texts(monograph: Monograph, k: int) -> list[str]:
     return [hit.text for hit in monograph.search(QUESTION, k, how="graph")]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.integers(1, 3), min_size=len(TEXTS), max_size=len(TEXTS)))
 def test_copies_come_after_everything_that_is_said_once(
     tmp_path_factory: pytest.TempPathFactory, often: list[int]

@@ -22,6 +22,7 @@ from monograph.values import Told, ToldNode, ToldRelation
 from support import raw_sql
 from support.kill_at_commit import killed
 from support.models import CapitalExtractor, HashEmbedder
+from support.properties import examples
 
 IDS = ("Ada", 'Bab"bage', "Ko\0ln", "東京")
 LABELS = ("MET", "KNOWS")
@@ -134,7 +135,7 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(steps=STEPS)
 def test_any_sequence_leaves_what_dicts_would(
     master: Path, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, Any, Any]]

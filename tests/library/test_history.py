@@ -27,6 +27,7 @@ from monograph.write import configuration
 from support.forks import run
 from support.kill_at_commit import killed
 from support.models import CapitalExtractor, HashEmbedder
+from support.properties import examples
 
 START = 1_700_000_000
 HISTORY = Settings(chunk_tokens=16, chunk_overlap=0, history=True)
@@ -101,12 +102,9 @@ def same(archive: Monograph, fresh: Monograph) -> None:
     assert archive.stats().mentions == fresh.stats().mentions
 
 
-@pytest.mark.parametrize("count", [4, pytest.param(40, marks=pytest.mark.long)])
-def test_every_moment_is_as_it_was(count: int) -> None:
-    settings(max_examples=count, deadline=None)(given(CHANGES)(check_every_moment))()
-
-
-def check_every_moment(changes: list[Change]) -> None:
+@settings(max_examples=examples(20))
+@given(CHANGES)
+def test_every_moment_is_as_it_was(changes: list[Change]) -> None:
     now: Now = [START]
     states: dict[int, dict[str, Document]] = {START - 1: {}}
     with tempfile.TemporaryDirectory() as folder, opened(Path(folder) / "a.mono", now) as archive:

@@ -40,6 +40,7 @@ from monograph.store.view import _OPEN
 from monograph.values import ToldNode, ToldRelation
 from support import raw_sql
 from support.models import CapitalExtractor, HashEmbedder
+from support.properties import examples
 
 ANN = {"owner": "ann"}
 
@@ -637,7 +638,7 @@ def libraries(draw: st.DrawFn) -> tuple[list[Document], list[Document]]:
     return inside, outside
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8))
 @given(library=libraries(), first=st.booleans())
 def test_whatever_is_in_a_file_a_view_tells_of_itself_alone(
     tmp_path_factory: pytest.TempPathFactory, library: tuple[list[Document], list[Document]], first: bool

@@ -44,7 +44,7 @@ class Environment:
         return ["tests/packaging/test_extras.py", *self.tests, *([pages] if self.extra else [])]
 
 
-CORE = Environment("", ("-m", "core", "tests/store", "tests/write"), ("sqlcipher3",))
+CORE = Environment("", ("-m=core", "tests/store", "tests/write"), ("sqlcipher3",))
 LANGCHAIN = Environment(
     "langchain",
     ("tests/integrations/langchain",),
@@ -76,7 +76,7 @@ def tried(environment: Environment, wheel: Path) -> str:
     there = [extra for extra, name in FRAMEWORKS.items() if name in installed]
     if there != [extra for extra in FRAMEWORKS if extra == environment.extra]:
         raise SystemExit(f"{environment.name} has the frameworks {there}")
-    tests = [python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", *environment.asked]
+    tests = [python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-m=", *environment.asked]
     said = run(tests, f"tests with {environment.name}")
     if any(line.startswith("SKIPPED") and SUITE not in line for line in said.splitlines()):
         raise SystemExit(f"with {environment.name} tests were skipped:\n{said}")

@@ -35,6 +35,7 @@ from monograph.read.source import Address, Clock, Opened
 from monograph.values import Place, Problem, cite
 from support.models import HashEmbedder
 from support.paths import ROOT
+from support.properties import examples
 from support.roots import root_at
 
 RECOGNISED = {"pdf-scan-no-text-layer.pdf", "png-paper-page.png", "jpg-picture-with-text.jpg"}
@@ -199,7 +200,7 @@ def test_a_long_table_comes_in_documents_with_its_header(tmp_path: Path) -> None
         assert chunk.text.startswith("name: person")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(
     rows=st.lists(
         st.lists(
@@ -350,7 +351,7 @@ def test_code_has_its_definitions(tmp_path: Path) -> None:
 # Chunks for structure
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(
     pages=st.lists(
         st.lists(

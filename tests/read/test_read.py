@@ -16,6 +16,7 @@ from monograph.errors import SourceChanging, SourceMissing, SourceTooLarge, Sour
 from monograph.read import path_to_text, read_file, text_to_path
 from monograph.read.detect import detect
 from monograph.read.text import decode, headings, sections_of
+from support.properties import examples
 from support.roots import root_at
 
 
@@ -51,7 +52,7 @@ def test_encodings(encoding: str) -> None:
     assert decode(data) == (text, 0)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(text=st.text())
 def test_utf8_comes_back(text: str) -> None:
     plain = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "").removeprefix("\ufeff")
@@ -59,7 +60,7 @@ def test_utf8_comes_back(text: str) -> None:
     assert decode(data) == ("words " * 10 + plain if not text.startswith("\ufeff") else decode(data)[0], 0)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(data=st.binary(max_size=300))
 def test_any_bytes_give_a_text_that_can_be_stored(data: bytes) -> None:
     text, lost = decode(data)
@@ -145,7 +146,7 @@ def test_rows(tmp_path: Path) -> None:
     assert [problem.uri.rpartition(":")[2] for problem in result.problems] == ["3", "4", "5", "6", "9", "11", "12"]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(raw=st.binary(min_size=1, max_size=40).filter(lambda raw: b"\0" not in raw))
 def test_any_path_can_be_stored_and_found_again(raw: bytes) -> None:
     path = Path("/tmp") / os.fsdecode(raw).replace("/", "_")

@@ -18,6 +18,7 @@ from monograph.search import feedback
 from monograph.search.ranking import highest
 from monograph.values import Float32
 from support.models import HashEmbedder
+from support.properties import examples
 
 FILMS = [
     Document("Payment on Demand is a 1951 film directed by Curtis Bernhardt.", id="film", title="Payment on Demand"),
@@ -106,7 +107,7 @@ def test_auto_takes_the_graph_where_the_question_names_what_the_file_knows(tmp_p
 PAIRS = st.lists(st.tuples(st.floats(0.0, 1.0), st.floats(-1.0, 1.0)), min_size=1, max_size=8)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(PAIRS)
 def test_chances_read_in_context(pairs: list[tuple[float, float]]) -> None:
     """The nearest keeps its chance, all others lose, and of two that were as probable the nearer is more so."""

@@ -29,6 +29,7 @@ from monograph.store.filters import EVERYTHING
 from monograph.values import Chunk, Extraction, Mention, Relation
 from support.model_server import ModelServer
 from support.models import CapitalExtractor, HashEmbedder
+from support.properties import examples
 
 networkx = pytest.importorskip("networkx", reason="the extra graph is not installed")
 
@@ -51,7 +52,7 @@ def as_networkx(graph: EntityGraph) -> networkx.Graph:
     return networkx.Graph({node: list(some) for node, some in graph.neighbours.items()})
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(asked=questions(), radius=st.integers(0, 4))
 def test_edge_relevance_is_equation_2(asked: tuple[EntityGraph, set[int], set[int]], radius: int) -> None:
     graph, starts, answers = asked
@@ -84,7 +85,7 @@ def by_equation_3(
     return similarity * (1 + edges + sum(answer in path for answer in answers))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(
     asked=questions(),
     radius=st.integers(0, 3),
@@ -310,7 +311,7 @@ def bounds(entities: int, neighbours: int, chunks: int) -> Iterator[None]:
         yield
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(corpus=CORPORA, starts=st.sets(st.sampled_from(PEOPLE), min_size=1, max_size=2), hops=st.integers(0, 3))
 def test_the_graph_that_is_read_is_that_of_the_sentences(
     tmp_path_factory: pytest.TempPathFactory, corpus: list[list[list[str]]], starts: set[str], hops: int
@@ -340,7 +341,7 @@ def test_the_graph_that_is_read_is_that_of_the_sentences(
     assert len(small.graph.neighbours) <= 3
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(corpus=CORPORA, asked=SENTENCES, data=st.data())
 def test_filters_hold_for_hits_and_for_what_is_passed(
     tmp_path_factory: pytest.TempPathFactory, corpus: list[list[list[str]]], asked: list[str], data: st.DataObject

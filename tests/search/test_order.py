@@ -18,6 +18,7 @@ from monograph.evaluate.datasets import load_dataset
 from monograph.search.strategy import Strategy
 from support.corpora import QUERIES, Formulas, History, add, bounds, corpora
 from support.models import BagEmbedder
+from support.properties import examples
 
 RANKED = ("lexical", "tfidf", "dense", "hybrid")
 """Ways whose hits of one score come in order of id."""
@@ -40,7 +41,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.long
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(
     corpus=corpora(),
     query=st.sampled_from(QUERIES),

@@ -19,6 +19,7 @@ from monograph.search.relevance import settled, share
 from monograph.search.strategy import Corpus, Query
 from monograph.store.filters import EVERYTHING
 from support.letter_corpus import PEOPLE, PLACES, THINGS
+from support.properties import examples
 
 TEXTS = [
     f"{PEOPLE[n % 5]} wrote to {PEOPLE[(n + 1 + n // 7) % 5]} in {PLACES[n % 4]} about the {THINGS[n % 7]}. "
@@ -51,7 +52,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monograph]:
 @given(QUERIES, st.sampled_from(WAYS), st.integers(1, 12))
 @example("who wrote about the boiler?", "auto", 5)
 @example('"the comet" AB-1019', "graph", 9)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 def test_it_lies_in_0_to_1_and_never_rises(archive: Monograph, query: str, how: str, k: int) -> None:
     hits = archive.search(query, k, how)
     told = [hit.relevance for hit in hits]

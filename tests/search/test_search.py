@@ -18,6 +18,7 @@ from monograph.search import fusion, words
 from monograph.search.ranking import Ranking
 from monograph.store import documents, terms
 from monograph.store.filters import EVERYTHING
+from support.properties import examples
 
 WAYS = ("lexical", "tfidf", "dense", "hybrid", "auto")
 TEXTS = {
@@ -151,7 +152,7 @@ def test_dense_is_the_cosine(filled: Monograph) -> None:
 LETTERS = st.text(alphabet="abcdefg ", min_size=1, max_size=60).filter(lambda text: text.strip())
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(texts=st.lists(LETTERS, min_size=2, max_size=12), query=LETTERS)
 def test_scores_are_those_of_the_formulas(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], query: str
@@ -271,7 +272,7 @@ def test_more_hits_begin_with_fewer(monograph: Monograph, how: str) -> None:
         assert [hit.chunk.id for hit in monograph.search(query, k, how=how)] == all_of_them[:k]
 
 
-@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(50), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     asked=st.lists(
         st.sampled_from(["the", "of", "boiler", "harbour", "invoice", "a", "paid", "in", "nothing", "zzz"]), max_size=8

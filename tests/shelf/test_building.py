@@ -36,6 +36,7 @@ from monograph.values import Float32, Progress, ToldNode
 from support.corpora import QUERIES, SENTENCES, TITLES
 from support.kill_at_commit import killed
 from support.models import BagEmbedder, HashEmbedder
+from support.properties import examples
 from support.shelves import ENGINE_NOTES, WAYS, hits_of
 from support.vector_server import VectorServer
 
@@ -94,7 +95,7 @@ STEPS = st.builds(
 )
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(6))
 @given(steps=st.lists(STEPS, min_size=1, max_size=6), query=st.sampled_from(QUERIES))
 def test_a_shelf_built_in_steps_is_one_file(
     tmp_path_factory: pytest.TempPathFactory, steps: list[Step], query: str

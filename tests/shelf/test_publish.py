@@ -41,6 +41,7 @@ from monograph.shelf.manifest import (
 )
 from monograph.shelf.place import Place
 from monograph.shelf.storage import Storage, storage_at
+from support.properties import examples
 from support.shelf_storage import PROCESSES, Between, shard
 
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -451,7 +452,7 @@ def test_a_sweep_removes_nothing_where_a_kept_version_is_damaged(folder: Storage
     assert names_in(folder) == before
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(st.lists(st.sampled_from(["publish", "publish", "publish late", "sweep", "sweep one", "forget"]), max_size=12))
 def test_whatever_is_done_the_kept_versions_are_whole(steps: list[str]) -> None:
     with tempfile.TemporaryDirectory(dir=MEMORY) as place:

@@ -37,6 +37,7 @@ from monograph.store.filters import EVERYTHING
 from monograph.values import Passage
 from support.corpora import QUERIES, SENTENCES, TITLES
 from support.models import BagEmbedder
+from support.properties import examples
 from support.shelves import HAN, HAN_QUERIES, hits_of, shelf_of
 
 ROUNDS = {"lexical": 3, "hybrid": 3, "graph": 7, "auto": 7}
@@ -136,7 +137,7 @@ def test_ids_that_begin_alike(tmp_path: Path) -> None:
 SCORES = st.lists(st.integers(0, 9).map(lambda one: one / 4), max_size=12).map(lambda some: sorted(some, reverse=True))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(st.lists(SCORES, min_size=1, max_size=4), st.integers(1, 12), st.integers(1, 12))
 def test_of_the_best_of_shards_only_some_are_given(shards: list[list[float]], k: int, most: int) -> None:
     rows = Rows(len(shards))

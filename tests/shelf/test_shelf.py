@@ -19,6 +19,7 @@ from monograph.shelf import Shelf, build, pools, remove
 from support.corpora import QUERIES, SENTENCES, TITLES, Formulas, bounds, corpora
 from support.model_server import ModelServer
 from support.models import BagEmbedder, HashEmbedder
+from support.properties import examples
 from support.shelves import HAN, HAN_QUERIES, WAYS, dealt_files, empty_file, hits_of, marked, shelf_of
 from support.vector_server import VectorServer
 
@@ -30,7 +31,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return empty_file(tmp_path_factory.mktemp("empty"))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12))
 @given(
     corpus=corpora(),
     shards=st.integers(1, 4),

@@ -18,6 +18,7 @@ from monograph.shelf import Shelf, build
 from monograph.values import Told
 from support.corpora import corpora
 from support.models import BagEmbedder
+from support.properties import examples
 from support.shelves import dealt_files, empty_file, marked, shelf_of
 
 NAMES = ("Green", "Anna Calder", "calder", "John Smith", "J. Smith", "Vienna", "NST", "Green (album)", "Zzyzx", "a")
@@ -61,7 +62,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return empty_file(tmp_path_factory.mktemp("empty"))
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(5))
 @given(
     corpus=corpora(),
     shards=st.integers(1, 4),

@@ -20,6 +20,7 @@ from monograph.shelf import Shelf, build, remove
 from monograph.values import Report
 from support.corpora import SENTENCES
 from support.models import HashEmbedder
+from support.properties import examples
 
 SHARDS = 3
 
@@ -101,7 +102,7 @@ def told(report: Report) -> object:
     return counts, Counter(report.problems), report.moved
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(6))
 @given(turns=st.lists(TURNS, min_size=1, max_size=3))
 def test_a_shelf_follows_a_folder_as_one_file_does(turns: list[Turn]) -> None:
     with tempfile.TemporaryDirectory() as made:

@@ -24,6 +24,7 @@ from monograph.store.prefetch import Prefetcher
 from monograph.vectors.design import Design
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.search import Query
+from support.properties import examples
 
 SMALL = Design(cluster_size=20, exact_below=0)
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which files a process has open")
@@ -57,7 +58,7 @@ def chain(written: bytes, page_size: int, page: int, told: set[int]) -> bytes:
     st.dictionaries(st.integers(1, 1 << 40), st.integers(0, 9_000), min_size=1, max_size=120),
     st.data(),
 )
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_rows_lie_in_the_pages_that_are_told(page_size: int, sizes: dict[int, int], data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as place, closing(sqlite3.connect(Path(place) / "p.sqlite")) as connection:
         connection.execute(f"PRAGMA page_size = {page_size}")
@@ -103,7 +104,7 @@ def test_rows_lie_in_the_pages_that_are_told(page_size: int, sizes: dict[int, in
     ),
     st.data(),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 def test_entries_lie_in_the_pages_that_are_told(
     page_size: int, entries: set[tuple[int, str]], data: st.DataObject
 ) -> None:

@@ -15,6 +15,7 @@ from monograph.errors import InvalidFilter
 from monograph.store import vectors
 from monograph.store.columns import Columns
 from monograph.store.filters import compile_condition, rows
+from support.properties import examples
 
 SCALARS = st.one_of(
     st.none(),
@@ -48,7 +49,7 @@ FILTERS = st.recursive(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120))
 @given(all_metadata=st.lists(METADATA, min_size=1, max_size=8), own=METADATA, where=FILTERS)
 def test_sql_means_what_python_means(
     tmp_path_factory: pytest.TempPathFactory,
@@ -78,7 +79,7 @@ def test_sql_means_what_python_means(
         assert {names[row] for row in found} == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(all_metadata=st.lists(METADATA, min_size=1, max_size=8), own=METADATA, asked=st.lists(FILTERS, max_size=12))
 def test_columns_mean_what_sql_means(
     tmp_path_factory: pytest.TempPathFactory,

@@ -19,6 +19,7 @@ from monograph.errors import InputError, NotFound
 from monograph.store.roots import stored_place, unused_name
 from monograph.values import Move, Root
 from support.models import HashEmbedder
+from support.properties import examples
 from support.raw_sql import connected
 
 ROWS = '{"id": "r1", "text": "Plate 4417 was lost."}\n{"text": "Plate 4102 shows the comet."}\n'
@@ -269,7 +270,7 @@ def test_the_command_line_says_what_moved(tmp_path: Path) -> None:
 NAMES = st.text("ab-2/", min_size=1, max_size=4).map(lambda text: text.strip("/") or "x")
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(parts=st.lists(NAMES, min_size=1, max_size=5), below=st.lists(NAMES, max_size=3))
 def test_a_uri_leads_back_to_its_path(parts: list[str], below: list[str]) -> None:
     place = "/" + "/".join(parts)

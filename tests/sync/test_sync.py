@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from monograph import Document, Limits, Monograph, Passage, Settings
 from monograph.errors import InvalidDocument, NotFound, SourceMissing
 from support.models import HashEmbedder
+from support.properties import examples
 
 PARAGRAPH = (
     "The keeper of the {n}th lighthouse wrote {n} letters about storms. He numbered each of them with care. " * 4
@@ -414,7 +415,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_incremental_equals_fresh(tmp_path: Path, steps: list[tuple[str, int, str]]) -> None:
     work = tmp_path / f"{time.time_ns()}"

@@ -16,6 +16,7 @@ from monograph.text_pass import compiled
 from monograph.values import ENTITY_KINDS, Mention
 from support import evaluation_data, multilingual
 from support.oracles import chunk_names as oracle
+from support.properties import examples
 
 
 def assert_same_names(
@@ -49,7 +50,7 @@ CHUNKS = st.lists(st.tuples(TEXTS, st.lists(st.builds(Mention, NAMES, KINDS, PLA
 APART = st.sampled_from([(), {("renk", "t renk"), ("ann", "ann renk")}, frozenset({("tobias", "tobias renk"), ("renk", "tobias renk")})])  # fmt: skip
 
 
-@settings(deadline=None, max_examples=1_000)
+@settings(max_examples=examples(1_000))
 @given(CHUNKS, APART)
 def test_names_of_chunks(
     chunks: list[tuple[str, tuple[Mention, ...]]], cannot_link: Collection[tuple[str, str]]
@@ -57,7 +58,7 @@ def test_names_of_chunks(
     assert_same_names([text for text, _ in chunks], [some for _, some in chunks], cannot_link)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=examples(300))
 @given(NAMES | multilingual.TEXTS, KINDS)
 def test_keys_of_mentions(name: str, kind: str) -> None:
     ((names, _),) = chunk_names(["x"], [(Mention(name, kind, 0, 1),)], ())
@@ -67,7 +68,7 @@ def test_keys_of_mentions(name: str, kind: str) -> None:
         assert [one.key for one in names] == ([key] if len(key) > 1 or not key.isascii() else [])
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(multilingual.TEXTS, min_size=1, max_size=3))
 def test_names_that_patterns_find(texts: list[str]) -> None:
     assert_same_names(texts, [tuple(pattern_mentions(text)) for text in texts], ())

@@ -20,6 +20,7 @@ from monograph.store.terms import words_of
 from monograph.text_pass import compiled
 from support import multilingual
 from support.oracles import compared as oracle
+from support.properties import examples
 
 PARTS = (
     "The", "comets", "comet", "found", "Ines", "It", "this", "May", "1963", "1960s", "2010", "19a0", "\u0661963", "seven", "Half", "²x", "Ⅷ", "x_Y_the", "ǅa",
@@ -37,14 +38,14 @@ def assert_same(question: str, texts: Sequence[str], stretches: Sequence[Sequenc
         np.testing.assert_array_equal(made, one)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=examples(300))
 @given(QUESTIONS, st.lists(TEXTS, max_size=3))
 def test_texts_by_their_sentences(question: str, texts: list[str]) -> None:
     whole = [text for text in texts if not any(0xD800 <= ord(sign) < 0xE000 for sign in text)]
     assert_same(question, whole, list(map(units, whole)))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=examples(200))
 @given(QUESTIONS, TEXTS, st.lists(st.integers(0, 400), max_size=8))
 def test_texts_that_are_cut_anywhere(question: str, text: str, cuts: list[int]) -> None:
     places = sorted({0, len(text), *(min(one, len(text)) for one in cuts)})

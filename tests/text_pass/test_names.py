@@ -30,8 +30,9 @@ from support import evaluation_data, multilingual
 from support.oracles import mentions as oracle
 from support.oracles import names as names_oracle
 from support.oracles.phrases import language_of
+from support.properties import examples
 
-thousand = settings(deadline=None, max_examples=1_000)
+thousand = settings(max_examples=examples(1_000))
 
 
 def joined(words: st.SearchStrategy[str], most: int = 40) -> st.SearchStrategy[str]:
@@ -89,7 +90,7 @@ def assert_same_names(text: str, language: str, taken: list[tuple[int, int]]) ->
     assert proper_names(text, language, taken) == list(names_oracle.proper_names(text, language, taken))
 
 
-@settings(deadline=None, max_examples=3_000)
+@settings(max_examples=examples(3_000))
 @given(DEFINED)
 @example("Ann Lee is a " + "x " * 79 + "film")
 def test_kinds_by_definition(text: str) -> None:
@@ -111,7 +112,7 @@ NAMES = st.lists(
 ).flatmap(lambda parts: st.sampled_from(["", " "]).map(lambda joint: joint.join(parts)))  # fmt: skip
 
 
-@settings(deadline=None, max_examples=1_000)
+@settings(max_examples=examples(1_000))
 @given(NAMES | multilingual.TEXTS, st.sampled_from(sorted(FUNCTION_WORDS)), st.lists(st.integers(0, 200), max_size=4))
 def test_names_and_their_kinds(text: str, language: str, cuts: list[int]) -> None:
     borders = sorted({cut for cut in cuts if cut <= len(text)})
@@ -127,7 +128,7 @@ LOWERED = joined(
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=3_000)
+@settings(max_examples=examples(3_000))
 @given(LOWERED, st.sampled_from(["english", "french", "german"]), st.lists(st.integers(0, 60), max_size=2))
 @example("Σίσυφος's. σίσυφος 's", "english", [7, 9])
 def test_capitals_whose_small_form_is_not_one_letter(text: str, language: str, cuts: list[int]) -> None:

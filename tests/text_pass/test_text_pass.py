@@ -39,6 +39,7 @@ from support.oracles.tokens import spans
 from support.oracles.tokens import token_ids as own
 from support.oracles.tokens import tokenizer as described
 from support.paths import ROOT
+from support.properties import examples
 
 found = importlib.util.spec_from_file_location("unicode_tables", ROOT / "tools" / "unicode_tables.py")
 assert found is not None
@@ -47,7 +48,7 @@ unicode_tables = importlib.util.module_from_spec(found)
 found.loader.exec_module(unicode_tables)
 
 SEVERAL = st.lists(multilingual.TEXTS, max_size=6)
-many = settings(deadline=None, max_examples=300)
+many = settings(max_examples=examples(300))
 
 
 def is_text(text: str) -> bool:
@@ -95,7 +96,7 @@ def test_tokens_and_sums_are_those_of_the_tokenizer(texts: list[str]) -> None:
     assert_same_tokens(texts)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=examples(300))
 @given(multilingual.TEXTS.filter(is_text), st.integers(1, 5))
 def test_a_sum_is_made_in_parts(text: str, at_once: int) -> None:
     made = np.empty((1, 256), dtype=np.float32)
@@ -232,7 +233,7 @@ KEYS = st.lists(
 ).flatmap(lambda parts: st.sampled_from(["", " "]).map(lambda joint: joint.join(parts)))  # fmt: skip
 
 
-@settings(deadline=None, max_examples=1_000)
+@settings(max_examples=examples(1_000))
 @given(KEYS | multilingual.TEXTS)
 def test_keys_of_names(name: str) -> None:
     assert key_of(name) == oracle.key(name)

@@ -22,6 +22,7 @@ from support import evaluation_data, multilingual
 from support.oracles import beside as oracle
 from support.oracles.titles import title_phrases
 from support.oracles.words import hashes, words
+from support.properties import examples
 
 
 def assert_same_titles(texts: list[str]) -> None:
@@ -41,7 +42,7 @@ PARTS = (
 TEXTS = st.lists(st.sampled_from(PARTS) | multilingual.WORDS, max_size=40).map(" ".join) | multilingual.TEXTS
 
 
-@settings(deadline=None, max_examples=1_000)
+@settings(max_examples=examples(1_000))
 @given(st.lists(TEXTS, max_size=3))
 def test_titles(texts: list[str]) -> None:
     assert_same_titles(texts)
@@ -65,7 +66,7 @@ def assert_same_beside(question: Question, start: Start, keys: Sequence[str], wh
 WHERE = st.lists(st.integers(0, 8) | st.just(255), max_size=2).map(tuple)
 
 
-@settings(deadline=None, max_examples=1_000)
+@settings(max_examples=examples(1_000))
 @given(TEXTS, TEXTS, TEXTS, st.lists(st.tuples(TEXTS, WHERE), max_size=6))
 def test_words_beside_names(asked: str, title: str, text: str, names: list[tuple[str, tuple[int, ...]]]) -> None:
     mixed = " ".join((asked, text[: len(text) // 2]))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from monograph.errors import InputError
 from monograph.settings import Settings
 from monograph.tree.segment import BITS, Bounds, Listed, Node, Segment, segments, segments_near
+from support.properties import examples
 
 TOP = (1 << BITS) - 1
 
@@ -51,7 +52,7 @@ def by_the_book(nodes: list[Node], bounds: Bounds, low: int = 0, bits: int = BIT
     return left + right
 
 
-@settings(deadline=None, max_examples=120)
+@settings(max_examples=examples(120))
 @given(sets_of_ranks, all_bounds, st.randoms(use_true_random=False))
 def test_segments_keep_their_bounds_and_hang_on_the_set_alone(placed, bounds, random) -> None:  # type: ignore[no-untyped-def]
     nodes = nodes_of(placed)
@@ -66,7 +67,7 @@ def test_segments_keep_their_bounds_and_hang_on_the_set_alone(placed, bounds, ra
     assert segments(Listed(nodes), bounds) == found
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=examples(150))
 @given(sets_of_ranks, sets_of_ranks, st.randoms(use_true_random=False), all_bounds)
 def test_what_is_cut_near_a_change_is_all_that_changes(before, coming, random, bounds) -> None:  # type: ignore[no-untyped-def]
     old = set(nodes_of(before))

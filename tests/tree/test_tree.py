@@ -18,6 +18,7 @@ from monograph.models import TextKind
 from monograph.tree import leaves
 from monograph.values import Cost, Float32, OutlineNode, SummaryText
 from support.models import CountingSummarizer, HashEmbedder
+from support.properties import examples
 from support.trees import built_anew, document, planes_of, text_of, tree_of
 
 PAGE_FRAME = 16_384 + 24
@@ -34,7 +35,7 @@ steps = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=examples(15))
 @given(steps, st.sampled_from(["learned", "random"]), st.sampled_from([(6, 12), (2, 3), (3, 9)]))
 def test_a_tree_that_grew_is_the_tree_of_a_fresh_build(tmp_path_factory, taken, planes, bounds) -> None:  # type: ignore[no-untyped-def]
     folder = tmp_path_factory.mktemp("grown")
@@ -415,7 +416,7 @@ def test_damage_is_found_and_mended(tmp_path: Path, damage: str) -> None:
         assert tree_of(monograph) == before
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=examples(20))
 @given(
     st.integers(0, 90),
     st.lists(st.integers(0, 140), min_size=1, max_size=30, unique=True),

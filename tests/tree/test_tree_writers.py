@@ -23,6 +23,7 @@ from monograph.write import remove, turn
 from monograph.write import tree as growing
 from support.models import HashEmbedder
 from support.paths import TESTS
+from support.properties import examples
 from support.trees import built_anew, document, planes_of, store_alone, tree_of, write_and_forget
 
 SMALL = Settings(segment_least=2, segment_most=3)
@@ -60,7 +61,7 @@ moments = st.lists(
 
 
 @pytest.mark.long
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=examples(12))
 @given(moments, st.integers(20, 36), st.booleans())
 def test_whatever_others_do_while_a_tree_grows_it_is_that_of_a_fresh_build(  # type: ignore[no-untyped-def]
     tmp_path_factory, moments, count, has_tree

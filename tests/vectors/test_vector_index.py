@@ -24,6 +24,7 @@ from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.partition import products
 from monograph.vectors.search import Query
 from monograph.vectors.stop import Budget, Never
+from support.properties import examples
 from support.vectors import DIMENSION, Vectors, bitmap, clumps, filled, remember, scores_of
 
 
@@ -293,7 +294,7 @@ class Changes(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
-Changes.TestCase.settings = settings(max_examples=24, stateful_step_count=8, deadline=None)
+Changes.TestCase.settings = settings(max_examples=examples(24), stateful_step_count=8)
 TestChanges = Changes.TestCase
 
 

@@ -26,6 +26,7 @@ from monograph.write.commit import Tally
 from support.contents import contents
 from support.drawn_documents import DIMENSION, documents
 from support.models import HashEmbedder
+from support.properties import examples
 
 FILES = ("f0", "f1")
 
@@ -220,9 +221,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
 
 
 @pytest.mark.timeout(1_800)
-@pytest.mark.parametrize("count", [25, pytest.param(400, marks=pytest.mark.long)])
-def test_rows_are_those_of_one_after_the_other(empty: dict[bool, Path], folders: Folders, count: int) -> None:
-    @settings(max_examples=count, deadline=None)
+def test_rows_are_those_of_one_after_the_other(empty: dict[bool, Path], folders: Folders) -> None:
+    @settings(max_examples=examples(150))
     @given(history=entangled())
     def compare(history: History) -> None:
         here, alone = together(empty, folders(), history)
@@ -236,9 +236,8 @@ def test_rows_are_those_of_one_after_the_other(empty: dict[bool, Path], folders:
 
 
 @pytest.mark.timeout(1_800)
-@pytest.mark.parametrize("count", [25, pytest.param(300, marks=pytest.mark.long)])
-def test_rows_hang_on_no_grouping(empty: dict[bool, Path], folders: Folders, count: int) -> None:
-    @settings(max_examples=count, deadline=None)
+def test_rows_hang_on_no_grouping(empty: dict[bool, Path], folders: Folders) -> None:
+    @settings(max_examples=examples(150))
     @given(histories=apart())
     def compare(histories: tuple[History, History]) -> None:
         compare_groupings(empty, folders(), histories)

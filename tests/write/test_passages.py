@@ -16,6 +16,7 @@ from monograph.derive.embed import GivenVectors, load_embedder
 from monograph.errors import BusyFile, InputError, InvalidDocument, ModelUnavailable
 from monograph.write import passages
 from support.models import HashEmbedder
+from support.properties import examples
 
 pytestmark = pytest.mark.core
 
@@ -214,7 +215,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(work=steps)
 def test_any_order_of_work_leaves_what_was_asked(tmp_path_factory: pytest.TempPathFactory, work: list[Step]) -> None:
     expected: dict[str, str] = {}

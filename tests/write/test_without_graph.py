@@ -26,6 +26,7 @@ from support.kill_at_commit import killed
 from support.model_server import ModelServer
 from support.models import HashEmbedder
 from support.paths import TESTS
+from support.properties import examples
 
 QUESTIONS = ("Who met Anna Calder in Vienna?", "comet plate", "Who signed the NST?")
 
@@ -86,9 +87,8 @@ def make(monograph: Monograph, kind: str) -> None:
 
 
 @pytest.mark.timeout(1_800)
-@pytest.mark.parametrize("count", [30, pytest.param(300, marks=pytest.mark.long)])
-def test_it_is_the_file_that_made_all_at_once(tmp_path_factory: pytest.TempPathFactory, count: int) -> None:
-    @settings(max_examples=count, deadline=None)
+def test_it_is_the_file_that_made_all_at_once(tmp_path_factory: pytest.TempPathFactory) -> None:
+    @settings(max_examples=examples(150))
     @given(steps=st.lists(STEPS, min_size=1, max_size=8), paid=st.booleans())
     def compare(steps: list[tuple[str, list[Document] | None]], paid: bool) -> None:
         folder = tmp_path_factory.mktemp("later")

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.properties import examples
+
 pytest.importorskip("starlette", reason="the extra serve is not installed")
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 
@@ -79,7 +81,7 @@ def sent(client: Client, route: Route, parameters: dict[str, Any]) -> tuple[int,
 @pytest.mark.parametrize(
     "route", [one for one in ROUTES if one.path not in LEFT], ids=lambda one: f"{one.method} {one.path}"
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15))
 @given(data=st.data())
 def test_whatever_is_asked_is_answered_or_refused(client: Client, route: Route, data: st.DataObject) -> None:
     parameters = data.draw(asked(route.asks))

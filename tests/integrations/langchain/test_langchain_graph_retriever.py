@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.paths import ROOT
+from support.properties import examples
 
 pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
 walking = pytest.importorskip("langchain_graph_retriever", reason="langchain-graph-retriever is not installed")
@@ -83,7 +84,7 @@ def ids(found: Any) -> list[str]:
     return [one.id for one in found]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
 @given(FILTERS, st.sets(EDGES, max_size=4), st.integers(0, 9), st.sampled_from([*WORDS, "the stands"]))
 def test_it_finds_what_the_store_in_memory_finds(
     both: tuple[MonographAdapter, InMemoryAdapter],

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from support.properties import examples
+
 pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
 pytest.importorskip("urllib3", reason="the extra llm is not installed")
 
@@ -388,7 +390,7 @@ UPSERTS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(steps=UPSERTS, asked=st.tuples(NAMES, st.sampled_from(("R", "S")), st.integers(0, 2)))
 def test_what_is_asked_is_what_the_simple_store_says(
     tmp_path_factory: pytest.TempPathFactory, steps: list[Any], asked: tuple[str, str, int]

@@ -15,6 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support.properties import examples
+
 pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
 
 import llama_index_instrumentation as instrument
@@ -241,7 +243,7 @@ nested = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(filters=nested)
 def test_filters_nested_as_deep_as_they_come(filterable: EcoVectorStore, filters: Any) -> None:
     whole = filters if isinstance(filters, MetadataFilters) else MetadataFilters(filters=[filters])

@@ -24,6 +24,7 @@ from monograph.shelf.pools import words_held
 from monograph.store.graphs import WORDS
 from monograph.store.names import NameRow
 from support.oracles.reckoning import PlainReckoning
+from support.properties import examples
 
 FIRST_CHUNK, FIRST_NAME = 1_000, 50
 
@@ -177,7 +178,7 @@ HASHES = st.integers(0, 40) | st.integers(0, 40).map(lambda low: low + (7 << 16)
 QUESTIONS = st.lists(HASHES, max_size=9).map(lambda some: np.array(sorted(set(some)), dtype=np.uint32))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(st.integers(0, 1 << 32), QUESTIONS, st.integers(1, 14), st.integers(1, 8), st.integers(0, 3), st.integers(1, 6))
 def test_walks_are_the_same(seed: int, words: Words, chunks: int, names: int, hops: int, starts: int) -> None:
     walk(Chance(np.random.default_rng(seed), chunks, names), words, hops, starts)
@@ -191,7 +192,7 @@ def test_long_walks_are_the_same(chunks: int) -> None:
 
 
 @both
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(words=QUESTIONS, chunks=st.lists(st.lists(HASHES, max_size=30), min_size=1, max_size=6))
 def test_words_that_chunks_have(kind: Callable[..., Any], words: Words, chunks: list[list[int]]) -> None:
     """Each weighs another power of two: what a chunk covers before all others tells which it has."""
@@ -326,7 +327,7 @@ def test_what_the_compiled_cannot_take_is_refused() -> None:
         made.in_order([5], [])
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500))
 @given(st.lists(st.floats(-1e6, 1e6), max_size=40))
 def test_standardised_scores_are_those_of_numpy(given_scores: list[float]) -> None:
     scores = np.array(given_scores)

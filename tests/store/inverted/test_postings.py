@@ -22,6 +22,7 @@ from monograph.store import counts, lengths, postings, schema, terms
 from monograph.store.filters import EVERYTHING
 from monograph.store.inverted import _inverted
 from monograph.vectors.index import EcoVectorIndex
+from support.properties import examples
 
 VOCABULARY = [*"abcdefgh", "alpha", "alphabet", "alps", "бета", "東京", "x" * 40, "12", "2024"]
 WEIGHTS = [terms.Weights(), terms.Weights(title=2.5, text=0.3)]
@@ -105,7 +106,7 @@ def held_against_fts5(connection: sqlite3.Connection, asked: Sequence[str], k: i
     st.integers(1, 30),
     st.integers(1, 12),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 def test_the_same_as_fts5(
     history: list[tuple[str, list[tuple[int, str, str]]]],
     page: int,
@@ -244,7 +245,7 @@ def test_words_that_are_ranked_are_one_to_the_tokenizer() -> None:
 
 
 @given(st.integers(0, 1 << 30), st.integers(1, 12))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 def test_pages_that_were_damaged_are_left_to_fts5_or_read_as_they_are(seed: int, changes: int) -> None:
     chance = random.Random(seed)
     with index(200, 4) as connection:
@@ -289,7 +290,7 @@ def test_a_chunk_without_a_length_is_left_to_fts5() -> None:
         assert set(ranking.rows) == {1, 2, 5_000}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(
     rows=st.lists(st.tuples(texts, texts, st.booleans()), min_size=1, max_size=12),
     asked=st.lists(st.sampled_from([*VOCABULARY, "東"]), min_size=1, max_size=4, unique=True),

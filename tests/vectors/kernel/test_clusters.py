@@ -18,6 +18,7 @@ from monograph.vectors import kernel
 from monograph.vectors.cluster import encode, head_size, pack, strike, unpack
 from monograph.vectors.kernel.compiled import compiled
 from support.oracles import clusters as oracle
+from support.properties import examples
 from support.vectors import clusters_that_overlap, unit_vectors
 
 LEVELS = compiled.levels()
@@ -58,7 +59,7 @@ def test_a_scan_finds_what_brute_force_finds(level: str, n: int, dimension: int)
     assert scores == pytest.approx(exact[np.searchsorted(held.ids, ids)].tolist(), abs=0.02 * dimension**0.5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(
     seed=st.integers(0, 1000),
     n=st.integers(0, 40),
@@ -82,7 +83,7 @@ def test_deleted_and_forbidden_are_never_found(seed: int, n: int, allowed: set[i
     assert list(zip(found, scores, strict=True)) == oracle.best([unpack(body)], query, 50, allowed)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @clusters_that_overlap
 def test_loads_merge_and_tell_the_ranks_of_what_is_new(seed: int, parts: list[list[int]], k: int) -> None:
     every = encode(np.arange(61), unit_vectors(61, 8, seed))
@@ -146,7 +147,7 @@ def test_hnswlib_is_no_better_at_the_same_settings() -> None:
         assert ours >= theirs - 30  # Of 1,000.
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 @given(data=st.data())
 def test_a_graph_keeps_its_recall_through_inserts_and_deletes(data: st.DataObject) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
@@ -183,7 +184,7 @@ def test_the_last_node_can_go_and_the_first_can_come() -> None:
     assert compiled.graph_insert(body, none, 4, 10, 1.0) == graph
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(place=st.integers(0, 10_000), bit=st.integers(0, 7), which=st.sampled_from(["body", "graph"]))
 def test_one_flipped_bit_is_noticed(place: int, bit: int, which: str) -> None:
     body = cluster(30, 16)
@@ -203,7 +204,7 @@ def test_one_flipped_bit_is_noticed(place: int, bit: int, which: str) -> None:
             walked(body, graph, query)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(junk=st.binary(max_size=300), keep=st.integers(0, 64))
 def test_junk_never_crashes(junk: bytes, keep: int) -> None:
     body = cluster(5, 3)
@@ -223,7 +224,7 @@ def test_junk_never_crashes(junk: bytes, keep: int) -> None:
                 assert str(error)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(data=st.binary(max_size=2000), place=st.integers(0, 1999), value=st.integers(1, 255))
 def test_checksums_agree_and_notice_a_changed_byte(data: bytes, place: int, value: int) -> None:
     for level in LEVELS:
@@ -389,7 +390,7 @@ def test_a_walk_tells_alike_of_links_that_lead_astray(kind: str) -> None:
     assert not astray or said[0] == "damaged: a link of its graph leads astray"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(
     changes=st.lists(st.tuples(st.integers(0, 10_000), st.integers(-2, 40)), max_size=6),
     gone=st.sets(st.integers(0, 29)),

@@ -14,6 +14,7 @@ from monograph.vectors import kernel
 from monograph.vectors.cluster import Centre, encode_about, head_size, joined, pack, strike, unpack
 from monograph.vectors.kernel.compiled import compiled
 from support.oracles import clusters as oracle
+from support.properties import examples
 from support.vectors import clusters_that_overlap, unit_vectors
 
 LEVELS = compiled.levels()
@@ -35,7 +36,7 @@ def cluster(n: int, dimension: int, seed: int = 0) -> bytes:
     return pack(encode_about(Centre.of(vectors[n]), ids, vectors[:n]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(0, 70),
@@ -81,7 +82,7 @@ def test_estimates_are_those_of_the_oracle_to_the_bit(
         assert list(zip(found, scored, strict=True)) == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(
     seed=st.integers(0, 10_000),
     dimension=st.integers(1, 70),
@@ -118,7 +119,7 @@ def test_estimates_err_little_and_to_no_side(dimension: int) -> None:
     assert abs(np.mean(off)) <= 0.03 * spread
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(
     seed=st.integers(0, 1000),
     n=st.integers(1, 70),
@@ -155,7 +156,7 @@ def test_codes_about_different_centres_are_not_joined() -> None:
         joined([one, two])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @clusters_that_overlap
 def test_a_vector_of_two_clusters_is_kept_once_by_its_higher_estimate(
     seed: int, parts: list[list[int]], k: int

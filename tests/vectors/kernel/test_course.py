@@ -18,6 +18,7 @@ from monograph.vectors import kernel
 from monograph.vectors.cluster import Centre, encode, encode_about, pack, unpack
 from monograph.vectors.kernel.compiled import compiled
 from support.oracles import clusters as oracle
+from support.properties import examples
 from support.vectors import unit_vectors
 
 NEVER = 1 << 62
@@ -68,7 +69,7 @@ def arena_of(given_: Made, kept: set[int]) -> Any:
     return arena
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(0, 90),
@@ -298,7 +299,7 @@ def forged(body: bytes, random: np.random.Generator) -> bytes:
 
 
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(seed=st.integers(0, 10_000), clusters=st.integers(1, 200))
 def test_what_was_forged_is_searched_alike(seed: int, clusters: int) -> None:
     random = np.random.default_rng(seed)

@@ -13,13 +13,14 @@ from hypothesis.extra import numpy as arrays
 from monograph.errors import InputError
 from monograph.vectors import kernel
 from monograph.vectors.kernel.compiled import compiled
+from support.properties import examples
 
 # Small whole numbers: sums are exact in any order, and ties are many.
 WHOLE = st.integers(-3, 3).map(float)
 SHAPES = st.tuples(st.integers(0, 30), st.integers(0, 40))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(data=st.data(), shape=SHAPES, k=st.integers(0, 40))
 def test_against_brute_force(data: st.DataObject, shape: tuple[int, int], k: int) -> None:
     vectors = data.draw(arrays.arrays(np.float32, shape, elements=WHOLE))
@@ -96,7 +97,7 @@ def test_a_mask_of_another_length_is_refused() -> None:
         kernel.top_k(FINE, QUERY, 1, np.ones(2, dtype=np.uint8))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(data=st.data(), vectors=st.integers(0, 9), size=st.integers(1, 4), count=st.integers(0, 40))
 def test_nearest_signs_are_those_of_the_highest_sums(data: st.DataObject, vectors: int, size: int, count: int) -> None:
     table = data.draw(arrays.arrays(np.float32, (vectors, size, 256), elements=WHOLE, fill=st.just(1.0)))

@@ -1,0 +1,10 @@
+"""How many examples a property draws in the short suite and in the whole one."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+
+def examples(count: int) -> int:
+    """Return the number of examples to draw: `count`, or a fifth of it in the short suite."""
+    return max(4, count // 5) if settings.get_current_profile_name() == "short" else count
