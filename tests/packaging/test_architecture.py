@@ -85,6 +85,7 @@ PUBLIC = {
     "monograph.settings",
     "monograph.loopback",
     "monograph.shelf",
+    "monograph.lazy",
 }
 PAST_THE_PORT = ("monograph.store.database", "monograph.vectors.index", "monograph.search.one_file")
 VAGUE = {"utils", "helpers", "manager", "base", "impl"}

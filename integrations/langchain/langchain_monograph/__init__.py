@@ -1,34 +1,43 @@
 """Monograph for LangChain: a vector store and retrievers over a .mono file, and models across the border."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from monograph.errors import MissingExtra
+from monograph.lazy import lazy_names
 
 try:
     import langchain_core  # noqa: F401
 except ImportError as error:
     raise MissingExtra("langchain_monograph needs LangChain", 'pip install "monograph[langchain]"') from error
 
-from langchain_monograph.compressor import SCRCompressor
-from langchain_monograph.document_loaders import MonographLoader
-from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
-from langchain_monograph.models import ChatModel
-from langchain_monograph.rerankers import LangChainReranker
-from langchain_monograph.retrievers import EraRAGRetriever, HybridRetriever, MiniRAGRetriever, TreeRetriever
-from langchain_monograph.structured_query import MonographTranslator
-from langchain_monograph.toolkit import MonographToolkit
-from langchain_monograph.vectorstores import EcoVectorStore
+_MODULES = {
+    "langchain_monograph.compressor": "SCRCompressor",
+    "langchain_monograph.document_loaders": "MonographLoader",
+    "langchain_monograph.embeddings": "LangChainEmbedder MonographEmbeddings",
+    "langchain_monograph.models": "ChatModel",
+    "langchain_monograph.rerankers": "LangChainReranker",
+    "langchain_monograph.retrievers": "EraRAGRetriever HybridRetriever MiniRAGRetriever TreeRetriever",
+    "langchain_monograph.structured_query": "MonographTranslator",
+    "langchain_monograph.toolkit": "MonographToolkit",
+    "langchain_monograph.vectorstores": "EcoVectorStore",
+}
+__all__ = [name for names in _MODULES.values() for name in names.split()]
 
-__all__ = [
-    "ChatModel",
-    "EcoVectorStore",
-    "EraRAGRetriever",
-    "HybridRetriever",
-    "LangChainEmbedder",
-    "LangChainReranker",
-    "MiniRAGRetriever",
-    "MonographEmbeddings",
-    "MonographLoader",
-    "MonographToolkit",
-    "MonographTranslator",
-    "SCRCompressor",
-    "TreeRetriever",
-]
+if TYPE_CHECKING:
+    from langchain_monograph.compressor import SCRCompressor as SCRCompressor
+    from langchain_monograph.document_loaders import MonographLoader as MonographLoader
+    from langchain_monograph.embeddings import LangChainEmbedder as LangChainEmbedder
+    from langchain_monograph.embeddings import MonographEmbeddings as MonographEmbeddings
+    from langchain_monograph.models import ChatModel as ChatModel
+    from langchain_monograph.rerankers import LangChainReranker as LangChainReranker
+    from langchain_monograph.retrievers import EraRAGRetriever as EraRAGRetriever
+    from langchain_monograph.retrievers import HybridRetriever as HybridRetriever
+    from langchain_monograph.retrievers import MiniRAGRetriever as MiniRAGRetriever
+    from langchain_monograph.retrievers import TreeRetriever as TreeRetriever
+    from langchain_monograph.structured_query import MonographTranslator as MonographTranslator
+    from langchain_monograph.toolkit import MonographToolkit as MonographToolkit
+    from langchain_monograph.vectorstores import EcoVectorStore as EcoVectorStore
+else:
+    __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import date, time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.documents import Document
 from pydantic_core import to_jsonable_python
 
-import monograph
-from monograph import Hit, Passage, StoredChunk
+import monograph as library
+import monograph_tools as tools
 from monograph.errors import InputError
-from monograph.values import Summary
-from monograph_tools.given import COLLECTION
+
+if TYPE_CHECKING:
+    from monograph import Hit, StoredChunk
+    from monograph.values import Summary
 
 _BLANK = "monograph_blank"
 
@@ -37,14 +39,14 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def as_passage(document: Document, identifier: str) -> monograph.Document:
+def as_passage(document: Document, identifier: str) -> library.Document:
     """A document as one of a single passage, under the id that LangChain knows it by."""
     text, metadata = document.page_content, dict(plain(document.metadata))
     if not text.strip():
         # Nothing can be said of no text; it is found by its metadata and its id.
         metadata[_BLANK] = text
         text = identifier
-    return monograph.Document(id=identifier, passages=(Passage(text, identifier, metadata),))
+    return library.Document(id=identifier, passages=(library.Passage(text, identifier, metadata),))
 
 
 def documents_ids(documents: Sequence[Document], ids: Sequence[str | None] | None) -> list[str]:
@@ -63,7 +65,7 @@ def documents_ids(documents: Sequence[Document], ids: Sequence[str | None] | Non
 
 def as_stored_document(found: Hit | StoredChunk) -> Document:
     """A chunk as it was given, with nothing added."""
-    metadata = {name: value for name, value in found.metadata.items() if name != COLLECTION}
+    metadata = {name: value for name, value in found.metadata.items() if name != tools.COLLECTION}
     text = metadata.pop(_BLANK, found.chunk.text)
     return Document(id=found.chunk.id, page_content=text, metadata=metadata)
 

@@ -8,34 +8,27 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import numpy as np
 from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
-from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
+import monograph as library
+import monograph_tools as tools
 from langchain_monograph.documents import as_passage, as_stored_document, documents_ids, plain
-from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
-from monograph import Hit, Strategy, strategy
 from monograph.errors import InputError, InvalidFilter
-from monograph.shelf import Archive
-from monograph_tools import (
-    Given,
-    allowed_hits,
-    convention,
-    convert_score,
-    in_collection,
-    opened,
-    to_write,
-    told,
-)
-from monograph_tools.scores import Convention
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
+
+    from monograph import Hit, Strategy
+    from monograph.shelf import Archive
+    from monograph_tools import Given
+    from monograph_tools.scores import Convention
 
 Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool]
 
-How: TypeAlias = str | Strategy
+How: TypeAlias = "str | Strategy"
 
 
 class EcoVectorStore(VectorStore):
@@ -86,11 +79,15 @@ class EcoVectorStore(VectorStore):
         vector_index: Literal["codes", "graph"] | None = None,
         scores: Convention = "relevance",
     ) -> None:
-        self._scores = convention(scores)
+        from langchain_monograph.embeddings import LangChainEmbedder
+
+        self._scores = tools.convention(scores)
         self._how = _checked(how)
         needs_graph = getattr(self._how, "needs_graph", False)
-        self._whole = opened(monograph, embedding, LangChainEmbedder, key, graph=needs_graph, vector_index=vector_index)
-        self.monograph = in_collection(self._whole, collection)
+        self._whole = tools.opened(
+            monograph, embedding, LangChainEmbedder, key, graph=needs_graph, vector_index=vector_index
+        )
+        self.monograph = tools.in_collection(self._whole, collection)
         self._own = self._whole is not monograph
         self._embedding = embedding
         self._discard: Callable[[], Any] | None = None
@@ -117,6 +114,8 @@ class EcoVectorStore(VectorStore):
     @property
     def embeddings(self) -> Embeddings:
         """What makes the vectors."""
+        from langchain_monograph.embeddings import MonographEmbeddings
+
         return MonographEmbeddings(self.monograph.embedder) if self._embedding is None else self._embedding
 
     @classmethod
@@ -199,8 +198,10 @@ class EcoVectorStore(VectorStore):
         """
         names = documents_ids(documents, ids)
         if names:
-            told(
-                to_write(self.monograph).put(as_passage(one, name) for one, name in zip(documents, names, strict=True))
+            tools.told(
+                tools.to_write(self.monograph).put(
+                    as_passage(one, name) for one, name in zip(documents, names, strict=True)
+                )
             )
         return names
 
@@ -211,14 +212,14 @@ class EcoVectorStore(VectorStore):
         -------
         True: afterwards none of them is there. An id that was not there is no failure.
         """
-        file = to_write(self.monograph)
+        file = tools.to_write(self.monograph)
         if ids is None and filter is None:
-            told(file.remove([document.id for document in file.documents()]))
+            tools.told(file.remove([document.id for document in file.documents()]))
         elif callable(filter):
             kept = [one.id for one in self._fetched(ids) if filter(one)]
-            told(file.remove_chunks([name for name in kept if name is not None]))
+            tools.told(file.remove_chunks([name for name in kept if name is not None]))
         else:
-            told(file.remove_chunks(ids, where=plain(filter)))
+            tools.told(file.remove_chunks(ids, where=plain(filter)))
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
@@ -320,6 +321,9 @@ class EcoVectorStore(VectorStore):
         InputError
             If ``lambda_mult`` is not in [0, 1], or the vector is of another dimension than the file's.
         """
+        import numpy as np
+        from langchain_core.vectorstores.utils import maximal_marginal_relevance
+
         if not 0 <= lambda_mult <= 1:
             raise InputError(f"lambda_mult is {lambda_mult:g}", "give 0 to 1")
         found = self.similarity_search_with_score_by_vector(embedding, max(k, fetch_k), filter=filter)
@@ -332,12 +336,12 @@ class EcoVectorStore(VectorStore):
         return [by_id[vectors[place][0]] for place in chosen]
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        return partial(convert_score, given=self._scores, wanted="relevance")
+        return partial(tools.convert_score, given=self._scores, wanted="relevance")
 
     def _nearest(self, embedding: list[float], k: int, where: Mapping[str, Any] | None) -> list[Hit]:
         found = self.monograph.search("", k, how="dense", where=where, vector=embedding)
         # Nothing that a filter allows is found only where the vector points nowhere.
-        return found or (allowed_hits(self.monograph, where, k) if where else [])
+        return found or (tools.allowed_hits(self.monograph, where, k) if where else [])
 
     def _search(
         self, k: int, wanted: Filter | None, search: Callable[[int, Mapping[str, Any] | None], list[Hit]]
@@ -349,7 +353,7 @@ class EcoVectorStore(VectorStore):
             found = list(_chosen(k, wanted, search))
         else:
             found = [(as_stored_document(hit), hit.relevance) for hit in search(k, plain(wanted))]
-        return [(document, convert_score(relevance, wanted=self._scores)) for document, relevance in found]
+        return [(document, tools.convert_score(relevance, wanted=self._scores)) for document, relevance in found]
 
     def _fetched(self, ids: Sequence[str] | None) -> list[Document]:
         return [as_stored_document(one) for one in self.monograph.fetch(ids)]
@@ -379,4 +383,4 @@ def _checked(how: How) -> How:
     """A way to search, unless it is one that finds summaries, which are no documents of anybody's."""
     if str(how).partition(":")[0] == "tree":
         raise InputError("EcoVectorStore finds documents, not summaries", "take TreeRetriever for these")
-    return strategy(how)
+    return library.strategy(how)

@@ -1,6 +1,11 @@
 """What the integrations share: an agent's tools, a framework's models in a file, and files open or by their path."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from monograph.errors import MissingExtra
+from monograph.lazy import lazy_names
 
 try:
     import pydantic  # noqa: F401
@@ -10,41 +15,39 @@ except ImportError as error:
         'pip install "monograph[llama-index]", "monograph[langchain]" or "monograph[mcp]"',
     ) from error
 
-from monograph_tools.borrowed import BorrowedEmbedder, BorrowedModel, BorrowedReranker, all_scores
-from monograph_tools.calls import in_thread, told
-from monograph_tools.faults import for_agents
-from monograph_tools.given import (
-    Given,
-    HeldFile,
-    allowed_hits,
-    build_graph,
-    in_collection,
-    opened,
-    to_write,
-    whole_documents,
-)
-from monograph_tools.offering import Tool, as_json, offered
-from monograph_tools.scores import convention, convert_score
+_MODULES = {
+    "monograph_tools.borrowed": "BorrowedEmbedder BorrowedModel BorrowedReranker all_scores",
+    "monograph_tools.calls": "in_thread told",
+    "monograph_tools.faults": "for_agents",
+    "monograph_tools.given": (
+        "COLLECTION Given HeldFile allowed_hits build_graph in_collection opened to_write whole_documents"
+    ),
+    "monograph_tools.offering": "Tool as_json offered",
+    "monograph_tools.scores": "convention convert_score",
+}
+__all__ = [name for names in _MODULES.values() for name in names.split()]
 
-__all__ = [
-    "BorrowedEmbedder",
-    "BorrowedModel",
-    "BorrowedReranker",
-    "Given",
-    "HeldFile",
-    "Tool",
-    "all_scores",
-    "allowed_hits",
-    "as_json",
-    "build_graph",
-    "convention",
-    "convert_score",
-    "for_agents",
-    "in_collection",
-    "in_thread",
-    "offered",
-    "opened",
-    "to_write",
-    "told",
-    "whole_documents",
-]
+if TYPE_CHECKING:
+    from monograph_tools.borrowed import BorrowedEmbedder as BorrowedEmbedder
+    from monograph_tools.borrowed import BorrowedModel as BorrowedModel
+    from monograph_tools.borrowed import BorrowedReranker as BorrowedReranker
+    from monograph_tools.borrowed import all_scores as all_scores
+    from monograph_tools.calls import in_thread as in_thread
+    from monograph_tools.calls import told as told
+    from monograph_tools.faults import for_agents as for_agents
+    from monograph_tools.given import COLLECTION as COLLECTION
+    from monograph_tools.given import Given as Given
+    from monograph_tools.given import HeldFile as HeldFile
+    from monograph_tools.given import allowed_hits as allowed_hits
+    from monograph_tools.given import build_graph as build_graph
+    from monograph_tools.given import in_collection as in_collection
+    from monograph_tools.given import opened as opened
+    from monograph_tools.given import to_write as to_write
+    from monograph_tools.given import whole_documents as whole_documents
+    from monograph_tools.offering import Tool as Tool
+    from monograph_tools.offering import as_json as as_json
+    from monograph_tools.offering import offered as offered
+    from monograph_tools.scores import convention as convention
+    from monograph_tools.scores import convert_score as convert_score
+else:
+    __getattr__, __dir__ = lazy_names(__name__, _MODULES)

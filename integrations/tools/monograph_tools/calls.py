@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from monograph import Report
+if TYPE_CHECKING:
+    from monograph import Report
 
 
 def told(report: Report) -> Report:

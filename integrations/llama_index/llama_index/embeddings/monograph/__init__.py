@@ -1,6 +1,11 @@
 """Monograph for LlamaIndex: embedding models across the border, both ways."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from monograph.errors import MissingExtra
+from monograph.lazy import lazy_names
 
 try:
     import llama_index.core  # noqa: F401
@@ -9,6 +14,11 @@ except ImportError as error:
         "llama_index.embeddings.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"'
     ) from error
 
-from llama_index.embeddings.monograph.embedding import LlamaIndexEmbedder, MonographEmbedding
+_MODULES = {"llama_index.embeddings.monograph.embedding": "LlamaIndexEmbedder MonographEmbedding"}
+__all__ = [name for names in _MODULES.values() for name in names.split()]
 
-__all__ = ["LlamaIndexEmbedder", "MonographEmbedding"]
+if TYPE_CHECKING:
+    from llama_index.embeddings.monograph.embedding import LlamaIndexEmbedder as LlamaIndexEmbedder
+    from llama_index.embeddings.monograph.embedding import MonographEmbedding as MonographEmbedding
+else:
+    __getattr__, __dir__ = lazy_names(__name__, _MODULES)

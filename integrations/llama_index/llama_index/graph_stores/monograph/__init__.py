@@ -1,6 +1,11 @@
 """Monograph for LlamaIndex: a property graph store in a .mono file."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from monograph.errors import MissingExtra
+from monograph.lazy import lazy_names
 
 try:
     import llama_index.core  # noqa: F401
@@ -9,6 +14,10 @@ except ImportError as error:
         "llama_index.graph_stores.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"'
     ) from error
 
-from llama_index.graph_stores.monograph.store import MonographPropertyGraphStore
+_MODULES = {"llama_index.graph_stores.monograph.store": "MonographPropertyGraphStore"}
+__all__ = [name for names in _MODULES.values() for name in names.split()]
 
-__all__ = ["MonographPropertyGraphStore"]
+if TYPE_CHECKING:
+    from llama_index.graph_stores.monograph.store import MonographPropertyGraphStore as MonographPropertyGraphStore
+else:
+    __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -1,6 +1,11 @@
 """Monograph for LlamaIndex: an index with a tree of summaries."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from monograph.errors import MissingExtra
+from monograph.lazy import lazy_names
 
 try:
     import llama_index.core  # noqa: F401
@@ -9,6 +14,10 @@ except ImportError as error:
         "llama_index.indices.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"'
     ) from error
 
-from llama_index.indices.monograph.erarag import EraRAGIndex
+_MODULES = {"llama_index.indices.monograph.erarag": "EraRAGIndex"}
+__all__ = [name for names in _MODULES.values() for name in names.split()]
 
-__all__ = ["EraRAGIndex"]
+if TYPE_CHECKING:
+    from llama_index.indices.monograph.erarag import EraRAGIndex as EraRAGIndex
+else:
+    __getattr__, __dir__ = lazy_names(__name__, _MODULES)

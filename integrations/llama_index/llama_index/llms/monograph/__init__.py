@@ -1,12 +1,21 @@
 """Monograph for LlamaIndex: any LLM as the model that answers questions of a file."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from monograph.errors import MissingExtra
+from monograph.lazy import lazy_names
 
 try:
     import llama_index.core  # noqa: F401
 except ImportError as error:
     raise MissingExtra("llama_index.llms.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"') from error
 
-from llama_index.llms.monograph.model import Model
+_MODULES = {"llama_index.llms.monograph.model": "Model"}
+__all__ = [name for names in _MODULES.values() for name in names.split()]
 
-__all__ = ["Model"]
+if TYPE_CHECKING:
+    from llama_index.llms.monograph.model import Model as Model
+else:
+    __getattr__, __dir__ = lazy_names(__name__, _MODULES)

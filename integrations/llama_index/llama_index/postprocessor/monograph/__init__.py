@@ -1,6 +1,11 @@
 """Monograph for LlamaIndex: nodes cut down to what a question needs, and LlamaIndex's rerankers in a file."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from monograph.errors import MissingExtra
+from monograph.lazy import lazy_names
 
 try:
     import llama_index.core  # noqa: F401
@@ -9,7 +14,14 @@ except ImportError as error:
         "llama_index.postprocessor.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"'
     ) from error
 
-from llama_index.postprocessor.monograph.reranker import LlamaIndexReranker
-from llama_index.postprocessor.monograph.scr import SCRPostprocessor
+_MODULES = {
+    "llama_index.postprocessor.monograph.reranker": "LlamaIndexReranker",
+    "llama_index.postprocessor.monograph.scr": "SCRPostprocessor",
+}
+__all__ = [name for names in _MODULES.values() for name in names.split()]
 
-__all__ = ["LlamaIndexReranker", "SCRPostprocessor"]
+if TYPE_CHECKING:
+    from llama_index.postprocessor.monograph.reranker import LlamaIndexReranker as LlamaIndexReranker
+    from llama_index.postprocessor.monograph.scr import SCRPostprocessor as SCRPostprocessor
+else:
+    __getattr__, __dir__ = lazy_names(__name__, _MODULES)

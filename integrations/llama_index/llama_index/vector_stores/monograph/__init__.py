@@ -1,6 +1,11 @@
 """Monograph for LlamaIndex: a vector store in a .mono file."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from monograph.errors import MissingExtra
+from monograph.lazy import lazy_names
 
 try:
     import llama_index.core  # noqa: F401
@@ -9,7 +14,16 @@ except ImportError as error:
         "llama_index.vector_stores.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"'
     ) from error
 
-from llama_index.vector_stores.monograph.events import AnswerEvent, ReductionEvent, SearchEvent
-from llama_index.vector_stores.monograph.store import EcoVectorStore
+_MODULES = {
+    "llama_index.vector_stores.monograph.events": "AnswerEvent ReductionEvent SearchEvent",
+    "llama_index.vector_stores.monograph.store": "EcoVectorStore",
+}
+__all__ = [name for names in _MODULES.values() for name in names.split()]
 
-__all__ = ["AnswerEvent", "EcoVectorStore", "ReductionEvent", "SearchEvent"]
+if TYPE_CHECKING:
+    from llama_index.vector_stores.monograph.events import AnswerEvent as AnswerEvent
+    from llama_index.vector_stores.monograph.events import ReductionEvent as ReductionEvent
+    from llama_index.vector_stores.monograph.events import SearchEvent as SearchEvent
+    from llama_index.vector_stores.monograph.store import EcoVectorStore as EcoVectorStore
+else:
+    __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from llama_index.core.schema import (
@@ -17,10 +18,13 @@ from llama_index.core.schema import (
 )
 from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
 
-from monograph import Document, Hit, Passage, StoredChunk
+import monograph as library
+import monograph_tools as tools
 from monograph.errors import InvalidDocument
-from monograph.values import Summary
-from monograph_tools.given import COLLECTION
+
+if TYPE_CHECKING:
+    from monograph import Document, Hit, Passage, StoredChunk
+    from monograph.values import Summary
 
 OWN_KEYS = ("monograph_title", "monograph_uri", "monograph_explanation")
 """Metadata keys that are added to chunks which did not come from LlamaIndex; neither embedded nor shown to a model."""
@@ -40,7 +44,7 @@ def as_documents(nodes: Iterable[BaseNode]) -> list[Document]:
     grouped: dict[str, list[Passage]] = {}
     for node in nodes:
         grouped.setdefault(node.ref_doc_id or node.node_id, []).append(_as_passage(node))
-    return [Document(id=name, passages=tuple(passages)) for name, passages in grouped.items()]
+    return [library.Document(id=name, passages=tuple(passages)) for name, passages in grouped.items()]
 
 
 def _as_passage(node: BaseNode) -> Passage:
@@ -54,7 +58,7 @@ def _as_passage(node: BaseNode) -> Passage:
     if not text.strip():
         text = node.get_content(metadata_mode=MetadataMode.EMBED).strip() or node.node_id.strip() or node.class_name()
     vector = None if node.embedding is None else np.asarray(node.embedding, dtype=np.float32)
-    return Passage(text, node.node_id, metadata, vector)
+    return library.Passage(text, node.node_id, metadata, vector)
 
 
 def _check_numbers(node: BaseNode) -> None:
@@ -79,7 +83,7 @@ def as_node(found: Hit | StoredChunk, explanation: str = "") -> BaseNode:
     return TextNode(
         id_=found.chunk.id,
         text=found.chunk.text,
-        metadata={**own, **{name: value for name, value in found.metadata.items() if name != COLLECTION}},
+        metadata={**own, **{name: value for name, value in found.metadata.items() if name != tools.COLLECTION}},
         excluded_embed_metadata_keys=list(OWN_KEYS),
         excluded_llm_metadata_keys=list(OWN_KEYS),
         start_char_idx=found.chunk.start,

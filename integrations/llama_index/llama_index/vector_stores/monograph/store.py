@@ -4,32 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import llama_index_instrumentation as instrument
 import numpy as np
-from fsspec import AbstractFileSystem
-from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
-from llama_index.core.schema import BaseNode
 from llama_index.core.vector_stores.types import (
     DEFAULT_PERSIST_DIR,
     BasePydanticVectorStore,
-    MetadataFilters,
     VectorStoreQuery,
     VectorStoreQueryMode,
     VectorStoreQueryResult,
 )
 
-from llama_index.embeddings.monograph import LlamaIndexEmbedder
-from llama_index.vector_stores.monograph.events import SearchEvent
+import monograph as library
+import monograph_tools as tools
 from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from llama_index.vector_stores.monograph.where import as_where
-from monograph import Hit, Hybrid
 from monograph.errors import InputError
-from monograph.shelf import Archive, place_of
-from monograph.values import Float32
-from monograph_tools import Given, allowed_hits, in_collection, in_thread, opened, to_write, told
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.schema import BaseNode
+    from llama_index.core.vector_stores.types import MetadataFilters
+
+    from monograph import Hit
+    from monograph.shelf import Archive
+    from monograph.values import Float32
+    from monograph_tools import Given
 
 dispatcher = instrument.get_dispatcher(__name__)
 
@@ -95,10 +98,13 @@ class EcoVectorStore(BasePydanticVectorStore):
         key: str | None = None,
         vector_index: Literal["codes", "graph"] | None = None,
     ) -> None:
-        file = opened(monograph, embed_model, LlamaIndexEmbedder, key, vector_index=vector_index)
+        from llama_index.embeddings.monograph import LlamaIndexEmbedder
+        from monograph.shelf import place_of
+
+        file = tools.opened(monograph, embed_model, LlamaIndexEmbedder, key, vector_index=vector_index)
         super().__init__(path=place_of(file), collection=collection, stores_text=True, is_embedding_query=True)  # type: ignore[call-arg]
         self._whole = file
-        self._monograph = in_collection(file, collection)
+        self._monograph = tools.in_collection(file, collection)
         self._own = file is not monograph
 
     def __reduce__(self) -> tuple[Any, tuple[type[EcoVectorStore], Archive, str | None]]:
@@ -153,13 +159,13 @@ class EcoVectorStore(BasePydanticVectorStore):
             not JSON. Nothing of a batch of 1,024 documents is then stored.
         """
         if nodes:
-            told(to_write(self._monograph).put(as_documents(nodes)))
+            tools.told(tools.to_write(self._monograph).put(as_documents(nodes)))
         return [node.node_id for node in nodes]
 
     @dispatcher.span
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Take out all nodes that come from a document; nothing happens where there is none."""
-        told(to_write(self._monograph).remove_chunks(where={"$document": ref_doc_id}))
+        tools.told(tools.to_write(self._monograph).remove_chunks(where={"$document": ref_doc_id}))
 
     @dispatcher.span
     def delete_nodes(
@@ -172,7 +178,7 @@ class EcoVectorStore(BasePydanticVectorStore):
         InputError
             If neither is given: see :meth:`clear`.
         """
-        told(to_write(self._monograph).remove_chunks(node_ids, where=as_where(filters)))
+        tools.told(tools.to_write(self._monograph).remove_chunks(node_ids, where=as_where(filters)))
 
     @dispatcher.span
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
@@ -189,8 +195,8 @@ class EcoVectorStore(BasePydanticVectorStore):
     @dispatcher.span
     def clear(self) -> None:
         """Take everything out that is in the collection; without one what was synced from files too."""
-        file = to_write(self._monograph)
-        told(file.remove([document.id for document in file.documents()]))
+        file = tools.to_write(self._monograph)
+        tools.told(file.remove([document.id for document in file.documents()]))
 
     @dispatcher.span
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
@@ -212,6 +218,8 @@ class EcoVectorStore(BasePydanticVectorStore):
         InvalidFilter
             If a filter cannot be understood.
         """
+        from llama_index.vector_stores.monograph.events import SearchEvent
+
         hits = self._hits(query, as_where(query.filters, query.node_ids, query.doc_ids), kwargs)
         dispatcher.event(SearchEvent.of(query.query_str or "", hits))
         return VectorStoreQueryResult(
@@ -220,12 +228,12 @@ class EcoVectorStore(BasePydanticVectorStore):
             ids=[hit.chunk.id for hit in hits],
         )
 
-    aclear = dispatcher.span(in_thread("clear"))
-    async_add = dispatcher.span(in_thread("add"))
-    adelete = dispatcher.span(in_thread("delete"))
-    adelete_nodes = dispatcher.span(in_thread("delete_nodes"))
-    aget_nodes = dispatcher.span(in_thread("get_nodes"))
-    aquery = dispatcher.span(in_thread("query"))
+    aclear = dispatcher.span(tools.in_thread("clear"))
+    async_add = dispatcher.span(tools.in_thread("add"))
+    adelete = dispatcher.span(tools.in_thread("delete"))
+    adelete_nodes = dispatcher.span(tools.in_thread("delete_nodes"))
+    aget_nodes = dispatcher.span(tools.in_thread("get_nodes"))
+    aquery = dispatcher.span(tools.in_thread("query"))
 
     def persist(self, persist_path: str = "", fs: AbstractFileSystem | None = None) -> None:
         """Nothing is left to be done: every addition is in the file already."""
@@ -253,7 +261,7 @@ class EcoVectorStore(BasePydanticVectorStore):
         if vector is not None or words is not None:
             found = self._monograph.search(words or "", k, how="dense", where=where, vector=vector)
         # Nothing that a filter allows is found only where the vector points nowhere.
-        return found or (allowed_hits(self._monograph, where, k) if where else [])
+        return found or (tools.allowed_hits(self._monograph, where, k) if where else [])
 
     def _diverse(self, query: VectorStoreQuery, where: dict[str, Any], options: dict[str, Any]) -> list[Hit]:
         threshold = options.get("mmr_threshold", query.mmr_threshold)
@@ -284,7 +292,7 @@ class EcoVectorStore(BasePydanticVectorStore):
             found = self._monograph.search(words, query.sparse_top_k, how="lexical", where=where)
             found += self._dense(query, query.similarity_top_k, where)
             where = {"$chunk": {"in": sorted({hit.chunk.id for hit in found})}}
-        return self._monograph.search(words, k, how=Hybrid(alpha=query.alpha), where=where, vector=vector)
+        return self._monograph.search(words, k, how=library.Hybrid(alpha=query.alpha), where=where, vector=vector)
 
 
 def _opened_anew(kind: type[EcoVectorStore], monograph: Archive, collection: str | None = None) -> EcoVectorStore:
