@@ -71,7 +71,10 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
     """
     with outcome(as_json=json_output):
         from monograph_mcp import serve_http, serve_stdio
+        from monograph_mcp.serve import end_with_client
 
+        if not http:
+            end_with_client()
         with opened_archive(
             file, trust=trust, engine=engine, create=False, read_only=not notes, reranker=reranker
         ) as whole:

@@ -1,0 +1,101 @@
+"""A server on standard input ends when its client does, whatever it is doing then."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp", reason="the extra mcp is not installed")
+
+from monograph import Document, Monograph
+from monograph.derive.embed import load_embedder
+from support.vector_server import VectorServer
+
+WAIT = 100
+"""Seconds after which a server counts as left over; it has five."""
+
+CLIENT = """
+import subprocess, sys
+server = subprocess.Popen([sys.executable, "-m", "monograph.app.cli", "mcp", *sys.argv[2:]],
+    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+server.stdin.write(sys.argv[1].encode())
+server.stdin.flush()
+print(server.stdout.readline().decode(), flush=True)
+sys.stdin.read()
+"""
+"""Starts a server, sends it messages, prints its first answer, and ends with its standard input."""
+
+
+def messages(*calls: dict[str, Any]) -> str:
+    begun = {
+        "id": 1,
+        "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+    }
+    sent = [begun, {"method": "notifications/initialized"}, *calls]
+    return "".join(json.dumps({"jsonrpc": "2.0", **one}) + "\n" for one in sent)
+
+
+@contextmanager
+def client(sent: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A client whose server has answered for the first time. Both write what they log to one pipe."""
+    command = [sys.executable, "-c", CLIENT, sent, *arguments]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as running:
+        assert running.stdout is not None
+        assert json.loads(running.stdout.readline())["id"] == 1
+        yield running
+
+
+def everyone_ends(running: subprocess.Popen[str]) -> None:
+    """Wait until nobody holds the pipe of errors: the client, its server and all that this has started are gone."""
+    running.communicate(timeout=WAIT)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    with Monograph.open(tmp_path / "notes.mono") as notes:
+        notes.add([Document("Ines Calder found the comet in Draco.", id="comet")])
+    return tmp_path / "notes.mono"
+
+
+def test_server_ends_when_its_client_closes_standard_input(file: Path) -> None:
+    with client(messages(), str(file)) as running:
+        everyone_ends(running)
+    assert running.returncode == 0
+
+
+def test_server_ends_when_its_client_is_killed(file: Path) -> None:
+    with client(messages(), str(file)) as running:
+        running.kill()
+        everyone_ends(running)
+    assert running.returncode == -signal.SIGKILL
+
+
+def test_server_ends_in_the_middle_of_a_call_when_its_client_is_killed(tmp_path: Path) -> None:
+    file = tmp_path / "notes.mono"
+    call = {"id": 2, "method": "tools/call", "params": {"name": "search", "arguments": {"query": "comet"}}}
+    called = threading.Event()
+    with VectorServer() as vectors:
+
+        def keep_waiting(reply: Any) -> Any:
+            called.set()
+            vectors.closing.wait()
+            return reply
+
+        with Monograph.open(file, load_embedder(f"openai:{vectors.url}#m")) as notes:
+            notes.add([Document("Ines Calder found the comet in Draco.", id="comet")])
+        vectors.fail(keep_waiting)
+        with client(messages(call), str(file), "--trust") as running:
+            assert called.wait(WAIT)
+            running.kill()
+            everyone_ends(running)
