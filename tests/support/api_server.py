@@ -1,4 +1,4 @@
-"""A server of files on a real socket, and one who asks it."""
+"""A server of files on a real socket, and its client."""
 
 from __future__ import annotations
 

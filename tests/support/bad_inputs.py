@@ -1,4 +1,4 @@
-"""Values that nobody should hand over, drawn by chance: texts, numbers, JSON of the wrong types, bytes that were changed."""
+"""Bad inputs drawn by chance: texts, numbers, JSON of the wrong types, bytes that were changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real browser before a real server: Debian's chromium, driven by playwright."""
+"""A real browser (Debian's chromium, driven by playwright) and a real server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that a file holds of its documents, in a form that two files can be compared by."""
+"""The contents of a file without row numbers, so that two files can be compared."""
 
 from __future__ import annotations
 
@@ -11,24 +11,6 @@ from monograph.store import graphs
 from monograph.store.database import Connection
 from monograph.values import ENTITY_KINDS
 from support.trees import tree_of
-
-
-def traces(monograph: Monograph) -> dict[str, Any]:
-    """Chunks with their vectors, terms, the graph and the tree, without row numbers."""
-    with monograph._file.database.read() as connection:
-        terms = sorted(connection.execute("SELECT term, doc, cnt FROM vocabulary"))
-        placed = connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
-    stored = monograph.fetch(vectors=True)
-    return {
-        "chunks": sorted((one.chunk.id, one.chunk.document_id, one.chunk.text) for one in stored),
-        "vectors": sorted((one.chunk.id, one.vector.tobytes()) for one in stored if one.vector is not None),
-        "placed": placed,
-        "terms": terms,
-        "graph": graph_of(monograph),
-        "tree": tree_of(monograph),
-        "faults": monograph.check(),
-    }
-
 
 CONTENTS = {
     "sources": "SELECT uri, root, sha256, size, modified_ns FROM sources",
@@ -59,6 +41,23 @@ CONTENTS = {
     "trigrams": "SELECT c.id, sz FROM trigrams_docsize LEFT JOIN chunks AS c ON c.chunk = trigrams_docsize.id",
 }
 """What is stored, by table, without numbers of rows."""
+
+
+def traces(monograph: Monograph) -> dict[str, Any]:
+    """Chunks with their vectors, terms, the graph and the tree, without row numbers."""
+    with monograph._file.database.read() as connection:
+        terms = sorted(connection.execute("SELECT term, doc, cnt FROM vocabulary"))
+        placed = connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
+    stored = monograph.fetch(vectors=True)
+    return {
+        "chunks": sorted((one.chunk.id, one.chunk.document_id, one.chunk.text) for one in stored),
+        "vectors": sorted((one.chunk.id, one.vector.tobytes()) for one in stored if one.vector is not None),
+        "placed": placed,
+        "terms": terms,
+        "graph": graph_of(monograph),
+        "tree": tree_of(monograph),
+        "faults": monograph.check(),
+    }
 
 
 def contents(connection: Connection) -> dict[str, list[tuple[object, ...]]]:

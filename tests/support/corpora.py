@@ -36,11 +36,7 @@ SENTENCES = (
     "The lamp oil stood in the yard.",
     "John Paul Smith was born in Genoa.",
 )
-
-
 TITLES = ("", "", "", "Green", "Green (album)", "Green (band)", "Anna Calder", "Comet", "John Smith")
-
-
 QUERIES = (
     "Who met Anna Calder in Vienna?",
     "Was Green the band or the album of Tobias Renk?",
@@ -50,8 +46,6 @@ QUERIES = (
     "Who signed the NST in Genoa?",
     "the comet plate that Tobias Renk sold",
 )
-
-
 DOCUMENTS = st.builds(
     lambda title, some: Document(" ".join(some), title=title),
     st.sampled_from(TITLES),

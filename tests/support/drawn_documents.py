@@ -20,23 +20,15 @@ SENTENCES = (
     "天文台的钟停了。",
     "Ünïcode naïve café",
 )
-
-
 TITLES = ("", "", "Green", "Green (album)", "Anna Calder", "John Smith")
-
-
 DIMENSION = 16
+TEXTS = st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=4).map(" ".join)
+METADATA = st.sampled_from([{}, {}, {"year": 1963}, {"note": "ein Wörtchen"}])
 
 
 def vector(seed: int) -> np.ndarray[Any, np.dtype[np.float32]]:
     made = np.random.default_rng(seed).standard_normal(DIMENSION).astype(np.float32)
     return (made / np.linalg.norm(made)).astype(np.float32)
-
-
-TEXTS = st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=4).map(" ".join)
-
-
-METADATA = st.sampled_from([{}, {}, {"year": 1963}, {"note": "ein Wörtchen"}])
 
 
 def passages(names: st.SearchStrategy[str], *, with_vectors: bool) -> st.SearchStrategy[tuple[Passage, ...]]:

@@ -12,6 +12,9 @@ from monograph.evaluate.datasets import Question, load_dataset
 
 OTHERS = 20
 """One in so many documents that are no evidence is there too."""
+CORPORA = (
+    "multihop-rag", "popqa-rebuilt", "ultradomain-mix", "xquad-zh-de-es", "lihuaworld", "books", "hotpotqa", "2wikimultihopqa",
+)  # fmt: skip
 
 
 def excerpts(
@@ -28,11 +31,6 @@ def excerpts(
         documents.update((document.id, document) for document in some)
         questions += [question.question for question in asked]
     return questions, list(documents.values())
-
-
-CORPORA = (
-    "multihop-rag", "popqa-rebuilt", "ultradomain-mix", "xquad-zh-de-es", "lihuaworld", "books", "hotpotqa", "2wikimultihopqa",
-)  # fmt: skip
 
 
 def corpus(shared: Path, name: str, most: int, characters: int = 4_000) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Programs that end themselves at a chosen moment of their writing, as a power cut would."""
+"""Programs that are killed before or after their n-th commit, as by a power cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A few letters, for tests: what they tell, and what they are long by."""
+"""Sentences of a few letters, filler that makes them longer, and the names that they use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts in eight scripts and more, and what is strange in them: for tests of what goes over texts."""
+"""Texts in more than eight scripts, and odd characters, for tests of code that goes over texts."""
 
 from __future__ import annotations
 

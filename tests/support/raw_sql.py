@@ -1,4 +1,4 @@
-"""SQL on a file beside its store, as damage or a stray program would do it."""
+"""SQL on a file without its store, as damage or another program does it."""
 
 from __future__ import annotations
 

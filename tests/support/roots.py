@@ -1,4 +1,4 @@
-"""A folder as the root that it is when it is synced for the first time."""
+"""The root that a folder becomes when it is synced for the first time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places of shelves for tests: a folder, a bucket behind a socket, and what happens between two of its steps."""
+"""Storages of shelves: a folder, a bucket behind a socket, and one that calls a function before its n-th step."""
 
 from __future__ import annotations
 

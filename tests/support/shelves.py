@@ -1,4 +1,4 @@
-"""Documents dealt out over files by chance: what tests of shelves hold against one file of them all."""
+"""Shelves whose shards are files of drawn documents, and documents and questions to compare them with one file."""
 
 from __future__ import annotations
 
@@ -19,6 +19,17 @@ from monograph.shelf.engines import Local
 from monograph.shelf.shelf import OpenShelf
 from monograph.store.catalogue import share
 from support.models import BagEmbedder
+
+WAYS = ("lexical", "tfidf", "dense", "hybrid", "graph", "graph:faithful=true", "auto")
+HAN = (
+    "北京是中国的首都。故宫在北京。", "故宫博物院建于1925年，在北京。", "東京は日本の首都です。", "서울은 대한민국의 수도이다.",
+    "서울 타워는 남산에 있다.", "บางกอกเป็นเมืองหลวงของไทย", "京都有很多寺。", "Anna Calder visited 北京 in 1925.",
+)  # fmt: skip
+HAN_QUERIES = ("北京", "故宫在哪里？", "京", "서울 타워", "首都", "Who visited 北京 in 1925?", "首", "เมืองหลวง")
+ENGINE_NOTES = [
+    Document(f"Ada Lovelace wrote note {n} to Charles Babbage in {1800 + n}. It is about engine {n}.", id=f"note-{n}")
+    for n in range(20)
+]
 
 
 def empty_file(folder: Path, **chosen: int) -> Path:
@@ -47,18 +58,6 @@ def dealt_files(
     return files
 
 
-WAYS = ("lexical", "tfidf", "dense", "hybrid", "graph", "graph:faithful=true", "auto")
-
-
-HAN = (
-    "北京是中国的首都。故宫在北京。", "故宫博物院建于1925年，在北京。", "東京は日本の首都です。", "서울은 대한민국의 수도이다.",
-    "서울 타워는 남산에 있다.", "บางกอกเป็นเมืองหลวงของไทย", "京都有很多寺。", "Anna Calder visited 北京 in 1925.",
-)  # fmt: skip
-
-
-HAN_QUERIES = ("北京", "故宫在哪里？", "京", "서울 타워", "首都", "Who visited 北京 in 1925?", "首", "เมืองหลวง")
-
-
 @contextmanager
 def shelf_of(files: Sequence[Path], folder: Path, embedder: Embedder | None = None) -> Iterator[Questions]:
     """Files as shards, with their catalogue, asked by threads."""
@@ -82,9 +81,3 @@ def shelf_of(files: Sequence[Path], folder: Path, embedder: Embedder | None = No
 def hits_of(asked: Questions, query: str, how: object, k: int, where: object = None) -> list[Hit]:
     hits = asked.search(query, k, how, where)  # type: ignore[arg-type]
     return [replace(hit, origins=tuple(replace(one, effort=None) for one in hit.origins)) for hit in hits]
-
-
-ENGINE_NOTES = [
-    Document(f"Ada Lovelace wrote note {n} to Charles Babbage in {1800 + n}. It is about engine {n}.", id=f"note-{n}")
-    for n in range(20)
-]

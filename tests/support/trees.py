@@ -14,6 +14,8 @@ from monograph.write.batch import Parcel
 from monograph.write.transaction import write
 from support.models import HashEmbedder
 
+WORDS = ("boat", "gull", "net", "storm", "light", "rope", "fish", "quay", "tide", "bell", "crew", "salt", "mast", "oar")
+
 
 def tree_of(monograph: Monograph) -> list[tuple[object, ...]]:
     """All of a tree but row numbers: layers, ranks, keys, parents' keys and texts."""
@@ -26,9 +28,6 @@ def tree_of(monograph: Monograph) -> list[tuple[object, ...]]:
         )
         for row in rows.values()
     )  # fmt: skip
-
-
-WORDS = ("boat", "gull", "net", "storm", "light", "rope", "fish", "quay", "tide", "bell", "crew", "salt", "mast", "oar")
 
 
 def text_of(number: int, draw: int = 0) -> str:

@@ -16,6 +16,12 @@ from monograph.vectors.index import EcoVectorIndex
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
 DIMENSION = 24
+UNIT_DIMENSION = 32
+clusters_that_overlap = given(
+    seed=st.integers(0, 1000),
+    parts=st.lists(st.lists(st.integers(0, 60), unique=True), max_size=4),
+    k=st.integers(0, 9),
+)
 
 
 def clumps(n: int, seed: int = 0, dimension: int = DIMENSION) -> Vectors:
@@ -55,16 +61,6 @@ def filled(database: Database, design: Design, n: int = 3_000) -> tuple[EcoVecto
 def unit_vectors(n: int, dimension: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.float32]]:
     made = np.random.default_rng(seed).standard_normal((n, dimension)).astype(np.float32)
     return made / np.linalg.norm(made, axis=1, keepdims=True)
-
-
-clusters_that_overlap = given(
-    seed=st.integers(0, 1000),
-    parts=st.lists(st.lists(st.integers(0, 60), unique=True), max_size=4),
-    k=st.integers(0, 9),
-)
-
-
-UNIT_DIMENSION = 32
 
 
 def unit_clumps(n: int, seed: int = 0) -> Vectors:
