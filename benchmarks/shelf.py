@@ -23,7 +23,7 @@ import numpy as np
 
 from machine import console, run_sections
 from monograph import Monograph
-from monograph.library.opened import Given
+from monograph.library.given import Given
 from monograph.shelf import Shelf, build
 from monograph.shelf.engines import Engine, Local
 from monograph.shelf.manifest import Manifest

@@ -21,7 +21,7 @@ from monograph.derive.describe import PROMPT, ModelDescriber, load_describer
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError, ModelUnavailable
 from monograph.models import Completion, Describer
-from monograph.read import read_file
+from monograph.read.file import read_file
 from monograph.read.kept import MOST_SIDE, Picture
 from monograph.read.source import is_installed
 from monograph.values import Document, Place, Section, cite

@@ -24,9 +24,9 @@ from fuzz.readers import made, mutations, survive
 from monograph import Document, Limits, Monograph, Settings
 from monograph.derive.chunk import cut
 from monograph.errors import SourceError, SourceLocked, SourceTooLarge, SourceTooSlow
-from monograph.read import Part, read_file
 from monograph.read.compose import Composer
 from monograph.read.detect import detect
+from monograph.read.file import Part, read_file
 from monograph.read.pool import ReaderPool
 from monograph.read.process import Task
 from monograph.read.rows import Row, header_among, said

@@ -11,7 +11,7 @@ import pytest
 
 from monograph import Limits
 from monograph.errors import SourceError
-from monograph.read import read_file
+from monograph.read.file import read_file
 from monograph.read.pool import ReaderPool
 from monograph.read.process import Task
 from monograph.values import Document, Place, Problem

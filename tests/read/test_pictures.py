@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from monograph.read import image as images
-from monograph.read import pictures, read_file
+from monograph.read import pictures
+from monograph.read.file import read_file
 from monograph.read.source import missing
 from monograph.values import Document, Problem, cite
 from support.roots import root_at

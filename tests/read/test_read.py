@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monograph import read as reading
 from monograph.errors import SourceChanging, SourceMissing, SourceTooLarge, SourceUnreadable, UnknownFormat
-from monograph.read import path_to_text, read_file, text_to_path
+from monograph.read import file as reading
 from monograph.read.detect import detect
+from monograph.read.file import read_file
+from monograph.read.paths import path_to_text, text_to_path
 from monograph.read.text import decode, headings, sections_of
 from support.properties import examples
 from support.roots import root_at

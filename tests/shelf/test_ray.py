@@ -39,7 +39,7 @@ from monograph.errors import (
     ObjectMissing,
     ShardLost,
 )
-from monograph.library.opened import Given
+from monograph.library.given import Given
 from monograph.shelf import Shelf, Tasks, build, local, remove
 from monograph.shelf.dataset import documents_in
 from monograph.shelf.engines import Local

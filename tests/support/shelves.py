@@ -11,7 +11,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from monograph import Document, Hit, Monograph, Settings
-from monograph.library.opened import Given
+from monograph.library.given import Given
 from monograph.library.questions import Questions
 from monograph.models import Embedder
 from monograph.shelf import catalogue

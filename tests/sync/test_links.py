@@ -11,7 +11,7 @@ import pytest
 
 from monograph import Monograph
 from monograph.errors import SourceError
-from monograph.read import read_file
+from monograph.read.file import read_file
 from monograph.values import Report, Root, WatchEvent
 from support.models import HashEmbedder
 

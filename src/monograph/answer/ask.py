@@ -15,9 +15,6 @@ from monograph.models import Completion, LanguageModel, StreamingModel
 from monograph.regex import regex
 from monograph.values import ABSTENTION, Answer, Citation, Context, Timings
 
-MAX_TOKENS = 400
-"""Most tokens of an answer."""
-
 QUOTED = 3
 """Passages that stand for an answer where there is no model: the best ones."""
 

@@ -21,9 +21,7 @@ from monograph.derive.sentences import spans_of_texts
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError
 from monograph.values import DEFAULT_CUT, Citation, Context, Hit, PassageOrder, arguments, rendered
-
-BUDGET = 1_000
-"""Most tokens of a context, unless another number is asked for."""
+from monograph.values.defaults import BUDGET
 
 FAR = 4.0
 """Where anything is to be cut, what is worth less than the best by this much goes too, though the budget has room: on

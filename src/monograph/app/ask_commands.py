@@ -6,7 +6,6 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from monograph.answer.pack import BUDGET
 from monograph.app import answer_output, output
 from monograph.app.archives import ArchiveArgument, narrowed_archive, opened_archive
 from monograph.app.chat import Chat
@@ -24,9 +23,9 @@ from monograph.app.command import (
     where_of,
 )
 from monograph.errors import InputError
-from monograph.library.answers import FOUND
 from monograph.models import LanguageModel
 from monograph.values import DEFAULT_CUT, Answer, PassageOrder
+from monograph.values.defaults import BUDGET, FOUND
 
 QuestionArgument = Annotated[
     str, typer.Argument(metavar="QUESTION", help="In any words; - reads standard input.", show_default=False)

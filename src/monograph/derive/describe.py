@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from monograph import spending
 from monograph.derive.replies import without_thoughts
 from monograph.derive.tokens import count_tokens
-from monograph.errors import ModelUnavailable
+from monograph.errors import InputError, ModelUnavailable
 from monograph.models import Allow, Completion, Describer, VisionModel
 from monograph.values import content_id
+from monograph.values.arguments import shown
 
 PROMPT = """\
 Describe this picture for somebody who cannot see it and will search for it by words.
@@ -108,3 +109,10 @@ def description_price(describer: Describer, pixels: Sequence[int]) -> tuple[int,
         return 0, 0
     (asked,) = count_tokens([PROMPT])
     return len(pixels), sum(asked + one // PIXELS_A_TOKEN + MAX_TOKENS for one in pixels)
+
+
+def checked_describer(given: object) -> Describer:
+    """Return what was given as a describer. Raises InputError if it is none."""
+    if not isinstance(given, Describer) or isinstance(given, type):
+        raise InputError(f"the describer is {shown(given)}", "give one, or the text that names one: openai:URL#MODEL")
+    return given

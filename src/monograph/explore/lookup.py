@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from monograph.dates.span import FIRST, Span
 from monograph.errors import NotFound
-from monograph.read import path_to_text
+from monograph.read.paths import path_to_text
 from monograph.store import chunks, documents, vectors, versions
 from monograph.store.database import Connection, path_of
 from monograph.store.filters import Allowed

@@ -22,9 +22,6 @@ from monograph.search.how.tree import Tree
 from monograph.search.strategy import Strategy
 from monograph.values import Answer, Context, Hit, ReducedHit, Timings, Turn, arguments
 
-FOUND = 10
-"""Hits that a context is made of, unless another number is asked for."""
-
 
 @dataclass(frozen=True, slots=True)
 class Request:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from monograph.errors import DamagedFile
 from monograph.library import faults
-from monograph.library.opened import Given, OpenFile
+from monograph.library.given import Given
+from monograph.library.opened import OpenFile
 from monograph.store import check, check_rows, costs, documents, schema, settings, stats
 from monograph.store import tree as summaries
 from monograph.store.database import Connection

@@ -14,7 +14,7 @@ from monograph.explore import originals
 from monograph.library.ledger import spends
 from monograph.library.opened import OpenFile
 from monograph.library.pages import Pages
-from monograph.read import open_under
+from monograph.read.file import open_under
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.store import settings
 from monograph.sync import follow, roots, watch

@@ -5,31 +5,32 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from monograph.explore import lookup
-from monograph.library import contents, ledger, past
+from monograph.library import ledger
 from monograph.library.opened import OpenFile
-from monograph.library.past import Moment
-from monograph.library.searches import allowed
-from monograph.models import Embedder
-from monograph.settings import Settings
 from monograph.store import settings
-from monograph.values import (
-    Brief,
-    Chunk,
-    Document,
-    Exported,
-    Finding,
-    LedgerEntry,
-    Listed,
-    OnProgress,
-    Stats,
-    StoredChunk,
-    Version,
-    arguments,
-)
+from monograph.values import arguments
 from monograph.write import configuration
+
+if TYPE_CHECKING:
+    from monograph.library.past import Moment
+    from monograph.models import Embedder
+    from monograph.settings import Settings
+    from monograph.values import (
+        Brief,
+        Chunk,
+        Document,
+        Exported,
+        Finding,
+        LedgerEntry,
+        Listed,
+        OnProgress,
+        Stats,
+        StoredChunk,
+        Version,
+    )
 
 
 class Lookups:
@@ -66,6 +67,8 @@ class Lookups:
 
         Raises NotFound where none, or several, are meant; with ``as_of`` also as :meth:`Monograph.as_of`.
         """
+        from monograph.library import past
+
         if as_of is None:
             with self._file.database.read() as connection:
                 return lookup.document(connection, name)
@@ -83,6 +86,8 @@ class Lookups:
         Those of a document that is not there any more as well. Raises NotFound if there is none, and InputError if the
         file keeps no former versions.
         """
+        from monograph.library import past
+
         self._file.only_whole("versions")
         past.require_history(self._file)
         with self._file.database.read() as connection:
@@ -129,9 +134,11 @@ class Lookups:
         Those of given ids that are there come in the order of the ids, all others in reading order, document by
         document; ``where`` and ``as_of`` as for :meth:`search`; with ``vectors`` their vectors come with them.
         """
+        from monograph.library import searches
+
         stored = configuration.EMBEDDER.known(self._file.database) if vectors else None
-        with past.searched(self._file, as_of).database.read() as connection:
-            return lookup.fetch(connection, ids, allowed(where), None if stored is None else stored.dimension)
+        with searches.at(self._file, as_of).database.read() as connection:
+            return lookup.fetch(connection, ids, searches.allowed(where), None if stored is None else stored.dimension)
 
     def costs(self) -> list[LedgerEntry]:
         """What models were asked for the file and the tokens it took, by day, model and purpose.
@@ -186,15 +193,21 @@ class Lookups:
 
     def brief(self) -> Brief:
         """What is quickly told of the file."""
+        from monograph.library import contents
+
         with self._file.database.read() as connection:
             return contents.brief(connection)
 
     def stats(self) -> Stats:
         """Count and weigh what the file holds."""
+        from monograph.library import contents
+
         return contents.stats_of(self._file)
 
     @ledger.spends
     def check(self, *, repair: bool = False) -> list[Finding]:
         """The faults of the file, each table held against every other; with ``repair`` those left after mending."""
+        from monograph.library import contents
+
         self._file.only_whole("check")
         return contents.findings(self._file, repair=repair)

@@ -7,33 +7,30 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from monograph.errors import InputError
-from monograph.library import backup as backups
-from monograph.library import past
-from monograph.library.files import Files
-from monograph.library.graph import EntityGraph
+from monograph.library.given import Given
 from monograph.library.ledger import spends
 from monograph.library.lookups import Lookups
-from monograph.library.opened import Given, OpenFile
-from monograph.library.past import Moment
+from monograph.library.opened import OpenFile
 from monograph.library.questions import Questions
-from monograph.library.searches import allowed
-from monograph.library.tree import SummaryTree
-from monograph.library.vectors import Vectors
-from monograph.library.view import within
-from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
-from monograph.read import path_to_text
 from monograph.read.limits import DEFAULT_LIMITS, Limits
-from monograph.settings import Settings
-from monograph.values import Document, OnProgress, Report, arguments
-from monograph.vectors.design import Kind
+from monograph.read.paths import path_to_text
+from monograph.values import arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
-from monograph.write import apply, configuration
-from monograph.write import passages as single
-from monograph.write import remove as removal
-from monograph.write.forget import erase
+from monograph.write import configuration
+
+if TYPE_CHECKING:
+    from monograph.library.files import Files
+    from monograph.library.graph import EntityGraph
+    from monograph.library.past import Moment
+    from monograph.library.tree import SummaryTree
+    from monograph.library.vectors import Vectors
+    from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
+    from monograph.settings import Settings
+    from monograph.values import Document, OnProgress, Report
+    from monograph.vectors.design import Kind
 
 
 class Monograph(Questions, Lookups):
@@ -127,21 +124,29 @@ class Monograph(Questions, Lookups):
     @property
     def files(self) -> Files:
         """Files and folders that are kept in step."""
+        from monograph.library.files import Files
+
         return Files(self._file)
 
     @property
     def graph(self) -> EntityGraph:
         """The named things, and how they hang together."""
+        from monograph.library.graph import EntityGraph
+
         return EntityGraph(self._file)
 
     @property
     def tree(self) -> SummaryTree:
         """The summaries over the chunks."""
+        from monograph.library.tree import SummaryTree
+
         return SummaryTree(self._file)
 
     @property
     def vectors(self) -> Vectors:
         """The vectors of the chunks."""
+        from monograph.library.vectors import Vectors
+
         return Vectors(self._file)
 
     def within(self, where: Mapping[str, Any]) -> Monograph:
@@ -169,6 +174,8 @@ class Monograph(Questions, Lookups):
         InputError
             If the filter is empty, or cannot be understood.
         """
+        from monograph.library.view import within
+
         return Monograph(within(self._file, where))
 
     def as_of(self, moment: Moment) -> Monograph:
@@ -197,6 +204,8 @@ class Monograph(Questions, Lookups):
         StorageFull
             If the copy takes more than 1 GiB.
         """
+        from monograph.library import past
+
         return Monograph(past.as_of(self._file, moment))
 
     def close(self) -> None:
@@ -225,6 +234,8 @@ class Monograph(Questions, Lookups):
 
         Raises InvalidDocument if one cannot be stored: nothing of its batch (at most 1,024 documents) is.
         """
+        from monograph.write import apply
+
         fence, look = self._file.fence, None
         if fence is not None:
             documents, look = fence.carried(documents), fence.seen
@@ -244,12 +255,14 @@ class Monograph(Questions, Lookups):
         Raises InvalidDocument if a document has no passages, is part of a synced file, or cannot be stored: nothing of
         its batch (at most 1,024 documents) is.
         """
+        from monograph.write import passages
+
         fence, listed = self._file.fence, list(documents)
         if fence is not None:
             listed = fence.carried(listed)
         pipeline = self._file.adding_pipeline(listed)
         look = None if fence is None else fence.seen
-        return self._file.forgetting(lambda forgets: single.put(pipeline.forgetting(forgets), listed, progress, look))
+        return self._file.forgetting(lambda forgets: passages.put(pipeline.forgetting(forgets), listed, progress, look))
 
     @spends
     def remove(self, ids: Iterable[str], *, forget: bool | None = None) -> Report:
@@ -261,10 +274,12 @@ class Monograph(Questions, Lookups):
         versions may then be named too. Raises NotFound if an id fits no document, and BusyFile if another process still
         reads what is to be forgotten: then the next write forgets it.
         """
+        from monograph.write import remove
+
         file, named = self._file, arguments.names(map(path_to_text, ids), "an id")
         inside = None if file.fence is None else file.fence.inside
         return file.forgetting(
-            lambda forgets: file.followed(removal.remove(file.written, file.indexes, named, inside, forgets=forgets)),
+            lambda forgets: file.followed(remove.remove(file.written, file.indexes, named, inside, forgets=forgets)),
             forget,
             strict=True,
         )
@@ -275,13 +290,16 @@ class Monograph(Questions, Lookups):
         ``names`` are ids or uris; those of documents that have none are passed over. What stands now stays. Returns how
         many were forgotten. Raises InputError if neither is given, and BusyFile as :meth:`remove` does.
         """
+        from monograph.library import past
+        from monograph.write import remove
+
         self._file.only_whole("forget_versions")
         if names is None and before is None:
             raise InputError("neither names nor a moment says which versions", 'say before="2026-01-01", or name them')
         named = None if names is None else arguments.names(map(path_to_text, names), "an id")
         first = None if before is None else past.time_of(before, "before").first
         past.require_history(self._file)
-        work = partial(removal.drop_versions, self._file.database, named, first)
+        work = partial(remove.drop_versions, self._file.database, named, first)
         return self._file.forgetting(lambda _: work(), True, strict=True).removed
 
     @spends
@@ -291,6 +309,10 @@ class Monograph(Questions, Lookups):
         ``ids`` that the file does not hold are passed over; ``where`` as for :meth:`search`. Raises InputError if
         neither is given, and InvalidDocument if a chunk is part of a synced file of which others are to stay.
         """
+        from monograph.library.searches import allowed
+        from monograph.values import Report
+        from monograph.write import passages
+
         if ids is None and not where:
             raise InputError("neither ids nor a filter says which chunks", "name them; to clear the file, remove all")
         named = None if ids is None else arguments.names(ids, "an id")
@@ -299,10 +321,12 @@ class Monograph(Questions, Lookups):
         pipeline, narrowed = self._file.adding_pipeline(), allowed(where)
         if self._file.fence is not None:
             narrowed = self._file.fence.chunks(narrowed)
-        return self._file.forgetting(lambda forgets: single.remove(pipeline.forgetting(forgets), named, narrowed))
+        return self._file.forgetting(lambda forgets: passages.remove(pipeline.forgetting(forgets), named, narrowed))
 
     def compact(self) -> None:
         """Drop remembered values that nothing uses, merge the index and give free space back to the disk."""
+        from monograph.write.forget import erase
+
         self._file.only_whole("compact")
         erase(self._file.database, self._file.indexes)
 
@@ -316,5 +340,7 @@ class Monograph(Questions, Lookups):
         Raises InputError if the path is taken, BusyFile if what is to be overwritten is open, DamagedFile if the copy
         has a fault, and StorageFull if there is no room; then there is none.
         """
+        from monograph.library import backup
+
         self._file.only_whole("backup")
-        return backups.backup(self._file, arguments.path(path, "the copy"), overwrite=overwrite, progress=progress)
+        return backup.backup(self._file, arguments.path(path, "the copy"), overwrite=overwrite, progress=progress)

@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Self
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
-from monograph.answer.cache import AnswerCache
-from monograph.derive.describe import load_describer
-from monograph.derive.rerank import load_reranker
 from monograph.errors import InputError, ModelError
-from monograph.explore.one_file import OneFile
-from monograph.explore.surroundings import Surroundings
-from monograph.library import faults
-from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
-from monograph.search.one_file import snapshot as one_file
-from monograph.search.one_file.memory import Memory
-from monograph.search.one_file.scores import Scores
-from monograph.search.snapshot import Snapshot
-from monograph.settings import Settings
+from monograph.library.given import Given
 from monograph.spending import Noted, noting
 from monograph.store import settings
 from monograph.store.clusters import SUMMARIES
 from monograph.store.database import Database
-from monograph.store.encryption import RawKey
-from monograph.values import Document, OnProgress, Report
-from monograph.values.arguments import shown
-from monograph.vectors.design import Kind
-from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL, EcoVectorIndex
-from monograph.write import configuration, forget, rebuild_graph, tree
-from monograph.write.fence import Fence
-from monograph.write.pipeline import Pipeline
+from monograph.vectors.index import EcoVectorIndex
+from monograph.write import configuration
+
+if TYPE_CHECKING:
+    from monograph.answer.cache import AnswerCache
+    from monograph.explore.surroundings import Surroundings
+    from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
+    from monograph.search.one_file.memory import Memory
+    from monograph.search.one_file.scores import Scores
+    from monograph.search.snapshot import Snapshot
+    from monograph.settings import Settings
+    from monograph.values import Document, OnProgress, Report
+    from monograph.write.fence import Fence
+    from monograph.write.pipeline import Pipeline
 
 
 class OpenFile:
@@ -68,7 +62,6 @@ class OpenFile:
         self.undescribed = False
         """Whether the file is to have no describer from now on."""
         self._made: list[Embedder | Extractor | Summarizer | Describer] = []
-        self.memory = Memory()
         self.view = ""
         """What the view is called whose part of a file this is; empty for the whole file."""
         self.fence: Fence | None = None
@@ -77,11 +70,10 @@ class OpenFile:
         """The parts of it that are in use, by what their views are called."""
         self.lately: OpenFile | None = None
         """What it was at the moment that a filter asked for last."""
-        self.scores = Scores(database)
         self.given_reranker: Reranker | str | None = None
         self.reranker: Reranker | None = None
         self._rerankers: dict[str, Reranker] = {}
-        database.diagnose = lambda: faults.diagnosis(database, self.indexes, self.settings)
+        database.diagnose = self._diagnosis
 
     @classmethod
     def open(cls, given: Given) -> Self:
@@ -172,15 +164,34 @@ class OpenFile:
         InputError
             If it is neither.
         """
-        if isinstance(given, str) and given:
-            if given not in self._rerankers:
-                self._rerankers[given] = load_reranker(given)
-            return self._rerankers[given]
-        if given is None or isinstance(given, str):
+        if given is None or given == "":
             return None
-        if not isinstance(given, Reranker) or isinstance(given, type):
-            raise InputError(f"the reranker is {shown(given)}", "give one, or the text that names one: onnx:FOLDER")
-        return given
+        from monograph.derive.rerank import checked_reranker, load_reranker
+
+        if not isinstance(given, str):
+            return checked_reranker(given)
+        if given not in self._rerankers:
+            self._rerankers[given] = load_reranker(given)
+        return self._rerankers[given]
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What searches have read of the file."""
+        from monograph.search.one_file.memory import Memory
+
+        return Memory()
+
+    @cached_property
+    def scores(self) -> Scores:
+        """What rerankers scored."""
+        from monograph.search.one_file.scores import Scores
+
+        return Scores(self.database)
+
+    def _diagnosis(self) -> str | None:
+        from monograph.library import faults
+
+        return faults.diagnosis(self.database, self.indexes, self.settings)
 
     @property
     def indexes(self) -> tuple[EcoVectorIndex, EcoVectorIndex]:
@@ -232,18 +243,18 @@ class OpenFile:
             If it is none.
         """
         self.undescribed = given == configuration.NOBODY
-        if isinstance(given, str):
-            given = None if self.undescribed or not given else load_describer(given)
-        if given is not None and (not isinstance(given, Describer) or isinstance(given, type)):
-            raise InputError(
-                f"the describer is {shown(given)}", "give one, or the text that names one: openai:URL#MODEL"
-            )
-        self.given_describer = given
+        self.given_describer = None
+        if not self.undescribed and given is not None and given != "":
+            from monograph.derive.describe import checked_describer, load_describer
+
+            self.given_describer = load_describer(given) if isinstance(given, str) else checked_describer(given)
 
     def pipeline(
         self, embedder: Embedder | None = None, extractor: Extractor | None = None, summarizer: Summarizer | None = None
     ) -> Pipeline:
         """What plans and prices, and what writes once the models are adopted; those of the file in place of None."""
+        from monograph.write.pipeline import Pipeline
+
         # One that was given makes a tree with the next write: a plan is to say what that takes.
         if summarizer is None and (self.given_summarizer or configuration.SUMMARIZER.known(self.database)):
             summarizer = self.summarizer
@@ -264,6 +275,8 @@ class OpenFile:
 
     def writing_pipeline(self, progress: OnProgress | None = None) -> Pipeline:
         """A pipeline whose embedder and extractor the file knows, and whose graph lacks nothing."""
+        from monograph.write import rebuild_graph
+
         configuration.adopt_embedder(self.database, self.embedder)
         if self.given_summarizer is not None:
             configuration.adopt_summarizer(self.database, self.given_summarizer)
@@ -274,11 +287,15 @@ class OpenFile:
 
     def reading(self) -> AbstractContextManager[Snapshot]:
         """Begin to read a state of it as a search sees it, until the context ends."""
-        return one_file.reader(self.database, self.memory, *self.indexes, view=self.hidden)()
+        from monograph.search.one_file import snapshot
+
+        return snapshot.reader(self.database, self.memory, *self.indexes, view=self.hidden)()
 
     @contextmanager
     def around(self) -> Iterator[Surroundings]:
         """Begin to look round in a state of its graph, until the context ends."""
+        from monograph.explore.one_file import OneFile
+
         with self.database.read() as connection:
             yield OneFile(connection)
 
@@ -310,6 +327,8 @@ class OpenFile:
 
     def answers(self) -> AnswerCache:
         """What models answered before."""
+        from monograph.answer.cache import AnswerCache
+
         return AnswerCache(self.database)
 
     def only_whole(self, what: str) -> None:
@@ -339,6 +358,8 @@ class OpenFile:
         """A report of a change that the tree has followed, where the file has one and that could be done."""
         if configuration.SUMMARIZER.known(self.database) is None:
             return report
+        from monograph.write import tree
+
         try:
             pipeline = self.pipeline()
         except ModelError as error:  # What makes the tree cannot be made here, and the change is stored.
@@ -348,6 +369,8 @@ class OpenFile:
 
     def forgetting(self, work: Callable[[bool], Report], wanted: bool | None = None, *, strict: bool = False) -> Report:
         """Do what may take text out, and leave no trace where that is wanted: see :mod:`monograph.write.forget`."""
+        from monograph.write import forget
+
         self.lately = None
         return forget.carried_out(self.database, self.indexes, work, wanted, strict=strict)
 
@@ -356,25 +379,3 @@ class OpenFile:
         for one in list(self.views.values()):
             one.database.close()
         self.database.close()
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What a file is opened with. See :meth:`monograph.Monograph.open`."""
-
-    path: Path
-    embedder: Embedder | None = None
-    extractor: Extractor | None = None
-    summarizer: Summarizer | None = None
-    model: LanguageModel | None = None
-    settings: Settings | None = None
-    vector_index: Kind | None = None
-    create: bool = True
-    read_only: bool = False
-    target_recall: float = DEFAULT_TARGET_RECALL
-    cache_bytes: int = DEFAULT_CACHE_BYTES
-    trusted: Trusted = ()
-    key: str | RawKey | None = field(default=None, repr=False)
-    reranker: Reranker | str | None = None
-    describer: Describer | str | None = None
-    clock: Callable[[], float] = time.time

@@ -78,13 +78,11 @@ def as_of(file: OpenFile, moment: Moment) -> OpenFile:
     return made
 
 
-def searched(file: OpenFile, moment: Moment | None) -> OpenFile:
-    """Return the file, or view, as it stood at a moment; the file itself without one. Raises as :func:`as_of`.
+def searched(file: OpenFile, moment: Moment) -> OpenFile:
+    """Return a file, or view, as it stood at a moment, for a search. Raises as :func:`as_of`.
 
     The last snapshot is kept with the file, for searches that follow and ask for the same moment.
     """
-    if moment is None:
-        return file
     made = as_of(file, moment)
     past = made.whole if isinstance(made, ViewFile) else made
     if isinstance(past, LeaningFile):

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from monograph.answer.ask import MAX_TOKENS
-from monograph.answer.excerpt import Counter
-from monograph.answer.pack import BUDGET, Packing
-from monograph.answer.windows import Windows
 from monograph.derive.tokens import count_tokens
-from monograph.library import answers, past, searches
 from monograph.library.ledger import spends
 from monograph.library.opened import OpenFile
-from monograph.library.past import Moment
-from monograph.models import Reranker
-from monograph.search.strategy import Strategy
-from monograph.values import (
-    DEFAULT_CUT,
-    Answer,
-    Context,
-    Float32,
-    Hit,
-    PassageOrder,
-    ReducedHit,
-    Turn,
-)
+from monograph.values.defaults import BUDGET, DEFAULT_CUT, FOUND, MAX_TOKENS
+
+if TYPE_CHECKING:
+    from monograph.answer.excerpt import Counter
+    from monograph.answer.windows import Windows
+    from monograph.library.past import Moment
+    from monograph.models import Reranker
+    from monograph.search.strategy import Strategy
+    from monograph.values import Answer, Context, Float32, Hit, PassageOrder, ReducedHit, Turn
 
 
 class Questions:
@@ -76,7 +67,9 @@ class Questions:
         ModelError
             If the query's vector is needed, and the file's embedder cannot be made here or is another by now.
         """
-        file = past.searched(self._file, as_of)
+        from monograph.library import searches
+
+        file = searches.at(self._file, as_of)
         return searches.search(file, query, k, how, where, searches.Brought(vector, reranker))
 
     @spends
@@ -91,6 +84,8 @@ class Questions:
 
         They come in the order of their best sentences or windows. Raises InputError if ``cut`` is out of range.
         """
+        from monograph.library import answers
+
         return answers.reduced(self._file, query, hits, cut, windows)
 
     def context(  # noqa: PLR0913 - each is a choice of its own
@@ -98,7 +93,7 @@ class Questions:
         query: str,
         budget: int = BUDGET,
         *,
-        k: int = answers.FOUND,
+        k: int = FOUND,
         how: str | Strategy = "auto",
         where: Mapping[str, Any] | None = None,
         cut: float = DEFAULT_CUT,
@@ -127,8 +122,11 @@ class Questions:
         threshold:
             Confidence below which the context holds nothing, 0 to 1. How sure it is stands in its ``relevance``.
         """
+        from monograph.answer.pack import Packing
+        from monograph.library import answers, searches
+
         packing = Packing(budget, cut, order, count)
-        file = past.searched(self._file, as_of)
+        file = searches.at(self._file, as_of)
         asked = answers.Request(query, (), k, how, where)
         found = searches.search(file, query, k, how, where, searches.Brought(reranker=reranker))
         return answers.packed(file, query, found, packing, asked, threshold)
@@ -139,7 +137,7 @@ class Questions:
         budget: int = BUDGET,
         *,
         history: Sequence[Turn] = (),
-        k: int = answers.FOUND,
+        k: int = FOUND,
         how: str | Strategy = "auto",
         where: Mapping[str, Any] | None = None,
         max_tokens: int = MAX_TOKENS,
@@ -152,6 +150,8 @@ class Questions:
 
         Raises ModelUnavailable if the model does not answer, or breaks off: half an answer is none.
         """
+        from monograph.values import Answer
+
         *_, answer = self.stream(
             question, budget, history=history, k=k, how=how, where=where,
             max_tokens=max_tokens, remember=remember, threshold=threshold, reranker=reranker, as_of=as_of,
@@ -165,7 +165,7 @@ class Questions:
         budget: int = BUDGET,
         *,
         history: Sequence[Turn] = (),
-        k: int = answers.FOUND,
+        k: int = FOUND,
         how: str | Strategy = "auto",
         where: Mapping[str, Any] | None = None,
         max_tokens: int = MAX_TOKENS,
@@ -197,6 +197,9 @@ class Questions:
             Confidence (``answer.confidence``) below which the answer is that the file does not tell, 0 to 1: by default
             0.22 without a model; with one 0.06, as it can say itself that it does not know.
         """
-        file = past.searched(self._file, as_of)
+        from monograph.answer.pack import Packing
+        from monograph.library import answers, searches
+
+        file = searches.at(self._file, as_of)
         asked = answers.Request(question, tuple(history), k, how, where, threshold, reranker)
         return answers.stream(file, asked, Packing(budget), max_tokens, remember=remember)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from monograph import telemetry
 from monograph import where as filters
@@ -18,6 +18,9 @@ from monograph.search.strategy import Corpus, Query, Rerank, Strategy, given_vec
 from monograph.store.filters import Allowed, compile_condition
 from monograph.values import Float32, Hit
 from monograph.write import configuration
+
+if TYPE_CHECKING:
+    from monograph.library.past import Moment
 
 MANY = 10_000
 """Where more hits are asked for, it is looked first how many there can be: memory is set aside for each."""
@@ -66,6 +69,15 @@ def search(
     if reranker is not None:
         file.scores.keep()
     return found
+
+
+def at(file: OpenFile, moment: Moment | None) -> OpenFile:
+    """The file, or view, as it stood at a moment; itself where none is given. Raises as :func:`past.as_of`."""
+    if moment is None:
+        return file
+    from monograph.library import past
+
+    return past.searched(file, moment)
 
 
 def allowed(where: Mapping[str, Any] | None) -> Allowed:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.errors import NotFound, SourceDamaged, SourceError, SourceLocked, SourceTooSlow
-from monograph.read import whole
+from monograph.read.file import whole
 from monograph.read.limits import Limits
 from monograph.read.process import GRACE_SECONDS, limit_memory
 from monograph.read.source import missing

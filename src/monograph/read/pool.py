@@ -10,7 +10,7 @@ from multiprocessing.connection import wait
 from types import TracebackType
 
 from monograph.errors import SourceDamaged, SourceError, SourceTooSlow
-from monograph.read import Part, is_harmless
+from monograph.read.file import Part, is_harmless
 from monograph.read.limits import Limits
 from monograph.read.process import Task
 from monograph.read.worker import Worker

@@ -15,8 +15,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from monograph.errors import SourceError, SourceTooSlow
-from monograph.read import Part, read_file
 from monograph.read.compose import clean
+from monograph.read.file import Part, read_file
 from monograph.read.limits import Limits
 from monograph.read.worker import writer
 from monograph.values import Document, Root

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 
 from monograph.errors import SourceError
-from monograph.read import Part
+from monograph.read.file import Part
 from monograph.read.limits import Limits
 from monograph.read.pool import death
 from monograph.read.process import PictureTask

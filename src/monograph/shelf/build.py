@@ -15,8 +15,8 @@ from typing import Any
 from monograph.errors import InputError, ModelMismatch, NotFound, NotOnShelf
 from monograph.library.files import paths_of
 from monograph.models import Embedder, Extractor, Trusted
-from monograph.read import path_to_text
 from monograph.read.limits import DEFAULT_LIMITS, Limits
+from monograph.read.paths import path_to_text
 from monograph.settings import Settings
 from monograph.shelf import catalogue
 from monograph.shelf.catalogue import Held

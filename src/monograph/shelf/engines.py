@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, TypeVar, TypeVarTuple
 
 from monograph.errors import NotFound
-from monograph.library.opened import Given
+from monograph.library.given import Given
 from monograph.shelf.manifest import Manifest
 from monograph.shelf.place import Place
 from monograph.shelf.pools import Rows

@@ -15,7 +15,7 @@ from monograph.errors import NotOnShelf
 from monograph.explore.surroundings import ToldRelations
 from monograph.library.graph import EntityGraph
 from monograph.library.graph_reading import GraphReading
-from monograph.read import path_to_text
+from monograph.read.paths import path_to_text
 from monograph.shelf.engines import only
 from monograph.shelf.shard import ShardReader
 from monograph.shelf.snapshot import ShelfSnapshot

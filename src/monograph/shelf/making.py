@@ -15,8 +15,9 @@ from typing import Any
 from monograph.derive.embed import load_embedder
 from monograph.derive.extract import load_extractor
 from monograph.errors import InputError, MonographError, NotAMonograph, ShardLost, ShelfUnreachable
+from monograph.library.given import Given
 from monograph.library.monograph import Monograph
-from monograph.library.opened import Given, OpenFile
+from monograph.library.opened import OpenFile
 from monograph.models import Embedder, Extractor, Trusted
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings

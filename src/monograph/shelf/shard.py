@@ -19,7 +19,8 @@ from monograph.explore.one_file import OneFile
 from monograph.graph.evidence import Int64
 from monograph.graph.text import Words
 from monograph.library import contents
-from monograph.library.opened import Given, OpenFile
+from monograph.library.given import Given
+from monograph.library.opened import OpenFile
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.search.one_file.written_names import written
 from monograph.search.snapshot import Nearest, Pooling

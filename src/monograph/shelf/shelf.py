@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from monograph.errors import NotFound, NotOnShelf
+from monograph.library.given import Given
 from monograph.library.monograph import Monograph
-from monograph.library.opened import Given, OpenFile
+from monograph.library.opened import OpenFile
 from monograph.library.questions import Questions
 from monograph.library.searches import allowed
 from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Trusted
-from monograph.read import path_to_text
+from monograph.read.paths import path_to_text
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.settings import Settings
 from monograph.shelf import catalogue

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from monograph.read import text_to_path
+from monograph.read.paths import text_to_path
 from monograph.read.source import INSIDE
 from monograph.store import failures, roots, sources
 from monograph.store.database import Database

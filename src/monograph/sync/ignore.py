@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monograph.errors import SourceDamaged
-from monograph.read import small_text
+from monograph.read.file import small_text
 from monograph.regex import regex
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from typing import TypeAlias
 
 from monograph import telemetry
 from monograph.errors import SourceError, SourceMissing
-from monograph.read import leads_out, path_to_text, sha256_of, text_to_path
+from monograph.read.file import leads_out, sha256_of
+from monograph.read.paths import path_to_text, text_to_path
 from monograph.read.source import is_installed
 from monograph.store import failures, sources
 from monograph.store.database import Database

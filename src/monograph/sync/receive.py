@@ -10,7 +10,8 @@ from types import TracebackType
 from typing import BinaryIO
 
 from monograph.errors import InputError, NameTaken, SourceTooLarge, SourceUnreadable, StorageFull
-from monograph.read import leads_out, path_to_text, text_to_path
+from monograph.read.file import leads_out
+from monograph.read.paths import path_to_text, text_to_path
 from monograph.sync.ignore import IGNORE_FILE, Rules
 from monograph.values import Root, arguments
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from monograph.derive.embed.text import embedded_text
-from monograph.read import sha256_of, text_to_path
+from monograph.read.file import sha256_of
+from monograph.read.paths import text_to_path
 from monograph.store import chunks, documents, memo, sources
 from monograph.store.database import Connection, Database
 from monograph.values import Plan, content_hash

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from monograph.errors import InputError, NotFound
-from monograph.read import path_to_text, sha256_of, text_to_path
+from monograph.read.file import sha256_of
+from monograph.read.paths import path_to_text, text_to_path
 from monograph.store import roots, sources
 from monograph.store.database import Database
 from monograph.store.roots import owner_of, unused_name

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from monograph.errors import MissingExtra
-from monograph.read import path_to_text
+from monograph.read.paths import path_to_text
 from monograph.store import sources
 from monograph.store.database import Database
 from monograph.store.roots import every as roots_known

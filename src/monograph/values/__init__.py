@@ -8,13 +8,13 @@ from monograph.lazy import lazy_names
 
 _MODULES = {
     "monograph.values.answer": (
-        "ABSTENTION DEFAULT_CUT Answer BestSentence Citation Context Message PassageOrder ReducedHit Span Timings"
-        " Turn joined rendered"
+        "ABSTENTION Answer BestSentence Citation Context Message ReducedHit Span Timings Turn joined rendered"
     ),
     "monograph.values.arrays": "Float32 Float64 inner_products",
     "monograph.values.content": (
         "PASSAGE_SEPARATOR Chunk Document Metadata Passage Place Section check_json cite content_hash content_id"
     ),
+    "monograph.values.defaults": "DEFAULT_CUT PassageOrder",
     "monograph.values.found": "Effort Hit Listed Origin StoredChunk",
     "monograph.values.graph": (
         "EMBEDDED_KINDS ENTITY_KINDS Entity Extraction Link Mention Merge Neighbourhood Path PathNode Relation Route"
@@ -32,13 +32,11 @@ __all__ = [name for names in _MODULES.values() for name in names.split()]
 
 if TYPE_CHECKING:
     from monograph.values.answer import ABSTENTION as ABSTENTION
-    from monograph.values.answer import DEFAULT_CUT as DEFAULT_CUT
     from monograph.values.answer import Answer as Answer
     from monograph.values.answer import BestSentence as BestSentence
     from monograph.values.answer import Citation as Citation
     from monograph.values.answer import Context as Context
     from monograph.values.answer import Message as Message
-    from monograph.values.answer import PassageOrder as PassageOrder
     from monograph.values.answer import ReducedHit as ReducedHit
     from monograph.values.answer import Span as Span
     from monograph.values.answer import Timings as Timings
@@ -59,6 +57,8 @@ if TYPE_CHECKING:
     from monograph.values.content import cite as cite
     from monograph.values.content import content_hash as content_hash
     from monograph.values.content import content_id as content_id
+    from monograph.values.defaults import DEFAULT_CUT as DEFAULT_CUT
+    from monograph.values.defaults import PassageOrder as PassageOrder
     from monograph.values.found import Effort as Effort
     from monograph.values.found import Hit as Hit
     from monograph.values.found import Listed as Listed

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from monograph.values.content import content_hash
 from monograph.values.found import Hit
 from monograph.values.versions import Valid
-
-PassageOrder: TypeAlias = Literal["relevance", "edges"]
-"""``relevance``: the best first. ``edges``: the best first, the second last, and so on: what stands in the middle of a
-long prompt is read least."""
-
-DEFAULT_CUT = 0.42
-"""Share of the tokens of a found passage that goes, unless another is asked for: MobileRAG's, on SQuAD."""
 
 GAP = " … "
 """What stands between two spans that do not follow each other."""

@@ -7,12 +7,12 @@ import operator
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from monograph.errors import InputError
-from monograph.values.arrays import Float32
+
+if TYPE_CHECKING:
+    from monograph.values.arrays import Float32
 
 MOST = 2**31 - 1
 """A number above this is taken for this: no file holds as many of anything."""
@@ -138,6 +138,8 @@ def vector(value: Any, name: str) -> Float32:
     InputError
         If it is not a row of numbers.
     """
+    import numpy as np
+
     try:
         with np.errstate(over="ignore"):  # What float32 cannot hold is not finite: it is refused where that matters.
             made = np.asarray(value, dtype=np.float32)

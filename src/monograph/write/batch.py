@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from monograph.read import Part, text_to_path
+from monograph.read.file import Part
 from monograph.read.limits import Limits
+from monograph.read.paths import text_to_path
 from monograph.read.pool import ReaderPool
 from monograph.read.process import Task
 from monograph.read.source import problem_of

@@ -6,22 +6,19 @@ import secrets
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from monograph.derive.addresses import addresses
-from monograph.derive.describe import load_describer
-from monograph.derive.embed import GivenVectors, load_embedder
-from monograph.derive.extract import load_extractor
-from monograph.derive.summarize import load_summarizer
 from monograph.errors import DamagedFile, InputError, ModelMismatch, ModelUntrusted
-from monograph.models import Allow, Describer, Embedder, Extractor, LearnsDimension, Summarizer, Trusted
 from monograph.settings import Settings
-from monograph.store import clusters
 from monograph.store import settings as stored_settings
+from monograph.store.clusters import has_stale
 from monograph.store.database import Database
-from monograph.values import Document
 from monograph.vectors.design import DESIGNS, Design, Kind, design_of
-from monograph.vectors.index import EcoVectorIndex
+
+if TYPE_CHECKING:
+    from monograph.models import Allow, Describer, Embedder, Extractor, Summarizer, Trusted
+    from monograph.values import Document
+    from monograph.vectors.index import EcoVectorIndex
 
 
 def settle(database: Database, given: Settings | None, vector_index: Kind | None = None) -> Settings:
@@ -97,7 +94,7 @@ def catch_up(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
         return
     with suppress(DamagedFile):  # Whatever is damaged, the rest can be read; and a check tells of it.
         with database.read() as connection:
-            waiting = [index for index in indexes if clusters.has_stale(connection, index.space)]
+            waiting = [index for index in indexes if has_stale(connection, index.space)]
         if waiting:
             with database.write() as connection:
                 for index in waiting:
@@ -205,10 +202,34 @@ def _untrusted(database: Database, name: str, spec: str, address: str) -> ModelU
     )
 
 
+def _load_embedder(spec: str, allow: Allow) -> Embedder:
+    from monograph.derive.embed import load_embedder
+
+    return load_embedder(spec, allow=allow)
+
+
+def _load_extractor(spec: str, allow: Allow) -> Extractor:
+    from monograph.derive.extract import load_extractor
+
+    return load_extractor(spec, allow=allow)
+
+
+def _load_summarizer(spec: str, allow: Allow) -> Summarizer:
+    from monograph.derive.summarize import load_summarizer
+
+    return load_summarizer(spec, allow=allow)
+
+
+def _load_describer(spec: str, allow: Allow) -> Describer:
+    from monograph.derive.describe import load_describer
+
+    return load_describer(spec, allow=allow)
+
+
 EMBEDDER: PluggedIn[Embedder, stored_settings.StoredEmbedder] = PluggedIn(
     "embedder",
     stored_settings.StoredEmbedder,
-    load_embedder,
+    _load_embedder,
     "static",
     "{path} holds vectors of {stored.key!r} ({stored.dimension} values), not of {given.key!r}",
     "open it without an embedder, or make its vectors anew: monograph reembed {path} {given.spec}",
@@ -216,7 +237,7 @@ EMBEDDER: PluggedIn[Embedder, stored_settings.StoredEmbedder] = PluggedIn(
 EXTRACTOR: PluggedIn[Extractor, stored_settings.StoredExtractor] = PluggedIn(
     "extractor",
     stored_settings.StoredExtractor,
-    lambda spec, allow: load_extractor(spec, allow=allow),
+    _load_extractor,
     "pattern",
     "the graph of {path} is made with {stored.key!r}, not with {given.key!r}",
     "open it without an extractor, or make it anew: monograph reextract {path} {given.spec}",
@@ -224,7 +245,7 @@ EXTRACTOR: PluggedIn[Extractor, stored_settings.StoredExtractor] = PluggedIn(
 SUMMARIZER: PluggedIn[Summarizer, stored_settings.StoredSummarizer] = PluggedIn(
     "summarizer",
     stored_settings.StoredSummarizer,
-    lambda spec, allow: load_summarizer(spec, allow=allow),
+    _load_summarizer,
     "extractive",
     "the tree of {path} is made with {stored.key!r}, not with {given.key!r}",
     "open it without a summarizer, or make it anew: monograph resummarize {path} {given.spec}",
@@ -232,7 +253,7 @@ SUMMARIZER: PluggedIn[Summarizer, stored_settings.StoredSummarizer] = PluggedIn(
 DESCRIBER: PluggedIn[Describer, stored_settings.StoredDescriber] = PluggedIn(
     "describer",
     stored_settings.StoredDescriber,
-    lambda spec, allow: load_describer(spec, allow=allow),
+    _load_describer,
     "",
     "the pictures of {path} are described by {stored.key!r}, not by {given.key!r}",
     "open it with a describer, which takes that one's place: monograph sync {path} FOLDER --describer {stored.spec}",
@@ -241,12 +262,16 @@ DESCRIBER: PluggedIn[Describer, stored_settings.StoredDescriber] = PluggedIn(
 
 def addresses_named(database: Database) -> tuple[str, ...]:
     """The addresses that the file's own models ask, each once."""
+    from monograph.derive.addresses import addresses
+
     stored = [one.known(database) for one in (EMBEDDER, EXTRACTOR, SUMMARIZER, DESCRIBER)]
     return tuple(dict.fromkeys(one for model in stored if model is not None for one in addresses(model.spec)))
 
 
 def outside_embedder(database: Database, given: Iterable[Document]) -> Embedder | None:
     """What stands for the embedder of a new file all of whose passages bring their vectors; None for any other."""
+    from monograph.derive.embed.given import GivenVectors
+
     passages = [passage for document in given for passage in document.passages]
     if not passages or EMBEDDER.known(database) is not None or any(one.vector is None for one in passages):
         return None
@@ -261,6 +286,8 @@ def tell_dimension(database: Database, embedder: Embedder) -> None:
     ModelUnavailable
         If it gives vectors of another.
     """
+    from monograph.models import LearnsDimension
+
     stored = EMBEDDER.known(database)
     if stored is not None and stored.key == embedder.key and isinstance(embedder, LearnsDimension):
         embedder.expect(stored.dimension)

@@ -12,10 +12,11 @@ from types import TracebackType
 from monograph.derive.describe import WORKERS, description_price
 from monograph.errors import ModelUnavailable, MonographError, SourceError
 from monograph.models import Completion, Describer
-from monograph.read import Part, is_harmless, text_to_path
 from monograph.read.compose import clean
+from monograph.read.file import Part, is_harmless
 from monograph.read.kept import Picture
 from monograph.read.limits import Limits
+from monograph.read.paths import text_to_path
 from monograph.read.recogniser import Recogniser
 from monograph.read.source import is_installed
 from monograph.store import memo, settings

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from monograph.answer.pack import BUDGET
 from monograph.app.command import where_of
 from monograph.app.serve.events import Event
 from monograph.app.serve.finding import MOST_HITS
 from monograph.app.serve.served import Served
-from monograph.library.answers import FOUND
 from monograph.values import Answer, Citation, Context, Turn
+from monograph.values.defaults import BUDGET, FOUND
 
 
 @dataclass(frozen=True, slots=True)

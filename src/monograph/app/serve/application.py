@@ -29,8 +29,8 @@ from monograph.app.serve.uploads import Uploaded
 from monograph.app.serve.workers import Workers
 from monograph.errors import InputError, MonographError
 from monograph.loopback import Application, Credentials, Guarded
-from monograph.read import path_to_text
 from monograph.read.limits import DEFAULT_LIMITS
+from monograph.read.paths import path_to_text
 
 MOST_BODY = 1_000_000
 """Bytes of a JSON body."""

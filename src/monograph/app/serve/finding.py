@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from monograph.answer.pack import BUDGET
 from monograph.app import answer_output, output
 from monograph.app.command import where_of
 from monograph.app.serve.faults import Fault, fault_of
 from monograph.app.serve.pieces import Marks, Piece, Words
 from monograph.app.serve.served import Served
 from monograph.errors import MonographError
-from monograph.library.answers import FOUND
 from monograph.shelf import Archive
 from monograph.values import DEFAULT_CUT, Context, Hit, PassageOrder, cite
+from monograph.values.defaults import BUDGET, FOUND
 
 MOST_HITS = 1_000
 """Of one answer."""

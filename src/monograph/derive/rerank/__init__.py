@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from monograph.derive.api_key import api_key_of
 from monograph.derive.rerank.function import ScoringFunction
-from monograph.errors import ModelUnavailable
+from monograph.errors import InputError, ModelUnavailable
 from monograph.models import Reranker
+from monograph.values.arguments import shown
 
-__all__ = ["ScoringFunction", "load_reranker"]
+__all__ = ["ScoringFunction", "checked_reranker", "load_reranker"]
 
 
 def load_reranker(spec: str, api_key: str = "") -> Reranker:
@@ -46,3 +47,10 @@ def load_reranker(spec: str, api_key: str = "") -> Reranker:
         f"unknown reranker {spec!r}",
         "give onnx:FOLDER, rerank:URL#MODEL or embedder:EMBEDDER; one of your own is handed over as an object",
     )
+
+
+def checked_reranker(given: object) -> Reranker:
+    """Return what was given as a reranker. Raises InputError if it is none."""
+    if not isinstance(given, Reranker) or isinstance(given, type):
+        raise InputError(f"the reranker is {shown(given)}", "give one, or the text that names one: onnx:FOLDER")
+    return given
