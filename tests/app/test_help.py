@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -17,17 +18,12 @@ from monograph.app import cli, shelf_commands
 
 BIN = Path(sys.executable).parent
 ALL_HELP = """
-import json
+import json, sys
 from contextlib import redirect_stdout
 from io import StringIO
 from monograph.app.cli import app
 said = {}
-def names(group, before=""):
-    yield before
-    yield from (before + (one.name or one.callback.__name__) for one in group.registered_commands)
-    for one in group.registered_groups:
-        yield from names(one.typer_instance, f"{before}{one.name} ")
-for name in map(str.strip, names(app)):
+for name in sys.argv[1:]:
     with redirect_stdout(StringIO()) as out:
         try:
             app([*name.split(), "--help"], prog_name="monograph")
@@ -39,8 +35,8 @@ print(json.dumps(said))
 
 def documented() -> dict[str, str]:
     """The manual, and the docstring of each command by its name."""
-    named = {one.name or one.callback.__name__: one.callback for one in cli.app.registered_commands if one.callback}
     shelf = {f"shelf {one.callback.__name__}": one.callback for one in shelf_commands.app.registered_commands}
+    named = {name: resolve_name(f"monograph.app.{place}") for name, place in cli.COMMANDS.items() if name != "shelf"}
     return {"": cli.MANUAL, **{name: inspect.getdoc(function) or "" for name, function in (named | shelf).items()}}
 
 
@@ -53,7 +49,7 @@ def examples(text: str) -> list[list[str]]:
 def rendered(columns: int) -> dict[str, str]:
     """The help of every command, where a terminal is so many columns wide."""
     environment = {**os.environ, "COLUMNS": str(columns)}
-    command = [sys.executable, "-c", ALL_HELP]
+    command = [sys.executable, "-c", ALL_HELP, "shelf", *documented()]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     found: dict[str, str] = json.loads(done.stdout)
     return found

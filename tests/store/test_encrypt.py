@@ -26,7 +26,7 @@ from typing import Any
 import pytest
 
 from monograph import Document, Monograph, decrypt, encrypt
-from monograph.app.cli import app
+from monograph.app import cli
 from monograph.derive.embed import StaticEmbedder
 from monograph.errors import (
     BusyFile,
@@ -644,7 +644,7 @@ def test_every_command_takes_the_key(tmp_path: Path, folder: Path) -> None:
     ):
         tried.add(str(words[0]))
         run(*words)
-    assert tried == {str(one.name or (one.callback and one.callback.__name__)) for one in app.registered_commands}
+    assert tried == set(cli.COMMANDS) - {"shelf"}
     for made in ("copy.mono", "taken.mono"):
         data = (tmp_path / made).read_bytes().lower()
         assert [trace for trace in TRACES if trace in data] == []

@@ -14,7 +14,6 @@ from monograph.loopback import Credentials, Guarded, address_of, listen
 from monograph.shelf import Archive
 from monograph_mcp.server import make_server
 
-
 GRACE_SECONDS = 3.0
 """How long a call may go on after the client has gone, before the process ends in the middle of it."""
 

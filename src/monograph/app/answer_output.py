@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from monograph.answer.abstain import LEAST_FOR_A_MODEL, shares_words
 from monograph.app import output
-from monograph.values import Answer, BestSentence, Citation, Context
+
+if TYPE_CHECKING:
+    from monograph.values import Answer, BestSentence, Citation, Context
 
 NO_MODEL = "No model is set: these are the passages that may hold the answer. --model openai:URL#MODEL lets one answer."
 NOTHING_RELEVANT = "nothing relevant was found; what is nearest:"
@@ -24,6 +25,8 @@ def print_doubt(found: Context, *, stderr: bool = False) -> None:
 
 def doubt_of(found: Context) -> str:
     """The same as a text; empty where there is no doubt."""
+    from monograph.answer.abstain import LEAST_FOR_A_MODEL, shares_words
+
     if found.hits and found.relevance < LEAST_FOR_A_MODEL:
         return NOTHING_RELEVANT
     if found.hits and not shares_words(found.question, found.hits):

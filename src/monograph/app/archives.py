@@ -12,7 +12,6 @@ import typer
 from monograph.app.command import narrowed
 from monograph.app.shelf_engine import LOCAL, VARIABLE, engines_of
 from monograph.app.trust import opened, permission, remember
-from monograph.derive.addresses import addresses
 
 if TYPE_CHECKING:
     from monograph.shelf import Archive, Shelf
@@ -55,6 +54,8 @@ def opened_shelf(url: str, *, trust: bool = False, named: Iterable[str] = (), **
     from monograph.shelf import Shelf
 
     if trust:
+        from monograph.derive.addresses import addresses
+
         remember(known_as(url), dict.fromkeys(one for spec in named for one in addresses(spec)))
     return Shelf.open(url, trusted=permission(trust=trust, name=known_as(url)), **options)
 

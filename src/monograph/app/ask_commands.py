@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from monograph.app import answer_output, output
 from monograph.app.archives import ArchiveArgument, narrowed_archive, opened_archive
-from monograph.app.chat import Chat
 from monograph.app.command import (
     ApiKeyOption,
     AsOfOption,
@@ -23,9 +22,10 @@ from monograph.app.command import (
     where_of,
 )
 from monograph.errors import InputError
-from monograph.models import LanguageModel
-from monograph.values import DEFAULT_CUT, Answer, PassageOrder
-from monograph.values.defaults import BUDGET, FOUND
+from monograph.values.defaults import BUDGET, DEFAULT_CUT, FOUND, PassageOrder
+
+if TYPE_CHECKING:
+    from monograph.models import LanguageModel
 
 QuestionArgument = Annotated[
     str, typer.Argument(metavar="QUESTION", help="In any words; - reads standard input.", show_default=False)
@@ -84,6 +84,8 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
             if json_output:
                 output.print_json(answer_output.as_object(archive.ask(asked, budget, **choices)))
                 return
+            from monograph.values import Answer
+
             for piece in archive.stream(asked, budget, **choices):
                 if isinstance(piece, Answer):
                     answer_output.print_end(piece, with_model=chosen is not None, explain=explain)
@@ -160,6 +162,8 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
       monograph chat notes.mono \
           --model "openai:http://localhost:11434/v1#qwen3:1.7b"
     """
+    from monograph.app.chat import Chat
+
     with (
         outcome(as_json=json_output),
         opened_archive(file, trust=trust, create=False, model=load(model, api_key), reranker=reranker) as whole,

@@ -20,7 +20,6 @@ from monograph.app.command import (
 )
 from monograph.app.trust import opened
 from monograph.carry.taken import KINDS
-from monograph.settings import Settings
 
 
 def export(
@@ -104,6 +103,7 @@ def take_over(  # noqa: PLR0913, PLR0917 - options are arguments
     with outcome(as_json=json_output):
         from monograph.derive.embed import load_embedder
         from monograph.library import carrying
+        from monograph.settings import Settings
 
         store = carrying.store_of(kind, source, collection)  # Before a file is made for it.
         chosen = load_embedder(embedder) if embedder else None

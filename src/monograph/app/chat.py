@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from monograph.app import answer_output, output
 from monograph.errors import ModelError, MonographError
-from monograph.library import Monograph
+from monograph.library.monograph import Monograph
 from monograph.values import Answer, Citation, Turn
 
 if TYPE_CHECKING:

@@ -8,18 +8,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from monograph.app import output
 from monograph.errors import InputError, InvalidFilter, MonographError
-from monograph.library import Monograph
 from monograph.regex import regex
 from monograph.search.how import strategies
-from monograph.store.refusals import refusals
 from monograph.values.arguments import shown
-from monograph.where import TIMES
+
+if TYPE_CHECKING:
+    from monograph.library.monograph import Monograph
 
 _EQUAL = regex(r"\s*([^\s=<>!]+)=(?!=)(\S.*)", re.DOTALL)
 DONE_WITH_PROBLEMS = 3
@@ -122,6 +122,8 @@ def narrowed(monograph: Monograph, within: list[str] | None, as_of: str = "") ->
 @contextmanager
 def outcome(*, as_json: bool) -> Iterator[None]:
     """Turn our errors and an interrupt into a message and an exit code."""
+    from monograph.store.refusals import refusals
+
     try:
         with refusals("the file"):
             yield
@@ -171,6 +173,8 @@ def where_of(written: list[str]) -> dict[str, Any] | None:
 
 
 def _one_filter(text: str) -> dict[str, Any]:
+    from monograph.where import TIMES
+
     if text.lstrip().startswith("{"):
         try:
             return dict(_json(text))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +12,9 @@ from monograph.app import output
 from monograph.app.archives import ArchiveArgument, opened_archive
 from monograph.app.command import JsonOption, outcome
 from monograph.errors import InputError
-from monograph.values import LedgerEntry
+
+if TYPE_CHECKING:
+    from monograph.values import LedgerEntry
 
 
 def costs(

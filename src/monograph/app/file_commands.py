@@ -1,4 +1,4 @@
-"""Commands about the file as a whole: ``backup``, ``encrypt`` and ``decrypt``."""
+"""Commands about the file as a whole: what it holds, copies of it, its key, and what is taken out of it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,20 @@ from typing import Annotated
 import typer
 
 from monograph.app import output
-from monograph.app.command import FileArgument, JsonOption, TrustOption, outcome, unseen
+from monograph.app.command import (
+    DONE_WITH_PROBLEMS,
+    AsOfOption,
+    FileArgument,
+    JsonOption,
+    TrustOption,
+    WithinOption,
+    narrowed,
+    outcome,
+    unseen,
+)
 from monograph.app.keys import key_of, key_to_decrypt, new_key
 from monograph.app.source_commands import ForgetOption
 from monograph.app.trust import opened
-from monograph.library import Monograph, convert
 
 
 def backup(
@@ -32,6 +41,8 @@ def backup(
       monograph backup notes.mono /media/disk/notes.mono
     """
     with outcome(as_json=json_output):
+        from monograph.library.monograph import Monograph
+
         with (
             Monograph.open(file, create=False, key=key_of(file)) as monograph,
             output.progress_bar("backup", quiet=unseen(json_output)) as on_progress,
@@ -54,6 +65,8 @@ def encrypt(file: FileArgument, json_output: JsonOption = False) -> None:
       monograph encrypt notes.mono
     """
     with outcome(as_json=json_output):
+        from monograph.library import convert
+
         convert.require_plain(file)
         convert.encrypt(file, new_key(file))
         if json_output:
@@ -75,6 +88,8 @@ def decrypt(file: FileArgument, json_output: JsonOption = False) -> None:
       monograph decrypt notes.mono
     """
     with outcome(as_json=json_output):
+        from monograph.library import convert
+
         convert.decrypt(file, key_to_decrypt(file))
         if json_output:
             output.print_json({"file": str(file), "encrypted": False})
@@ -138,3 +153,49 @@ def forget(
             output.print_json({"forgotten": forgotten})
         else:
             output.console().print(f"{forgotten:,} former versions forgotten")
+
+
+def stats(
+    file: FileArgument, within: WithinOption = None, as_of: AsOfOption = "", json_output: JsonOption = False
+) -> None:
+    """Count and weigh what the file holds."""
+    with outcome(as_json=json_output):
+        with opened(file, create=False) as monograph:
+            found = narrowed(monograph, within, as_of).stats()
+        if json_output:
+            output.print_json(found)
+        else:
+            from monograph.app.stats_output import print_stats
+
+            print_stats(found)
+
+
+def check(
+    file: FileArgument,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
+    trust: TrustOption = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Hold every table against every other, and report faults."""
+    with outcome(as_json=json_output):
+        with opened(file, trust=trust, create=False) as monograph:
+            findings = monograph.check(repair=repair)
+        output.print_json(findings) if json_output else output.print_findings(findings)
+        if findings:
+            raise typer.Exit(DONE_WITH_PROBLEMS)
+
+
+def compact(file: FileArgument, json_output: JsonOption = False) -> None:
+    """Drop what is remembered and used no more.
+
+    Free space is given back to the disk.
+    """
+    with outcome(as_json=json_output):
+        with opened(file, create=False) as monograph:
+            before = monograph.stats().file_bytes
+            monograph.compact()
+            after = monograph.stats().file_bytes
+        if json_output:
+            output.print_json({"before_bytes": before, "after_bytes": after})
+        else:
+            output.console().print(f"{file}: {before:,} bytes before, {after:,} after")

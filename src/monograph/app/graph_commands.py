@@ -23,11 +23,11 @@ from monograph.app.command import (
 )
 from monograph.app.trust import opened
 from monograph.errors import InputError
-from monograph.values import Cost, Hit, Neighbourhood
-from monograph.values import Path as Way
 
 if TYPE_CHECKING:
     from monograph.shelf import Archive
+    from monograph.values import Hit, Neighbourhood
+    from monograph.values import Path as Way
 
 
 def graph(  # noqa: PLR0913, PLR0917 - options are arguments
@@ -144,6 +144,8 @@ def build(
     here. Others may read and write meanwhile; interrupt it at any time, and the next one goes on from there.
     """
     with outcome(as_json=json_output):
+        from monograph.values import Cost
+
         with (
             opened(file, trust=trust, create=False) as monograph,
             output.progress_bar("build", quiet=unseen(json_output)) as on_progress,

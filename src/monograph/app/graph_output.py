@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from monograph.app.output import (
     SHOWN_CHARACTERS,
@@ -16,7 +17,9 @@ from monograph.app.output import (
     title_and_place,
     visible,
 )
-from monograph.values import Chunk, Document, Entity, Link, Merge, Neighbourhood
+
+if TYPE_CHECKING:
+    from monograph.values import Chunk, Document, Entity, Link, Merge, Neighbourhood
 
 SHOWN_NAMES = 8
 SHOWN_CHUNKS = 5

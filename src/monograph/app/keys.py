@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from getpass import getpass
 from pathlib import Path
 
 from monograph.errors import InputError
-from monograph.store.encryption import may_be_encrypted
 
 VARIABLE = "MONOGRAPH_KEY"
 
@@ -16,8 +14,12 @@ VARIABLE = "MONOGRAPH_KEY"
 def key_of(file: Path) -> str | None:
     """What a file is to be opened with: ``MONOGRAPH_KEY``, or what is typed where the file looks encrypted, or none."""
     given = os.environ.get(VARIABLE)
-    if given or not (sys.stdin.isatty() and may_be_encrypted(file)):
+    if given or not sys.stdin.isatty():
         return given or None
+    from monograph.store.encryption import may_be_encrypted
+
+    if not may_be_encrypted(file):
+        return None
     return _typed(f"key of {file}: ")
 
 
@@ -40,6 +42,8 @@ def new_key(file: Path) -> str:
 
 
 def _typed(prompt: str) -> str:
+    from getpass import getpass
+
     try:
         return getpass(prompt)
     except EOFError as error:

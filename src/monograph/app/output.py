@@ -9,28 +9,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from monograph.dates.span import Span
-from monograph.values import (
-    ChangeKind,
-    Chunk,
-    Cost,
-    Document,
-    Finding,
-    Hit,
-    Metadata,
-    Move,
-    OnProgress,
-    Plan,
-    Problem,
-    Progress,
-    Report,
-    Version,
-    cite,
-)
-
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+    from monograph.values import (
+        ChangeKind,
+        Chunk,
+        Cost,
+        Document,
+        Finding,
+        Hit,
+        Metadata,
+        Move,
+        OnProgress,
+        Plan,
+        Problem,
+        Progress,
+        Report,
+        Version,
+    )
 
 SHOWN_CHARACTERS = 400
 SHOWN_LINES = 20
@@ -40,6 +38,8 @@ _KINDS: tuple[ChangeKind, ...] = ("new", "changed", "gone", "same")
 
 def as_json(value: Any) -> Any:
     """A value made of dataclasses as plain JSON: objects, lists, texts, numbers."""
+    from monograph.dates.span import Span
+
     if isinstance(value, Span):
         return str(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -242,6 +242,8 @@ def section_of(title: str, metadata: Metadata) -> str:
 def placed(where: str, chunk: Chunk, metadata: Metadata) -> str:
     """Where a chunk stands: its document's uri or id, its characters, and its page or the like."""
     place = f"{visible(where)}:{chunk.start}-{chunk.end}"
+    from monograph.values import cite
+
     cited = cite(metadata)
     return f"{visible(cited)} of {place}" if cited else place
 

@@ -6,7 +6,6 @@ import contextlib
 import re
 import secrets
 import sys
-import webbrowser
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,7 +23,6 @@ from monograph.app.command import (
     outcome,
 )
 from monograph.app.shelf_engine import EngineOption
-from monograph.library import Monograph
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -159,6 +157,8 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
                 output.console().print(page)
             sys.stdout.flush()
             if open_browser:
+                import webbrowser
+
                 webbrowser.open(page)
 
         listening = stack.enter_context(listen(host, port))
@@ -171,6 +171,7 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
 
 def _for_agents(files: dict[str, Archive], *, notes: bool) -> list[Starlette]:
     """What serves agents: the first file at ``/mcp``, the others at ``/mcp/NAME``."""
+    from monograph.library.monograph import Monograph
     from monograph_mcp import make_server
 
     made = []

@@ -18,7 +18,10 @@ from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.values import Report
 
 app = typer.Typer(
-    help="Many files that answer as one, when one is not enough.", no_args_is_help=True, rich_markup_mode=None
+    help="Many files that answer as one, when one is not enough.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 
 TasksOption = Annotated[

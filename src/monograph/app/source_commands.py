@@ -1,4 +1,4 @@
-"""Commands about where documents come from: ``sources``, ``retry`` and ``watch``."""
+"""Commands about where documents come from: ``sync``, ``sources``, ``retry`` and ``watch``."""
 
 from __future__ import annotations
 
@@ -6,15 +6,27 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from monograph.app import output
-from monograph.app.command import DONE_WITH_PROBLEMS, FileArgument, JsonOption, TrustOption, outcome, unseen
+from monograph.app.command import (
+    DONE_WITH_PROBLEMS,
+    ApiKeyOption,
+    FileArgument,
+    HistoryOption,
+    JsonOption,
+    TrustOption,
+    VectorIndexOption,
+    outcome,
+    unseen,
+)
 from monograph.app.trust import opened
 from monograph.read.limits import DEFAULT_LIMITS, Limits
-from monograph.values import WatchEvent
+
+if TYPE_CHECKING:
+    from monograph.values import WatchEvent
 
 SecondsOption = Annotated[float, typer.Option("--max-seconds", help="Give up on a file that takes longer to read.")]
 ForgetOption = Annotated[
@@ -54,6 +66,108 @@ FollowLinksOption = Annotated[
         show_default=False,
     ),
 ]
+
+
+def sync(  # noqa: PLR0913, PLR0917 - options are arguments
+    file: FileArgument,
+    sources: Annotated[
+        list[Path], typer.Argument(metavar="FOLDER", help="Folders and files to follow.", show_default=False)
+    ],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done and what it would cost; write nothing.")
+    ] = False,
+    verify: VerifyOption = False,
+    prune: PruneOption = False,
+    forget: ForgetOption = None,
+    max_bytes: BytesOption = DEFAULT_LIMITS.max_bytes,
+    max_seconds: SecondsOption = DEFAULT_LIMITS.max_seconds,
+    follow_links: FollowLinksOption = None,
+    extractor: Annotated[
+        str,
+        typer.Option(
+            "--extractor",
+            help="What finds the names in a new file: pattern, spacy:PIPELINE, or llm:openai:URL#MODEL.",
+            show_default=False,
+        ),
+    ] = "",
+    embedder: Annotated[
+        str,
+        typer.Option(
+            "--embedder",
+            help="What makes the vectors of a new file: static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER.",
+            show_default=False,
+        ),
+    ] = "",
+    summarizer: SummarizerOption = "",
+    describer: DescriberOption = "",
+    history: HistoryOption = False,
+    vector_index: VectorIndexOption = "",
+    api_key: ApiKeyOption = "",
+    trust: TrustOption = False,
+    json_output: JsonOption = False,
+) -> None:
+    r"""Bring FILE up to date with folders.
+
+    What is new there is added, what changed is changed, what is gone is removed. Hidden files are passed over. What was
+    embedded once is never embedded again, and what a model extracted never extracted again. Interrupt it at any time.
+
+      monograph sync notes.mono ~/notes ~/Documents/letters
+      monograph sync notes.mono ~/notes --dry-run
+      monograph sync notes.mono ~/notes --summarizer extractive
+      monograph sync diary.mono ~/diary --history
+      monograph sync notes.mono ~/notes \
+          --extractor "llm:openai:http://localhost:11434/v1#qwen3:1.7b"
+      monograph sync notes.mono ~/notes --trust --dry-run \
+          --embedder "openai:http://localhost:11434/v1#nomic-embed-text"
+    """
+    with outcome(as_json=json_output):
+        from monograph.derive.describe import load_describer
+        from monograph.derive.embed import load_embedder
+        from monograph.derive.extract import load_extractor
+        from monograph.derive.summarize import load_summarizer
+        from monograph.settings import Settings
+
+        limits = Limits(max_bytes, max_seconds)
+        vectors = load_embedder(embedder, api_key=api_key) if embedder else None
+        names = load_extractor(extractor, api_key) if extractor else None
+        sums = load_summarizer(summarizer, api_key) if summarizer else None
+        sees = load_describer(describer, api_key) if describer not in ("", "none") else describer
+        with (
+            opened(
+                file,
+                trust=trust,
+                named=[embedder, extractor, summarizer, describer],
+                embedder=vectors,
+                extractor=names,
+                summarizer=sums,
+                describer=sees,
+                settings=Settings(history=True) if history else None,
+                vector_index=vector_index or None,
+            ) as monograph,
+            output.progress_bar("sync", quiet=unseen(json_output)) as on_progress,
+        ):
+            plan = monograph.files.plan(
+                *sources,
+                verify=verify,
+                prune=prune,
+                follow_links=follow_links,
+                price=dry_run,
+                limits=limits,
+                progress=on_progress,
+            )
+            result = (
+                plan if dry_run else monograph.files.apply(plan, forget=forget, limits=limits, progress=on_progress)
+            )
+        if json_output:
+            output.print_json(result)
+        elif dry_run:
+            output.print_plan(plan)
+        else:
+            output.print_report(result, str(file))  # type: ignore[arg-type]
+        if not json_output:
+            output.print_problems(result.problems)
+        if result.problems:
+            raise typer.Exit(DONE_WITH_PROBLEMS)
 
 
 def sources(

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from monograph.app.output import console, in_bytes, table, visible
 from monograph.app.tree_output import tree_rows
-from monograph.values import IndexStats, Stats
 
 if TYPE_CHECKING:
     from monograph.shelf import ShelfStats
     from monograph.shelf.manifest import Forgotten
+    from monograph.values import IndexStats, Stats
 
 
 def print_stats(stats: Stats) -> None:

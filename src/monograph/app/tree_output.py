@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from monograph.app.output import console, visible
-from monograph.values import Cost, OutlineNode, TreeStats
+
+if TYPE_CHECKING:
+    from monograph.values import Cost, OutlineNode, TreeStats
 
 SHOWN_ID = 8
 SHOWN_CHARACTERS = 100

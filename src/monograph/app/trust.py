@@ -7,15 +7,16 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from monograph.app import output
 from monograph.app.keys import key_of
-from monograph.derive.addresses import addresses
 from monograph.errors import InputError
-from monograph.library import Monograph
+
+if TYPE_CHECKING:
+    from monograph.library.monograph import Monograph
 
 VARIABLE = "MONOGRAPH_TRUSTED"
 """The environment variable that names servers which any file may ask, parted by spaces."""
@@ -47,9 +48,13 @@ def opened(file: Path, *, trust: bool = False, named: Iterable[str] = (), **opti
 
         if is_shelf(file):
             raise InputError(f"{file} is a shelf, which this command does not take", "monograph shelf --help")
+    from monograph.library.monograph import Monograph
+
     monograph = Monograph.open(file, trusted=permission(trust=trust), key=key_of(file), **options)
     try:
         if trust:
+            from monograph.derive.addresses import addresses
+
             stats = monograph.stats()
             remember(stats.id, dict.fromkeys((*stats.addresses, *(one for spec in named for one in addresses(spec)))))
     except BaseException:

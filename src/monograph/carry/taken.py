@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from monograph.errors import InvalidDocument
-from monograph.values import Document, Float32, Problem, ToldNode, ToldRelation
+
+if TYPE_CHECKING:
+    from monograph.values import Document, Float32, Problem, ToldNode, ToldRelation
 
 KINDS: Mapping[str, str] = {
     "jsonl": "a folder that monograph export wrote",
@@ -30,11 +32,13 @@ class Taken:
     made: tuple[Float32 | None, ...] = ()
 
 
-Items: TypeAlias = Iterator[Taken | Problem]
+Items: TypeAlias = "Iterator[Taken | Problem]"
 
 
 def taken(where: str, make: Callable[[], Document], made: tuple[Float32 | None, ...] = ()) -> Taken | Problem:
     """A document, or the problem that it cannot be one; ``where`` names the record."""
+    from monograph.values import Problem
+
     try:
         return Taken(make(), made)
     except InvalidDocument as error:

@@ -10,11 +10,13 @@ import pkgutil
 from dataclasses import fields
 from functools import cache
 from importlib import import_module
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from monograph.errors import InputError
-from monograph.search.strategy import Strategy
 from monograph.values.arguments import shown
+
+if TYPE_CHECKING:
+    from monograph.search.strategy import Strategy
 
 
 @cache
@@ -38,6 +40,8 @@ def strategy(how: str | Strategy) -> Strategy:
         If no strategy has that name, it knows no such parameter, or a value is out of range.
     """
     if not isinstance(how, str):
+        from monograph.search.strategy import Strategy
+
         if isinstance(how, Strategy) and not isinstance(how, type):
             return how
         raise InputError(f"how is {shown(how)}", f"give a strategy, or one of {', '.join(strategies())}")

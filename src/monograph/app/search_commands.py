@@ -1,0 +1,107 @@
+"""The commands that find and read: ``search`` and ``show``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from monograph.app import answer_output, output
+from monograph.app.archives import ArchiveArgument, narrowed_archive, opened_archive
+from monograph.app.command import (
+    AsOfOption,
+    FileArgument,
+    HowOption,
+    HtmlOption,
+    JsonOption,
+    QueryArgument,
+    RerankerOption,
+    TrustOption,
+    WhereOption,
+    WithinOption,
+    narrowed,
+    outcome,
+    query_of,
+    where_of,
+)
+from monograph.app.trust import opened
+
+
+def search(  # noqa: PLR0913, PLR0917 - options are arguments
+    file: ArchiveArgument,
+    query: QueryArgument,
+    k: Annotated[int, typer.Option("-k", "-n", help="Most hits.")] = 5,
+    how: HowOption = "auto",
+    where: WhereOption = None,
+    within: WithinOption = None,
+    as_of: AsOfOption = "",
+    explain: Annotated[bool, typer.Option("--explain", "-e", help="Say how each hit was found.")] = False,
+    html: HtmlOption = None,
+    reranker: RerankerOption = "",
+    trust: TrustOption = False,
+    json_output: JsonOption = False,
+) -> None:
+    r"""Find passages, best first, with their sources.
+
+    Under each stands the way through the graph that led to it. Where nothing relevant is found that is said, and what
+    is nearest is shown.
+
+      monograph search notes.mono "when is the boiler serviced?"
+      monograph search notes.mono INV-2024 -n 3 --where 'year >= 2020' \
+          --where '{"tags": {"contains": "paid"}}'
+      monograph search notes.mono "who repaired the boiler?" --html answer.html
+      monograph search notes.mono "what was the year like?" --how tree:detail=0.3
+      echo "who repaired the boiler?" | monograph search notes.mono -
+    """
+    with outcome(as_json=json_output):
+        with opened_archive(file, trust=trust, create=False, reranker=reranker) as whole:
+            archive = narrowed_archive(whole, within, as_of)
+            # A context tells beside its hits how much they have to do with the query.
+            found = archive.context(query_of(query), k=k, how=how, where=where_of(where or []))
+            if html is not None:
+                from monograph.app.graph_commands import draw_answers
+
+                draw_answers(archive, found.question, found.hits, html, quiet=json_output)
+        if json_output:
+            output.print_json(found.hits)
+        else:
+            answer_output.print_doubt(found)
+            output.print_hits(found.hits, explain=explain)
+
+
+def show(  # noqa: PLR0913, PLR0917 - options are arguments
+    file: FileArgument,
+    name: Annotated[
+        str | None, typer.Argument(metavar="ID", help="A document's id or path, or a chunk's id.", show_default=False)
+    ] = None,
+    around: Annotated[int, typer.Option("--around", "-a", help="Chunks to show on both sides of a chunk.")] = 1,
+    within: WithinOption = None,
+    as_of: AsOfOption = "",
+    versions: Annotated[bool, typer.Option("--versions", help="List the states that the document had.")] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """List the documents, or read one, or a chunk in its place.
+
+    monograph show notes.mono
+    monograph show notes.mono ~/notes/boiler.md
+    monograph show notes.mono ~/notes/boiler.md --as-of 2026-03
+    """
+    with outcome(as_json=json_output), opened(file, create=False) as whole:
+        monograph = narrowed(whole, within, as_of)
+        if versions:
+            had = monograph.versions(name or "")
+            output.print_json(had) if json_output else output.print_versions(had)
+            return
+        if name is None:
+            listed = monograph.documents()
+            output.print_json(listed) if json_output else output.print_documents(listed)
+            return
+        found = monograph.fetch([name])
+        if not found:
+            document = monograph.document(name)
+            output.print_json(document) if json_output else output.print_document(document)
+            return
+        chunk = found[0].chunk
+        chunks = monograph.chunks(chunk.document_id)
+        near = chunks[max(0, chunk.ordinal - around) : chunk.ordinal + around + 1]
+        output.print_json(near) if json_output else output.print_neighbours(chunk, near, len(chunks))
