@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import select
-import threading
-import time
 from collections.abc import Callable
 
 import anyio
@@ -14,31 +10,10 @@ from monograph.loopback import Credentials, Guarded, address_of, listen
 from monograph.shelf import Archive
 from monograph_mcp.server import make_server
 
-GRACE_SECONDS = 3.0
-"""How long a call may go on after the client has gone, before the process ends in the middle of it."""
-
 
 def serve_stdio(monograph: Archive, *, notes: bool = False) -> None:
-    """Serve until standard input ends; see :func:`end_with_client` for a call that goes on longer."""
+    """Serve until standard input ends, and the calls that were begun until then have."""
     anyio.run(make_server(monograph, notes=notes).run_stdio_async)
-
-
-def end_with_client() -> None:
-    """End this process soon after the client, at the other end of standard input, has closed it or was killed.
-
-    A server that has nothing to do ends at once, as standard input does. A call in progress has ``GRACE_SECONDS``; then
-    the process ends, whatever its threads do. Transactions keep the file whole.
-    """
-    # A copy of its own: while MCP is spoken, standard input itself leads nowhere.
-    hung_up = select.poll()
-    hung_up.register(os.dup(0), 0)  # A hang-up is told of any descriptor, and of no events else.
-
-    def watch() -> None:
-        hung_up.poll()
-        time.sleep(GRACE_SECONDS)
-        os._exit(1)
-
-    threading.Thread(target=watch, name="monograph-client", daemon=True).start()
 
 
 def serve_http(

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import secrets
+import select
 import sys
+import threading
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -41,6 +45,9 @@ TokenOption = Annotated[
     ),
 ]
 
+GRACE_SECONDS = 2.0
+"""How long a call may go on after its client has gone, before the server ends in the middle of it."""
+
 
 def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
     file: ArchiveArgument,
@@ -67,12 +74,9 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
       monograph mcp shared.mono --within owner=ann
       monograph mcp ~/shelf
     """
-    with outcome(as_json=json_output):
+    with outcome(as_json=json_output), contextlib.nullcontext() if http else _ends_with_client():
         from monograph_mcp import serve_http, serve_stdio
-        from monograph_mcp.serve import end_with_client
 
-        if not http:
-            end_with_client()
         with opened_archive(
             file, trust=trust, engine=engine, create=False, read_only=not notes, reranker=reranker
         ) as whole:
@@ -91,6 +95,30 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
                 sys.stdout.flush()
 
             serve_http(archive, chosen, host=host, port=port, notes=notes, ready=ready)
+
+
+@contextlib.contextmanager
+def _ends_with_client() -> Iterator[None]:
+    """End this process soon after the client, at the other end of standard input, has closed it or was killed.
+
+    A server that waits for a call ends by itself then. One that starts, or has a call in progress, has
+    ``GRACE_SECONDS``: then the process ends, whatever its threads do. Transactions keep the file whole.
+    """
+    # A copy of its own: while the protocol is spoken, standard input itself leads nowhere.
+    client = select.poll()
+    client.register(os.dup(0), 0)  # A hang-up is reported without being asked for, and nothing else is.
+    finished = threading.Event()
+
+    def watch() -> None:
+        client.poll()
+        if not finished.wait(GRACE_SECONDS):
+            os._exit(1)
+
+    threading.Thread(target=watch, name="monograph-client", daemon=True).start()
+    try:
+        yield
+    finally:
+        finished.set()
 
 
 def serve(  # noqa: PLR0913, PLR0917 - options are arguments

@@ -27,12 +27,13 @@ CLIENT = """
 import subprocess, sys
 server = subprocess.Popen([sys.executable, "-m", "monograph.app.cli", "mcp", *sys.argv[2:]],
     stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+print("started", flush=True)
 server.stdin.write(sys.argv[1].encode())
 server.stdin.flush()
 print(server.stdout.readline().decode(), flush=True)
 sys.stdin.read()
 """
-"""Starts a server, sends it messages, prints its first answer, and ends with its standard input."""
+"""Starts a server, says so, sends it messages, prints its first answer, and ends with its standard input."""
 
 
 def messages(*calls: dict[str, Any]) -> str:
@@ -52,6 +53,7 @@ def client(sent: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as running:
         assert running.stdout is not None
+        assert running.stdout.readline() == "started\n"
         assert json.loads(running.stdout.readline())["id"] == 1
         yield running
 
@@ -79,6 +81,16 @@ def test_server_ends_when_its_client_is_killed(file: Path) -> None:
         running.kill()
         everyone_ends(running)
     assert running.returncode == -signal.SIGKILL
+
+
+def test_server_ends_when_its_client_is_killed_while_it_starts(file: Path) -> None:
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", CLIENT, "", str(file)]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "started\n"
+        running.kill()
+        everyone_ends(running)
 
 
 def test_server_ends_in_the_middle_of_a_call_when_its_client_is_killed(tmp_path: Path) -> None:
