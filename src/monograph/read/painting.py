@@ -12,9 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from monograph.errors import NotFound, SourceDamaged, SourceError, SourceLocked, SourceTooSlow
 from monograph.read.file import whole
 from monograph.read.limits import Limits
@@ -24,6 +21,7 @@ from monograph.read.worker import writer
 from monograph.values import Box, Boxes, Root
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pypdfium2
 
 _PNG_LEVEL = 4
@@ -181,6 +179,8 @@ def _shown(page: pypdfium2.PdfPage, x: float, y: float) -> tuple[float, float]:
 
 def png(pixels: npt.NDArray[Any]) -> bytes:
     """A PNG file of pixels: uint8 (height, width, 3) of red, green and blue, or (height, width, 1) of grey."""
+    import numpy as np
+
     height, width, channels = pixels.shape
     rows = np.ascontiguousarray(pixels, dtype=np.uint8).reshape(height, width * channels)
     filtered = np.empty((height, 1 + width * channels), dtype=np.uint8)

@@ -10,14 +10,16 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from monograph.dates.dating import Dated
 from monograph.errors import InputError, InvalidDocument
 from monograph.values import arguments
 from monograph.values.arguments import shown
-from monograph.values.arrays import Float32
 from monograph.values.versions import Valid
+
+if TYPE_CHECKING:
+    from monograph.values.arrays import Float32
 
 Metadata: TypeAlias = Mapping[str, Any]
 """A JSON object: its values are str, int, float, bool, None, or lists and objects of these."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from monograph.dates.dating import Dated
-from monograph.values.arrays import Float32
-from monograph.values.content import Chunk, Document, Metadata
-from monograph.values.graph import Path
-from monograph.values.tree import Summary
-from monograph.values.versions import Valid
+
+if TYPE_CHECKING:
+    from monograph.values.arrays import Float32
+    from monograph.values.content import Chunk, Document, Metadata
+    from monograph.values.graph import Path
+    from monograph.values.tree import Summary
+    from monograph.values.versions import Valid
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from monograph.values.arrays import Float32
 from monograph.values.content import Chunk, Document, Metadata
+
+if TYPE_CHECKING:
+    from monograph.values.arrays import Float32
 
 ENTITY_KINDS = (
     "person",

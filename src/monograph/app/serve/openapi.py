@@ -6,11 +6,12 @@ import collections.abc
 import dataclasses
 import inspect
 import re
+import sys
 import types
 from collections.abc import Sequence
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from monograph import __version__
+from monograph import __version__, values
 from monograph.app.serve.faults import Fault
 from monograph.app.serve.parameters import fields_of, without_none
 from monograph.app.serve.route import BASE, Bytes, Route, Streamed
@@ -71,7 +72,8 @@ class Schemas:
         if name not in self.made:
             self.made[name] = {}  # A class may hold values of its own.
             told = told_of(kind)
-            hints = {one.name: get_type_hints(kind)[one.name] for one in dataclasses.fields(kind)}
+            types_of = hints_of(kind)
+            hints = {one.name: types_of[one.name] for one in dataclasses.fields(kind)}
             hints |= ADDED.get(kind, {})
             kept = {key: hint for key, hint in hints.items() if key not in DROPPED.get(kind, ())}
             self.made[name] = {
@@ -84,6 +86,12 @@ class Schemas:
                 "required": [key for key in kept if key not in OPTIONAL.get(kind, ())],
             }
         return {"$ref": f"#/components/schemas/{name}"}
+
+
+def hints_of(kind: type) -> dict[str, Any]:
+    """Return the types of a class's fields. Modules of values import some of them for the type checker alone."""
+    known = {name: getattr(values, name) for name in values.__all__}
+    return get_type_hints(kind, known | vars(sys.modules[kind.__module__]))
 
 
 def sentence_of(kind: Any) -> str:
