@@ -95,6 +95,8 @@ def explanation(answer: Answer) -> str:
 
 def as_object(value: Answer | Context) -> dict[str, Any]:
     """An answer or a context as JSON, without the hits that it was made of."""
+    from monograph.values import Answer
+
     made: dict[str, Any] = output.as_json(value)
     (made["context"] if isinstance(value, Answer) else made).pop("hits")
     if isinstance(value, Answer):
