@@ -91,21 +91,26 @@ class Follower:
 
     def __init__(self, monograph: Monograph, folder: Path) -> None:
         self.told: list[WatchEvent] = []
+        self.news = threading.Condition()
         self.stop = threading.Event()
         self.thread = threading.Thread(target=self._follow, args=(monograph.files.watch(folder, stop=self.stop),))
         self.thread.start()
 
     def _follow(self, events: Iterator[WatchEvent]) -> None:
-        self.told.extend(events)
+        try:
+            for event in events:
+                with self.news:
+                    self.told.append(event)
+                    self.news.notify_all()
+        finally:
+            with self.news:
+                self.stop.set()
+                self.news.notify_all()
 
     def wait(self, seen: Callable[[WatchEvent], bool]) -> WatchEvent:
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            for one in list(self.told):
-                if seen(one):
-                    return one
-            time.sleep(0.02)
-        raise AssertionError(f"not told: {self.told}")
+        with self.news:
+            self.news.wait_for(lambda: self.stop.is_set() or any(map(seen, self.told)))
+            return next(filter(seen, self.told))
 
 
 @pytest.fixture
@@ -157,7 +162,8 @@ def test_a_folder_that_vanishes_comes_back(follower: tuple[Follower, Monograph, 
     assert paths(monograph, folder) == {"first.md", "second.txt"}
 
 
-def test_the_watch_command(tmp_path: Path, folder: Path) -> None:
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
+def test_the_watch_command(tmp_path: Path, folder: Path, sent: signal.Signals, code: int) -> None:
     pytest.importorskip("watchfiles", reason="the extra watch is not installed")
     put(folder, first_txt="The first text.")
     command = [sys.executable, "-m", "monograph.app.cli"]
@@ -167,9 +173,9 @@ def test_the_watch_command(tmp_path: Path, folder: Path) -> None:
     assert json.loads(child.stdout.readline())["uri"] == f"{folder.name}/first.txt"
     put(folder, second_txt="The second text.")
     assert json.loads(child.stdout.readline())["kind"] == "new"
-    child.send_signal(signal.SIGINT)
+    child.send_signal(sent)
     child.stdout.close()
-    assert child.wait() == 130
+    assert child.wait() == code
     listed = subprocess.run([*command, "sources", path, "--json"], check=True, capture_output=True, text=True)
     assert json.loads(listed.stdout)[0]["files"] == 2
     done = subprocess.run([*command, "retry", path, "--json"], check=True, capture_output=True, text=True)
