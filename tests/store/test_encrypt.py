@@ -17,7 +17,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -541,20 +540,28 @@ def test_killed_it_leaves_the_old_file_or_the_new_one(plain: Path, locked: Path,
         assert opened.check() == []
 
 
+def encrypting(path: Path, kill_after: float = 0) -> list[str]:
+    """A command that prints its seconds of CPU, and is killed after so many: a clock that other work does not move."""
+    code = f"""
+import signal, time
+from monograph import encrypt
+begun = time.process_time()
+signal.setitimer(signal.ITIMER_PROF, {kill_after})
+encrypt({str(path)!r}, {KEY!r})
+print(time.process_time() - begun)
+"""
+    return [sys.executable, "-c", code]
+
+
 @pytest.mark.long
 def test_killed_at_any_moment(plain: Path) -> None:
     before, moments, outcomes = found(plain, None), random.Random(9), []
-    code = f"from monograph import encrypt; encrypt({str(plain)!r}, {KEY!r})"
     whole = plain.read_bytes()
-    started = time.perf_counter()
-    subprocess.run([sys.executable, "-c", code], check=True)
-    took = time.perf_counter() - started
+    took = float(subprocess.run(encrypting(plain), check=True, capture_output=True).stdout)
     for _ in range(8):
         plain.write_bytes(whole)
-        child = subprocess.Popen([sys.executable, "-c", code])
-        time.sleep(moments.uniform(0, took))
-        child.send_signal(signal.SIGKILL)
-        child.wait()
+        done = subprocess.run(encrypting(plain, kill_after=moments.uniform(0, took)), check=False, capture_output=True)
+        assert done.returncode in (0, -signal.SIGPROF), done.stderr
         outcomes.append(plain.read_bytes()[:6] == b"SQLite")
         assert found(plain, None if outcomes[-1] else KEY) == before
         for one in plain.parent.glob(".*.new*"):

@@ -110,7 +110,9 @@ class Follower:
     def wait(self, seen: Callable[[WatchEvent], bool]) -> WatchEvent:
         with self.news:
             self.news.wait_for(lambda: self.stop.is_set() or any(map(seen, self.told)))
-            return next(filter(seen, self.told))
+            found = next(filter(seen, self.told), None)
+        assert found is not None, f"not told: {self.told}"
+        return found
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from support.models import HashEmbedder
 from support.paths import TESTS
 
 SYNC = """
-import sys
+import signal, sys, time
 sys.path.insert(0, {tests!r})
 from pathlib import Path
 from support.models import HashEmbedder
@@ -29,9 +28,11 @@ from monograph import Monograph
 from monograph.write import apply, names, vectors
 apply.BATCH_FILES = 8
 vectors.EMBEDDED_AT_ONCE = names.EMBEDDED_AT_ONCE = 4
+begun = time.process_time()
+signal.setitimer(signal.ITIMER_PROF, {kill_after})
 with Monograph.open({file!r}, HashEmbedder(log=Path({log!r})), key={key!r}) as monograph:
-    print("open", flush=True)
     monograph.sync({folder!r})
+print(time.process_time() - begun)
 """
 
 
@@ -48,10 +49,13 @@ def contents(path: Path, key: str | None) -> list[tuple[str, str]]:
         return [(chunk.id, chunk.text) for one in monograph.documents() for chunk in monograph.chunks(one.id)]
 
 
-def script(tmp_path: Path, folder: Path, key: str | None, file: str = "killed.mono") -> list[str]:
+def script(
+    tmp_path: Path, folder: Path, key: str | None, file: str = "killed.mono", kill_after: float = 0
+) -> list[str]:
+    """A sync that prints its seconds of CPU, and is killed after so many: a clock that other work does not move."""
     place, log = str(tmp_path / file), str(tmp_path / "log")
     names = {"tests": str(TESTS), "file": place, "log": log, "folder": str(folder), "key": key}
-    return [sys.executable, "-c", SYNC.format(**names)]
+    return [sys.executable, "-c", SYNC.format(**names, kill_after=kill_after)]
 
 
 KILLS = 50
@@ -62,20 +66,19 @@ KILLS = 50
 def test_killed_at_many_moments(tmp_path: Path, folder: Path, key: str | None) -> None:
     fill(folder, 120)
     most = KILLS if key is None else KILLS // 4
-    started = time.perf_counter()
-    subprocess.run(script(tmp_path, folder, key, "measured.mono"), check=True, capture_output=True)
-    whole = time.perf_counter() - started
+    measured = script(tmp_path, folder, key, "measured.mono")
+    whole = float(subprocess.run(measured, check=True, capture_output=True).stdout)
     expected = contents(tmp_path / "measured.mono", key)
     log, path = tmp_path / "log", tmp_path / "killed.mono"
     moments = random.Random(50)
     kills = finished = documents = in_a_row = 0
     log.unlink()
     while kills < most or not finished:
-        child = subprocess.Popen(script(tmp_path, folder, key), stdout=subprocess.DEVNULL)
-        if kills < most:
-            time.sleep(moments.uniform(0, whole))
-            child.send_signal(signal.SIGKILL)
-        if child.wait() == -signal.SIGKILL:
+        kill_after = moments.uniform(0, whole) if kills < most else 0
+        code = subprocess.run(
+            script(tmp_path, folder, key, kill_after=kill_after), check=False, stdout=subprocess.DEVNULL
+        ).returncode
+        if code == -signal.SIGPROF:
             kills, in_a_row = kills + 1, in_a_row + 1
             if path.exists():
                 with Monograph.open(path, key=key) as monograph:
@@ -84,7 +87,7 @@ def test_killed_at_many_moments(tmp_path: Path, folder: Path, key: str | None) -
                     documents = len(monograph.documents())
             continue
         # It came to its end: all is there, and a kill has cost at most the group that was embedded and not yet remembered.
-        assert child.returncode == 0
+        assert code == 0
         assert contents(path, key) == expected
         embedded = Counter(log.read_text().split())
         assert sum(count - 1 for count in embedded.values()) <= 4 * in_a_row
