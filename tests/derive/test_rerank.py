@@ -472,7 +472,7 @@ def test_a_server_that_fails_and_recovers(server: VectorServer, monkeypatch: pyt
     server.fail("reset")
     assert load_reranker(f"rerank:{server.url}#m").score("one", ["one", "two"]).tolist() == [1.0, 0.0]
     server.fail("stall")
-    assert ServedReranker(server.url, "m", timeout=0.3).score("one", ["one"]).tolist() == [1.0]
+    assert ServedReranker(server.url, "m", timeout=0.3, retries=8).score("one", ["one"]).tolist() == [1.0]
     server.fail(503, times=3)
     with pytest.raises(ModelUnavailable, match="503"):
         load_reranker(f"rerank:{server.url}#m").score("one", ["one"])

@@ -564,12 +564,16 @@ def test_a_reader_that_is_killed_is_a_line(shared: Path) -> None:
 
 
 def test_the_clock_of_a_file_stands_still_while_its_parts_wait() -> None:
-    clock = Clock(0.5)
+    begun, clock = time.monotonic(), Clock(60)
     with clock.stopped():
-        time.sleep(0.8)
-    assert clock.left() > 0
-    time.sleep(0.6)
-    assert clock.left() < 0
+        waiting = time.monotonic()
+        time.sleep(0.05)
+        waited = time.monotonic() - waiting
+    left = clock.left()
+    assert 60 - (time.monotonic() - begun - waited) <= left <= 60
+    time.sleep(0.05)
+    assert clock.left() <= left - 0.05
+    assert Clock(0).left() <= 0
 
 
 def test_too_little_memory_is_a_line(shared: Path) -> None:
