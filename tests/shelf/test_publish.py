@@ -233,6 +233,8 @@ def test_a_reader_at_any_step_sees_one_version(in_memory: Path) -> None:
     assert seen == sorted(seen)
 
 
+CALLS = 150
+"""Events of a profiler from one kill to the next; a publication has 5,400."""
 DIE = """
 import os, signal
 from pathlib import Path
@@ -266,14 +268,14 @@ AT_STEPS = """
 from support.shelf_storage import Between
 publish_files(Between(objects, step, die))
 """
-IN_TIME = """
-import threading, time
-def later():
-    time.sleep(step / 4000)
-    die()
-threading.Thread(target=later, daemon=True).start()
+AT_EVENTS = """
+import itertools
+number = itertools.count()
+def hook(frame, event, argument):
+    if next(number) == step:
+        die()
+sys.setprofile(hook)
 publish_files(objects)
-threading.Event().wait()
 """
 
 
@@ -307,9 +309,12 @@ def test_a_writer_killed_at_any_step_leaves_the_old_version_or_the_new(in_memory
     assert step > 12
 
 
-def test_so_does_one_that_is_killed_at_any_time(in_memory: Path) -> None:
-    for step in range(40):
-        assert not survives(storage_at(in_memory / f"shelf{step}", create=True), in_memory, step, DIE + IN_TIME)
+def test_so_does_one_that_is_killed_at_any_call(in_memory: Path) -> None:
+    """Calls and returns of its functions, those in C among them; of every so many one."""
+    step = 0
+    while not survives(storage_at(in_memory / f"shelf{step}", create=True), in_memory, step, DIE + AT_EVENTS):
+        step += CALLS
+    assert step > 12 * CALLS
 
 
 def test_so_it_is_in_a_bucket(bucket: str, in_memory: Path) -> None:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +167,7 @@ def test_damage_is_found_and_repaired(tmp_path: Path, damage: str) -> None:
 
 
 WRITER = """
-import sys
+import signal, sys
 from support.models import HashEmbedder
 from support.vectors import UNIT_DIMENSION, unit_clumps, vector_document
 from monograph import Monograph
@@ -178,26 +177,22 @@ with Monograph.open(sys.argv[1], HashEmbedder(UNIT_DIMENSION), vector_index="gra
         monograph.add([vector_document(name, made[50 * name : 50 * name + 50])])
         if name % 3 == 0:
             monograph.remove([f"d{name - 1}"])
-        print(name, flush=True)
+        if name == int(sys.argv[2]):
+            signal.setitimer(signal.ITIMER_PROF, float(sys.argv[3]))
 """
+"""It is killed so many seconds of CPU after a step."""
 
 
 def test_a_killed_writer_leaves_a_whole_index(tmp_path: Path) -> None:
     path = tmp_path / "killed.mono"
-    for wait in (3, 7, 12):
-        writer = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(path)],
-            stdout=subprocess.PIPE,
+    for step in (3, 7, 12):
+        writer = subprocess.run(
+            [sys.executable, "-c", WRITER, str(path), str(step), str(0.01 * step)],
             cwd=TESTS,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            check=False,
         )
-        assert writer.stdout is not None
-        for _ in range(wait):
-            assert writer.stdout.readline()
-        time.sleep(0.01 * wait)
-        writer.send_signal(signal.SIGKILL)
-        writer.wait()
-        writer.stdout.close()
+        assert writer.returncode == -signal.SIGPROF
         with Monograph.open(path, HashEmbedder(UNIT_DIMENSION)) as monograph:
             assert monograph.check() == []
             graphs_are_whole(monograph)
