@@ -28,7 +28,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from monograph.derive.tokens import count_tokens, token_spans
 
@@ -103,7 +103,7 @@ class ModelServer:
         self.closing = threading.Event()
         self._http: _Server | None = None
 
-    def __enter__(self) -> ModelServer:
+    def __enter__(self) -> Self:
         self._http = _Server(("127.0.0.1", self.port), _Handler)
         self._http.owner = self
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)

@@ -141,7 +141,7 @@ def test_graph(people: Path, tmp_path: Path) -> None:
     assert len(found["chunks"]) == 2
     assert "Bruno Okafor" in page.read_text("utf-8")
     assert "Bruno Okafor" in xml.read_text("utf-8")
-    command = [sys.executable, "-m", "monograph.app.cli", "graph", people, "Lindqvist", "--html", page]
+    command = [sys.executable, "-m", "monograph.app.cli", "graph", str(people), "Lindqvist", "--html", str(page)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr == f"written: {page}\n"
     unknown = run("graph", people, "Anna Lindqwist", code=1)

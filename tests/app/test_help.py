@@ -15,6 +15,7 @@ from pkgutil import resolve_name
 import pytest
 
 from monograph.app import cli, shelf_commands
+from monograph.app.manual import MANUAL
 
 BIN = Path(sys.executable).parent
 ALL_HELP = """
@@ -35,9 +36,10 @@ print(json.dumps(said))
 
 def documented() -> dict[str, str]:
     """The manual, and the docstring of each command by its name."""
-    shelf = {f"shelf {one.callback.__name__}": one.callback for one in shelf_commands.app.registered_commands}
+    of_a_shelf = [one.callback for one in shelf_commands.app.registered_commands if one.callback is not None]
+    shelf = {f"shelf {function.__name__}": function for function in of_a_shelf}
     named = {name: resolve_name(f"monograph.app.{place}") for name, place in cli.COMMANDS.items() if name != "shelf"}
-    return {"": cli.MANUAL, **{name: inspect.getdoc(function) or "" for name, function in (named | shelf).items()}}
+    return {"": MANUAL, **{name: inspect.getdoc(function) or "" for name, function in (named | shelf).items()}}
 
 
 def examples(text: str) -> list[list[str]]:
@@ -138,7 +140,7 @@ def test_completion_in_zsh() -> None:
 @pytest.mark.parametrize(("shell", "startup"), [("bash", ".bashrc"), ("zsh", ".zshrc")])
 def test_completion_is_installed(shell: str, startup: str, tmp_path: Path) -> None:
     told = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    command = [BIN / "monograph", "--install-completion", shell]
+    command = [str(BIN / "monograph"), "--install-completion", shell]
     done = subprocess.run(command, env={**os.environ, **told}, capture_output=True, text=True, check=True)
     assert shell in done.stdout
     assert (tmp_path / startup).read_text()

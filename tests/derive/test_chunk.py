@@ -35,7 +35,7 @@ def test_chunks_are_the_text(text: str, data: st.DataObject) -> None:
     starts = sorted(data.draw(st.sets(st.integers(0, max(0, len(text) - 1)), max_size=3)))
     document = Document(text, id="d", sections=tuple(Section(start, (f"H{start}",)) for start in starts))
     chunks = cut(document, SMALL)
-    covered = set()
+    covered: set[int] = set()
     for ordinal, chunk in enumerate(chunks):
         assert text[chunk.start : chunk.end] == chunk.text
         assert chunk.text == chunk.text.strip() != ""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Generator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monograph import Document, Monograph
+from monograph import Answer, Document, Monograph
 from monograph.answer.windows import PAPER
 from monograph.derive.embed import load_embedder
 from monograph.derive.extract import load_extractor
@@ -97,7 +99,7 @@ def test_what_was_asked_before_a_failure_is_noted(tmp_path: Path) -> None:
         model = OpenAICompatible(server.url, "scripted", retries=0)
         with Monograph.open(tmp_path / "x.mono", HashEmbedder(), model=model) as archive:
             archive.add(documents())
-            pieces = archive.stream("Who wrote to Charles Babbage?")
+            pieces = cast("Generator[str | Answer]", archive.stream("Who wrote to Charles Babbage?"))
             next(pieces)
             server.fail(500, times=float("inf"))
             with pytest.raises(ModelUnavailable):

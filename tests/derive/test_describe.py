@@ -56,12 +56,13 @@ def fill(folder: Path) -> Path:
     letter.add_paragraph("Nothing more was found.")
     letter.save(str(folder / "letter.docx"))
     deck = pptx.Presentation()
-    for words, data in (("The harbour in spring", None), ("", RED), ("The end", None)):
+    slides: list[tuple[str, bytes | None]] = [("The harbour in spring", None), ("", RED), ("The end", None)]
+    for words, photo in slides:
         slide = deck.slides.add_slide(deck.slide_layouts[6])
         if words:
             slide.shapes.add_textbox(0, 0, 9_000, 9_000).text_frame.text = words
-        if data:
-            slide.shapes.add_picture(io.BytesIO(data), 0, 0)
+        if photo:
+            slide.shapes.add_picture(io.BytesIO(photo), 0, 0)
     deck.save(str(folder / "deck.pptx"))
     (folder / "photo.jpg").write_bytes(png("yellow", form="jpeg"))
     (folder / "notes.txt").write_text("No picture stands here.")

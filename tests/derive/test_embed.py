@@ -139,7 +139,7 @@ def test_sentence_transformers(tmp_path: Path) -> None:
         "sentence_transformers", reason="the extra sentence-transformers (torch, gigabytes) is not installed"
     )
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.models import StaticEmbedding  # type: ignore[import-not-found]
+    from sentence_transformers.models import StaticEmbedding
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(wordllama_file("tokenizers", "l2_supercat_tokenizer_config.json")))

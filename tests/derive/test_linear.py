@@ -100,7 +100,8 @@ def growth(work: Callable[[str], Callable[[], object]], unit: str, sizes: Sequen
     taken = [seconds(work(of_length(unit, size)), tries) for size in sizes]
     doublings = [log2(after / before) for before, after in pairwise(sizes)]
     return max(
-        (after / before) ** (1 / doubling) for (before, after), doubling in zip(pairwise(taken), doublings, strict=True)
+        float((after / before) ** (1 / doubling))
+        for (before, after), doubling in zip(pairwise(taken), doublings, strict=True)
     )
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from typing import cast
 
 import pytest
 from hypothesis import example, given, settings
@@ -474,9 +476,9 @@ def test_a_call_a_chunk_in_order_at_most_so_many_at_once() -> None:
 def test_extractions_come_as_they_are_ready_and_no_more_is_asked_than_needed() -> None:
     chunks = [chunk(f"Town{number} lies near Village{number}.", number) for number in range(30)]
     with ModelServer() as server:
-        found = iter(LLMExtractor(OpenAICompatible(server.url, "tiny"), CapitalExtractor(), workers=2).extract(chunks))
-        assert names(next(found)) == ["Town0", "Village0"]
-        found.close()
+        extractor = LLMExtractor(OpenAICompatible(server.url, "tiny"), CapitalExtractor(), workers=2)
+        with closing(cast("Generator[Extraction]", extractor.extract(chunks))) as found:
+            assert names(next(found)) == ["Town0", "Village0"]
         assert 1 <= server.calls <= 4
         assert not [thread for thread in threading.enumerate() if thread.name.startswith("extract")]
 

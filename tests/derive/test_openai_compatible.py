@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monograph.derive import server as server_module
+from monograph.derive.addresses import AskingFirst
 from monograph.derive.openai_compatible import OpenAICompatible, load_model
 from monograph.derive.redaction import Redaction
 from monograph.derive.replies import has_ended, text_in, usage
@@ -101,7 +103,7 @@ def test_tries_are_counted(server: ModelServer, retries: int) -> None:
 
 def test_a_server_may_ask_to_wait_but_not_for_long(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
-    monkeypatch.setattr(server_module.time, "sleep", slept.append)
+    monkeypatch.setattr(time, "sleep", slept.append)
     server.fail(429, retry_after="7")
     server.fail(429, retry_after="soon")
     OpenAICompatible(server.url, "tiny").complete("x", 5)
@@ -306,7 +308,7 @@ def test_other_values_that_will_not_do() -> None:
     ):
         options = {"model": "tiny"} | wrong
         with pytest.raises(InputError):
-            OpenAICompatible("http://127.0.0.1/v1", **options)  # type: ignore[arg-type]
+            OpenAICompatible("http://127.0.0.1/v1", **options)
 
 
 def test_specs_and_keys() -> None:
@@ -415,4 +417,5 @@ def test_leave_is_asked_before_the_server_is(server: ModelServer) -> None:
     assert willing.complete("x", 5) == last == willing.complete_with_image("x", IMAGE, "image/png", 5)
     assert len(told) == 4
     made = OpenAICompatible(server.url, "tiny")
+    assert isinstance(willing, AskingFirst)
     assert (willing.key, willing.spec) == (made.key, made.spec)

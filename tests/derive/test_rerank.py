@@ -31,7 +31,7 @@ from support.models import HashEmbedder
 from support.paths import DATA
 from support.properties import examples
 from support.raw_sql import connected
-from support.vector_server import VectorServer
+from support.vector_server import VectorServer, documents_of
 
 WAYS = ("auto", "graph", "graph:faithful=true", "lexical", "tfidf", "dense", "hybrid", "hybrid:alpha=0.3", "tree")
 CROSS_ENCODER = DATA / "cross-encoder"
@@ -254,8 +254,9 @@ def test_a_search_within_a_search(archive: Monograph) -> None:
         def search(self, corpus: Corpus, query: Query) -> list[Hit]:
             with corpus.read():
                 found = archive.search(query.text, query.k, "lexical", reranker=scorer.reranker)
-            assert corpus.rerank is not None
-            return sorted(found, key=lambda hit: corpus.rerank.score("who?", [hit.text]))  # type: ignore[misc]
+            rerank = corpus.rerank
+            assert rerank is not None
+            return sorted(found, key=lambda hit: float(rerank.score("who?", [hit.text])[0]))
 
     found = archive.search(QUESTION, 5, Own(), reranker=Counting(lambda text: -year(text), "late").reranker)
     assert [year(hit.text) for hit in found] == sorted((year(hit.text) for hit in found), reverse=True)
@@ -420,7 +421,7 @@ def test_a_server(server: VectorServer, archive: Monograph, tei: bool) -> None:
     )
     assert {one.token for one in server.asked} == {"key-1234"}
     assert {one.path for one in server.asked} == {"/v1/rerank"}
-    assert [len(one.body.get("texts", one.body.get("documents"))) for one in server.asked[tei:]] == [7, 7, 6]
+    assert [len(documents_of(one.body)) for one in server.asked[tei:]] == [7, 7, 6]
     if not tei:
         assert server.asked[0].body == {
             "model": "shared-words", "query": "Where are bees in Riga", "documents": texts[:7], "top_n": 7,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def chunks(*texts: str) -> list[Chunk]:
     return [Chunk(f"c{number}", "d", text, 0, len(text), number) for number, text in enumerate(texts)]
 
 
-def saved(folder: Path, *components: str, patterns: list[dict[str, Any]] | None = None) -> Path:
+def saved(folder: Path, *components: str, patterns: Sequence[object] | None = None) -> Path:
     """A pipeline in a folder: a blank one with rules, and what else it is told to have."""
     pipeline = spacy.blank("en")
     pipeline.add_pipe("entity_ruler").add_patterns(PATTERNS if patterns is None else patterns)
@@ -50,7 +51,7 @@ def saved(folder: Path, *components: str, patterns: list[dict[str, Any]] | None 
     return folder
 
 
-@spacy.Language.component("tests_parser")
+@spacy.Language.component("tests_parser")  # type: ignore[untyped-decorator]
 def parse(document: Any) -> Any:
     """Parses by a list: every noun is a subject of its own, and what stands before it belongs to it."""
     head = None

@@ -30,7 +30,8 @@ SLOW = ("scan-no-text", ".png", ".jpg")
 
 def made(folder: Path) -> list[Path]:
     """Samples of the formats that no sample on disk has."""
-    rows = [["Ship", "Men", "Day"], *([f"Ship {n}", float(n), "a day"] for n in range(40))]
+    rows: list[list[str | float]] = [["Ship", "Men", "Day"]]
+    rows += [[f"Ship {n}", float(n), "a day"] for n in range(40)]
     message = EmailMessage()
     message["From"], message["Subject"], message["MIME-Version"] = "anna@example.org", "Grüße", "1.0"
     message.set_content("The list is attached.")

@@ -109,7 +109,7 @@ def imports(tree: ast.AST) -> Iterator[tuple[str, bool]]:
 
 def faults(root: Path) -> list[str]:
     """Every breach of the rules in a tree."""
-    found = []
+    found: list[str] = []
     source = root / "src" / "monograph"
     for path in sorted(source.rglob("*.py")):
         name = path.relative_to(root / "src").with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")

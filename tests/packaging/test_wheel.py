@@ -173,15 +173,8 @@ def test_a_program_that_uses_it_sees_types(environment: Path, tmp_path: Path) ->
         pytest.importorskip(package, reason=f"{package} is not installed")
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    command = [
-        sys.executable,
-        "-m",
-        "mypy",
-        "--strict",
-        "--config-file=",
-        "--python-executable",
-        environment / "bin" / "python",
-    ]
+    python = environment / "bin" / "python"
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--python-executable", str(python)]
     done = subprocess.run([*command, program], cwd=tmp_path, capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()
     revealed = [line.partition("Revealed type is ")[2] for line in lines if "Revealed type" in line]

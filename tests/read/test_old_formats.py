@@ -28,7 +28,7 @@ def read(path: Path, data: bytes) -> tuple[list[Document], list[Problem]]:
 @pytest.mark.parametrize("suffix", ["xls", "ods"])
 def test_sheets(tmp_path: Path, suffix: str) -> None:
     pytest.importorskip("python_calamine", reason="the extra documents is not installed")
-    sheets = {
+    sheets: dict[str, list[list[str | float]]] = {
         "Crew": [["Ship", "Men"], ["Borea", 31.0], ["Älma", 12.5]],
         "Ports": [["Port", "Land"], ["Oslo", "Norway"]],
     }

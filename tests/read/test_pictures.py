@@ -13,6 +13,7 @@ import pytest
 from monograph.read import image as images
 from monograph.read import pictures
 from monograph.read.file import read_file
+from monograph.read.limits import Limits
 from monograph.read.source import missing
 from monograph.values import Document, Problem, cite
 from support.roots import root_at
@@ -56,7 +57,7 @@ def test_a_photo_is_turned_as_it_says(tmp_path: Path, orientation: int, degrees:
     exif = Pillow.Exif()
     exif[0x0112] = orientation
     picture(*LINES).rotate(degrees, expand=True).save(tmp_path / "a.jpg", exif=exif, quality=95)
-    turned = images.upright(images.unpacked_image((tmp_path / "a.jpg").read_bytes(), images.Limits()))
+    turned = images.upright(images.unpacked_image((tmp_path / "a.jpg").read_bytes(), Limits()))
     assert turned.shape == (160, 520, 3)
     (document,), _ = read(tmp_path / "a.jpg")
     assert document.text.split("\n") == list(LINES)

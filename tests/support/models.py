@@ -38,7 +38,8 @@ class HashEmbedder:
                 with self.log.open("a") as file:
                     file.writelines(hashlib.sha256(text.encode()).hexdigest() + "\n" for text in texts)
         lengths = np.linalg.norm(result, axis=1, keepdims=True)
-        return np.divide(result, lengths, out=result, where=lengths > 0)
+        np.divide(result, lengths, out=result, where=lengths > 0)
+        return result
 
 
 class CapitalExtractor:
@@ -72,9 +73,9 @@ class OtherEmbedder(HashEmbedder):
         self.key = f"other/{dimension}"
 
     def embed(self, texts: Sequence[str], kind: Any = "document") -> Float32:
-        return np.roll(super().embed(texts, kind), 1, axis=1) * np.where(np.arange(self.dimension) % 3, 1, -1).astype(
-            "f4"
-        )
+        signs = np.where(np.arange(self.dimension) % 3, 1, -1).astype(np.float32)
+        turned: Float32 = np.roll(super().embed(texts, kind), 1, axis=1) * signs
+        return turned
 
 
 class CountingSummarizer:

@@ -34,7 +34,8 @@ def shown(path: Path) -> list[list[dict[str, Any]]]:
         check=False,
     )
     assert done.returncode == 0, f"{path}\n{done.stderr}"
-    return json.loads(done.stdout)
+    outputs: list[list[dict[str, Any]]] = json.loads(done.stdout)
+    return outputs
 
 
 def code_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
@@ -49,7 +50,10 @@ def as_written(notebook: dict[str, Any]) -> str:
 def _run(source: str, names: dict[str, Any], count: int) -> list[dict[str, Any]]:
     """What a cell shows: what it prints, then the value of its last line if that is an expression."""
     body = ast.parse(source).body
-    last = ast.Expression(body.pop().value) if body and isinstance(body[-1], ast.Expr) else None
+    last = None
+    if body and isinstance(body[-1], ast.Expr):
+        last = ast.Expression(body[-1].value)
+        body.pop()
     printed, value = io.StringIO(), None
     with contextlib.redirect_stdout(printed):
         exec(compile(ast.Module(body, []), f"cell {count}", "exec"), names)
@@ -82,8 +86,7 @@ def main() -> None:
     sys.addaudithook(_refuse)
     cells = code_cells(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
     names: dict[str, Any] = {"__name__": "__main__"}
-    outputs = [_run("".join(cell["source"]), names, count) for count, cell in enumerate(cells, start=1)]
-    print(json.dumps(outputs))
+    print(json.dumps([_run("".join(cell["source"]), names, count) for count, cell in enumerate(cells, start=1)]))
 
 
 if __name__ == "__main__":

@@ -130,7 +130,14 @@ def msg(
     }
     receiver = properties(bytes(8), {0x3001: to, 0x39FE: to, 0x3003: to, 0x0C15: 1})
     head = struct.pack("<8xIIII8x", 1, len(files), 1, len(files))
-    known = {0x0037: subject, 0x0C1A: sender[0], 0x0C1F: sender[1], 0x1000: body, 0x0039: sent, 0x001A: "IPM.Note"}
+    known: dict[int, str | bytes | int | datetime] = {
+        0x0037: subject,
+        0x0C1A: sender[0],
+        0x0C1F: sender[1],
+        0x1000: body,
+        0x0039: sent,
+        0x001A: "IPM.Note",
+    }
     return compound({"__recip_version1.0_#00000000": receiver, **files, **properties(head, known)})
 
 

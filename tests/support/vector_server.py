@@ -88,7 +88,8 @@ class VectorServer:
 
 
 def documents_of(body: dict[str, Any]) -> list[str]:
-    return body["documents"] if "documents" in body else body["texts"]
+    texts: list[str] = body["documents"] if "documents" in body else body["texts"]
+    return texts
 
 
 class _Handler(BaseHTTPRequestHandler):

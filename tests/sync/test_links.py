@@ -136,7 +136,7 @@ def test_what_is_read_is_what_was_looked_at(tmp_path: Path, folder: Path, outsid
     swapping = threading.Thread(target=swap)
     swapping.start()
     root = Root("texts", str(folder))
-    texts = set()
+    texts: set[str] = set()
     try:
         for _ in range(3000):
             with suppress(SourceError):  # Whatever it says: it must not be the text.

@@ -43,8 +43,8 @@ def snapshot(monograph: Monograph) -> list[tuple[str, str, list[tuple[str, str, 
     ]  # fmt: skip
 
 
-def kinds(monograph: Monograph, folder: Path, **options: bool) -> dict[str, str]:
-    plan = monograph.files.plan(folder, price=False, **options)
+def kinds(monograph: Monograph, folder: Path, verify: bool = False) -> dict[str, str]:
+    plan = monograph.files.plan(folder, price=False, verify=verify)
     return {Path(change.uri).name: change.kind for change in plan.changes}
 
 

@@ -143,9 +143,8 @@ def spans_of(page: Any) -> list[tuple[int, int]]:
 
 def text_of(served: Site, page: Any) -> str:
     asked = place(page)
-    return str(
-        served.get("/document", id=asked.get("source", asked.get("id"))[0], file=asked.get("in", [None])[0])["text"]
-    )
+    identity = asked["source" if "source" in asked else "id"][0]
+    return str(served.get("/document", id=identity, file=asked["in"][0] if "in" in asked else None)["text"])
 
 
 def test_the_token_leaves_the_address(page: Any, served: Site) -> None:

@@ -267,8 +267,8 @@ def shown(page: str, folder: File, address: str = "", *, act: str = "") -> str:
         page = page.replace("</body>", f"<script>{script}</script></body>")
     file = folder / "page.html"
     file.write_text(page, encoding="utf-8")
-    options = ("headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking")
-    options += ("disable-component-update", "disable-sync", "disable-dev-shm-usage", "virtual-time-budget=2000")
+    options = ["headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking"]
+    options += ["disable-component-update", "disable-sync", "disable-dev-shm-usage", "virtual-time-budget=2000"]
     command = [str(CHROMIUM), *(f"--{option}" for option in options), f"--user-data-dir={folder / 'profile'}"]
     done = subprocess.run(
         [*command, "--enable-logging=stderr", "--dump-dom", file.as_uri() + address], capture_output=True, check=False
