@@ -1,4 +1,4 @@
-"""Every example in README and docs is run, and says what it is said to say."""
+"""Examples in README and docs, executed and compared with the output they document."""
 
 from __future__ import annotations
 
@@ -51,6 +51,11 @@ def pages_with(kind: str) -> list[Path]:
     return [page for page in PAGES if blocks(page, kind)]
 
 
+def parameters_of(pages: list[Path], quick: str) -> list[object]:
+    """Parameters for a test that executes pages: all but the page named ``quick`` belong to the long suite."""
+    return [page if page.name == quick else pytest.param(page, marks=pytest.mark.long) for page in pages]
+
+
 def place(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "examples" / "texts", tmp_path / "examples" / "texts")
     return tmp_path
@@ -74,12 +79,12 @@ def is_component(page: Path) -> bool:
 
 
 OF_A_SERVER = ("http.md",)
-"""Their examples ask a server: see test_serve_docs.py."""
+"""Their examples ask a server: see tests/app/serve/test_http_docs.py."""
 SINGLE = [one for one in pages_with("python") if not is_component(one) and one.name not in OF_A_SERVER]
 
 
-@pytest.mark.parametrize("page", SINGLE, ids=lambda page: page.name)
-def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", parameters_of(SINGLE, "searching.md"), ids=lambda page: page.name)
+def test_python_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
     """One after the other in one namespace, in a folder that holds nothing but examples/texts."""
     code = "\n".join(blocks(page, "python"))
     if "llama_index" in code:
@@ -99,8 +104,9 @@ def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
     run(SCRIPTS, script)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", COMPONENTS)
-def test_pages_of_components_run(kind: str, tmp_path: Path) -> None:
+def test_component_pages_run_with_a_scripted_model(kind: str, tmp_path: Path) -> None:
     """With a scripted model in the place of the one that they name."""
     framework, package = COMPONENTS[kind]
     pytest.importorskip(framework, reason=f"the extra {kind} is not installed")
@@ -136,7 +142,7 @@ def own_parameters(component: type) -> set[str]:
 
 
 @pytest.mark.parametrize("kind", COMPONENTS)
-def test_pages_of_components_name_every_parameter(kind: str) -> None:
+def test_component_pages_name_every_parameter(kind: str) -> None:
     framework, _ = COMPONENTS[kind]
     pytest.importorskip(framework, reason=f"the extra {kind} is not installed")
     overview = (ROOT / "docs" / f"{kind}.md").read_text()
@@ -165,8 +171,8 @@ def typed(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, shell=True, cwd=folder, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("page", pages_with("console"), ids=lambda page: page.name)
-def test_console_blocks_print_what_they_show(page: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", parameters_of(pages_with("console"), "README.md"), ids=lambda page: page.name)
+def test_commands_of_a_page_print_the_documented_output(page: Path, tmp_path: Path) -> None:
     """``…`` stands for anything. Each block starts afresh."""
     if any("MONOGRAPH_KEY=" in block for block in blocks(page, "console")):
         pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
@@ -181,7 +187,7 @@ def test_console_blocks_print_what_they_show(page: Path, tmp_path: Path) -> None
             assert re.fullmatch(pattern, said), f"{command}\nsaid\n{said}\nnot\n{expected}"
 
 
-def test_every_command_is_documented() -> None:
+def test_command_line_page_documents_every_command() -> None:
     page = (ROOT / "docs" / "command-line.md").read_text()
     manual = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout
     commands = re.findall(r"^  ([a-z]+)  +", manual.partition("Commands")[2], re.MULTILINE)
@@ -193,12 +199,12 @@ def test_every_command_is_documented() -> None:
     assert [one for one in commands if not re.search(rf"`shelf {one} (FILE|URL)", page)] == []
 
 
-def test_links_lead_somewhere() -> None:
+def test_links_between_pages_resolve() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-def test_every_page_is_in_the_navigation() -> None:
+def test_navigation_lists_every_page() -> None:
     listed = re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
     assert sorted(listed) == sorted(page.relative_to(ROOT / "docs").as_posix() for page in PAGES[1:])

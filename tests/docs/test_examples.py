@@ -1,4 +1,4 @@
-"""The examples, run as a stranger would: from a copy, in an empty folder, without a network."""
+"""Examples run from a copy, in an empty folder, without a network."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def run(script: Path, folder: Path) -> str:
     return done.stdout
 
 
-def test_the_wrapper_forbids_a_socket(tmp_path: Path) -> None:
+def test_offline_wrapper_refuses_connections(tmp_path: Path) -> None:
     script = tmp_path / "call.py"
     script.write_text(
         "import socket\ntry:\n    socket.create_connection(('127.0.0.1', 9))\nexcept BaseException:\n    pass\n"
@@ -121,7 +121,7 @@ def test_the_wrapper_forbids_a_socket(tmp_path: Path) -> None:
     assert "REFUSED socket." in done.stderr
 
 
-def test_each_example_is_known() -> None:
+def test_every_example_has_a_test() -> None:
     assert SCRIPTS == [
         "01_first_search.py",
         "02_edit_and_remove.py",
@@ -135,13 +135,14 @@ def test_each_example_is_known() -> None:
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_an_example_leaves_its_surroundings_alone(name: str, ran: Callable[[str], Ran]) -> None:
+@pytest.mark.long
+def test_example_changes_no_files_outside_its_result(name: str, ran: Callable[[str], Ran]) -> None:
     example = ran(name)
     assert example.after == example.before
     assert example.left <= {"demo.mono"}
 
 
-def test_first_search(ran: Callable[[str], Ran]) -> None:
+def test_first_search_example_cites_its_hits(ran: Callable[[str], Ran]) -> None:
     said = ran("01_first_search.py").said.splitlines()
     assert re.fullmatch(r"\d+ documents, \d+ chunks", said[0])
     assert any(
@@ -151,7 +152,8 @@ def test_first_search(ran: Callable[[str], Ran]) -> None:
     assert "INV-2031 stands in invoices-1968" in said
 
 
-def test_edit_and_remove(ran: Callable[[str], Ran]) -> None:
+@pytest.mark.long
+def test_edit_example_embeds_only_changes_and_leaves_no_trace(ran: Callable[[str], Ran]) -> None:
     said = ran("02_edit_and_remove.py").said.splitlines()
     assert int(said[0].split()[2]) > 20
     assert said[1:4] == ["again: 0 embedded", "the plan: 1 changed, 1 to embed", "done: 1 embedded"]
@@ -159,7 +161,8 @@ def test_edit_and_remove(ran: Callable[[str], Ran]) -> None:
     assert said[5:] == ["a trace of the note in the file: False", "faults: []"]
 
 
-def test_llama_index(ran: Callable[[str], Ran]) -> None:
+@pytest.mark.long
+def test_llama_index_example_prints_sources(ran: Callable[[str], Ran]) -> None:
     said = ran("03_llama_index.py").said.splitlines()
     found = [re.fullmatch(r"-?\d+\.\d{3} .+: (\S+)", line) for line in said[:3]]
     paths = [match[1] for match in found if match is not None]
@@ -168,14 +171,16 @@ def test_llama_index(ran: Callable[[str], Ran]) -> None:
     assert "logbook/1965-winter.md" in paths
 
 
-def test_an_agent_with_memory(ran: Callable[[str], Ran]) -> None:
+@pytest.mark.long
+def test_agent_example_remembers_a_new_note(ran: Callable[[str], Ran]) -> None:
     said = ran("06_agent_with_memory.py").said.splitlines()
     assert re.fullmatch(r"found in '.+', characters \d+ to \d+", said[0])
     assert said[1] == "new note: True"
     assert said[2].startswith("remembered: The generator was repaired in winter")
 
 
-def test_chats_with_their_sources(ran: Callable[[str], Ran]) -> None:
+@pytest.mark.long
+def test_chats_example_prints_sources(ran: Callable[[str], Ran]) -> None:
     said = ran("07_chats.py").said
     assert said.startswith("» ")
     assert said.partition("\n\n")[2].splitlines()[0] == "[1] 20310607_1900"
@@ -183,7 +188,8 @@ def test_chats_with_their_sources(ran: Callable[[str], Ran]) -> None:
     assert re.search(r"^\[1\] 20310607_1900, characters 0 to \d+$", said, re.MULTILINE)
 
 
-def test_chats_with_a_model(copied: Path) -> None:
+@pytest.mark.long
+def test_chats_example_answers_with_a_model(copied: Path) -> None:
     pytest.importorskip("llama_index.core", reason="the extra is not installed")
     with ModelServer() as server:
         model = f"openai:{server.url}#scripted"
@@ -196,13 +202,15 @@ def test_chats_with_a_model(copied: Path) -> None:
     assert server.calls == 1
 
 
-def test_langchain(ran: Callable[[str], Ran]) -> None:
+@pytest.mark.long
+def test_langchain_example_answers_with_its_source(ran: Callable[[str], Ran]) -> None:
     said = ran("04_langchain.py").said.splitlines()
     assert [line.split()[1] for line in said[:3]].count("logbook/1965-winter.md") == 1
     assert said[-1] == "Tobias Renk (logbook/1965-winter.md)."
 
 
-def test_ask(ran: Callable[[str], Ran]) -> None:
+@pytest.mark.long
+def test_ask_example_packs_within_its_budget_and_abstains(ran: Callable[[str], Ran]) -> None:
     said = ran("05_ask.py").said.splitlines()
     counted = re.fullmatch(r"(\d+) of (\d+) tokens", said[0])
     assert counted is not None
@@ -212,7 +220,8 @@ def test_ask(ran: Callable[[str], Ran]) -> None:
     assert said[-1] == "I don't know."
 
 
-def test_demo_and_what_it_says_to_type_next(copied: Path, empty: Path) -> None:
+@pytest.mark.long
+def test_demo_and_the_commands_it_suggests_run(copied: Path, empty: Path) -> None:
     said = run(copied / "demo.py", empty)
     counts = re.search(
         r"^demo\.mono: (\d+) documents, (\d+) chunks, .* (\d+) embedded in [\d.]+ s$", said, re.MULTILINE

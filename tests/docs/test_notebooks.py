@@ -1,4 +1,4 @@
-"""The notebooks in examples/notebooks, run from a copy: what they keep is what comes out."""
+"""Notebooks of examples/notebooks, run from a copy and compared with their stored output."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from support.notebooks import NOTEBOOKS, as_written, code_cells, shown
 NEEDS = {"library": "monograph", "llama_index": "llama_index.core", "langchain": "langchain_core"}
 
 
-def test_each_notebook_is_known() -> None:
+def test_every_notebook_is_tested() -> None:
     assert sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")) == sorted(NEEDS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NEEDS)
-def test_what_a_notebook_keeps_is_what_comes_out(name: str, tmp_path: Path) -> None:
+def test_notebook_output_is_reproduced(name: str, tmp_path: Path) -> None:
     pytest.importorskip(NEEDS[name], reason="the extra is not installed")
     copied = shutil.copytree(NOTEBOOKS.parent, tmp_path / "a copy", ignore=shutil.ignore_patterns("__pycache__"))
     before = {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()}

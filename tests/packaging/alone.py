@@ -40,7 +40,7 @@ class Environment:
     @property
     def asked(self) -> list[str]:
         """Tests, and the pages that show this extra's components."""
-        pages = f"tests/docs/test_docs.py::test_pages_of_components_run[{self.extra}]"
+        pages = f"tests/docs/test_docs.py::test_component_pages_run_with_a_scripted_model[{self.extra}]"
         return ["tests/packaging/test_extras.py", *self.tests, *([pages] if self.extra else [])]
 
 
