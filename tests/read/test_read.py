@@ -19,6 +19,7 @@ from monograph.read.paths import path_to_text, text_to_path
 from monograph.read.text import decode, headings, sections_of
 from support.properties import examples
 from support.roots import root_at
+from support.unprivileged import run_unprivileged
 
 
 def document(path: Path):  # type: ignore[no-untyped-def]
@@ -229,18 +230,10 @@ def test_no_permission(tmp_path: Path) -> None:
     path = tmp_path / "secret.txt"
     path.write_text("secret")
     path.chmod(0)
-    if os.geteuid() != 0:
+
+    def read_it() -> int:
         with pytest.raises(SourceUnreadable, match="denied"):
             list(read_file(path, root_at(tmp_path)))
-        return
-    for parent in [tmp_path, *tmp_path.parents][:-2]:
-        parent.chmod(0o755)
-    child = os.fork()
-    if child == 0:
-        os.setuid(65534)
-        try:
-            list(read_file(path, root_at(tmp_path)))
-        except SourceUnreadable as error:
-            os._exit(7 if "denied" in error.message else 8)
-        os._exit(9)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        return 7
+
+    assert run_unprivileged(read_it) == 7
