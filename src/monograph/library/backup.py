@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from monograph.errors import InputError
-from monograph.library.contents import require_whole
+from monograph.library.checks import require_whole
 from monograph.library.opened import OpenFile
 from monograph.store import backup as copying
 from monograph.store import replacing

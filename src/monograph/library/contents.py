@@ -1,21 +1,14 @@
-"""What an open file holds and weighs, and what is wrong with it."""
+"""What an open file holds and weighs."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from monograph.errors import DamagedFile
-from monograph.library import faults
-from monograph.library.given import Given
 from monograph.library.opened import OpenFile
-from monograph.store import check, check_rows, costs, documents, schema, settings, stats
+from monograph.store import documents, schema, settings, stats
 from monograph.store import tree as summaries
 from monograph.store.database import Connection
-from monograph.store.encryption import RawKey
 from monograph.tree.measure import measure
-from monograph.values import Brief, Finding, IndexStats, Stats, TreeStats
-from monograph.write import configuration, forget
-from monograph.write import repair as mending
+from monograph.values import Brief, IndexStats, Stats, TreeStats
+from monograph.write import configuration
 
 
 def stats_of(file: OpenFile) -> Stats:
@@ -106,47 +99,3 @@ def _stats_of_view(file: OpenFile) -> Stats:
 def brief(connection: Connection) -> Brief:
     """See :meth:`monograph.Monograph.brief`."""
     return Brief(schema.format_of(connection), documents.count(connection), summaries.exists(connection))
-
-
-def findings(file: OpenFile, *, repair: bool) -> list[Finding]:
-    """See :meth:`monograph.Monograph.check`."""
-    if repair:
-        with file.database.write() as connection:
-            check.mend_schema(connection)
-            check_rows.mend(connection)
-            costs.mend(connection)
-        file.settings = configuration.settle(file.database, None)
-        configuration.adopt_embedder(file.database, file.embedder)
-        configuration.EXTRACTOR.check(file.database, file.extractor)
-        with file.database.read() as connection:
-            whole = not any(check.guarded(connection, "nodes", lambda: faults.in_tree(connection, file.settings)))
-        mending.repair(file.pipeline(), whole_tree=whole)
-        forget.end(file.database, file.indexes)
-    with file.database.read() as connection:
-        found = list(faults.findings(connection, file.indexes, file.settings))
-    if not file.database.read_only and all(one.table != "file" for one in found):
-        with file.database.write() as connection:
-            fault = check.index_fault(connection)
-        found.extend([] if fault is None or fault.table in {one.table for one in found} else [fault])
-    return found
-
-
-def require_whole(path: Path, key: RawKey | None, original: Path, then: str) -> None:
-    """Check a copy of a file that is about to get its name; what is still to be forgotten there is forgotten in it.
-
-    Raises
-    ------
-    DamagedFile
-        If it has a fault; ``then`` says what to do once the original is mended.
-    """
-    copy = OpenFile.open(Given(path, create=False, key=key))
-    try:
-        forget.end(copy.database, copy.indexes)
-        found = findings(copy, repair=False)
-    finally:
-        copy.close()
-    if found:
-        said = found[0].fault + (f", and {len(found) - 1} more" if len(found) > 1 else "")
-        raise DamagedFile(
-            f"a copy of {original} has faults: {said}", f"monograph check {original} --repair, then {then}"
-        )

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from monograph.errors import BusyFile, WrongKey
-from monograph.library.contents import require_whole
+from monograph.library.checks import require_whole
 from monograph.store import convert, encryption, replacing
 from monograph.store.database import is_open
 from monograph.store.encryption import RawKey

@@ -207,7 +207,7 @@ class Lookups:
     @ledger.spends
     def check(self, *, repair: bool = False) -> list[Finding]:
         """The faults of the file, each table held against every other; with ``repair`` those left after mending."""
-        from monograph.library import contents
+        from monograph.library import checks
 
         self._file.only_whole("check")
-        return contents.findings(self._file, repair=repair)
+        return checks.findings(self._file, repair=repair)

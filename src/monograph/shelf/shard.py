@@ -18,7 +18,7 @@ from monograph.explore import lookup
 from monograph.explore.one_file import OneFile
 from monograph.graph.evidence import Int64
 from monograph.graph.text import Words
-from monograph.library import contents
+from monograph.library import checks
 from monograph.library.given import Given
 from monograph.library.opened import OpenFile
 from monograph.search.one_file.snapshot import FileSnapshot
@@ -154,7 +154,7 @@ class ShardReader(OneFile):
 
     def findings(self) -> list[Finding]:
         """Return every fault in it: see :meth:`monograph.Monograph.check`."""
-        return contents.findings(self.file, repair=False)
+        return checks.findings(self.file, repair=False)
 
     def documents_called(self, name: str) -> list[Document]:
         """Return the documents that an id, a uri or a path names, with their texts."""
