@@ -5,8 +5,11 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from monograph import Document, Monograph
 
 BEYOND = """
 import sys
@@ -41,3 +44,24 @@ def test_importing_a_store_loads_only_its_own_modules(package: str, statement: s
     assert {name for name in loaded if name.startswith("monograph.")} == {"monograph.errors", "monograph.lazy"}
     own = (package.partition(".monograph")[0], "monograph")
     assert {name for name in loaded if not name.startswith(own)} == set()
+
+
+SERVER = """
+import sys
+from monograph import Monograph
+from monograph_mcp import make_server
+with Monograph.open(sys.argv[1], read_only=True) as notes:
+    make_server(notes)
+    print(*sys.modules)
+"""
+
+
+def test_server_of_a_file_loads_neither_models_nor_shelves_nor_writers(tmp_path: Path) -> None:
+    pytest.importorskip("mcp", reason="the extra mcp is not installed")
+    with Monograph.open(tmp_path / "notes.mono") as notes:
+        notes.add([Document("Ines Calder found the comet in Draco.", id="comet")])
+    command = [sys.executable, "-c", SERVER, str(tmp_path / "notes.mono")]
+    loaded = set(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
+    assert "monograph_mcp.server" in loaded
+    unwanted = {"monograph.shelf.shelf", "monograph.sync", "monograph.write.batch", "monograph.derive.embed"}
+    assert not loaded & {*unwanted, "monograph.read.file", "wordllama", "tokenizers"}

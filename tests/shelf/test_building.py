@@ -28,7 +28,7 @@ from monograph.errors import (
 from monograph.models import TextKind
 from monograph.read.limits import Limits
 from monograph.shelf import Shelf, build, forget, remove
-from monograph.shelf.build import shard_of
+from monograph.shelf.building import shard_of
 from monograph.shelf.manifest import Manifest, latest
 from monograph.shelf.place import place_at
 from monograph.shelf.storage import storage_at

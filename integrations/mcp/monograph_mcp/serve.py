@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import anyio
 
 from monograph.loopback import Credentials, Guarded, address_of, listen
-from monograph.shelf import Archive
 from monograph_mcp.server import make_server
+
+if TYPE_CHECKING:
+    from monograph.shelf import Archive
 
 
 def serve_stdio(monograph: Archive, *, notes: bool = False) -> None:

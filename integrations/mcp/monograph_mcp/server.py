@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import anyio.to_thread
 from mcp.server.mcpserver import MCPServer, ResourceSecurity
@@ -11,12 +11,15 @@ from mcp_types import Resource, ToolAnnotations
 from pydantic import BaseModel
 
 import monograph as library
-from monograph import Document
+from monograph import Monograph
 from monograph.errors import MonographError
-from monograph.shelf import Archive, Shelf
 from monograph_tools import for_agents, offered
 from monograph_tools.faults import where
 from monograph_tools.tools import address
+
+if TYPE_CHECKING:
+    from monograph import Document
+    from monograph.shelf import Archive
 
 LISTED = 200
 """Most documents that are listed as resources; all can be read, and searched for."""
@@ -35,8 +38,10 @@ class FileServer(MCPServer[Any]):
     """A server whose listed resources are the documents of a file or a shelf."""
 
     def __init__(self, archive: Archive) -> None:
-        name = archive.url.rstrip("/").rpartition("/")[2] if isinstance(archive, Shelf) else archive.path.name
-        what = "Many files of documents, which answer as one" if isinstance(archive, Shelf) else "A file of documents"
+        if isinstance(archive, Monograph):
+            name, what = archive.path.name, "A file of documents"
+        else:
+            name, what = archive.url.rstrip("/").rpartition("/")[2], "Many files of documents, which answer as one"
         super().__init__(
             name="monograph",
             title=f"Monograph: {name}",

@@ -8,7 +8,9 @@ from __future__ import annotations
 import logging
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from monograph import Monograph
 from monograph.errors import (
     BusyFile,
     ClosedFile,
@@ -19,7 +21,9 @@ from monograph.errors import (
     ReadOnlyFile,
     StorageFull,
 )
-from monograph.shelf import Archive, Shelf
+
+if TYPE_CHECKING:
+    from monograph.shelf import Archive
 
 _LOG = logging.getLogger(__name__)
 _COMMAND = re.compile(r"\b(?:monograph [a-z]+|pip install|python -m|Monograph\.)")
@@ -56,7 +60,7 @@ def for_agents(error: MonographError, place: Path | str) -> str:
 
 def where(archive: Archive) -> Path | str:
     """Where a file lies, or the address of a shelf."""
-    return archive.url if isinstance(archive, Shelf) else archive.path
+    return archive.path if isinstance(archive, Monograph) else archive.url
 
 
 def _without(place: Path | str, text: str) -> str:

@@ -8,14 +8,17 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from monograph import Document, Hit, Monograph, Settings
 from monograph.errors import InputError
 from monograph.models import Embedder
-from monograph.shelf import Archive, Shelf, is_shelf, only_file
+from monograph.shelf import is_shelf, only_file
 
-Given: TypeAlias = Archive | str | os.PathLike[str]
+if TYPE_CHECKING:
+    from monograph.shelf import Archive
+
+Given: TypeAlias = "Archive | str | os.PathLike[str]"
 Model = TypeVar("Model")
 
 COLLECTION = "monograph_collection"
@@ -41,11 +44,13 @@ def opened(
     InputError
         If a model, a key or a design is given besides an open one, or a key or a design with a shelf.
     """
-    if not isinstance(given, Monograph | Shelf):
+    if isinstance(given, str | os.PathLike):
         embedder = None if model is None else borrowed(model)
         if is_shelf(given):
             _refuse_key(key, f"{given} is a shelf, which has no key")
             _refuse_vector_index(vector_index)
+            from monograph.shelf import Shelf
+
             return Shelf.open(given, embedder=embedder)
         settings = None if graph or Path(given).exists() else Settings(graph=False)
         archive = Monograph.open(given, embedder, key=key, settings=settings, vector_index=vector_index)
@@ -86,7 +91,7 @@ def to_write(archive: Archive) -> Monograph:
     InputError
         If it is a shelf: ``monograph.shelf.build`` adds to it.
     """
-    if isinstance(archive, Shelf):
+    if not isinstance(archive, Monograph):
         raise InputError(
             f"{archive.url} is a shelf, which is only read here", f"monograph shelf build {archive.url} SOURCE"
         )
@@ -142,7 +147,7 @@ class HeldFile:
     def __init__(
         self, given: Given, read_only: bool = True, key: str | None = None, collection: str | None = None
     ) -> None:
-        if isinstance(given, Monograph | Shelf):
+        if not isinstance(given, str | os.PathLike):
             _refuse_key(key)
         elif is_shelf(given):
             _refuse_key(key, f"{given} is a shelf, which has no key")
@@ -171,9 +176,11 @@ class HeldFile:
     def address(self) -> str:
         """Where it is: a file's whole path, a shelf's address."""
         given = self._given
-        if isinstance(given, Shelf) or (not isinstance(given, Monograph) and "://" in os.fspath(given)):
-            return given.url if isinstance(given, Shelf) else os.fspath(given)
-        return str((given.path if isinstance(given, Monograph) else Path(given)).absolute())
+        if isinstance(given, Monograph):
+            return str(given.path.absolute())
+        if isinstance(given, str | os.PathLike):
+            return os.fspath(given) if "://" in os.fspath(given) else str(Path(given).absolute())
+        return given.url
 
     def open(self) -> Archive:
         """The open file or shelf.
@@ -187,10 +194,10 @@ class HeldFile:
         """
         with self._opening:
             if self._seen is None:
-                if isinstance(self._given, Monograph | Shelf):
-                    whole: Archive = self._given
-                else:
+                if isinstance(self._given, str | os.PathLike):
                     whole = self._opened = self._of_address(self._given)
+                else:
+                    whole = self._given
                 self._seen = in_collection(whole, self._collection)
             return self._seen
 
@@ -200,6 +207,8 @@ class HeldFile:
 
     def _of_address(self, address: str | os.PathLike[str]) -> Archive:
         if is_shelf(address):
+            from monograph.shelf import Shelf
+
             return Shelf.open(address)
         return Monograph.open(address, create=False, read_only=self._read_only, key=self._key)
 

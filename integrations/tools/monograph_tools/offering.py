@@ -6,15 +6,18 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_type_hints
 
 from pydantic import BaseModel, create_model
 
+from monograph import Monograph
 from monograph.errors import InputError, MonographError
-from monograph.shelf import Archive, Shelf
 from monograph_tools.faults import for_agents, where
 from monograph_tools.notes import Notes
 from monograph_tools.tools import Reading
+
+if TYPE_CHECKING:
+    from monograph.shelf import Archive
 
 Effect: TypeAlias = Literal["reads", "adds", "takes out"]
 
@@ -86,7 +89,7 @@ def offered(archive: Archive, *, notes: bool = False) -> list[Tool]:
         made.append(Tool(tools.outline, "reads", archive))
     made += [Tool(one, "reads", archive) for one in (tools.entity, tools.paths, tools.stats)]
     if notes:
-        if isinstance(archive, Shelf):
+        if not isinstance(archive, Monograph):
             raise InputError(f"{archive.url} is a shelf, which agents only read", "serve it without notes")
         writing = Notes(archive)
         made += [Tool(writing.add_note, "adds", archive)]

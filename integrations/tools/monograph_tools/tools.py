@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from urllib.parse import quote
 
 from pydantic import BaseModel, Field
 
 from monograph import Chunk, Hit, Stats, count_tokens, strategies
 from monograph.errors import InputError
-from monograph.shelf import Archive, only_file
+from monograph.shelf import only_file
 from monograph.values import Entity, Link, OutlineNode, StoredChunk
 from monograph_tools.replies import (
     CUT,
@@ -27,6 +27,9 @@ from monograph_tools.replies import (
     SearchReply,
     StatsReply,
 )
+
+if TYPE_CHECKING:
+    from monograph.shelf import Archive
 
 Item = TypeVar("Item", bound=BaseModel)
 

@@ -1,22 +1,34 @@
 """Many sealed files that are searched as one."""
 
-from monograph.shelf.build import build, forget, remove
-from monograph.shelf.engines import local
-from monograph.shelf.making import Tasks
-from monograph.shelf.ray_engine import on_ray
-from monograph.shelf.shelf import Archive, Shelf, ShelfStats, is_shelf, only_file, place_of
+from __future__ import annotations
 
-__all__ = [
-    "Archive",
-    "Shelf",
-    "ShelfStats",
-    "Tasks",
-    "build",
-    "forget",
-    "is_shelf",
-    "local",
-    "on_ray",
-    "only_file",
-    "place_of",
-    "remove",
-]
+from typing import TYPE_CHECKING
+
+from monograph.lazy import lazy_names
+
+_MODULES = {
+    "monograph.shelf.building": "build forget remove",
+    "monograph.shelf.either": "is_shelf only_file place_of",
+    "monograph.shelf.engines": "local",
+    "monograph.shelf.making": "Tasks",
+    "monograph.shelf.ray_engine": "on_ray",
+    "monograph.shelf.shelf": "Archive Shelf",
+    "monograph.values.state": "ShelfStats",
+}
+__all__ = [name for names in _MODULES.values() for name in names.split()]
+
+if TYPE_CHECKING:
+    from monograph.shelf.building import build as build
+    from monograph.shelf.building import forget as forget
+    from monograph.shelf.building import remove as remove
+    from monograph.shelf.either import is_shelf as is_shelf
+    from monograph.shelf.either import only_file as only_file
+    from monograph.shelf.either import place_of as place_of
+    from monograph.shelf.engines import local as local
+    from monograph.shelf.making import Tasks as Tasks
+    from monograph.shelf.ray_engine import on_ray as on_ray
+    from monograph.shelf.shelf import Archive as Archive
+    from monograph.shelf.shelf import Shelf as Shelf
+    from monograph.values.state import ShelfStats as ShelfStats
+else:
+    __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -23,13 +23,13 @@ from monograph.settings import Settings
 from monograph.shelf import catalogue
 from monograph.shelf.engines import Engine, Engines, Shards, local, only
 from monograph.shelf.graph import ShelfGraph, ShelfSurroundings
-from monograph.shelf.manifest import VERSIONS, Manifest, latest, load
+from monograph.shelf.manifest import Manifest, latest, load
 from monograph.shelf.place import Place, place_at
 from monograph.shelf.pools import Rows
 from monograph.shelf.shard import ShardReader
 from monograph.shelf.snapshot import Memory, ShelfSnapshot
 from monograph.store import names
-from monograph.values import Brief, Chunk, Document, Finding, Listed, StoredChunk, arguments
+from monograph.values import Brief, Chunk, Document, Finding, Listed, ShelfStats, StoredChunk, arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 
 
@@ -67,26 +67,6 @@ class OpenShelf(OpenFile):
         if hasattr(self, "shards"):  # Else it could not be opened.
             self.shards.engine.close()
         super().close()
-
-
-@dataclass(frozen=True, slots=True)
-class ShelfStats:
-    """Counts and sizes of a version of a shelf.
-
-    ``bytes`` are those of its shards and its catalogue; ``documents_by_shard`` is in the order of the shards.
-    """
-
-    url: str
-    version: int
-    shards: int
-    documents: int
-    chunks: int
-    entities: int
-    merged: int
-    bytes: int
-    documents_by_shard: tuple[int, ...]
-    embedder: str
-    extractor: str
 
 
 class Shelf(Questions):
@@ -312,28 +292,3 @@ def _opened_again(url: str, home: Path, version: int, given: Given, engines: Eng
 
 Archive: TypeAlias = Monograph | Shelf
 """Both search and answer (:class:`~monograph.library.questions.Questions`), have documents by id, and ``stats``."""
-
-
-def is_shelf(address: str | os.PathLike[str]) -> bool:
-    """Whether an address is that of a shelf: one with ``://`` in it, or a folder that holds versions."""
-    text = os.fspath(address)
-    # Of a path that the system does not take, Path.is_dir raises.
-    return "://" in text or os.path.isdir(os.path.join(text, VERSIONS))  # noqa: PTH112, PTH118
-
-
-def place_of(archive: Archive) -> str:
-    """Where it is: a file's path, a shelf's address."""
-    return archive.url if isinstance(archive, Shelf) else str(archive.path)
-
-
-def only_file(archive: Archive, what: str) -> Monograph:
-    """The file that an archive is.
-
-    Raises
-    ------
-    NotOnShelf
-        If it is a shelf, which has no such thing.
-    """
-    if isinstance(archive, Monograph):
-        return archive
-    raise NotOnShelf(f"{archive.url} is a shelf, which has no {what}", "give a .mono file, which has it")

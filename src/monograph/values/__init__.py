@@ -20,7 +20,7 @@ _MODULES = {
         "EMBEDDED_KINDS ENTITY_KINDS Entity Extraction Link Mention Merge Neighbourhood Path PathNode Relation Route"
         " Told ToldNode ToldRelation"
     ),
-    "monograph.values.state": "Brief Finding IndexStats LedgerEntry Stats TreeStats",
+    "monograph.values.state": "Brief Finding IndexStats LedgerEntry ShelfStats Stats TreeStats",
     "monograph.values.tree": "OutlineNode Quote Source Summary SummaryText",
     "monograph.values.versions": "Valid Version",
     "monograph.values.work": (
@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from monograph.values.state import Finding as Finding
     from monograph.values.state import IndexStats as IndexStats
     from monograph.values.state import LedgerEntry as LedgerEntry
+    from monograph.values.state import ShelfStats as ShelfStats
     from monograph.values.state import Stats as Stats
     from monograph.values.state import TreeStats as TreeStats
     from monograph.values.tree import OutlineNode as OutlineNode

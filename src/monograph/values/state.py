@@ -165,3 +165,23 @@ class LedgerEntry:
     calls: int
     tokens_in: int
     tokens_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShelfStats:
+    """Counts and sizes of a version of a shelf.
+
+    ``bytes`` are those of its shards and its catalogue; ``documents_by_shard`` is in the order of the shards.
+    """
+
+    url: str
+    version: int
+    shards: int
+    documents: int
+    chunks: int
+    entities: int
+    merged: int
+    bytes: int
+    documents_by_shard: tuple[int, ...]
+    embedder: str
+    extractor: str

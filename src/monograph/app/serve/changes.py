@@ -6,11 +6,14 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from monograph.app.serve.events import Event
 from monograph.errors import MonographError
 from monograph.library import Monograph
-from monograph.shelf import Archive
+
+if TYPE_CHECKING:
+    from monograph.shelf import Archive
 
 LOOKED = 0.5
 """Seconds between two looks at a file."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from monograph.app import answer_output, output
 from monograph.app.command import where_of
@@ -10,9 +11,11 @@ from monograph.app.serve.faults import Fault, fault_of
 from monograph.app.serve.pieces import Marks, Piece, Words
 from monograph.app.serve.served import Served
 from monograph.errors import MonographError
-from monograph.shelf import Archive
 from monograph.values import DEFAULT_CUT, Context, Hit, PassageOrder, cite
 from monograph.values.defaults import BUDGET, FOUND
+
+if TYPE_CHECKING:
+    from monograph.shelf import Archive
 
 MOST_HITS = 1_000
 """Of one answer."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from monograph.app.serve.changes import Changes
 from monograph.app.serve.faults import NotWritable
@@ -12,7 +13,10 @@ from monograph.app.serve.jobs import Jobs
 from monograph.errors import NotFound
 from monograph.library import Monograph
 from monograph.library.pages import Pages
-from monograph.shelf import Archive, only_file
+from monograph.shelf import only_file
+
+if TYPE_CHECKING:
+    from monograph.shelf import Archive
 
 LAST_SECONDS = 3.0
 """For what is at work when a server ends."""

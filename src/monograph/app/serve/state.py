@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from monograph import __version__
 from monograph.app.serve.reading import OneDocument
@@ -11,8 +12,11 @@ from monograph.library import Monograph
 from monograph.read.limits import DEFAULT_LIMITS
 from monograph.search.how import strategies
 from monograph.settings import Settings
-from monograph.shelf import Archive, ShelfStats, only_file
+from monograph.shelf import ShelfStats, only_file
 from monograph.values import Finding, LedgerEntry, OutlineNode, Problem, Stats, Summary, SyncedSource
+
+if TYPE_CHECKING:
+    from monograph.shelf import Archive
 
 MOST_LAYERS = 3
 """Of one answer: each layer has some ten times as many summaries as the one above it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fsspec import AbstractFileSystem
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -25,9 +25,11 @@ from llama_index.graph_stores.monograph.schema import described, schema_of
 from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from llama_index.vector_stores.monograph.where import as_where
 from monograph.errors import InputError
-from monograph.shelf import Archive
 from monograph.values import Told, ToldNode, ToldRelation
 from monograph_tools import Given, in_collection, in_thread, opened, to_write, told
+
+if TYPE_CHECKING:
+    from monograph.shelf import Archive
 
 
 class MonographPropertyGraphStore(PropertyGraphStore):

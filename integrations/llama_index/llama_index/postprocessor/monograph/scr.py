@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import llama_index_instrumentation as instrument
 from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
@@ -11,8 +13,10 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from llama_index.vector_stores.monograph import ReductionEvent
 from monograph import Chunk, Hit
 from monograph.errors import InputError
-from monograph.shelf import Archive
 from monograph.values import DEFAULT_CUT
+
+if TYPE_CHECKING:
+    from monograph.shelf import Archive
 
 dispatcher = instrument.get_dispatcher(__name__)
 

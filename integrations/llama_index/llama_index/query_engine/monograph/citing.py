@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import llama_index_instrumentation as instrument
 from llama_index.core.base.base_query_engine import BaseQueryEngine
@@ -16,7 +16,9 @@ from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle
 
 from llama_index.vector_stores.monograph import AnswerEvent
 from monograph import Answer, Citation, Reranker, Strategy
-from monograph.shelf import Archive
+
+if TYPE_CHECKING:
+    from monograph.shelf import Archive
 
 dispatcher = instrument.get_dispatcher(__name__)
 

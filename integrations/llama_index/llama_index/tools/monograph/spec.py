@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from llama_index.core.tools import FunctionTool, ToolMetadata
 from llama_index.core.tools.tool_spec.base import SPEC_FUNCTION_TYPE, BaseToolSpec
 
-from monograph.shelf import Archive
 from monograph_tools import as_json, offered
+
+if TYPE_CHECKING:
+    from monograph.shelf import Archive
 
 
 class MonographToolSpec(BaseToolSpec):
