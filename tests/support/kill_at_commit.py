@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from monograph.store.database import Connection, Database
+from support.forks import Forks
 from support.paths import TESTS
 
-_PROGRAM = """
-import sys
-sys.path.insert(0, {tests!r})
+_PREPARED = f"""
+import sys, tempfile
+sys.path.insert(0, {str(TESTS)!r})
+from pathlib import Path
+from monograph import Document, Monograph
+from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from support.kill_at_commit import die_at
-die_at({commit}, {moment!r})
-{program}
+from support.models import HashEmbedder
+# What a program needs is imported at its first use: so everything is used once.
+with (
+    tempfile.TemporaryDirectory() as place,
+    Monograph.open(Path(place, "x.mono"), HashEmbedder(8), summarizer=ExtractiveSummarizer()) as monograph,
+):
+    monograph.add([Document("Anna Calder met John Smith in Vienna.", id="letter")])
+    monograph.remove(["letter"], forget=True)
 """
+_PROGRAM = """
+count = die_at({commit}, {moment!r})
+{program}
+print(count())
+"""
+_FORKS = Forks(_PREPARED, "exec(sys.argv[0])")
 
 
 def die_at(commit: int, moment: str) -> Callable[[], int]:
@@ -47,8 +61,19 @@ def die_at(commit: int, moment: str) -> Callable[[], int]:
 
 def killed(program: str, commit: int, moment: str) -> bool:
     """Run a program that is killed at a commit; False if it came to its end before."""
-    text = _PROGRAM.format(tests=str(TESTS), commit=commit, moment=moment, program=program)
-    code = subprocess.run([sys.executable, "-c", text], check=False).returncode
-    if code not in (0, -signal.SIGKILL):
-        raise AssertionError(f"the program ended with {code}")
-    return code != 0
+    return _run(program, commit, moment) is None
+
+
+def count_commits(program: str) -> int:
+    """Run a program to its end and return how often it commits."""
+    commits = _run(program, 0, "before")
+    assert commits is not None
+    return commits
+
+
+def _run(program: str, commit: int, moment: str) -> int | None:
+    """Run a program and return how often it committed; None if it was killed at the commit."""
+    ended = _FORKS.run(_PROGRAM.format(commit=commit, moment=moment, program=program))
+    if ended.returncode not in (0, -signal.SIGKILL):
+        raise AssertionError(f"the program ended with {ended.returncode}: {ended.stderr}")
+    return None if ended.returncode else int(ended.stdout.split()[-1])
