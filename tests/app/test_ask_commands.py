@@ -43,7 +43,7 @@ def model(server: ModelServer) -> tuple[str, str]:
     return "--model", f"openai:{server.url}#tiny"
 
 
-def test_ask_with_a_model(file: Path, server: ModelServer) -> None:
+def test_ask_command_answers_with_a_model(file: Path, server: ModelServer) -> None:
     out, _ = run("ask", file, QUESTION, *model(server), "--explain", "--api-key", "secret")
     assert out.startswith(f"{COMET} [1]\n")
     assert "[1] Logbook  log.md · characters 0–" in out
@@ -58,7 +58,7 @@ def test_ask_with_a_model(file: Path, server: ModelServer) -> None:
     assert "hits" not in made["context"]
 
 
-def test_ask_without_a_model(file: Path) -> None:
+def test_ask_command_quotes_without_a_model(file: Path) -> None:
     out, _ = run("ask", file, QUESTION)
     assert COMET in out
     assert "No model is set" in out
@@ -79,7 +79,7 @@ def test_ask_without_a_model(file: Path) -> None:
     assert "Mrs Grubb" in out
 
 
-def test_ask_when_the_model_fails(file: Path, server: ModelServer) -> None:
+def test_ask_command_reports_a_failing_model(file: Path, server: ModelServer) -> None:
     server.fail("cut half", times=9)
     out, err = run("ask", file, "Who found the comet then?", *model(server), code=1)
     assert out.startswith("Ines Okafor")
@@ -93,7 +93,7 @@ def test_ask_when_the_model_fails(file: Path, server: ModelServer) -> None:
     assert "openai:BASE_URL#MODEL" in err
 
 
-def test_context(file: Path) -> None:
+def test_context_command_packs_hits(file: Path) -> None:
     text, _ = run("context", file, QUESTION, "--budget", 60)
     assert COMET in text
     assert text.startswith("=====")
@@ -107,7 +107,7 @@ def test_context(file: Path) -> None:
     assert "orders are" in run("context", file, QUESTION, "--order", "best", code=1)[1]
 
 
-def test_context_says_on_standard_error_that_it_is_not_relevant(file: Path) -> None:
+def test_context_command_warns_of_irrelevant_hits(file: Path) -> None:
     text, said = run("context", file, "What did the king of Denmark eat?")
     assert text.startswith("=====")
     assert said.startswith("nothing relevant was found; what is nearest:")
@@ -115,7 +115,7 @@ def test_context_says_on_standard_error_that_it_is_not_relevant(file: Path) -> N
 
 
 @pytest.mark.parametrize("command", ["search", "ask", "context"])
-def test_a_query_from_standard_input(command: str, file: Path) -> None:
+def test_query_is_read_from_standard_input(command: str, file: Path) -> None:
     assert COMET in run(command, file, "-", said=f"\ufeff{QUESTION}\n")[0]
     assert "standard input is empty" in run(command, file, "-", code=1, said=" \n")[1]
     program = [sys.executable, "-m", "monograph.app.cli", command, str(file), "-"]
@@ -125,7 +125,7 @@ def test_a_query_from_standard_input(command: str, file: Path) -> None:
     assert b"Traceback" not in done.stderr
 
 
-def test_chat_with_a_model(file: Path, server: ModelServer) -> None:
+def test_chat_command_answers_with_a_model(file: Path, server: ModelServer) -> None:
     lines = [
         "/why",
         "What did Ines Okafor find?",
@@ -149,14 +149,14 @@ def test_chat_with_a_model(file: Path, server: ModelServer) -> None:
     assert server.calls == 3
 
 
-def test_chat_goes_on_when_the_model_fails(file: Path, server: ModelServer) -> None:
+def test_chat_continues_after_a_failing_model(file: Path, server: ModelServer) -> None:
     server.fail("error half", times=1)
     out, err = run("chat", file, *model(server), said="Who found this comet?\nWho found that comet?\n")
     assert "ran out of memory" in err
     assert f"{COMET} [1]" in out
 
 
-def test_chat_without_a_model_carries_names(file: Path) -> None:
+def test_chat_without_a_model_carries_names_forward(file: Path) -> None:
     out, _ = run("chat", file, "--json", said="What did Ines Okafor find?\nWhen was it?\n\n")
     first, second = map(json.loads, out.splitlines())
     assert first["query"] == "What did Ines Okafor find?"
@@ -164,7 +164,7 @@ def test_chat_without_a_model_carries_names(file: Path) -> None:
     assert COMET in second["text"]
 
 
-def test_the_scripted_model_serves_people_too(file: Path) -> None:
+def test_scripted_model_runs_as_a_program(file: Path) -> None:
     script = EXAMPLES / "model" / "scripted_model.py"
     process = subprocess.Popen([sys.executable, str(script), "--port", "0"], stdout=subprocess.PIPE, text=True)
     try:

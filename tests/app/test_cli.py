@@ -47,7 +47,7 @@ def file(texts: Path, tmp_path: Path) -> Path:
     return path
 
 
-def test_sync_and_its_dry_run(texts: Path, tmp_path: Path) -> None:
+def test_sync_command_and_dry_run_report_changes(texts: Path, tmp_path: Path) -> None:
     path = tmp_path / "n.mono"
     said = run("sync", path, texts, "--dry-run")
     assert "3 new" in said
@@ -60,7 +60,7 @@ def test_sync_and_its_dry_run(texts: Path, tmp_path: Path) -> None:
     assert json.loads(run("sync", path, texts, "--dry-run", "--json"))["cost"]["embeddings"] == 0
 
 
-def test_search(file: Path, texts: Path) -> None:
+def test_search_command_prints_hits(file: Path, texts: Path) -> None:
     said = run("search", file, "who services the boiler?", "-k", 1, "--explain")
     assert said.startswith("1. Boiler\n")
     assert f"{texts.name}/boiler.md" in said
@@ -75,7 +75,7 @@ def test_search(file: Path, texts: Path) -> None:
 
 
 @pytest.mark.long
-def test_what_is_not_relevant_is_called_so(file: Path) -> None:
+def test_search_command_says_that_hits_are_irrelevant(file: Path) -> None:
     said = run("search", file, "zebra quantum", "-n", 2)
     assert said.startswith("nothing relevant was found; what is nearest:\n\n1. ")
     assert "\n2. " in said
@@ -89,7 +89,7 @@ def test_what_is_not_relevant_is_called_so(file: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["auto", "lexical", "tfidf", "dense", "hybrid", "graph", "graph:faithful=true"])
-def test_raw_scores_are_only_explained(how: str, file: Path) -> None:
+def test_search_command_shows_raw_scores_only_with_explain(how: str, file: Path) -> None:
     raw = [f"{hit['score']:.3f}" for hit in json.loads(run("search", file, "INV-2024 boiler", "--how", how, "--json"))]
     plain, explained = (run("search", file, "INV-2024 boiler", "--how", how, *more) for more in ((), ("--explain",)))
     assert raw
@@ -107,7 +107,7 @@ def people(folder: Path, tmp_path: Path) -> Path:
     return path
 
 
-def test_the_ways_to_answers(people: Path, tmp_path: Path) -> None:
+def test_search_command_prints_and_draws_graph_paths(people: Path, tmp_path: Path) -> None:
     asked = "Whom did Bruno Okafor meet, <who> wrote?"
     said = run("search", people, asked, "-k", 1)
     assert "\n   question → Bruno Okafor\n" in said
@@ -128,7 +128,7 @@ def test_the_ways_to_answers(people: Path, tmp_path: Path) -> None:
     assert "cannot be written" in run("search", people, asked, "--html", tmp_path / "no" / "x.html", code=1)
 
 
-def test_graph(people: Path, tmp_path: Path) -> None:
+def test_graph_command_prints_and_exports_a_neighbourhood(people: Path, tmp_path: Path) -> None:
     said = run("graph", people, "anna lindqvist")
     assert said.startswith("Anna Lindqvist\n")
     assert "Bruno Okafor\n" in said
@@ -150,7 +150,7 @@ def test_graph(people: Path, tmp_path: Path) -> None:
     assert json.loads(run("graph", people, "zzz", "--json", code=1))["kind"] == "NotFound"
 
 
-def test_entities(folder: Path, tmp_path: Path) -> None:
+def test_entities_command_lists_entities(folder: Path, tmp_path: Path) -> None:
     (folder / "a.txt").write_text("The International Telegraph Union (ITU) met Anna Lindqvist.")
     (folder / "b.txt").write_text("The ITU wrote to Anna Lindqvist.")
     file = tmp_path / "x.mono"
@@ -170,7 +170,7 @@ def test_entities(folder: Path, tmp_path: Path) -> None:
     assert run("check", file).strip() == "all is well"
 
 
-def test_extractors(texts: Path, tmp_path: Path) -> None:
+def test_extractor_is_chosen_on_the_command_line(texts: Path, tmp_path: Path) -> None:
     file = tmp_path / "x.mono"
     assert "unknown extractor 'magic'" in run("sync", file, texts, "--extractor", "magic", code=1)
     assert "3 extractions, 0 model calls" in run("sync", file, texts, "--dry-run", "--extractor", "pattern")
@@ -184,7 +184,7 @@ def test_extractors(texts: Path, tmp_path: Path) -> None:
     assert "k" not in json.loads(run("stats", file, "--json"))["extractor_spec"]
 
 
-def test_show(file: Path, texts: Path) -> None:
+def test_show_command_prints_documents_and_chunks(file: Path, texts: Path) -> None:
     assert "garden" in run("show", file)
     assert "planted in 1987" in run("show", file, texts / "garden.txt")
     chunk = json.loads(run("search", file, "apple", "--json", "-k", 1))[0]["chunk"]["id"]
@@ -192,7 +192,7 @@ def test_show(file: Path, texts: Path) -> None:
     assert json.loads(run("show", file, "r1", "--json"))["text"] == "Invoice INV-2024 is paid."
 
 
-def test_remove_and_forget(file: Path, texts: Path) -> None:
+def test_remove_and_forget_commands_delete_documents(file: Path, texts: Path) -> None:
     assert "1 removed" in run("remove", file, texts / "garden.txt")
     assert json.loads(run("forget", file, "r1", "--json"))["removed"] == 1
     left = b"".join(one.read_bytes() for one in file.parent.glob("notes.mono*"))
@@ -201,7 +201,7 @@ def test_remove_and_forget(file: Path, texts: Path) -> None:
     assert "boiler" in run("search", file, "boiler")
 
 
-def test_stats_check_compact_reembed(file: Path) -> None:
+def test_maintenance_commands_report_their_work(file: Path) -> None:
     assert json.loads(run("stats", file, "--json"))["documents"] == 3
     assert "documents" in run("stats", file)
     assert run("check", file).strip() == "all is well"
@@ -211,7 +211,7 @@ def test_stats_check_compact_reembed(file: Path) -> None:
     assert "unknown embedder" in run("reembed", file, "magic", code=1)
 
 
-def test_errors_are_two_lines_and_an_exit_code(file: Path, tmp_path: Path) -> None:
+def test_command_errors_are_two_lines_and_an_exit_code(file: Path, tmp_path: Path) -> None:
     for arguments in (
         ("search", tmp_path / "none.mono", "x"),
         ("search", file, "x", "--how", "magic"),
@@ -230,7 +230,7 @@ def test_errors_are_two_lines_and_an_exit_code(file: Path, tmp_path: Path) -> No
     run("magic", code=2)
 
 
-def test_eval(tmp_path: Path) -> None:
+def test_eval_command_prints_measures(tmp_path: Path) -> None:
     corpus = [
         {"id": f"d{n}", "text": f"The {word} stands in hall {n}."} for n, word in enumerate(["lathe", "press", "kiln"])
     ]
@@ -250,7 +250,7 @@ def test_eval(tmp_path: Path) -> None:
     assert results[0]["scores"]["recall"][0] == 1.0
 
 
-def test_names_cannot_move_the_cursor(folder: Path, tmp_path: Path) -> None:
+def test_control_characters_in_names_are_escaped(folder: Path, tmp_path: Path) -> None:
     (folder / "evil\x1b[2J\nname.txt").write_text("text with \x1b[31m colour and \x07 bell" + " and many words" * 20)
     path = tmp_path / "x.mono"
     run("sync", path, folder)
@@ -260,7 +260,7 @@ def test_names_cannot_move_the_cursor(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_the_main_job_on_real_chats(shared: Path, tmp_path: Path) -> None:
+def test_real_chats_are_synced_and_searched(shared: Path, tmp_path: Path) -> None:
     """LiHuaWorld, synced and measured from the command line, every socket forbidden."""
     from monograph.evaluate.datasets import load_dataset, write_texts
 

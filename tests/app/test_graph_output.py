@@ -30,7 +30,7 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
     return "\n".join(line.rstrip() for line in capsys.readouterr().out.splitlines())
 
 
-def test_a_neighbourhood_by_hops(capsys: pytest.CaptureFixture[str]) -> None:
+def test_neighbourhood_is_printed_by_hops(capsys: pytest.CaptureFixture[str]) -> None:
     print_neighbourhood(NEIGHBOURHOOD)
     out = said(capsys)
     lines = [line.split() for line in out.splitlines()]
@@ -48,7 +48,7 @@ def test_a_neighbourhood_by_hops(capsys: pytest.CaptureFixture[str]) -> None:
     assert "and 2 chunks more" in out
 
 
-def test_titles_and_places_stand_for_ids(capsys: pytest.CaptureFixture[str]) -> None:
+def test_titles_and_places_are_printed_for_ids(capsys: pytest.CaptureFixture[str]) -> None:
     ids = ("0f" * 16, "1e" * 16)
     chunk = Chunk("2d" * 16, ids[0], "She found it.", 100, 113, 4, {"section": "The comet > April", "page": 7})
     documents = (
@@ -63,13 +63,13 @@ def test_titles_and_places_stand_for_ids(capsys: pytest.CaptureFixture[str]) -> 
     assert not re.search(r"[0-9a-f]{32}", out)
 
 
-def test_nothing_is_said_to_be_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_empty_results_print_nothing_found(capsys: pytest.CaptureFixture[str]) -> None:
     print_neighbourhood(Neighbourhood((), (), ()))
     print_entities([])
     assert said(capsys) == "nothing found\nnothing found"
 
 
-def test_entities_and_what_was_taken_for_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_entities_and_merges_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     merges = [
         Merge("m1", "Ines Calder", "Miss Calder", "family name", "in 3 documents"),
         Merge("m2", "Vienna", "Wien", "by hand", "", undone=True),
@@ -81,7 +81,7 @@ def test_entities_and_what_was_taken_for_them(capsys: pytest.CaptureFixture[str]
     assert "Wien Vienna by hand (undone) m2" in rows
 
 
-def test_hostile_names_move_no_cursor_and_stay_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_hostile_names_are_printed_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     hostile = "\x1b[2J\x07[red]x\ny\u202e" + "z" * 10_000
     centre = Entity("e1", hostile, hostile, (hostile, f"{hostile}2"), 1, (hostile,))
     link = Link("e1", "e2", 1.0, ("c1",), hostile, (hostile,))

@@ -58,7 +58,7 @@ def rendered(columns: int) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("columns", [80, 120])
-def test_examples_stand_as_they_are_written(columns: int) -> None:
+def test_help_prints_examples_unwrapped(columns: int) -> None:
     said = rendered(columns)
     wanted = {name: examples(text) for name, text in documented().items()}
     assert sum(len(one) for some in wanted.values() for one in some) > 40
@@ -69,7 +69,7 @@ def test_examples_stand_as_they_are_written(columns: int) -> None:
             assert any(lines[at : at + len(shown)] == shown for at in range(len(lines))), f"{name}\n{said[name]}"
 
 
-def test_help_is_clean_at_80_columns() -> None:
+def test_help_fits_80_columns() -> None:
     said = rendered(80)
     for name, text in said.items():
         assert not [line for line in text.splitlines() if len(line) > 80], name
@@ -81,13 +81,13 @@ def test_help_is_clean_at_80_columns() -> None:
         assert len(listed.strip().splitlines()) == len(inner)
 
 
-def test_version() -> None:
+def test_version_command_prints_the_version() -> None:
     (version,) = {tomllib.loads((Path(cli.__file__).parents[3] / "pyproject.toml").read_text())["project"]["version"]}
     done = subprocess.run([BIN / "monograph", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"monograph {version}\n"
 
 
-def test_k_may_be_written_n() -> None:
+def test_n_is_an_alias_of_k() -> None:
     with_k = [text for text in rendered(80).values() if " -k" in text.partition("Options:")[2]]
     assert len(with_k) == 6
     for text in with_k:
@@ -102,6 +102,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 @pytest.mark.parametrize(
     ("typed", "offered"),
@@ -113,7 +114,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
         (("search", "no"), [""]),
     ],
 )
-def test_completion_in_bash(typed: tuple[str, ...], offered: list[str]) -> None:
+def test_bash_completes_commands_and_options(typed: tuple[str, ...], offered: list[str]) -> None:
     """Nothing is offered for a file: the shell then completes its name itself."""
     environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
     command = ["bash", "--norc", "-c", COMPLETE, "bash", "monograph", *typed]
@@ -128,7 +129,8 @@ def complete_in_zsh(typed: str) -> str:
     return done.stdout
 
 
-def test_completion_in_zsh() -> None:
+@pytest.mark.long
+def test_zsh_completes_commands_and_options() -> None:
     assert '"search":"Find passages' in complete_in_zsh("monograph sea")
     assert '"graph"' in complete_in_zsh("monograph search notes.mono x --how gr")
     assert complete_in_zsh("monograph search no").strip() == "_files"
@@ -137,8 +139,9 @@ def test_completion_in_zsh() -> None:
     assert done.stdout.lstrip().startswith("#compdef monograph")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("shell", "startup"), [("bash", ".bashrc"), ("zsh", ".zshrc")])
-def test_completion_is_installed(shell: str, startup: str, tmp_path: Path) -> None:
+def test_install_completion_writes_the_script(shell: str, startup: str, tmp_path: Path) -> None:
     told = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
     command = [str(BIN / "monograph"), "--install-completion", shell]
     done = subprocess.run(command, env={**os.environ, **told}, capture_output=True, text=True, check=True)

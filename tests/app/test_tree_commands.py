@@ -21,7 +21,7 @@ def synced(tmp_path: Path, folder: Path) -> Path:
     return tmp_path / "x.mono"
 
 
-def test_a_tree_is_priced_made_shown_and_searched(synced: Path, folder: Path) -> None:
+def test_tree_commands_price_build_show_and_search(synced: Path, folder: Path) -> None:
     assert "no tree of summaries" in run("outline", synced, code=1)
     assert "monograph resummarize" in run("search", synced, "boat", "--how", "tree", code=1)
     assert "at most" in run("resummarize", synced, "--dry-run")
@@ -43,7 +43,7 @@ def test_a_tree_is_priced_made_shown_and_searched(synced: Path, folder: Path) ->
     assert "all is well" in run("check", synced)
 
 
-def test_a_model_that_fails_is_a_problem_of_the_sync(tmp_path: Path, folder: Path) -> None:
+def test_failing_summarizer_is_a_problem_of_the_sync(tmp_path: Path, folder: Path) -> None:
     for number in range(20):
         (folder / f"{number}.txt").write_text(text_of(number))
     path = tmp_path / "x.mono"

@@ -31,7 +31,7 @@ TEXTS = st.lists(PIECES, max_size=60).map("".join)
 
 @settings(max_examples=examples(150))
 @given(text=TEXTS, data=st.data())
-def test_chunks_are_the_text(text: str, data: st.DataObject) -> None:
+def test_chunks_cover_the_text(text: str, data: st.DataObject) -> None:
     starts = sorted(data.draw(st.sets(st.integers(0, max(0, len(text) - 1)), max_size=3)))
     document = Document(text, id="d", sections=tuple(Section(start, (f"H{start}",)) for start in starts))
     chunks = cut(document, SMALL)
@@ -76,7 +76,7 @@ def test_overlap_is_whole_sentences_and_stops_at_headings() -> None:
     assert {chunk.metadata["section"] for chunk in chunks} == {"A", "A > B"}
 
 
-def test_one_endless_word() -> None:
+def test_endless_word_is_divided() -> None:
     text = "x" * 50_000
     chunks = cut(Document(text), Settings())
     assert "".join(chunk.text for chunk in chunks) == text
@@ -91,7 +91,7 @@ def test_hard_wrapped_prose_is_not_cut_at_line_ends() -> None:
         assert chunk.text.endswith((".", "day"))
 
 
-def test_a_shift_keeps_ids() -> None:
+def test_inserted_text_keeps_most_chunk_ids() -> None:
     text = "\n\n".join(f"Paragraph {n} has a few words of its own, and then a few more." for n in range(60))
     before = {chunk.id for chunk in cut(Document(text, id="d"), SMALL)}
     after = {chunk.id for chunk in cut(Document("A new beginning.\n\n" + text, id="d"), SMALL)}
@@ -140,7 +140,7 @@ def test_edits_of_a_book_change_few_chunks(shared: Path) -> None:
 
 @settings(max_examples=examples(300))
 @given(multilingual.TEXTS)
-def test_sentences_without_a_gap(text: str) -> None:
+def test_sentences_cover_the_text_without_gaps(text: str) -> None:
     """Sentencex is asked for sentences: their lengths give its boundaries."""
     if not any("\ud800" <= sign <= "\udfff" for sign in text):
         boundaries = [(one["start_index"], one["end_index"]) for one in sentencex.get_sentence_boundaries("en", text)]
@@ -150,7 +150,7 @@ def test_sentences_without_a_gap(text: str) -> None:
         assert list(zip(ends, ends[1:], strict=False)) == boundaries
 
 
-def test_ids_never_change() -> None:
+def test_chunk_ids_are_pinned() -> None:
     """Files hold them: the same parts give the same id on every machine and in every version."""
     strange = "".join(map(chr, range(0x180))) + "\u2028\ud800\U0001f989"
     assert content_id("chunk", "d", strange, -1, 1 << 70) == "461f3b1164370e89a3c184a8ccdfc953"

@@ -48,7 +48,7 @@ def by_purpose(archive: Monograph) -> dict[str, Spent]:
     return found
 
 
-def test_the_ledger_says_what_the_servers_count(tmp_path: Path) -> None:
+def test_costs_equal_what_servers_count(tmp_path: Path) -> None:
     with ModelServer() as server, VectorServer() as vectors:
         model = OpenAICompatible(server.url, "scripted", retries=0)
         archive = Monograph.open(
@@ -94,7 +94,7 @@ def test_the_ledger_says_what_the_servers_count(tmp_path: Path) -> None:
             assert repr(archive.costs()) == said
 
 
-def test_what_was_asked_before_a_failure_is_noted(tmp_path: Path) -> None:
+def test_costs_before_a_failure_are_recorded(tmp_path: Path) -> None:
     with ModelServer() as server:
         model = OpenAICompatible(server.url, "scripted", retries=0)
         with Monograph.open(tmp_path / "x.mono", HashEmbedder(), model=model) as archive:
@@ -109,7 +109,7 @@ def test_what_was_asked_before_a_failure_is_noted(tmp_path: Path) -> None:
             assert sum(one.calls for one in by_purpose(archive).values()) == answered - 1
 
 
-def test_what_is_asked_while_another_writes_is_entered_by_the_next_write(tmp_path: Path) -> None:
+def test_costs_during_another_write_are_stored_by_the_next(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     with ModelServer() as server:
         model = OpenAICompatible(server.url, "scripted", retries=0)
@@ -129,7 +129,7 @@ def test_what_is_asked_while_another_writes_is_entered_by_the_next_write(tmp_pat
             assert server.calls == asked
 
 
-def test_a_file_open_for_reading_keeps_none(tmp_path: Path) -> None:
+def test_read_only_file_records_no_costs(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     with Monograph.open(path, HashEmbedder()) as archive:
         archive.add(documents())
@@ -146,7 +146,7 @@ COUNTS = st.builds(Spent, st.integers(1, 3), st.integers(0, 9), st.integers(0, 9
 
 
 @given(st.lists(st.one_of(st.tuples(KEYS, COUNTS), st.sampled_from(["begin", "commit", "roll back"])), max_size=30))
-def test_every_note_is_entered_once(steps: list[tuple[Asked, Spent] | str]) -> None:
+def test_every_cost_is_stored_once(steps: list[tuple[Asked, Spent] | str]) -> None:
     noted, written = Noted(), None
     all_: dict[Asked, Spent] = {}
     ledger: dict[Asked, Spent] = {}
@@ -166,7 +166,7 @@ def test_every_note_is_entered_once(steps: list[tuple[Asked, Spent] | str]) -> N
     assert {key: ledger.get(key, Spent()) + left.get(key, Spent()) for key in ledger.keys() | left} == all_
 
 
-def test_what_comes_between_pieces_is_not_noted() -> None:
+def test_costs_between_streamed_pieces_are_not_counted() -> None:
     mine, other = Noted(), Noted()
 
     def pieces() -> object:
@@ -183,7 +183,7 @@ def test_what_comes_between_pieces_is_not_noted() -> None:
     assert [(asked.model, spent.calls) for asked, spent in other.pending().items()] == [("between", 2)]
 
 
-def test_the_command(tmp_path: Path) -> None:
+def test_costs_command_prints_costs(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     run = Forks(COMMAND_LINE, "main()").run
     with Monograph.open(path, HashEmbedder()) as archive:

@@ -92,7 +92,7 @@ def chunks(archive: Monograph) -> list[tuple[str, str, str]]:
     return found
 
 
-def test_pictures_are_described_where_they_stand(papers: Path, tmp_path: Path) -> None:
+def test_descriptions_are_inserted_at_their_pictures(papers: Path, tmp_path: Path) -> None:
     with ModelServer() as server, Monograph.open(tmp_path / "a.mono", describer=describer_of(server)) as archive:
         plan = archive.files.plan(papers)
         assert plan.cost is not None
@@ -131,7 +131,8 @@ def test_pictures_are_described_where_they_stand(papers: Path, tmp_path: Path) -
         assert asked[1]["image_url"]["url"].startswith("data:image/")
 
 
-def test_what_was_described_is_not_paid_again(papers: Path, tmp_path: Path) -> None:
+@pytest.mark.long
+def test_described_pictures_are_not_paid_for_again(papers: Path, tmp_path: Path) -> None:
     with ModelServer() as server:
         with Monograph.open(tmp_path / "a.mono", describer=describer_of(server)) as archive:
             archive.sync(papers)
@@ -154,7 +155,8 @@ def test_what_was_described_is_not_paid_again(papers: Path, tmp_path: Path) -> N
             assert server.calls == 4
 
 
-def test_without_a_describer_nothing_is_otherwise(papers: Path, tmp_path: Path) -> None:
+@pytest.mark.long
+def test_describer_added_later_reads_only_files_with_pictures(papers: Path, tmp_path: Path) -> None:
     plain = [part for name in ("letter.docx", "deck.pptx") for part in read_file(papers / name, root_at(papers))]
     assert all(part.pictures == () for part in plain)
     assert not any("[picture" in one.text for part in plain for one in part.documents)
@@ -185,7 +187,7 @@ def test_without_a_describer_nothing_is_otherwise(papers: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("fault", ["nothing", "no choices", 422])
-def test_what_is_no_description(fault: int | str) -> None:
+def test_unusable_description_raises(fault: int | str) -> None:
     with ModelServer() as server:
         describer = ModelDescriber(OpenAICompatible(server.url, "scripted", retries=0))
         server.fail(fault)
@@ -198,7 +200,8 @@ def test_what_is_no_description(fault: int | str) -> None:
         assert describer.describe(RED, "image/png").text == describe(RED)
 
 
-def test_a_model_that_fails_stops_nothing(papers: Path, tmp_path: Path) -> None:
+@pytest.mark.long
+def test_failing_describer_does_not_stop_a_sync(papers: Path, tmp_path: Path) -> None:
     with ModelServer() as server:
         describer = ModelDescriber(OpenAICompatible(server.url, "scripted", retries=0))
         server.fail(500, times=float("inf"))
@@ -228,7 +231,7 @@ class Broken:
 
 
 @pytest.mark.skipif(not is_installed("rapidocr"), reason="the extra ocr is not installed")
-def test_words_are_recognised_where_the_model_fails(tmp_path: Path) -> None:
+def test_ocr_replaces_a_failing_describer(tmp_path: Path) -> None:
     from PIL import ImageDraw, ImageFont
 
     shot = Pillow.new("RGB", (520, 160), "white")
@@ -241,7 +244,8 @@ def test_words_are_recognised_where_the_model_fails(tmp_path: Path) -> None:
         assert list(texts(archive).values()) == ["brass lanterns"]
 
 
-def test_a_model_that_has_failed_often_is_let_alone(tmp_path: Path) -> None:
+@pytest.mark.long
+def test_describer_is_not_called_after_repeated_failures(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for n in range(7):
         (tmp_path / "in" / f"{n}.png").write_bytes(png("red", (300 + n, 200)))
@@ -260,7 +264,7 @@ def test_a_model_that_has_failed_often_is_let_alone(tmp_path: Path) -> None:
     assert 3 <= len(asked) <= 6
 
 
-def test_large_pictures_become_smaller_and_broken_ones_are_told_of(tmp_path: Path) -> None:
+def test_large_pictures_are_resized_and_broken_ones_reported(tmp_path: Path) -> None:
     (tmp_path / "large.png").write_bytes(png("red", (5_000, 100)))
     (part,) = read_file(tmp_path / "large.png", root_at(tmp_path), describing=True)
     (picture,) = part.pictures
@@ -281,7 +285,7 @@ def test_large_pictures_become_smaller_and_broken_ones_are_told_of(tmp_path: Pat
         assert server.calls == 0
 
 
-def test_pictures_of_an_archive_come_in_parts(tmp_path: Path) -> None:
+def test_pictures_of_an_archive_are_returned_by_part(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "box.zip", "w") as box:
         for number in range(6):
             noise = Pillow.frombytes("RGB", (1_100, 1_000), random.Random(number).randbytes(3_300_000))
@@ -294,7 +298,7 @@ def test_pictures_of_an_archive_come_in_parts(tmp_path: Path) -> None:
         assert [one.text for one in part.documents] == [picture.mark for picture in part.pictures]
 
 
-def test_a_scanned_page_is_described_as_that_page(tmp_path: Path) -> None:
+def test_description_of_a_scanned_page_cites_the_page(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="the extra documents is not installed")
     pages = [Pillow.new("RGB", (310, 440), colour) for colour in ("white", "red")]
     (tmp_path / "in").mkdir()
@@ -334,7 +338,7 @@ def with_words(path: Path, pictures: list[bytes]) -> None:
     made.save(path)
 
 
-def test_a_picture_beside_text_in_a_pdf(tmp_path: Path) -> None:
+def test_picture_in_a_pdf_with_text_is_described(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     with_words(tmp_path / "in" / "a.pdf", [RED, png("green", (20, 20)), BLUE, RED, png("white", (400, 390))])
     (plain,) = read_file(tmp_path / "in" / "a.pdf", root_at(tmp_path / "in"))
@@ -352,7 +356,7 @@ def test_a_picture_beside_text_in_a_pdf(tmp_path: Path) -> None:
         }
 
 
-def test_the_command_prices_and_describes(tmp_path: Path) -> None:
+def test_sync_command_prices_and_describes_pictures(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.png").write_bytes(RED)
     with ModelServer() as server:
@@ -387,7 +391,7 @@ MARKS = [f"[picture {n:032x}]" for n in range(4)]
     st.lists(st.one_of(st.none(), st.text("xyz", max_size=5)), min_size=4, max_size=4),
     st.data(),
 )
-def test_offsets_follow(pieces: list[str], answers: list[str | None], data: Any) -> None:
+def test_offsets_follow_inserted_descriptions(pieces: list[str], answers: list[str | None], data: Any) -> None:
     """Whatever stood at an offset outside of a mark stands at its new place, and places are in order."""
     once = [one for n, one in enumerate(pieces) if one not in MARKS or pieces.index(one) == n]
     text = "\n\n".join(once)
@@ -426,7 +430,7 @@ def test_offsets_follow(pieces: list[str], answers: list[str | None], data: Any)
             assert place.page == (before[-1] + 1 if before else 0)
 
 
-def test_a_describer_is_given_up(tmp_path: Path) -> None:
+def test_describer_can_be_removed(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.png").write_bytes(RED)
     with ModelServer() as server:

@@ -24,14 +24,14 @@ def minilm(shared: Path) -> Path:
     return shared / "models/all-MiniLM-L6-v2"
 
 
-def test_static_vectors_are_wordllamas() -> None:
+def test_static_vectors_equal_wordllama() -> None:
     import wordllama
 
     theirs = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
     assert StaticEmbedder().embed(TEXTS) == pytest.approx(theirs.embed(TEXTS, norm=True), abs=1e-5)
 
 
-def test_tokens_are_wordllamas() -> None:
+def test_token_counts_equal_wordllama() -> None:
     import wordllama
 
     theirs = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
@@ -41,7 +41,7 @@ def test_tokens_are_wordllamas() -> None:
         wordllama_file("no", "such.file")
 
 
-def test_onnx(shared: Path) -> None:
+def test_onnx_vectors_have_unit_length_and_meaning(shared: Path) -> None:
     embedder = load_embedder(f"onnx:{minilm(shared)}")
     assert isinstance(embedder, Embedder)
     assert embedder.dimension == 384
@@ -71,7 +71,7 @@ def test_onnx_settings_are_part_of_the_key(shared: Path) -> None:
     assert OnnxEmbedder(str(folder), OnnxSettings(batch_size=2)).key == plain.key
 
 
-def test_onnx_in_a_file(shared: Path, tmp_path: Path) -> None:
+def test_onnx_embedder_is_stored_in_a_file(shared: Path, tmp_path: Path) -> None:
     folder = minilm(shared)
     text = tmp_path / "t"
     text.mkdir()
@@ -83,7 +83,7 @@ def test_onnx_in_a_file(shared: Path, tmp_path: Path) -> None:
         assert "Cats" in monograph.search("a happy kitten", 1, how="dense")[0].chunk.text
 
 
-def test_onnx_folders_that_will_not_do(shared: Path, tmp_path: Path) -> None:
+def test_unusable_onnx_folders_are_refused(shared: Path, tmp_path: Path) -> None:
     folder = minilm(shared)
     for name, files, said in (
         ("none", [], "no .onnx"),
@@ -104,7 +104,7 @@ def test_onnx_folders_that_will_not_do(shared: Path, tmp_path: Path) -> None:
         load_embedder(f"onnx:{tmp_path / 'broken'}")
 
 
-def test_a_hub_name_without_a_network(tmp_path: Path) -> None:
+def test_hub_name_without_a_network_is_reported(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
     code = (
         "from monograph.derive.embed import load_embedder\n"
@@ -134,7 +134,7 @@ def test_sentence_transformers_is_an_extra() -> None:
     assert 'pip install "monograph[sentence-transformers]"' in caught.value.mend
 
 
-def test_sentence_transformers(tmp_path: Path) -> None:
+def test_sentence_transformers_vectors_equal_the_model(tmp_path: Path) -> None:
     pytest.importorskip(
         "sentence_transformers", reason="the extra sentence-transformers (torch, gigabytes) is not installed"
     )
@@ -148,7 +148,7 @@ def test_sentence_transformers(tmp_path: Path) -> None:
     assert embedder.embed(["one", "two"]).shape == (2, 16)
 
 
-def test_onnx_poolings(shared: Path, tmp_path: Path) -> None:
+def test_onnx_pooling_is_applied(shared: Path, tmp_path: Path) -> None:
     """What the folder of an export says of its token outputs is done, and is part of the key where it is unusual."""
     from monograph.derive.embed.onnx import OnnxEmbedder, OnnxSettings
 

@@ -112,14 +112,14 @@ def assert_linear(stage: str, name: str, *sizes: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["fences", "quotes of all kinds", "Han with stops", "emoji"])
-def test_the_worst_texts_take_time_in_proportion(name: str) -> None:
+def test_worst_texts_take_linear_time(name: str) -> None:
     assert_linear("chunks", name, 4_096, 32_768)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("stage", STAGES)
-def test_any_nasty_text_takes_time_in_proportion(stage: str) -> None:
+def test_nasty_texts_take_linear_time(stage: str) -> None:
     EMBEDDER.embed(["warm"])
     # A sign is held against so many others at most, and what is compiled cuts one block at most: only above both is
     # the time of sentences in proportion.
@@ -134,7 +134,7 @@ def blocks_of(text: str) -> list[str]:
 
 
 @pytest.mark.long
-def test_what_people_write_is_given_to_sentencex_whole(shared: Path) -> None:
+def test_real_texts_are_segmented_by_sentencex(shared: Path) -> None:
     # Its sentences are then sentencex's own, and chunks are cut as ever.
     seen = 0
     for corpus in sorted((shared / "data").glob("*/corpus.jsonl.gz")):
@@ -154,7 +154,7 @@ RUNS = st.lists(st.tuples(PIECES, st.integers(1, 1_500)), max_size=6)
 
 @settings(max_examples=examples(60))
 @given(runs=RUNS)
-def test_stretches_are_the_whole_text(runs: list[tuple[str, int]]) -> None:
+def test_stretches_cover_the_text(runs: list[tuple[str, int]]) -> None:
     text = "".join(unit * count for unit, count in runs)
     found = list(stretches(text))
     assert "".join(text[first:last] for first, last in found) == text
@@ -166,7 +166,7 @@ def test_stretches_are_the_whole_text(runs: list[tuple[str, int]]) -> None:
     assert all(character.isspace() or at in within for at, character in enumerate(text))
 
 
-def test_only_the_paragraph_that_asks_too_much_is_divided() -> None:
+def test_only_an_expensive_paragraph_is_divided() -> None:
     prose = "He came. She went to Dr. Grubb's at 5 p.m. today.\n\n" * 40
     nasty = "``«“ é" * 4_000
     text = f"{prose}{nasty}\n\n{prose}"

@@ -226,7 +226,7 @@ ANSWERS_READ: dict[str, tuple[str, bool]] = {
 
 
 @pytest.mark.parametrize("form", ANSWERS_READ)
-def test_what_small_models_write_is_read(form: str) -> None:
+def test_output_of_small_models_is_parsed(form: str) -> None:
     written, related = ANSWERS_READ[form]
     text = "Ada Lovelace was born in London. In 1843 she wrote notes."
     found = ground(parse(written), text)
@@ -258,7 +258,7 @@ def test_a_description_may_hold_what_looks_like_a_record() -> None:
     assert names(ground(answer, text)) == ["Acme", "Roadrunner"]
 
 
-def test_names_without_types() -> None:
+def test_names_without_types_are_extracted() -> None:
     found = ground(parse("Entities:\n- Ada Lovelace\n- notes\n\nRelations:\n- Ada Lovelace | notes | wrote them"), TEXT)
     assert [(mention.name, mention.kind) for mention in found.mentions] == [("Ada Lovelace", "name"), ("notes", "term")]
     assert [(one.source, one.target, one.description) for one in found.relations] == [
@@ -267,7 +267,7 @@ def test_names_without_types() -> None:
     assert names(ground(parse('["Ada Lovelace", "London"]'), TEXT)) == ["Ada Lovelace", "London"]
 
 
-def test_a_name_that_the_text_does_not_hold_is_dropped() -> None:
+def test_name_absent_from_the_text_is_dropped() -> None:
     written = (
         "entity | Ada Lovelace | person | a\nentity | Noah Carter | person | from another text\n"
         "relation | Ada Lovelace | Noah Carter | met him | | 9\nrelation | Ada Lovelace | Mars | went there | | 9\n"
@@ -280,7 +280,7 @@ def test_a_name_that_the_text_does_not_hold_is_dropped() -> None:
     ]
 
 
-def test_ends_of_relations_are_matched() -> None:
+def test_relation_ends_are_matched_to_entities() -> None:
     text = "Dr. Ada Lovelace met Charles in the Café-Royal."
     written = (
         "entity | Ada Lovelace | person | a\nentity | Charles Babbage | person | b\nentity | cafe royal | place | c\n"
@@ -325,12 +325,12 @@ def test_ends_of_relations_are_matched() -> None:
         ("", "term", "x", []),
     ],
 )
-def test_where_a_name_stands(name: str, kind: str, text: str, spans: list[str]) -> None:
+def test_locate_returns_the_spans_of_a_name(name: str, kind: str, text: str, spans: list[str]) -> None:
     found = locate(name, kind, fold(text))
     assert [text[start:end] for start, end in found] == spans
 
 
-def test_a_name_inside_a_longer_one_is_not_meant() -> None:
+def test_name_inside_a_longer_name_is_not_matched() -> None:
     written = "entity | York | place | a\nentity | New York | place | b\nentity | Hampshire | place | c\nentity | New Hampshire | place | d"
     text = "From New York to York and New Hampshire."
     found = [(mention.name, mention.start) for mention in ground(parse(written), text).mentions]
@@ -345,11 +345,11 @@ def test_a_name_inside_a_longer_one_is_not_meant() -> None:
         ("0", 0.05), ("1000", 1.0), ("", 0.5), ("nan", 0.5), ("8/0", 0.8), ("9" * 500, 1.0),
     ],
 )  # fmt: skip
-def test_strengths(said: str, strength: float) -> None:
+def test_strength_of_a_relation_is_parsed(said: str, strength: float) -> None:
     assert strength_of(said) == strength
 
 
-def test_kinds() -> None:
+def test_kind_words_map_to_entity_kinds() -> None:
     assert [kind_of(word) for word in ("PERSON", "Persons", "person/role", "GPE", "Organization", "companies")] == [
         "person", "person", "person", "place", "organisation", "organisation",
     ]  # fmt: skip
@@ -372,7 +372,7 @@ _PIECES = st.sampled_from(
 @example(written="entity | " + "x" * 30000, text="x")
 @example(written="(" * 30000 + "|", text="x")
 @example(written=" " * 15000 + "|" * 15000, text="x")
-def test_nothing_that_a_model_writes_raises(written: str, text: str) -> None:
+def test_any_model_output_is_parsed_without_error(written: str, text: str) -> None:
     text = TEXT + text.encode("utf-8", "replace").decode()
     found = ground(parse(written), text)
     assert list(found.mentions) == sorted(found.mentions, key=lambda mention: mention.start)
@@ -401,7 +401,7 @@ def test_nothing_that_a_model_writes_raises(written: str, text: str) -> None:
     end=st.sampled_from(["\n", "##", "##\n", "\n\n"]),
     before=st.sampled_from(["", "- ", "(", "* "]),
 )  # fmt: skip
-def test_what_is_written_is_what_is_read(things: list[tuple[str, str]], bar: str, end: str, before: str) -> None:
+def test_written_records_are_parsed_back(things: list[tuple[str, str]], bar: str, end: str, before: str) -> None:
     close = ")" if before == "(" else ""
     records = [bar.join((f"{before}entity", name, kind, "Said of it")) + close for name, kind in things]
     (source, _), (target, _) = things[:2]
@@ -417,7 +417,7 @@ def test_what_is_written_is_what_is_read(things: list[tuple[str, str]], bar: str
 
 @settings(max_examples=examples(150))
 @given(text=st.text(max_size=60), start=st.integers(0, 60), length=st.integers(1, 20))
-def test_a_whole_word_of_a_text_is_found_where_it_stands(text: str, start: int, length: int) -> None:
+def test_locate_finds_folded_spellings(text: str, start: int, length: int) -> None:
     text = text[:start] + " Ömlaut-Wörd " + text[start:]
     place = text.index("Ömlaut")
     for name in ("Ömlaut-Wörd", "omlaut word", "ÖMLAUT WÖRD", "O\u0308mlautwo\u0308rd"):
@@ -447,7 +447,7 @@ def test_answers_are_limited() -> None:
     assert len(parse(looping).entities) == 1
 
 
-def test_over_a_socket() -> None:
+def test_extraction_over_http_calls_once_per_chunk() -> None:
     with ModelServer() as server:
         fallback = CapitalExtractor()
         extractor = LLMExtractor(OpenAICompatible(server.url, "tiny"), fallback)
@@ -462,7 +462,7 @@ def test_over_a_socket() -> None:
         assert fallback.chunks == []
 
 
-def test_a_call_a_chunk_in_order_at_most_so_many_at_once() -> None:
+def test_extraction_limits_concurrent_calls() -> None:
     chunks = [chunk(f"Town{number} lies near Village{number}.", number) for number in range(30)]
     with ModelServer(delay=0.01) as server:
         extractor = LLMExtractor(OpenAICompatible(server.url, "tiny"), CapitalExtractor(), workers=3)
@@ -473,7 +473,7 @@ def test_a_call_a_chunk_in_order_at_most_so_many_at_once() -> None:
         assert sum(one.tokens for one in found) == server.tokens
 
 
-def test_extractions_come_as_they_are_ready_and_no_more_is_asked_than_needed() -> None:
+def test_closed_extraction_stops_calling_the_model() -> None:
     chunks = [chunk(f"Town{number} lies near Village{number}.", number) for number in range(30)]
     with ModelServer() as server:
         extractor = LLMExtractor(OpenAICompatible(server.url, "tiny"), CapitalExtractor(), workers=2)
@@ -499,7 +499,7 @@ def test_extractions_come_as_they_are_ready_and_no_more_is_asked_than_needed() -
         ("no choices", "model is loading"),
     ],
 )
-def test_what_cannot_be_used_falls_back(fault: int | str, reason: str) -> None:
+def test_unusable_answer_falls_back(fault: int | str, reason: str) -> None:
     chunks = [chunk(f"Town{number} lies here.", number) for number in range(3)]
     with ModelServer() as server:
         server.fail(fault, times=float("inf"), containing="Town1")
@@ -525,7 +525,7 @@ def test_an_answer_about_another_text_falls_back() -> None:
     assert (found.tokens, names(found)[0]) == (120, "Ada")
 
 
-def test_a_dead_server_is_not_asked_for_ever() -> None:
+def test_dead_server_is_given_up() -> None:
     chunks = [chunk(f"Town{number} lies here.", number) for number in range(40)]
     with ModelServer() as server:
         server.fail(500, times=float("inf"))
@@ -577,7 +577,7 @@ def test_chunks_without_words_are_not_sent() -> None:
     assert list(LLMExtractor(model, CapitalExtractor()).extract([])) == []
 
 
-def test_keys_and_specs() -> None:
+def test_llm_extractor_key_depends_on_its_options() -> None:
     def made(**changed: object) -> LLMExtractor:
         options = {"max_tokens": 500, **changed}
         return LLMExtractor(Scripted(""), CapitalExtractor(), **options)  # type: ignore[arg-type]

@@ -57,7 +57,7 @@ def expected(texts: list[str], table: np.ndarray, weights: np.ndarray | None, ma
 
 @pytest.mark.parametrize("kind", ["float32", "float16", "float64", "int8"])
 @pytest.mark.parametrize("more", ["", "weights", "weights and mapping"])
-def test_a_text_is_the_mean_of_its_tokens(tmp_path: Path, kind: str, more: str) -> None:
+def test_model2vec_vector_is_the_mean_of_its_tokens(tmp_path: Path, kind: str, more: str) -> None:
     table = (TABLE * 40).astype(kind)
     weights = np.linspace(0.1, 2.0, 31).astype("float64" if kind == "float64" else "float32") if more else None
     mapping = np.random.default_rng(1).integers(0, 5, 31).astype("int64") if "mapping" in more else None
@@ -74,7 +74,7 @@ def test_a_text_is_the_mean_of_its_tokens(tmp_path: Path, kind: str, more: str) 
     assert load_embedder(embedder.spec).key == embedder.key
 
 
-def test_bfloat16_and_the_other_names(tmp_path: Path) -> None:
+def test_bfloat16_and_other_tensor_names_are_read(tmp_path: Path) -> None:
     short = (TABLE.view(np.uint32) >> 16).astype(np.uint16)
     made = folder(tmp_path, {"embedding.weight": short}, "0_StaticEmbedding") / "0_StaticEmbedding/model.safetensors"
     raw = short.tobytes()
@@ -87,7 +87,7 @@ def test_bfloat16_and_the_other_names(tmp_path: Path) -> None:
     assert embedder.embed(["w1 w2"]) == pytest.approx(expected(["w1 w2"], table, None, None), abs=1e-6)
 
 
-def test_wordllama_s_own_table(tmp_path: Path) -> None:
+def test_model2vec_reads_the_wordllama_table(tmp_path: Path) -> None:
     """The default embedder's table, written as model2vec writes one, gives the default embedder's vectors."""
     save_file({"embeddings": np.asarray(stored_vectors())}, tmp_path / "model.safetensors")
     source = wordllama_file("tokenizers", "l2_supercat_tokenizer_config.json")
@@ -116,7 +116,7 @@ def test_wordllama_s_own_table(tmp_path: Path) -> None:
         ({"embeddings": TABLE.astype(np.complex64)}, "not C64"),
     ],
 )
-def test_folders_that_will_not_do(tmp_path: Path, arrays: dict[str, np.ndarray], said: str) -> None:
+def test_unusable_model2vec_folders_are_refused(tmp_path: Path, arrays: dict[str, np.ndarray], said: str) -> None:
     folder(tmp_path, arrays)
     with pytest.raises(ModelUnavailable, match=said) as caught:
         load_embedder(f"model2vec:{tmp_path}")
@@ -124,7 +124,7 @@ def test_folders_that_will_not_do(tmp_path: Path, arrays: dict[str, np.ndarray],
     assert caught.value.mend
 
 
-def test_what_is_missing_or_not_finite_is_named(tmp_path: Path) -> None:
+def test_missing_or_infinite_weights_are_reported(tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailable, match="no folder"):
         load_embedder(f"model2vec:{tmp_path / 'none'}")
     with pytest.raises(ModelUnavailable, match=r"no model\.safetensors"):

@@ -39,7 +39,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
         yield started
 
 
-def test_a_completion(server: ModelServer) -> None:
+def test_completion_returns_text_and_tokens(server: ModelServer) -> None:
     model = OpenAICompatible(server.url + "/", "tiny", "key-1")
     assert isinstance(model, LanguageModel)
     made = model.complete("Say something. 🦉", 50)
@@ -73,14 +73,14 @@ def test_tokens_that_are_not_reported_are_estimated(server: ModelServer) -> None
 
 
 @pytest.mark.parametrize("fault", [408, 429, 500, 502, 503, "cut", "reset"])
-def test_what_passes_is_tried_again(server: ModelServer, fault: int | str) -> None:
+def test_transient_model_errors_are_retried(server: ModelServer, fault: int | str) -> None:
     server.fail(fault, times=2)
     assert OpenAICompatible(server.url, "tiny").complete("x", 5).text == "Nothing to add."
     assert server.calls == 3
 
 
 @pytest.mark.parametrize("fault", [400, 401, 403, 404, 302, "html", "no choices", "huge"])
-def test_what_does_not_pass_is_not_tried_again(server: ModelServer, fault: int | str) -> None:
+def test_permanent_errors_are_not_retried(server: ModelServer, fault: int | str) -> None:
     server.fail(fault, times=9)
     with pytest.raises(ModelUnavailable) as caught:
         OpenAICompatible(server.url, "tiny", "secret-key").complete("x", 5)
@@ -94,14 +94,14 @@ def test_what_does_not_pass_is_not_tried_again(server: ModelServer, fault: int |
 
 
 @pytest.mark.parametrize("retries", [0, 1, 3])
-def test_tries_are_counted(server: ModelServer, retries: int) -> None:
+def test_retries_are_limited(server: ModelServer, retries: int) -> None:
     server.fail(503, times=9)
     with pytest.raises(ModelUnavailable, match="status 503"):
         OpenAICompatible(server.url, "tiny", retries=retries).complete("x", 5)
     assert server.calls == retries + 1
 
 
-def test_a_server_may_ask_to_wait_but_not_for_long(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_retry_after_is_honoured_up_to_a_limit(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
     monkeypatch.setattr(time, "sleep", slept.append)
     server.fail(429, retry_after="7")
@@ -119,7 +119,7 @@ def test_a_server_may_ask_to_wait_but_not_for_long(server: ModelServer, monkeypa
 
 
 @pytest.mark.parametrize("fault", ["stall", "drip"])
-def test_a_server_that_is_too_slow_is_asked_once(server: ModelServer, fault: str) -> None:
+def test_timeout_is_not_retried(server: ModelServer, fault: str) -> None:
     server.fail(fault, times=9)
     with pytest.raises(ModelUnavailable, match=r"within 0\.3 seconds") as caught:
         OpenAICompatible(server.url, "tiny", timeout=0.3).complete("x", 5)
@@ -127,7 +127,7 @@ def test_a_server_that_is_too_slow_is_asked_once(server: ModelServer, fault: str
     assert server.calls == 1
 
 
-def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_port_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "FIRST_WAIT", 0.01)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -138,12 +138,12 @@ def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "start the server" in caught.value.mend
 
 
-def test_a_name_that_no_server_has() -> None:
+def test_unknown_host_is_reported() -> None:
     with pytest.raises(ModelUnavailable, match="cannot be reached"):
         OpenAICompatible("http://nowhere.invalid/v1", "tiny", retries=0).complete("x", 5)
 
 
-def test_models_that_want_another_name_for_the_limit(server: ModelServer) -> None:
+def test_other_parameter_name_of_the_token_limit_is_used(server: ModelServer) -> None:
     """Newer models of OpenAI's refuse ``max_tokens`` and name what they want instead."""
     refusal = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
     model = OpenAICompatible(server.url, "tiny")
@@ -157,7 +157,7 @@ def test_models_that_want_another_name_for_the_limit(server: ModelServer) -> Non
     ]
 
 
-def test_many_threads(server: ModelServer) -> None:
+def test_model_is_safe_for_threads(server: ModelServer) -> None:
     model = OpenAICompatible(server.url, "tiny")
     with ThreadPoolExecutor(8) as pool:
         texts = list(pool.map(lambda number: model.complete(f"{number}", 5).text, range(80)))
@@ -165,7 +165,7 @@ def test_many_threads(server: ModelServer) -> None:
     assert server.calls == 80
 
 
-def test_the_environment_is_not_read(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openai_model_ignores_the_environment(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "OPENAI_BASE_URL"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.setenv("OPENAI_API_KEY", "from-the-environment")
@@ -177,7 +177,7 @@ def test_the_environment_is_not_read(server: ModelServer, monkeypatch: pytest.Mo
     "url", ["", "127.0.0.1:80/v1", "ftp://x/v1", "http://", "http://x:99999/v1", "http://[::1/v1", "http://u:p@x/v1",
             "http://key@x/v1", "http://x/v1?key=1", "http://x:0/v1"],
 )  # fmt: skip
-def test_addresses_that_will_not_do(url: str) -> None:
+def test_invalid_addresses_are_refused(url: str) -> None:
     with pytest.raises(InputError) as caught:
         OpenAICompatible(url, "tiny")
     assert caught.value.mend
@@ -213,7 +213,7 @@ def printed(error: BaseException) -> str:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_key_that_the_server_says_back(server: ModelServer, form: str) -> None:
+def test_key_in_a_reply_is_redacted(server: ModelServer, form: str) -> None:
     model = OpenAICompatible(server.url, "tiny", KEY, retries=0)
     assert not pieces_of_the_key(repr(model) + repr(vars(model)))
     said = FORMS[form]
@@ -234,7 +234,7 @@ def test_a_key_that_the_server_says_back(server: ModelServer, form: str) -> None
 @given(st.integers(0, 450), st.sampled_from(sorted(FORMS)), st.integers(1, 40))
 @example(190, "plain", 1)
 @settings(max_examples=examples(150))
-def test_no_part_of_a_key_at_the_end_of_what_is_quoted(before: int, form: str, times: int) -> None:
+def test_truncated_quote_contains_no_part_of_the_key(before: int, form: str, times: int) -> None:
     text = "." * before + f" {FORMS[form]}" * times + "." * 5_000
     said = Redaction(KEY).in_error(text, 200)
     assert len(said) <= 200
@@ -242,12 +242,12 @@ def test_no_part_of_a_key_at_the_end_of_what_is_quoted(before: int, form: str, t
     assert Redaction("").in_error(text, 200) == text[:200]
 
 
-def test_long_replies_are_looked_through_to_the_end_of_what_is_quoted() -> None:
+def test_key_is_redacted_in_long_replies() -> None:
     for text in ("A" * (4 << 20), KEY[:-1] * 200_000, "%" * (4 << 20), "&#0" * 1_000_000):
         assert len(Redaction(KEY).in_error(text, 200)) == 200
 
 
-def test_short_keys_are_words_that_servers_want_to_hear(server: ModelServer) -> None:
+def test_short_keys_are_not_redacted(server: ModelServer) -> None:
     model = OpenAICompatible(server.url, "tiny", "ollama", retries=0)
     server.heal()
     server.say("ollama runs models")
@@ -272,7 +272,7 @@ def test_short_keys_are_words_that_servers_want_to_hear(server: ModelServer) -> 
         b"HTTP/1.1 302 KEY\r\nLocation: http://KEY/\r\nContent-Length: 0\r\n\r\n",
     ],
 )
-def test_a_key_in_any_part_of_a_reply(reply: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+def test_key_is_redacted_anywhere_in_a_reply(reply: bytes, capfd: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def serve() -> None:
@@ -297,7 +297,7 @@ def test_a_key_in_any_part_of_a_reply(reply: bytes, capfd: pytest.CaptureFixture
     assert not pieces_of_the_key("".join(capfd.readouterr()))
 
 
-def test_other_values_that_will_not_do() -> None:
+def test_invalid_model_options_are_refused() -> None:
     for wrong in (
         {"timeout": 0},
         {"retries": -1},
@@ -311,7 +311,7 @@ def test_other_values_that_will_not_do() -> None:
             OpenAICompatible("http://127.0.0.1/v1", **options)
 
 
-def test_specs_and_keys() -> None:
+def test_model_spec_and_key_identify_the_model() -> None:
     url = "http://127.0.0.1:11434/v1"
     model = OpenAICompatible(url, "qwen2.5:1.5b", "secret-key")
     assert model.spec == f"openai:{url}#qwen2.5:1.5b"
@@ -327,7 +327,7 @@ def test_specs_and_keys() -> None:
         load_model("magic:x")
 
 
-def test_importing_loads_no_client() -> None:
+def test_openai_module_imports_no_client() -> None:
     code = "import sys, monograph.derive.openai_compatible; print('urllib3' in sys.modules)"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said.strip() == "False"
@@ -336,7 +336,7 @@ def test_importing_loads_no_client() -> None:
 IMAGE = b"\x89PNG\r\n\x1a\n"
 
 
-def test_a_picture_goes_with_the_prompt(server: ModelServer) -> None:
+def test_picture_is_sent_with_the_prompt(server: ModelServer) -> None:
     model = OpenAICompatible(server.url, "tiny")
     assert isinstance(model, VisionModel)
     made = model.complete_with_image("What is this?", IMAGE, "image/png", 50)
@@ -353,7 +353,7 @@ def test_a_picture_goes_with_the_prompt(server: ModelServer) -> None:
     ]
 
 
-def test_a_model_that_takes_no_images(server: ModelServer) -> None:
+def test_model_without_images_is_reported(server: ModelServer) -> None:
     model = OpenAICompatible(server.url, "tiny")
     server.fail(400, times=2, message="this model does not support that")
     with pytest.raises(ModelUnavailable, match="does not support") as caught:
@@ -380,7 +380,7 @@ def test_a_model_that_takes_no_images(server: ModelServer) -> None:
         max_leaves=30,
     )
 )
-def test_whatever_a_server_says_is_taken_or_passed_over(reply: object) -> None:
+def test_any_streamed_reply_is_parsed_or_refused(reply: object) -> None:
     for event in ({"choices": [{"delta": reply}]}, {"choices": [{"message": reply}]}, {"choices": reply}):
         text = text_in(event)
         assert text is None or text == text.encode("utf-8", "replace").decode()
@@ -388,13 +388,13 @@ def test_whatever_a_server_says_is_taken_or_passed_over(reply: object) -> None:
         assert usage({"usage": reply, **event}) is None
 
 
-def test_a_refusal_is_an_answer() -> None:
+def test_refusal_is_returned_as_an_answer() -> None:
     assert text_in({"choices": [{"message": {"content": None, "refusal": "No."}}]}) == "No."
     assert text_in({"choices": [{"message": {"content": [{"type": "text", "text": "Yes."}]}}]}) == "Yes."
     assert text_in({"choices": [{"message": None}]}) is None
 
 
-def test_leave_is_asked_before_the_server_is(server: ModelServer) -> None:
+def test_permission_is_checked_before_a_request(server: ModelServer) -> None:
     told: list[str] = []
 
     def refuse(address: str) -> None:

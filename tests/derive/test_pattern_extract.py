@@ -49,12 +49,12 @@ def found(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.json")), ids=lambda path: path.stem)
-def test_golden(path: Path) -> None:
+def test_pattern_extractor_matches_the_golden_files(path: Path) -> None:
     golden = json.loads(path.read_text("utf-8"))
     assert rows(golden["text"]) == [tuple(row) for row in golden["mentions"]]
 
 
-def test_there_are_golden_texts() -> None:
+def test_golden_texts_exist() -> None:
     assert {path.stem for path in GOLDEN.glob("*.json")} >= {
         "chat", "chinese", "english", "french", "german", "italian", "oddities", "russian", "spanish", "table", "technical",
     }  # fmt: skip
@@ -97,7 +97,7 @@ def test_there_are_golden_texts() -> None:
         ("New\u200bYork is here.", {"New\u200bYork/name"}),
     ],
 )  # fmt: skip
-def test_names(text: str, names: set[str]) -> None:
+def test_pattern_extractor_finds_names(text: str, names: set[str]) -> None:
     assert found(text) == names
 
 
@@ -112,7 +112,7 @@ def test_names(text: str, names: set[str]) -> None:
         ("www.a.bc", "url"),
     ],
 )  # fmt: skip
-def test_shapes(text: str, kind: str) -> None:
+def test_pattern_extractor_finds_dates_codes_and_numbers(text: str, kind: str) -> None:
     for around in (f"so {text} ok", f"({text}),", f"一{text}。" if kind in ("date", "time") else text):
         assert [(one.name, one.kind) for one in shapes(around)] == [(text, kind)]
 
@@ -190,7 +190,7 @@ def test_quotes_pair_up() -> None:
      ("Le chien est dans la maison avec nous", "french"), ("Il cane è nella casa con gli altri", "italian"), ("Он был в Москве и не знал", "russian"),
      ("The dog is in the house", "english")],
 )  # fmt: skip
-def test_language(text: str, language: str) -> None:
+def test_language_of_a_text_is_guessed(text: str, language: str) -> None:
     assert language_of(text) == language
 
 
@@ -235,7 +235,7 @@ HUNDRED_KILOBYTES = {
 
 
 @pytest.mark.parametrize("name", HUNDRED_KILOBYTES)
-def test_a_hundred_kilobytes(name: str) -> None:
+def test_long_text_is_extracted(name: str) -> None:
     # An expression whose work grows with the square of the text does not come to an end here.
     text, count = HUNDRED_KILOBYTES[name]
     found = mentions(text)
@@ -244,7 +244,7 @@ def test_a_hundred_kilobytes(name: str) -> None:
     assert all(text[one.start : one.end] == one.name for one in found)
 
 
-def test_an_extraction_a_chunk() -> None:
+def test_pattern_extractor_returns_one_extraction_per_chunk() -> None:
     texts = ["Ann Lee sang.", "", "Bob Dylan sang."]
     chunks = [Chunk(f"c{n}", "d", text, 0, len(text), n) for n, text in enumerate(texts)]
     extractions = list(PatternExtractor().extract(chunks))

@@ -112,7 +112,7 @@ def given_score(hit: Hit) -> float:
 
 # RAGdb's score reads so many more candidates where more hits are asked for.
 @pytest.mark.parametrize(("how", "k"), [(how, k) for how in WAYS for k in (3, 50) if (how, k) != ("tfidf", 3)])
-def test_one_that_has_no_opinion_changes_nothing(archive: Monograph, how: str, k: int) -> None:
+def test_constant_reranker_changes_nothing(archive: Monograph, how: str, k: int) -> None:
     plain = archive.search(QUESTION, k, how)
     asked = archive.search(QUESTION, k, how, reranker=ScoringFunction(lambda _, texts: [0.5] * len(texts), "flat"))
     assert without(asked) == without(plain)
@@ -122,7 +122,7 @@ def test_one_that_has_no_opinion_changes_nothing(archive: Monograph, how: str, k
 
 
 @pytest.mark.parametrize("how", WAYS)
-def test_the_first_are_in_its_order(archive: Monograph, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_hits_follow_the_reranker(archive: Monograph, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Without the order of coverage, which comes after, along the graph as elsewhere.
     monkeypatch.setattr(evidence, "COVERAGE", 0.0)
     plain = archive.search(QUESTION, 100, how)
@@ -148,7 +148,9 @@ def test_the_first_are_in_its_order(archive: Monograph, how: str, monkeypatch: p
 
 @pytest.mark.parametrize("how", ["lexical", "dense", "hybrid", "graph"])
 @pytest.mark.parametrize("weight", [0.0, 0.5, 1.0, 3.0])
-def test_both_count(archive: Monograph, how: str, weight: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fused_rank_counts_search_and_reranker(
+    archive: Monograph, how: str, weight: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An oracle: standard scores of both, added."""
     monkeypatch.setattr(evidence, "COVERAGE", 0.0)
     plain = archive.search(QUESTION, FIRST, how)
@@ -161,7 +163,7 @@ def test_both_count(archive: Monograph, how: str, weight: float, monkeypatch: py
     assert all(hit.origins[-1].rank == ranked[hit.text] for hit in found if hit.origins[-1].retriever == "rerank")
 
 
-def test_the_order_of_coverage_comes_after(archive: Monograph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_coverage_order_is_applied_after_reranking(archive: Monograph, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two that say the same do not come one after the other where another adds more, whatever the reranker says."""
     archive.add(
         [
@@ -182,7 +184,7 @@ def test_the_order_of_coverage_comes_after(archive: Monograph, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("how", ["auto", "graph", "lexical", "hybrid"])
-def test_codes_stay_first(archive: Monograph, how: str) -> None:
+def test_exact_codes_stay_first(archive: Monograph, how: str) -> None:
     archive.add([Document("Ann Mercer pays invoice INV-2024-7 in Riga.", id="bill", title="A bill")])
     never = ScoringFunction(lambda _, texts: [-float("INV" in text) for text in texts], "never", ALONE)
     found = archive.search("Ann Mercer INV-2024-7", 5, how, reranker=never)
@@ -190,7 +192,7 @@ def test_codes_stay_first(archive: Monograph, how: str) -> None:
     assert given_score(found[0]) == -1
 
 
-def test_scores_are_asked_for_once(archive: Monograph) -> None:
+def test_reranker_scores_are_cached(archive: Monograph) -> None:
     scorer = Counting(year)
     first = archive.search(QUESTION, 5, reranker=scorer.reranker)
     asked = len(scorer.texts)
@@ -212,7 +214,7 @@ def test_scores_are_asked_for_once(archive: Monograph) -> None:
     assert len(scorer.texts) == 2 * asked + FIRST
 
 
-def test_what_is_remembered_changes_no_file_for_others(archive: Monograph) -> None:
+def test_reading_with_cached_scores_does_not_change_the_file(archive: Monograph) -> None:
     """Nothing that is cached of the file is read again, and what is only read is not written."""
     with Monograph.open(archive.path, read_only=True) as reader:
         before = archive.path.read_bytes()
@@ -233,7 +235,7 @@ def test_what_is_remembered_changes_no_file_for_others(archive: Monograph) -> No
         assert rows.execute("SELECT count(*) FROM memo WHERE kind = 'score'").fetchone() == (FIRST,)
 
 
-def test_who_writes_is_not_waited_for(archive: Monograph) -> None:
+def test_caching_scores_does_not_wait_for_a_writer(archive: Monograph) -> None:
     scorer = Counting(year)
     other = connected(archive.path)
     other.execute("BEGIN IMMEDIATE")
@@ -246,7 +248,7 @@ def test_who_writes_is_not_waited_for(archive: Monograph) -> None:
     assert len(scorer.texts) == FIRST
 
 
-def test_a_search_within_a_search(archive: Monograph) -> None:
+def test_strategy_may_search_within_a_search(archive: Monograph) -> None:
     """A way of one's own may search while it reads; what is new is written when it is done."""
     scorer = Counting(year)
 
@@ -264,7 +266,7 @@ def test_a_search_within_a_search(archive: Monograph) -> None:
         assert rows.execute("SELECT count(*) FROM memo WHERE kind = 'score'").fetchone() == (len(scorer.texts) + 5,)
 
 
-def test_an_open_file_is_pickled_with_its_name(archive: Monograph) -> None:
+def test_reranker_spec_survives_pickling_of_a_file(archive: Monograph) -> None:
     with Monograph.open(archive.path, reranker="embedder:static") as named:
         hits = named.search(QUESTION, 5)
         if named.path.read_bytes()[:15] == b"SQLite format 3":  # an encrypted one is not pickled
@@ -274,7 +276,7 @@ def test_an_open_file_is_pickled_with_its_name(archive: Monograph) -> None:
 
 
 @pytest.mark.parametrize("value", [b"\0", struct.pack("<d", math.nan)])
-def test_a_damaged_score_is_an_error_until_it_is_repaired(archive: Monograph, value: bytes) -> None:
+def test_damaged_cached_score_raises_until_repaired(archive: Monograph, value: bytes) -> None:
     scorer = Counting(year)
     found = archive.search(QUESTION, 5, reranker=scorer.reranker)
     archive.close()
@@ -301,13 +303,13 @@ def test_a_damaged_score_is_an_error_until_it_is_repaired(archive: Monograph, va
         lambda _, texts: 1 / 0,
     ],
 )
-def test_scores_that_will_not_do(archive: Monograph, function: Any) -> None:
+def test_invalid_scores_are_refused(archive: Monograph, function: Any) -> None:
     with pytest.raises(ModelUnavailable, match="function/bad") as caught:
         archive.search(QUESTION, reranker=ScoringFunction(function, "bad"))
     assert caught.value.mend
 
 
-def test_what_is_no_reranker(archive: Monograph, tmp_path: Path) -> None:
+def test_unusable_rerankers_are_refused(archive: Monograph, tmp_path: Path) -> None:
     for wrong in (3, ScoringFunction, len):
         with pytest.raises(InputError, match="the reranker is"):
             archive.search(QUESTION, reranker=wrong)  # type: ignore[arg-type]
@@ -324,7 +326,7 @@ def test_what_is_no_reranker(archive: Monograph, tmp_path: Path) -> None:
         ScoringFunction(lambda _, texts: [], "")
 
 
-def test_nothing_asked_and_nothing_found(archive: Monograph, tmp_path: Path) -> None:
+def test_empty_query_and_empty_result_are_not_scored(archive: Monograph, tmp_path: Path) -> None:
     scorer = Counting(year)
     for how in WAYS:
         assert archive.search("", 5, how, reranker=scorer.reranker) == archive.search("", 5, how)
@@ -336,7 +338,7 @@ def test_nothing_asked_and_nothing_found(archive: Monograph, tmp_path: Path) -> 
 
 @settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(scores=st.lists(st.floats(-1e9, 1e9), min_size=60, max_size=60), k=st.integers(1, 40), how=st.sampled_from(WAYS))
-def test_hits_are_sound_whatever_it_says(archive: Monograph, scores: list[float], k: int, how: str) -> None:
+def test_hits_are_valid_for_any_scores(archive: Monograph, scores: list[float], k: int, how: str) -> None:
     key = str(hash(tuple(scores)))
     reranker = ScoringFunction(lambda _, texts: [scores[int(year(text)) - 1900] for text in texts], key)
     found = archive.search(QUESTION, k, how, reranker=reranker)
@@ -366,7 +368,7 @@ def cross_encoder(place: Path, model: str = "model") -> Path:
 
 
 @pytest.mark.parametrize(("model", "factor"), [("model", 1), ("two", 2)])
-def test_a_cross_encoder(tmp_path: Path, model: str, factor: int) -> None:
+def test_cross_encoder_scores_equal_the_model(tmp_path: Path, model: str, factor: int) -> None:
     reranker = load_reranker(f"onnx:{cross_encoder(tmp_path / 'x', model)}")
     assert isinstance(reranker, Reranker)
     rng = np.random.default_rng(3)
@@ -384,7 +386,7 @@ def test_a_cross_encoder(tmp_path: Path, model: str, factor: int) -> None:
     assert short.score("w1", ["w2 " * 30 + "w1"]).tolist() == [-0.5 * factor]
 
 
-def test_folders_that_are_no_cross_encoder(tmp_path: Path) -> None:
+def test_unusable_cross_encoder_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailable, match=r"shape \(1, 3\)") as caught:
         load_reranker(f"onnx:{cross_encoder(tmp_path / 'three', 'three')}")
     assert "cross-encoder" in caught.value.mend
@@ -396,7 +398,7 @@ def test_folders_that_are_no_cross_encoder(tmp_path: Path) -> None:
         load_reranker(f"onnx:{tmp_path / 'three'}")
 
 
-def test_cosines_of_another_embedder(archive: Monograph) -> None:
+def test_embedder_reranker_scores_by_cosine(archive: Monograph) -> None:
     embedder = HashEmbedder(64)
     reranker = EmbedderReranker(embedder)
     assert isinstance(reranker, Reranker)
@@ -410,7 +412,7 @@ def test_cosines_of_another_embedder(archive: Monograph) -> None:
 
 
 @pytest.mark.parametrize("tei", [False, True])
-def test_a_server(server: VectorServer, archive: Monograph, tei: bool) -> None:
+def test_served_reranker_sends_batches(server: VectorServer, archive: Monograph, tei: bool) -> None:
     server.tei = tei
     reranker = load_reranker(f'rerank:{server.url}#shared-words#{{"batch_size": 7}}', "key-1234")
     assert isinstance(reranker, Reranker)
@@ -457,7 +459,7 @@ def results(change: Callable[[list[Any]], Any]) -> Callable[[dict[str, Any]], An
         (400, "status 400"),
     ],
 )
-def test_replies_that_will_not_do(server: VectorServer, fault: Any, said: str) -> None:
+def test_invalid_reranker_replies_are_refused(server: VectorServer, fault: Any, said: str) -> None:
     server.fail(fault)
     with pytest.raises(ModelUnavailable, match=said) as caught:
         ServedReranker(server.url, "m", api_key="key-1234").score("who?", ["one", "two"])
@@ -468,7 +470,7 @@ def test_replies_that_will_not_do(server: VectorServer, fault: Any, said: str) -
     assert len(server.asked) == 1
 
 
-def test_a_server_that_fails_and_recovers(server: VectorServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_served_reranker_retries_and_recovers(server: VectorServer, monkeypatch: pytest.MonkeyPatch) -> None:
     server.fail(503)
     server.fail("reset")
     assert load_reranker(f"rerank:{server.url}#m").score("one", ["one", "two"]).tolist() == [1.0, 0.0]
@@ -494,7 +496,9 @@ def test_a_server_that_fails_and_recovers(server: VectorServer, monkeypatch: pyt
         ServedReranker("http://user:word@x/v1", "m")
 
 
-def test_commands(server: VectorServer, archive: Monograph, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_commands_use_a_reranker(
+    server: VectorServer, archive: Monograph, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     archive.close()
     spec = f"rerank:{server.url}#shared-words"
 

@@ -62,7 +62,7 @@ def spec(server: VectorServer, **changed: Any) -> str:
     characters=st.integers(1, 60),
     packed=st.booleans(),
 )
-def test_vectors_are_the_server_s(texts: list[str], most: int, characters: int, packed: bool) -> None:
+def test_served_vectors_are_normalised_and_in_order(texts: list[str], most: int, characters: int, packed: bool) -> None:
     with VectorServer(packed=packed) as server:
         chosen = ServedSettings(batch_size=most, batch_characters=characters)
         embedder = OpenAIEmbedder(server.url + "/", "hash", chosen)
@@ -79,7 +79,7 @@ def test_vectors_are_the_server_s(texts: list[str], most: int, characters: int, 
         assert all(len(some) == 1 or sum(map(len, some)) <= characters for some in sent)
 
 
-def test_what_is_sent(server: VectorServer) -> None:
+def test_served_embedder_sends_model_and_texts(server: VectorServer) -> None:
     embedder = OpenAIEmbedder(server.url, "hash", ServedSettings(query_prefix="q: ", max_characters=7), "key-1234")
     assert embedder.embed(["owls in the barn"], "query").shape == (1, 16)
     embedder.embed(["owls in the barn"])
@@ -91,14 +91,14 @@ def test_what_is_sent(server: VectorServer) -> None:
     assert server.asked[-1].body["dimensions"] == 8
 
 
-def test_questions_are_asked_for_once(server: VectorServer) -> None:
+def test_query_vectors_are_cached(server: VectorServer) -> None:
     embedder = load_embedder(spec(server))
     first = embedder.embed(["who came?", "when?"], "query")
     assert (embedder.embed(["when?", "who came?", "when?"], "query") == first[[1, 0, 1]]).all()
     assert server.texts == ["who came?", "when?"]
 
 
-def test_the_questions_asked_last_are_kept(server: VectorServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_query_cache_keeps_the_latest(server: VectorServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(served, "MOST_QUESTIONS", 2)
     embedder = load_embedder(spec(server))
     for text in "abaca":
@@ -109,13 +109,13 @@ def test_the_questions_asked_last_are_kept(server: VectorServer, monkeypatch: py
 
 
 @pytest.mark.parametrize("fault", [408, 429, 500, 503, "cut", "reset"])
-def test_what_passes_is_tried_again(server: VectorServer, fault: int | str) -> None:
+def test_transient_embedding_errors_are_retried(server: VectorServer, fault: int | str) -> None:
     server.fail(fault, times=3)
     assert load_embedder(spec(server)).embed(["x"]).shape == (1, 16)
     assert len(server.asked) == 4
 
 
-def test_a_slow_server_is_asked_again(server: VectorServer) -> None:
+def test_slow_embedding_server_is_retried(server: VectorServer) -> None:
     server.fail("stall")
     assert OpenAIEmbedder(server.url, "hash", timeout=0.3, retries=8).embed(["x"]).shape == (1, 16)
     server.fail("stall", times=2)
@@ -123,7 +123,7 @@ def test_a_slow_server_is_asked_again(server: VectorServer) -> None:
         OpenAIEmbedder(server.url, "hash", timeout=0.3, retries=1).embed(["x"])
 
 
-def test_a_server_that_is_down() -> None:
+def test_embedding_server_that_is_down_is_reported() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
@@ -163,7 +163,7 @@ def embedding(vector: Any) -> Callable[[dict[str, Any]], Any]:
         (lambda reply: b"<html>", "no JSON object"),
     ],
 )
-def test_replies_that_will_not_do(server: VectorServer, fault: Any, said: str) -> None:
+def test_invalid_embedding_replies_are_refused(server: VectorServer, fault: Any, said: str) -> None:
     server.fail(fault)
     with pytest.raises(ModelUnavailable, match=said) as caught:
         OpenAIEmbedder(server.url, "hash", api_key="key-1234").embed(["one", "two"])
@@ -174,7 +174,7 @@ def test_replies_that_will_not_do(server: VectorServer, fault: Any, said: str) -
 
 
 @pytest.mark.parametrize(("status", "mend"), [(401, "MONOGRAPH_EMBEDDER_API_KEY"), (404, "has the model")])
-def test_what_is_refused_is_not_asked_again(server: VectorServer, status: int, mend: str) -> None:
+def test_refused_embedding_is_not_retried(server: VectorServer, status: int, mend: str) -> None:
     server.fail(status, times=5)
     with pytest.raises(ModelUnavailable, match=f"status {status}") as caught:
         load_embedder(spec(server)).embed(["x", "y"])
@@ -183,14 +183,14 @@ def test_what_is_refused_is_not_asked_again(server: VectorServer, status: int, m
     assert len(server.asked) == 1
 
 
-def test_a_batch_that_is_too_large_is_halved(server: VectorServer) -> None:
+def test_oversized_batch_is_halved(server: VectorServer) -> None:
     server.most_texts = 3
     texts = [f"text {number}" for number in range(11)]
     assert load_embedder(spec(server)).embed(texts) == pytest.approx(HashEmbedder(16).embed(texts), abs=1e-6)
     assert max(len(one.body["input"]) for one in server.asked[2:]) <= 6
 
 
-def test_a_text_that_is_too_long_is_named(server: VectorServer) -> None:
+def test_overlong_text_is_reported(server: VectorServer) -> None:
     server.most_characters = 20
     with pytest.raises(ModelUnavailable, match="too long") as caught:
         load_embedder(spec(server)).embed(["short", "Once upon a time there was a long text", "short too"])
@@ -200,7 +200,7 @@ def test_a_text_that_is_too_long_is_named(server: VectorServer) -> None:
     assert made == pytest.approx(HashEmbedder(16).embed(["Once upon a time the"]), abs=1e-6)
 
 
-def test_specs_and_keys(server: VectorServer) -> None:
+def test_served_embedder_spec_and_key_identify_the_model(server: VectorServer) -> None:
     plain = load_embedder(spec(server))
     assert plain.key == "openai-embeddings/hash"
     other = OpenAIEmbedder("http://127.0.0.1:9/v1", "hash", ServedSettings(batch_size=2))
@@ -220,7 +220,7 @@ def test_specs_and_keys(server: VectorServer) -> None:
         OpenAIEmbedder("http://user:word@x/v1", "m")
 
 
-def test_the_key_is_the_environment_s(server: VectorServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_embedder_key_is_read_from_the_environment(server: VectorServer, monkeypatch: pytest.MonkeyPatch) -> None:
     def token(given: str = "") -> str:
         load_embedder(spec(server), api_key=given).embed(["x"])
         return server.asked[-1].token
@@ -234,7 +234,7 @@ def test_the_key_is_the_environment_s(server: VectorServer, monkeypatch: pytest.
     assert token() == ""
 
 
-def test_the_price_is_what_is_sent_and_nothing_is_paid_twice(server: VectorServer, notes: Path, tmp_path: Path) -> None:
+def test_embedding_price_equals_requests_and_is_paid_once(server: VectorServer, notes: Path, tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     embedder = load_embedder(spec(server))
     with Monograph.open(path, embedder) as archive:
@@ -259,7 +259,7 @@ def test_the_price_is_what_is_sent_and_nothing_is_paid_twice(server: VectorServe
         assert archive.check() == []
 
 
-def test_what_was_paid_for_is_kept_when_the_server_fails(server: VectorServer, tmp_path: Path) -> None:
+def test_vectors_received_before_a_failure_are_kept(server: VectorServer, tmp_path: Path) -> None:
     documents = [Document(f"The lamp number {number} is lit at dusk.", id=str(number)) for number in range(80)]
     path = tmp_path / "lamps.mono"
     with Monograph.open(path, load_embedder(spec(server)), settings=Settings(graph=False)) as archive:
@@ -273,7 +273,7 @@ def test_what_was_paid_for_is_kept_when_the_server_fails(server: VectorServer, t
         assert len(server.texts) - sent == 80 - 64
 
 
-def test_a_stranger_s_file_asks_nobody(server: VectorServer, notes: Path, tmp_path: Path) -> None:
+def test_received_file_calls_no_embedding_server(server: VectorServer, notes: Path, tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, load_embedder(spec(server))) as archive:
         archive.sync(notes)
@@ -288,7 +288,7 @@ def test_a_stranger_s_file_asks_nobody(server: VectorServer, notes: Path, tmp_pa
     assert server.asked == []
 
 
-def test_a_model_that_became_another(server: VectorServer, notes: Path, tmp_path: Path) -> None:
+def test_changed_embedding_model_is_detected(server: VectorServer, notes: Path, tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, load_embedder(spec(server))) as archive:
         archive.sync(notes)
@@ -308,7 +308,7 @@ def test_a_model_that_became_another(server: VectorServer, notes: Path, tmp_path
         Monograph.open(path, load_embedder(spec(server, query_prefix="q: ")))
 
 
-def test_reembed_and_its_price(server: VectorServer, notes: Path, tmp_path: Path) -> None:
+def test_reembed_costs_its_planned_price(server: VectorServer, notes: Path, tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, summarizer=load_summarizer("extractive")) as archive:
         archive.sync(notes)
@@ -329,7 +329,7 @@ def test_reembed_and_its_price(server: VectorServer, notes: Path, tmp_path: Path
         assert archive.check() == []
 
 
-def test_names_of_other_extractors_are_not_known(server: VectorServer, notes: Path, tmp_path: Path) -> None:
+def test_unknown_extractor_specs_are_refused(server: VectorServer, notes: Path, tmp_path: Path) -> None:
     extractor = load_extractor("llm:openai:http://127.0.0.1:9/v1#x")
     with Monograph.open(tmp_path / "x.mono", load_embedder(spec(server)), extractor) as archive:
         plan = archive.files.plan(notes, price=True)
@@ -337,7 +337,9 @@ def test_names_of_other_extractors_are_not_known(server: VectorServer, notes: Pa
     assert server.asked == []
 
 
-def test_commands(server: VectorServer, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_use_the_served_embedder(
+    server: VectorServer, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     path = tmp_path / "notes.mono"
 

@@ -75,7 +75,7 @@ def found(extractor: SpacyExtractor, text: str) -> list[tuple[str, str]]:
     return [(mention.name, mention.kind) for mention in extraction.mentions]
 
 
-def test_entities(tmp_path: Path) -> None:
+def test_spacy_extracts_entities(tmp_path: Path) -> None:
     extractor = load_extractor(f"spacy:{saved(tmp_path / 'rules')}")
     assert isinstance(extractor, SpacyExtractor)
     assert isinstance(extractor, Extractor)
@@ -89,7 +89,7 @@ def test_entities(tmp_path: Path) -> None:
     assert found(extractor, "Xylo plays Hamlet") == [("Xylo", "name"), ("Hamlet", "work")]
 
 
-def test_one_extraction_a_chunk_in_order(tmp_path: Path) -> None:
+def test_spacy_returns_one_extraction_per_chunk_in_order(tmp_path: Path) -> None:
     extractor = SpacyExtractor(str(saved(tmp_path / "rules")))
     texts = [("London " if number % 2 else "nothing ") * (number % 3) for number in range(70)]
     extractions = list(extractor.extract(chunks(*texts)))
@@ -113,7 +113,7 @@ def test_languages_without_noun_phrases(tmp_path: Path) -> None:
     assert found(SpacyExtractor(str(tmp_path / "zh")), "我住在东京。") == [("东京", "place")]
 
 
-def test_keys_and_specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spacy_key_depends_on_the_pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = SpacyExtractor(str(saved(tmp_path / "one")))
     again = load_extractor(first.spec)
     assert (again.key, again.spec) == (first.key, first.spec)
@@ -123,7 +123,7 @@ def test_keys_and_specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert other.key != first.key
 
 
-def test_pipelines_that_will_not_do(tmp_path: Path) -> None:
+def test_unusable_pipelines_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailable, match="no_such_pipeline") as caught:
         load_extractor("spacy:no_such_pipeline")
     assert "python -m spacy download no_such_pipeline" in caught.value.mend
@@ -139,7 +139,7 @@ def test_pipelines_that_will_not_do(tmp_path: Path) -> None:
         load_extractor("spacy:")
 
 
-def test_spacy_is_an_extra() -> None:
+def test_missing_spacy_names_its_extra() -> None:
     """Where the package is not there, the extra is named; and importing the module needs no spaCy."""
     code = (
         "import sys; sys.modules['spacy'] = None\n"

@@ -98,7 +98,7 @@ def asked_about_the_diary(server: ModelServer) -> bool:
 
 
 @pytest.mark.long
-def test_a_received_file_asks_nobody(received: Path, diary: Path, user: User, server: ModelServer) -> None:
+def test_received_file_calls_no_server(received: Path, diary: Path, user: User, server: ModelServer) -> None:
     said = user.run("sync", received, diary, code=1)
     assert server.url in said
     assert "--trust" in said
@@ -119,9 +119,7 @@ def test_a_received_file_asks_nobody(received: Path, diary: Path, user: User, se
 
 
 @pytest.mark.long
-def test_the_stranger_s_summarizer_is_not_asked_either(
-    received: Path, diary: Path, user: User, server: ModelServer
-) -> None:
+def test_received_file_calls_no_summarizer(received: Path, diary: Path, user: User, server: ModelServer) -> None:
     user.run("reextract", received, "pattern")
     for number in range(30):
         (diary / f"{number}.md").write_text(f"On day {number} my PIN was 4411 and Otto Ruhl came by boat {number}.")
@@ -138,7 +136,9 @@ def test_the_stranger_s_summarizer_is_not_asked_either(
 
 
 @pytest.mark.long
-def test_trusted_once(received: Path, diary: Path, user: User, server: ModelServer, tmp_path: Path) -> None:
+def test_trust_given_once_is_remembered(
+    received: Path, diary: Path, user: User, server: ModelServer, tmp_path: Path
+) -> None:
     assert f"trusted from now on: {server.url}" in user.run("sync", received, diary, "--trust")
     assert asked_about_the_diary(server)
     server.asked.clear()
@@ -158,7 +158,9 @@ def test_trusted_once(received: Path, diary: Path, user: User, server: ModelServ
 
 
 @pytest.mark.long
-def test_another_address_in_a_trusted_file_is_not(received: Path, diary: Path, user: User, server: ModelServer) -> None:
+def test_other_address_in_a_trusted_file_is_refused(
+    received: Path, diary: Path, user: User, server: ModelServer
+) -> None:
     user.run("search", received, "Anna", "--trust")
     with ModelServer() as evil:
         with closing(sqlite3.connect(received)) as rows, rows:
@@ -169,7 +171,7 @@ def test_another_address_in_a_trusted_file_is_not(received: Path, diary: Path, u
 
 
 @pytest.mark.long
-def test_named_by_the_user(received: Path, diary: Path, user: User, server: ModelServer) -> None:
+def test_model_named_by_the_user_is_called(received: Path, diary: Path, user: User, server: ModelServer) -> None:
     spec = f"llm:openai:{server.url}#x"
     assert "1 added" in user.run("sync", received, diary, "--extractor", spec, "--summarizer", spec)
     assert asked_about_the_diary(server)
@@ -183,7 +185,7 @@ def test_named_by_the_user(received: Path, diary: Path, user: User, server: Mode
 
 
 @pytest.mark.long
-def test_trusted_when_it_is_made(diary: Path, user: User, server: ModelServer, tmp_path: Path) -> None:
+def test_file_created_by_the_user_is_trusted(diary: Path, user: User, server: ModelServer, tmp_path: Path) -> None:
     path = tmp_path / "own.mono"
     user.run("sync", path, diary, "--extractor", f"llm:openai:{server.url}#x", "--trust")
     (diary / "more.md").write_text("# More\n\nThe PIN is still 4411, says Ann Mercer.\n")
@@ -196,7 +198,7 @@ def test_trusted_when_it_is_made(diary: Path, user: User, server: ModelServer, t
 
 
 @pytest.mark.long
-def test_a_list_that_cannot_be_read_or_written(received: Path, user: User) -> None:
+def test_unusable_trust_list_is_reported(received: Path, user: User) -> None:
     config = user.home / "config"
     config.mkdir()
     (config / "monograph").touch()
@@ -210,7 +212,7 @@ def test_a_list_that_cannot_be_read_or_written(received: Path, user: User) -> No
 
 
 @pytest.mark.long
-def test_what_a_hostile_file_says_is_not_taken_for_lines(received: Path, diary: Path, user: User) -> None:
+def test_hostile_addresses_cannot_forge_lines(received: Path, diary: Path, user: User) -> None:
     """Neither an id nor an address can add another file or another address to the list."""
     another = "0" * 32
     with closing(sqlite3.connect(received)) as rows, rows:
@@ -226,7 +228,7 @@ def test_what_a_hostile_file_says_is_not_taken_for_lines(received: Path, diary: 
     assert len(listed) == 2
 
 
-def test_in_python(received: Path, diary: Path, server: ModelServer) -> None:
+def test_trust_is_given_in_python(received: Path, diary: Path, server: ModelServer) -> None:
     with Monograph.open(received) as archive:
         with pytest.raises(ModelUntrusted) as caught:
             archive.sync(diary)
@@ -258,7 +260,7 @@ def test_in_python(received: Path, diary: Path, server: ModelServer) -> None:
     assert asked_about_the_diary(server)
 
 
-def test_models_that_are_given_ask_whom_they_like(received: Path, diary: Path, server: ModelServer) -> None:
+def test_models_given_as_objects_need_no_trust(received: Path, diary: Path, server: ModelServer) -> None:
     spec = f"llm:openai:{server.url}#x"
     with Monograph.open(received, extractor=load_extractor(spec), summarizer=load_summarizer(spec)) as archive:
         assert archive.sync(diary).problems == ()
@@ -267,7 +269,7 @@ def test_models_that_are_given_ask_whom_they_like(received: Path, diary: Path, s
 
 @pytest.mark.long
 @pytest.mark.parametrize("embedder", ["onnx:nobody/nothing", "sentence-transformers:nobody/nothing"])
-def test_a_hub_is_a_server_too(diary: Path, user: User, tmp_path: Path, embedder: str) -> None:
+def test_downloads_from_a_hub_need_trust(diary: Path, user: User, tmp_path: Path, embedder: str) -> None:
     path = tmp_path / "hub.mono"
     with Monograph.open(path) as archive:
         archive.sync(diary)
@@ -287,7 +289,7 @@ def test_a_hub_is_a_server_too(diary: Path, user: User, tmp_path: Path, embedder
     assert "Riga" in user.run("search", path, "Where does Ann Mercer live?", offline=True)
 
 
-def test_every_server_of_a_model_is_asked_about(server: ModelServer) -> None:
+def test_every_address_of_a_model_needs_trust(server: ModelServer) -> None:
     with ModelServer() as second:
         server.fail(400, times=float("inf"))
         asked: list[str] = []
@@ -328,7 +330,7 @@ class Asked(BaseException):
 
 @given(HOSTILE)
 @settings(max_examples=examples(300))
-def test_no_spec_gets_round_the_question(spec: str) -> None:
+def test_no_spec_calls_a_server_without_permission(spec: str) -> None:
     """Whatever a file names, what is made of it asks for leave, fails as one of ours, or asks nobody."""
 
     def told(address: str) -> None:
@@ -365,7 +367,7 @@ def _asks(work: Callable[[], object]) -> bool:
     return False
 
 
-def test_addresses(tmp_path: Path) -> None:
+def test_addresses_of_specs_are_listed(tmp_path: Path) -> None:
     assert addresses("static") == addresses("pattern") == addresses("extractive") == addresses("given:3") == ()
     assert addresses(f"onnx:{tmp_path}") == addresses(f"sentence-transformers:{tmp_path}") == ()
     assert addresses("onnx:a/b#{}") == addresses("sentence-transformers:a/b") == (HUB + "a/b",)
@@ -373,7 +375,7 @@ def test_addresses(tmp_path: Path) -> None:
     assert addresses("mine:letters") == ()
 
 
-def test_a_file_and_its_copy_have_one_id(tmp_path: Path) -> None:
+def test_copied_file_keeps_its_id(tmp_path: Path) -> None:
     path = Path(shutil.copy(FIXTURE, tmp_path / "old.mono"))
     with Monograph.open(path) as archive:
         identity = archive.stats().id
@@ -387,7 +389,7 @@ def test_a_file_and_its_copy_have_one_id(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_file_without_an_id_that_cannot_be_written_is_trusted_this_time(tmp_path: Path, user: User) -> None:
+def test_read_only_file_without_id_is_trusted_for_this_call(tmp_path: Path, user: User) -> None:
     path = Path(shutil.copy(FIXTURE, tmp_path / "old.mono"))
     Monograph.open(path).close()
     with closing(sqlite3.connect(path)) as rows, rows:

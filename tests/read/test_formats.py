@@ -73,7 +73,7 @@ def expected(shared: Path) -> list[tuple[Path, list[str]]]:
     ]
 
 
-def test_what_is_expected_is_found(shared: Path) -> None:
+def test_samples_contain_their_expected_strings(shared: Path) -> None:
     seen = 0
     for path, strings in expected(shared):
         if path.name in RECOGNISED or path.name == "pdf-password.pdf":
@@ -87,7 +87,7 @@ def test_what_is_expected_is_found(shared: Path) -> None:
 
 
 @pytest.mark.long
-def test_the_report_on_all_samples_is_the_one_in_the_docs(shared: Path, tmp_path: Path) -> None:
+def test_reading_page_shows_the_report_on_all_samples(shared: Path, tmp_path: Path) -> None:
     pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
     page = (ROOT / "docs/reading.md").read_text()
     written = page.partition("$ monograph sync samples.mono ../shared/data/ingest-files\n")[2].partition("```")[0]
@@ -108,12 +108,12 @@ def test_the_report_on_all_samples_is_the_one_in_the_docs(shared: Path, tmp_path
             assert path.name not in RECOGNISED or [string for string in strings if string not in held] == []
 
 
-def test_a_locked_pdf_says_so(shared: Path) -> None:
+def test_encrypted_pdf_raises_source_locked(shared: Path) -> None:
     with pytest.raises(SourceLocked, match="password"):
         read(shared / "data/ingest-files/pdf-password.pdf")
 
 
-def test_a_picture_that_lies_on_its_side(shared: Path, tmp_path: Path) -> None:
+def test_image_of_rotated_text_is_recognised(shared: Path, tmp_path: Path) -> None:
     pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
     from PIL import Image
 
@@ -125,7 +125,7 @@ def test_a_picture_that_lies_on_its_side(shared: Path, tmp_path: Path) -> None:
     assert "5bda1dd6" in documents[0].text
 
 
-def test_citations_open_at_the_right_place(shared: Path, tmp_path: Path) -> None:
+def test_citations_name_the_page_or_row_of_a_hit(shared: Path, tmp_path: Path) -> None:
     folder = shared / "data/ingest-files"
     wanted = [
         ("pdf-outline.pdf", "9 Baz 4", "page 1"),
@@ -143,7 +143,7 @@ def test_citations_open_at_the_right_place(shared: Path, tmp_path: Path) -> None
             assert place in cite(chunks[0].metadata), name
 
 
-def test_every_page_is_cited_by_its_number(shared: Path) -> None:
+def test_pdf_chunks_carry_their_page_number(shared: Path) -> None:
     (document,), _ = read(shared / "data/ingest-files/pdf-scan-with-text-layer.pdf")
     assert [one.page for one in document.places] == [1, 2, 3, 4, 5, 6]
     for chunk in cut(document, Settings()):
@@ -154,7 +154,7 @@ def test_every_page_is_cited_by_its_number(shared: Path) -> None:
 # Formats made here
 
 
-def test_text_formats_are_told_by_their_first_lines() -> None:
+def test_text_formats_are_detected_from_their_first_lines() -> None:
     assert detect(b"<!-- x -->\n<!DOCTYPE html><p>", "page.txt") == "html"
     assert detect(b"Received: from x\r\nSubject: y\r\nFrom: z\r\n\r\nbody", "noname") == "email"
     assert detect(b"From: Mr Prose\nSubject: no mail\n\nonly a text", "a.txt") == "text"
@@ -163,7 +163,7 @@ def test_text_formats_are_told_by_their_first_lines() -> None:
     assert detect(b"the head %PDF-1.7 is in a line", "a.txt") == "text"
 
 
-def test_numbers_as_people_see_them() -> None:
+def test_number_formats_of_spreadsheets_are_applied() -> None:
     cases = [
         (0.925, "0.0%", "92.5%"), (0.92, "0%", "92%"), (1234567.5, "#,##0.00", "1,234,567.50"), (800, '"$"#,##0', "$800"),
         (12, "General", "12"), (0.1 + 0.2, "General", "0.3"), (-5, "0.00", "-5.00"), (1200.0, "General", "1200"),
@@ -172,7 +172,7 @@ def test_numbers_as_people_see_them() -> None:
     assert [number(value, code) for value, code, _ in cases] == [shown for *_, shown in cases]
 
 
-def test_a_workbook_shows_dates_and_percent(tmp_path: Path) -> None:
+def test_workbook_dates_and_percentages_are_formatted(tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl", reason="the extra documents is not installed")
     import datetime
 
@@ -189,7 +189,7 @@ def test_a_workbook_shows_dates_and_percent(tmp_path: Path) -> None:
     assert document.places == (Place(0, sheet="Sales", row=1, boundary=True), Place(7, sheet="Sales", row=2))
 
 
-def test_a_long_table_comes_in_documents_with_its_header(tmp_path: Path) -> None:
+def test_long_table_becomes_documents_with_the_header(tmp_path: Path) -> None:
     lines = ["name,city", *(f"person {n},town {n}" for n in range(1, 25_001))]
     documents, _ = read(write(tmp_path / "long.csv", "\n".join(lines)))
     assert len(documents) == 3
@@ -212,7 +212,7 @@ def test_a_long_table_comes_in_documents_with_its_header(tmp_path: Path) -> None
         max_size=8,
     )
 )
-def test_every_cell_of_a_table_is_in_the_text(rows: list[list[str]]) -> None:
+def test_table_text_contains_every_cell(rows: list[list[str]]) -> None:
     found = [Row(number, tuple(row)) for number, row in enumerate(rows, start=1)]
     header = header_among(found)
     for row in found:
@@ -222,7 +222,7 @@ def test_every_cell_of_a_table_is_in_the_text(rows: list[list[str]]) -> None:
             assert all(f"{name}: {cell}" in line for name, cell in zip(header.cells, row.cells, strict=True))
 
 
-def test_a_message_and_what_is_attached(tmp_path: Path, shared: Path) -> None:
+def test_mail_and_its_attachments_become_documents(tmp_path: Path, shared: Path) -> None:
     message = EmailMessage()
     message["From"], message["To"], message["Subject"] = "Anna <anna@example.org>", "ben@example.org", "Grüße aus Köln"
     message["MIME-Version"] = "1.0"
@@ -240,7 +240,7 @@ def test_a_message_and_what_is_attached(tmp_path: Path, shared: Path) -> None:
     assert "TECHMART" in documents[1].text
 
 
-def test_an_attachment_that_fails_hides_no_other(tmp_path: Path) -> None:
+def test_broken_attachment_does_not_hide_others(tmp_path: Path) -> None:
     message = EmailMessage()
     message["From"], message["Subject"], message["MIME-Version"] = "anna@example.org", "Three files", "1.0"
     message.set_content("See below.")
@@ -256,7 +256,7 @@ def test_an_attachment_that_fails_hides_no_other(tmp_path: Path) -> None:
     assert [problem.uri.rpartition("!/")[2] for problem in problems] == ["a.pdf", "b.bin", "d.docx"]
 
 
-def test_an_archive(tmp_path: Path) -> None:
+def test_files_in_an_archive_become_documents(tmp_path: Path) -> None:
     inner = zipped(tmp_path / "inner.zip", {"x.txt": b"deep"}).read_bytes()
     path = zipped(
         tmp_path / "a.zip",
@@ -269,7 +269,7 @@ def test_an_archive(tmp_path: Path) -> None:
     assert not (tmp_path.parent / "out.txt").exists()
 
 
-def test_a_page_without_its_menus(tmp_path: Path) -> None:
+def test_html_is_read_without_its_menus(tmp_path: Path) -> None:
     menu = "<ul>" + "".join(f"<li><a href=/{n}>Menu entry {n}</a></li>" for n in range(20)) + "</ul>"
     page = (
         f"<html><head><title>Site - Boiler</title></head><body><nav>{menu}</nav><h1>The boiler</h1><p>It is <b>old</b>.</p>"
@@ -281,7 +281,7 @@ def test_a_page_without_its_menus(tmp_path: Path) -> None:
     assert [one.path for one in document.sections] == [("The boiler",), ("The boiler", "Service")]
 
 
-def test_a_book_and_an_open_document(tmp_path: Path) -> None:
+def test_epub_and_odt_are_read(tmp_path: Path) -> None:
     book = {
         "mimetype": b"application/epub+zip",
         "META-INF/container.xml": b'<container xmlns="urn:x"><rootfiles><rootfile full-path="O/p.opf"/></rootfiles></container>',
@@ -305,7 +305,7 @@ def test_a_book_and_an_open_document(tmp_path: Path) -> None:
     assert document.text == "Head\n\nA word\tmore\n\nk: v; l: w"
 
 
-def test_rtf_and_yaml(tmp_path: Path) -> None:
+def test_rtf_and_yaml_are_read(tmp_path: Path) -> None:
     (document,), _ = read(write(tmp_path / "a.rtf", rb"{\rtf1\ansi A caf\'e9 in town.\par Second.}"))
     assert document.text == "A café in town.\n\nSecond."
     (document,), _ = read(
@@ -333,7 +333,7 @@ def main() -> None:
 """
 
 
-def test_code_has_its_definitions(tmp_path: Path) -> None:
+def test_code_definitions_become_sections(tmp_path: Path) -> None:
     (document,), _ = read(write(tmp_path / "a.py", CODE))
     assert document.text == CODE
     found = [(document.text[one.start :].split("\n", 1)[0], one.path) for one in document.sections]
@@ -363,7 +363,7 @@ def test_code_has_its_definitions(tmp_path: Path) -> None:
         max_size=8,
     )
 )
-def test_no_chunk_goes_across_two_pages(pages: list[list[str]]) -> None:
+def test_chunks_do_not_cross_pages(pages: list[list[str]]) -> None:
     composer = Composer()
     for page, sentences in enumerate(pages, start=1):
         composer.place(Place(0, page=page, boundary=True))
@@ -381,7 +381,7 @@ def test_no_chunk_goes_across_two_pages(pages: list[list[str]]) -> None:
     assert all(document.text[at].isspace() for at in range(len(document.text)) if at not in covered)
 
 
-def test_a_markdown_table_keeps_its_columns(tmp_path: Path) -> None:
+def test_markdown_table_chunks_carry_column_names(tmp_path: Path) -> None:
     rows = "\n".join(f"| person {n} | town {n} |" for n in range(60))
     path = write(tmp_path / "t.md", f"# List\n\n| Name | Place |\n|---|---|\n{rows}\n\nAfter the table.\n")
     (document,), _ = read(path)
@@ -391,7 +391,7 @@ def test_a_markdown_table_keeps_its_columns(tmp_path: Path) -> None:
     assert {one.metadata["columns"] for one in within} == {"Name Place"}
 
 
-def test_slides_and_sheets_never_blend(tmp_path: Path) -> None:
+def test_chunks_do_not_cross_slides_or_sheets(tmp_path: Path) -> None:
     pptx = pytest.importorskip("pptx", reason="the extra documents is not installed")
     openpyxl = pytest.importorskip("openpyxl", reason="the extra documents is not installed")
     deck, book = pptx.Presentation(), openpyxl.Workbook()
@@ -414,7 +414,7 @@ def test_slides_and_sheets_never_blend(tmp_path: Path) -> None:
             assert chunk.metadata["section"] == f"{place.capitalize()} {at}"
 
 
-def test_every_chunk_of_a_table_in_a_text_has_its_header(tmp_path: Path) -> None:
+def test_table_rows_in_documents_repeat_the_header(tmp_path: Path) -> None:
     docx = pytest.importorskip("docx", reason="the extra documents is not installed")
     word = docx.Document()
     table = word.add_table(rows=0, cols=2)
@@ -435,7 +435,7 @@ def test_every_chunk_of_a_table_in_a_text_has_its_header(tmp_path: Path) -> None
         )
 
 
-def test_code_is_cut_between_definitions(tmp_path: Path) -> None:
+def test_code_chunks_begin_at_definitions(tmp_path: Path) -> None:
     code = "\n\n".join(f"def step_{n}(a, b):\n    # Adds {n} to both.\n    return a + {n}, b + {n}" for n in range(60))
     (document,), _ = read(write(tmp_path / "steps.py", code))
     chunks = cut(document, Settings(chunk_tokens=128, chunk_overlap=0))
@@ -509,7 +509,7 @@ def bad_files(folder: Path, shared: Path) -> dict[str, str]:
 
 
 @pytest.mark.timeout(120)
-def test_every_bad_file_is_a_line(tmp_path: Path, folder: Path, shared: Path) -> None:
+def test_every_bad_file_is_one_problem_in_the_report(tmp_path: Path, folder: Path, shared: Path) -> None:
     pytest.importorskip("PIL", reason="the extra ocr is not installed")
     lines = bad_files(folder, shared)
     write(folder / "good.txt", "A good text among them.")
@@ -529,7 +529,7 @@ def test_every_bad_file_is_a_line(tmp_path: Path, folder: Path, shared: Path) ->
 
 
 @pytest.mark.parametrize("kind", ["png", "rtf"])
-def test_a_reader_that_takes_too_long_is_killed(shared: Path, tmp_path: Path, kind: str) -> None:
+def test_slow_reader_is_killed_at_its_time_limit(shared: Path, tmp_path: Path, kind: str) -> None:
     samples = shared / "data/ingest-files"
     slow = samples / "png-paper-page.png"
     if kind == "png":
@@ -547,7 +547,7 @@ def test_a_reader_that_takes_too_long_is_killed(shared: Path, tmp_path: Path, ki
     assert [one.title for one in parts[1][1].documents] == ["csv-emoji"]
 
 
-def test_a_reader_that_is_killed_is_a_line(shared: Path) -> None:
+def test_killed_reader_is_reported_for_its_file(shared: Path) -> None:
     samples = shared / "data/ingest-files"
     tasks = [Task(samples / "docx-tables.docx", root_at(samples), Limits())] * 6
     with ReaderPool(1) as crew:
@@ -563,7 +563,7 @@ def test_a_reader_that_is_killed_is_a_line(shared: Path) -> None:
     assert "killed" in failed[0].message
 
 
-def test_the_clock_of_a_file_stands_still_while_its_parts_wait() -> None:
+def test_time_limit_pauses_while_parts_wait() -> None:
     begun, clock = time.monotonic(), Clock(60)
     with clock.stopped():
         waiting = time.monotonic()
@@ -576,20 +576,20 @@ def test_the_clock_of_a_file_stands_still_while_its_parts_wait() -> None:
     assert Clock(0).left() <= 0
 
 
-def test_too_little_memory_is_a_line(shared: Path) -> None:
+def test_memory_limit_of_a_reader_is_reported(shared: Path) -> None:
     samples = shared / "data/ingest-files"
     with ReaderPool(1) as crew:
         (pair,) = crew.read([Task(samples / "docx-tables.docx", root_at(samples), Limits(max_memory=60_000_000))])
     assert pair[1].error is not None
 
 
-def test_what_claims_to_be_small_is_held_to_it(tmp_path: Path) -> None:
+def test_expanded_size_limit_is_enforced(tmp_path: Path) -> None:
     path = zipped(tmp_path / "a.zip", {"a.txt": b"x" * 100_000, "b.txt": b"fine"})
     with pytest.raises(SourceTooLarge, match="unpacks"):
         read(path, Limits(max_expanded=50_000))
 
 
-def test_files_come_in_order_whoever_reads_them(shared: Path, tmp_path: Path) -> None:
+def test_reader_pool_returns_files_in_order(shared: Path, tmp_path: Path) -> None:
     samples = shared / "data/ingest-files"
     names = [
         "pdf-scan-with-text-layer.pdf",
@@ -604,7 +604,7 @@ def test_files_come_in_order_whoever_reads_them(shared: Path, tmp_path: Path) ->
     assert found == [(at, f"ingest-files/{name}") for at, name in enumerate(names)]
 
 
-def test_a_large_table_is_stored_part_by_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_table_is_stored_in_several_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from monograph.write import batch
 
     monkeypatch.setattr(batch, "BATCH_CHARACTERS", 100_000)
@@ -620,7 +620,7 @@ def test_a_large_table_is_stored_part_by_part(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_mutations_of_every_sample_do_no_harm(shared: Path, tmp_path: Path) -> None:
+def test_mutated_samples_are_read_or_refused(shared: Path, tmp_path: Path) -> None:
     samples = [path for path, _ in expected(shared) if path.name not in RECOGNISED]
     (tmp_path / "made").mkdir()
     samples += made(tmp_path / "made")

@@ -26,7 +26,7 @@ def read(path: Path, data: bytes) -> tuple[list[Document], list[Problem]]:
 
 
 @pytest.mark.parametrize("suffix", ["xls", "ods"])
-def test_sheets(tmp_path: Path, suffix: str) -> None:
+def test_old_spreadsheets_are_read(tmp_path: Path, suffix: str) -> None:
     pytest.importorskip("python_calamine", reason="the extra documents is not installed")
     sheets: dict[str, list[list[str | float]]] = {
         "Crew": [["Ship", "Men"], ["Borea", 31.0], ["Älma", 12.5]],
@@ -39,13 +39,13 @@ def test_sheets(tmp_path: Path, suffix: str) -> None:
     assert document.places[-1] == Place(document.text.index("Port: Oslo"), sheet="Ports", row=2)
 
 
-def test_days_of_a_sheet(tmp_path: Path) -> None:
+def test_dates_of_old_spreadsheets_are_read(tmp_path: Path) -> None:
     pytest.importorskip("python_calamine", reason="the extra documents is not installed")
     (document,), _ = read(tmp_path / "log.ods", ods({"Log": [["Day", "Sea"], ["=1912-04-14", "calm"]]}))
     assert document.text == "Log\n\nDay: 1912-04-14; Sea: calm"
 
 
-def test_a_message_of_outlook_and_what_is_attached(tmp_path: Path) -> None:
+def test_outlook_message_and_attachments_are_read(tmp_path: Path) -> None:
     pytest.importorskip("oxmsg", reason="the extra documents is not installed")
     table = ("Ship,Men\n" + "Borea,31\n" * 700).encode()
     data = msg(
@@ -64,7 +64,7 @@ def test_a_message_of_outlook_and_what_is_attached(tmp_path: Path) -> None:
     assert documents[2].uri.endswith("mail.msg!/note.txt")
 
 
-def test_a_sheet_that_claims_to_be_vast(tmp_path: Path) -> None:
+def test_spreadsheet_of_huge_claimed_size_is_limited(tmp_path: Path) -> None:
     pytest.importorskip("python_calamine", reason="the extra documents is not installed")
     data = ods({"S": [["k", "l"], ["v", "w"]]})
     made = io.BytesIO()
@@ -88,7 +88,7 @@ def test_a_sheet_that_claims_to_be_vast(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", [0.2, 0.5, 0.9])
-def test_what_is_cut_off_is_a_line(tmp_path: Path, kept: float) -> None:
+def test_truncated_old_formats_are_reported(tmp_path: Path, kept: float) -> None:
     pytest.importorskip("oxmsg", reason="the extra documents is not installed")
     pytest.importorskip("python_calamine", reason="the extra documents is not installed")
     day = datetime(2024, 2, 29, tzinfo=UTC)

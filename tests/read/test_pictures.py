@@ -45,7 +45,7 @@ def read(path: Path) -> tuple[list[Document], list[Problem]]:
 
 
 @pytest.mark.parametrize("quarters", [0, 1, 2, 3])
-def test_an_image_is_read_whichever_way_up_it_lies(tmp_path: Path, quarters: int) -> None:
+def test_rotated_image_is_recognised(tmp_path: Path, quarters: int) -> None:
     picture(*LINES).rotate(90 * quarters, expand=True).save(tmp_path / "a.png")
     (document,), problems = read(tmp_path / "a.png")
     assert document.text.split("\n") == list(LINES)
@@ -53,7 +53,7 @@ def test_an_image_is_read_whichever_way_up_it_lies(tmp_path: Path, quarters: int
 
 
 @pytest.mark.parametrize(("orientation", "degrees"), [(3, 180), (6, 90), (8, 270)])
-def test_a_photo_is_turned_as_it_says(tmp_path: Path, orientation: int, degrees: int) -> None:
+def test_photo_is_rotated_by_its_exif_orientation(tmp_path: Path, orientation: int, degrees: int) -> None:
     exif = Pillow.Exif()
     exif[0x0112] = orientation
     picture(*LINES).rotate(degrees, expand=True).save(tmp_path / "a.jpg", exif=exif, quality=95)
@@ -64,7 +64,7 @@ def test_a_photo_is_turned_as_it_says(tmp_path: Path, orientation: int, degrees:
 
 
 @pytest.mark.long
-def test_scanned_pages_that_lie_on_their_side(tmp_path: Path) -> None:
+def test_rotated_scanned_pages_are_recognised(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="the extra documents is not installed")
     page = Pillow.new("RGB", (620, 877), "white")
     page.paste(picture(*LINES), (40, 60))
@@ -139,7 +139,7 @@ def office(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_words_of_pictures_in_documents(tmp_path: Path) -> None:
+def test_words_of_embedded_pictures_are_recognised(tmp_path: Path) -> None:
     pytest.importorskip("docx", reason="the extra documents is not installed")
     from monograph import Settings
     from monograph.derive.chunk import cut
@@ -156,7 +156,7 @@ def test_words_of_pictures_in_documents(tmp_path: Path) -> None:
             assert text.index("Before it") < text.index(LINES[0])
 
 
-def test_a_picture_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pictures_beyond_the_limit_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     docx = pytest.importorskip("docx", reason="the extra documents is not installed")
     monkeypatch.setattr(pictures, "MOST", 1)
     word = docx.Document()
@@ -168,7 +168,7 @@ def test_a_picture_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert "2 pictures in it were not recognised" in problems[0].reason
 
 
-def test_without_recognition_only_what_has_nothing_else_is_a_line(
+def test_missing_ocr_is_reported_only_for_images_without_other_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     docx = pytest.importorskip("docx", reason="the extra documents is not installed")

@@ -33,7 +33,7 @@ def document(path: Path):  # type: ignore[no-untyped-def]
     [(b"hello", "a.txt", "text"), (b"# h", "a.MD", "markdown"), (b"{}", "a.jsonl", "jsonl"), (b"", "a", "text"), (b"x", "a.log", "text"),
      ("Grüße".encode("utf-16"), "a.txt", "text"), ("plain words".encode("utf-16-le"), "a.txt", "text"), ("日本".encode("utf-32"), "a", "text")],
 )  # fmt: skip
-def test_texts_are_told(head: bytes, name: str, form: str) -> None:
+def test_detect_recognises_text_formats(head: bytes, name: str, form: str) -> None:
     assert detect(head, name) == form
 
 
@@ -42,13 +42,13 @@ def test_texts_are_told(head: bytes, name: str, form: str) -> None:
     [(b"\x1f\x8b\x08", "gzip"), (b"\x00\x00\x00\x18ftypmp42\x00\x00", "MPEG-4"), (bytes(range(256)), "binary"), (b"\x7fELF\x02", "program"),
      (b"text with a \x00 in it and more text", "binary"), (b"\x01\x02\x03\x04" * 100, "binary")],
 )  # fmt: skip
-def test_what_is_no_text_is_named(head: bytes, said: str) -> None:
+def test_detect_names_the_format_of_binary_data(head: bytes, said: str) -> None:
     with pytest.raises(UnknownFormat, match=said):
         detect(head, "lies.txt")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_encodings(encoding: str) -> None:
+def test_decode_recognises_unicode_encodings(encoding: str) -> None:
     text = "Plain words, a few Grüße, and then some more plain words.\n" * 3
     data = text.encode(encoding)
     assert decode(data) == (text, 0)
@@ -56,7 +56,7 @@ def test_encodings(encoding: str) -> None:
 
 @settings(max_examples=examples(200))
 @given(text=st.text())
-def test_utf8_comes_back(text: str) -> None:
+def test_decode_returns_utf8_text_unchanged(text: str) -> None:
     plain = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "").removeprefix("\ufeff")
     data = ("words " * 10 + text).encode()
     assert decode(data) == ("words " * 10 + plain if not text.startswith("\ufeff") else decode(data)[0], 0)
@@ -64,7 +64,7 @@ def test_utf8_comes_back(text: str) -> None:
 
 @settings(max_examples=examples(200))
 @given(data=st.binary(max_size=300))
-def test_any_bytes_give_a_text_that_can_be_stored(data: bytes) -> None:
+def test_decode_returns_storable_text_for_any_bytes(data: bytes) -> None:
     text, lost = decode(data)
     text.encode("utf-8")
     assert lost >= 0
@@ -72,7 +72,7 @@ def test_any_bytes_give_a_text_that_can_be_stored(data: bytes) -> None:
     assert "\0" not in text
 
 
-def test_old_encodings(shared: Path) -> None:
+def test_read_file_decodes_legacy_encodings(shared: Path) -> None:
     folder = shared / "data/ingest-files"
     entries = json.loads((folder / "manifest.json").read_text())
     wanted = {"csv-shift-jis.csv", "txt-utf16le.txt", "csv-emoji.csv", "html-cp1252.html"}
@@ -87,7 +87,7 @@ def test_old_encodings(shared: Path) -> None:
     assert seen == len(wanted)
 
 
-def test_headings_are_sections() -> None:
+def test_markdown_headings_become_sections() -> None:
     text = "Intro\n\n# One #\n\ntext\n\n```\n# no heading\n```\n\nTwo\n===\n\n## Under *two*\n\n#### Deep\n\n## Last\n\n#\n\n#no\n"
     found = [
         (text[section.start :].split("\n", maxsplit=1)[0], section.path) for section in sections_of(headings(text))
@@ -101,19 +101,19 @@ def test_headings_are_sections() -> None:
     ]
 
 
-def test_a_long_markdown_text_is_scanned() -> None:
+def test_headings_of_a_long_markdown_text_are_found() -> None:
     body = "Some words of no meaning.\n\n" * 80_000
     text = f"# Top\n\n~~~\n# fenced\n~~~\n\n{body}## Below ##\n\nend"
     assert [(one.level, one.title) for one in headings(text)] == [(1, "Top"), (2, "Below")]
 
 
-def test_deeply_nested_markdown_ends(tmp_path: Path) -> None:
+def test_deeply_nested_markdown_is_read(tmp_path: Path) -> None:
     path = tmp_path / "deep.md"
     path.write_text(">" * 5000 + " a\n" + "- " * 5000 + "b\n# Title\n")
     assert document(path).title in ("Title", "deep")
 
 
-def test_titles(tmp_path: Path) -> None:
+def test_title_is_the_first_heading_or_the_file_name(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("## Second\n\n# First\n")
     (tmp_path / "bare.md").write_text("no heading")
     (tmp_path / "letter.txt").write_text("# not a heading here")
@@ -123,7 +123,7 @@ def test_titles(tmp_path: Path) -> None:
     assert document(tmp_path / "letter.txt").metadata == {"path": "letter.txt"}
 
 
-def test_rows(tmp_path: Path) -> None:
+def test_jsonl_rows_become_documents_and_bad_rows_problems(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     lines = [
         json.dumps({"id": 7, "title": "T", "text": "seven", "meta": {"a": 1}, "year": 2020}),
@@ -150,14 +150,14 @@ def test_rows(tmp_path: Path) -> None:
 
 @settings(max_examples=examples(200))
 @given(raw=st.binary(min_size=1, max_size=40).filter(lambda raw: b"\0" not in raw))
-def test_any_path_can_be_stored_and_found_again(raw: bytes) -> None:
+def test_any_path_survives_conversion_to_text(raw: bytes) -> None:
     path = Path("/tmp") / os.fsdecode(raw).replace("/", "_")
     text = path_to_text(path)
     text.encode("utf-8")
     assert text_to_path(text) == path
 
 
-def test_a_missing_file_and_a_large_one(tmp_path: Path) -> None:
+def test_missing_and_oversized_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceMissing):
         list(read_file(tmp_path / "x", root_at(tmp_path)))
     path = tmp_path / "huge.txt"
@@ -167,7 +167,7 @@ def test_a_missing_file_and_a_large_one(tmp_path: Path) -> None:
         list(read_file(path, root_at(tmp_path)))
 
 
-def test_a_pipe_and_a_folder_do_not_wait(tmp_path: Path) -> None:
+def test_pipe_and_folder_are_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(SourceUnreadable, match="pipe"):
         list(read_file(tmp_path / "pipe", root_at(tmp_path)))
@@ -175,7 +175,7 @@ def test_a_pipe_and_a_folder_do_not_wait(tmp_path: Path) -> None:
         list(read_file(tmp_path, root_at(tmp_path)))
 
 
-def test_a_file_that_never_rests(tmp_path: Path) -> None:
+def test_file_that_keeps_changing_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "busy.txt"
     path.write_bytes(b"x" * 95_000_000)
     stop, begun = threading.Event(), threading.Event()
@@ -198,7 +198,7 @@ def test_a_file_that_never_rests(tmp_path: Path) -> None:
     assert reading._bytes(path, root_at(tmp_path), 100_000_000)[0] == path.read_bytes()
 
 
-def test_a_file_that_is_replaced_while_it_is_read(tmp_path: Path) -> None:
+def test_replaced_file_is_read_whole_or_reported(tmp_path: Path) -> None:
     path, other = tmp_path / "a.txt", tmp_path / "b"
     whole = {letter * 200_000 for letter in "xyz"}
     path.write_text("x" * 200_000)
@@ -226,7 +226,7 @@ def test_a_file_that_is_replaced_while_it_is_read(tmp_path: Path) -> None:
     assert set(found) & whole
 
 
-def test_no_permission(tmp_path: Path) -> None:
+def test_unreadable_file_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "secret.txt"
     path.write_text("secret")
     path.chmod(0)

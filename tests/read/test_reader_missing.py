@@ -51,7 +51,7 @@ IMAGE = "an image, and the extra 'ocr' is not installed  (pip install \"monograp
 
 
 @pytest.mark.long
-def test_an_extra_that_is_missing_is_told_once_a_kind_and_not_again(folder: Path, tmp_path: Path, hidden: Path) -> None:
+def test_missing_extra_is_reported_once_per_format(folder: Path, tmp_path: Path, hidden: Path) -> None:
     file = tmp_path / "x.mono"
     (folder / "note.txt").write_text("A note that can be read.")
     for number in range(4):
@@ -86,7 +86,7 @@ def test_an_extra_that_is_missing_is_told_once_a_kind_and_not_again(folder: Path
     assert "3 files" in run("sync", file, folder, "--verify", without=hidden, code=3)[1]
 
 
-def test_an_image_within_an_archive_too(folder: Path, tmp_path: Path, hidden: Path) -> None:
+def test_missing_extra_is_reported_for_images_in_an_archive(folder: Path, tmp_path: Path, hidden: Path) -> None:
     import zipfile
 
     file = tmp_path / "x.mono"
@@ -101,7 +101,8 @@ def test_an_image_within_an_archive_too(folder: Path, tmp_path: Path, hidden: Pa
     assert run("sync", file, folder, without=hidden)[1] == ""
 
 
-def test_what_was_missing_is_read_once_it_is_there(folder: Path, tmp_path: Path, hidden: Path) -> None:
+@pytest.mark.long
+def test_files_are_read_once_their_extra_is_installed(folder: Path, tmp_path: Path, hidden: Path) -> None:
     pytest.importorskip("pypdfium2", reason="the extra documents is not installed")
     file = tmp_path / "x.mono"
     (folder / "broken.pdf").write_bytes(b"%PDF-1.7\n1 0 obj\n")
@@ -112,6 +113,6 @@ def test_what_was_missing_is_read_once_it_is_there(folder: Path, tmp_path: Path,
     assert "a broken PDF" in run("retry", file, code=3)[1]
 
 
-def test_the_error_goes_through_a_pipe() -> None:
+def test_reader_missing_error_can_be_pickled() -> None:
     error = pickle.loads(pickle.dumps(ReaderMissing("what", "mend", "PIL")))
     assert (error.message, error.mend, error.needs) == ("what", "mend", "PIL")

@@ -30,7 +30,7 @@ def put(folder: Path, **texts: str) -> None:
         path.write_text(text)
 
 
-def test_what_is_passed_over(monograph: Monograph, folder: Path) -> None:
+def test_sync_skips_hidden_temporary_and_ignored_files(monograph: Monograph, folder: Path) -> None:
     put(
         folder, a_txt="a", b_log="b", sub__c_txt="c", sub__d_log="d", sub__keep_log="k", build__e_txt="e", Thumbs_db="t"
     )
@@ -45,7 +45,7 @@ def test_what_is_passed_over(monograph: Monograph, folder: Path) -> None:
     assert report.removed == 4
 
 
-def test_ignore_rules_are_those_of_git(monograph: Monograph, folder: Path) -> None:
+def test_ignore_rules_agree_with_git(monograph: Monograph, folder: Path) -> None:
     git = shutil.which("git")
     if git is None:
         pytest.skip("git is not installed")
@@ -61,7 +61,7 @@ def test_ignore_rules_are_those_of_git(monograph: Monograph, folder: Path) -> No
     assert paths(monograph, folder) == {name for name in listed if not name.startswith(".")}
 
 
-def test_sources_remember_what_failed(tmp_path: Path, folder: Path) -> None:
+def test_sources_list_files_that_failed(tmp_path: Path, folder: Path) -> None:
     put(folder, good_txt="a good text", later_txt="later")
     (folder / "bad.zip").write_bytes(b"PK\x03\x04 broken")
     (folder / "rows.jsonl").write_text('{"text": "one"}\n{broken\n')
@@ -130,7 +130,7 @@ def follower(tmp_path: Path, folder: Path) -> Iterator[tuple[Follower, Monograph
             made.thread.join()
 
 
-def test_changes_are_followed(follower: tuple[Follower, Monograph, HashEmbedder], folder: Path) -> None:
+def test_watch_applies_changes(follower: tuple[Follower, Monograph, HashEmbedder], folder: Path) -> None:
     watch, monograph, embedder = follower
     put(folder, second_txt="Another text.", sub__third_txt="Deeper.")
     watch.wait(lambda one: one.uri.endswith("second.txt") and one.kind == "new")
@@ -152,7 +152,7 @@ def test_changes_are_followed(follower: tuple[Follower, Monograph, HashEmbedder]
     assert monograph.check() == []
 
 
-def test_a_folder_that_vanishes_comes_back(follower: tuple[Follower, Monograph, HashEmbedder], folder: Path) -> None:
+def test_watch_survives_a_vanished_folder(follower: tuple[Follower, Monograph, HashEmbedder], folder: Path) -> None:
     watch, monograph, _ = follower
     folder.rename(folder.with_name("elsewhere"))
     watch.wait(lambda one: one.kind == "away")
@@ -165,7 +165,7 @@ def test_a_folder_that_vanishes_comes_back(follower: tuple[Follower, Monograph, 
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
-def test_the_watch_command(tmp_path: Path, folder: Path, sent: signal.Signals, code: int) -> None:
+def test_watch_command_ends_cleanly_on_a_signal(tmp_path: Path, folder: Path, sent: signal.Signals, code: int) -> None:
     pytest.importorskip("watchfiles", reason="the extra watch is not installed")
     put(folder, first_txt="The first text.")
     command = [sys.executable, "-m", "monograph.app.cli"]

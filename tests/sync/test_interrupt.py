@@ -67,7 +67,7 @@ def left_behind(mark: str) -> list[int]:
 
 @pytest.mark.long
 @pytest.mark.timeout(280)
-def test_an_interrupt_while_files_are_read(tmp_path: Path, folder: Path) -> None:
+def test_interrupted_sync_keeps_stored_batches(tmp_path: Path, folder: Path) -> None:
     pytest.importorskip("selectolax", reason="the extra documents is not installed")
     count = fill(folder)
     path, mark = tmp_path / "x.mono", str(tmp_path)

@@ -48,7 +48,9 @@ def out(report: Report) -> list[str]:
     return [one.reason for one in report.problems if "out of the folder" in one.reason]
 
 
-def test_what_lies_outside_is_not_read_and_told_in_one_line(monograph: Monograph, linked: Path, outside: Path) -> None:
+def test_links_outside_the_folder_are_reported_in_one_problem(
+    monograph: Monograph, linked: Path, outside: Path
+) -> None:
     report = monograph.sync(linked)
     assert held(monograph) == {"texts/within.txt", "texts/beside/plain.txt"}
     assert out(report) == [f"2 links lead out of the folder, not followed: texts/file.txt to {outside / 'secret.txt'}"]
@@ -57,7 +59,7 @@ def test_what_lies_outside_is_not_read_and_told_in_one_line(monograph: Monograph
     assert not any("secret" in hit.text for hit in monograph.search("secret stone", how="lexical"))
 
 
-def test_what_was_said_of_links_is_kept_for_the_folder(monograph: Monograph, linked: Path) -> None:
+def test_link_choice_is_stored_for_the_folder(monograph: Monograph, linked: Path) -> None:
     inside = {"texts/within.txt", "texts/beside/plain.txt"}
     every = {*inside, "texts/file.txt", "texts/tree/secret.txt", "texts/tree/deep/more.txt"}
     report = monograph.sync(linked, follow_links=True)
@@ -72,7 +74,7 @@ def test_what_was_said_of_links_is_kept_for_the_folder(monograph: Monograph, lin
     assert len(out(monograph.sync(linked))) == 1
 
 
-def test_a_folder_that_moved_keeps_what_was_said(monograph: Monograph, folder: Path, outside: Path) -> None:
+def test_link_choice_follows_a_moved_folder(monograph: Monograph, folder: Path, outside: Path) -> None:
     (folder / "plain.txt").write_text("A plain text.")
     (folder / "file.txt").symlink_to(outside / "secret.txt")
     monograph.sync(folder, follow_links=True)
@@ -84,24 +86,24 @@ def test_a_folder_that_moved_keeps_what_was_said(monograph: Monograph, folder: P
     assert len(out(monograph.sync(moved))) == 1
 
 
-def test_a_folder_that_is_itself_a_link_is_read(monograph: Monograph, linked: Path, tmp_path: Path) -> None:
+def test_linked_root_folder_is_read(monograph: Monograph, linked: Path, tmp_path: Path) -> None:
     (tmp_path / "alias").symlink_to(linked)
     report = monograph.sync(tmp_path / "alias")
     assert "alias/within.txt" in held(monograph)
     assert len(out(report)) == 1
 
 
-def test_a_file_that_is_named_is_read_though_it_is_a_link(monograph: Monograph, tmp_path: Path, outside: Path) -> None:
+def test_linked_file_named_by_the_caller_is_read(monograph: Monograph, tmp_path: Path, outside: Path) -> None:
     (tmp_path / "named.txt").symlink_to(outside / "secret.txt")
     assert monograph.sync(tmp_path / "named.txt").added == 1
 
 
-def test_one_that_is_ignored_is_not_told_of(monograph: Monograph, linked: Path) -> None:
+def test_ignored_links_are_not_reported(monograph: Monograph, linked: Path) -> None:
     (linked / ".monographignore").write_text("file.txt\ntree\n")
     assert out(monograph.sync(linked)) == []
 
 
-def test_a_link_that_comes_between_plan_and_reading(monograph: Monograph, folder: Path, outside: Path) -> None:
+def test_link_created_after_planning_is_not_followed(monograph: Monograph, folder: Path, outside: Path) -> None:
     (folder / "a.txt").write_text("harmless")
     (folder / "sub").mkdir()
     (folder / "sub" / "secret.txt").write_text("harmless too")
@@ -119,7 +121,7 @@ def test_a_link_that_comes_between_plan_and_reading(monograph: Monograph, folder
     assert held(monograph) == set()
 
 
-def test_what_is_read_is_what_was_looked_at(tmp_path: Path, folder: Path, outside: Path) -> None:
+def test_file_swapped_for_a_link_is_never_read_outside(tmp_path: Path, folder: Path, outside: Path) -> None:
     """While another swaps a file for a link as fast as it can, what lies outside is never read."""
     target = folder / "a.txt"
     target.write_text("harmless")
@@ -147,7 +149,7 @@ def test_what_is_read_is_what_was_looked_at(tmp_path: Path, folder: Path, outsid
     assert texts == {"harmless"}
 
 
-def test_watching(folder: Path, outside: Path, tmp_path: Path) -> None:
+def test_watch_does_not_follow_links(folder: Path, outside: Path, tmp_path: Path) -> None:
     pytest.importorskip("watchfiles", reason="the extra watch is not installed")
     (folder / "plain.txt").write_text("A plain text.")
     with Monograph.open(tmp_path / "x.mono", HashEmbedder()) as monograph:
@@ -177,7 +179,7 @@ def test_watching(folder: Path, outside: Path, tmp_path: Path) -> None:
         assert held(monograph) == {"texts/plain.txt", "texts/file.txt", "texts/later.txt", "texts/last.txt"}
 
 
-def test_pipes_and_ignore_files_that_are_none(monograph: Monograph, folder: Path) -> None:
+def test_pipes_and_broken_ignore_files_are_reported(monograph: Monograph, folder: Path) -> None:
     (folder / "good.txt").write_text("A good text.")
     (folder / "bad.txt").write_text("A bad text.")
     os.mkfifo(folder / ".monographignore")
@@ -198,7 +200,7 @@ def test_pipes_and_ignore_files_that_are_none(monograph: Monograph, folder: Path
     assert "pipe" in problem.reason
 
 
-def test_a_file_that_becomes_a_pipe(monograph: Monograph, tmp_path: Path) -> None:
+def test_file_replaced_by_a_pipe_does_not_block(monograph: Monograph, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("A text.")
     monograph.sync(tmp_path / "a.txt")
     (tmp_path / "a.txt").unlink()

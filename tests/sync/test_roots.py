@@ -70,7 +70,7 @@ def test_uris_are_relative_to_a_named_root(opened: Monograph, tmp_path: Path) ->
     assert str(tmp_path) not in stored_text(tmp_path / "w.mono")
 
 
-def test_the_same_folder_elsewhere_gives_the_same_ids(tmp_path: Path) -> None:
+def test_same_folder_in_another_place_gives_the_same_ids(tmp_path: Path) -> None:
     found = []
     for place in ("here", "far/away"):
         (tmp_path / place).mkdir(parents=True)
@@ -82,7 +82,7 @@ def test_the_same_folder_elsewhere_gives_the_same_ids(tmp_path: Path) -> None:
     assert found[0] == found[1]
 
 
-def test_a_folder_that_moved_is_carried_over(opened: Monograph, tmp_path: Path) -> None:
+def test_moved_folder_keeps_its_documents(opened: Monograph, tmp_path: Path) -> None:
     folder, other = fill(tmp_path / "wf"), tmp_path / "deep" / "er" / "wf2"
     with opened:
         opened.sync(folder)
@@ -103,7 +103,7 @@ def test_a_folder_that_moved_is_carried_over(opened: Monograph, tmp_path: Path) 
         assert opened.check() == []
 
 
-def test_what_changed_on_the_way_is_brought_up_to_date(opened: Monograph, tmp_path: Path) -> None:
+def test_changes_in_a_moved_folder_are_applied(opened: Monograph, tmp_path: Path) -> None:
     folder, other = fill(tmp_path / "wf"), tmp_path / "wf2"
     with opened:
         opened.sync(folder)
@@ -116,7 +116,7 @@ def test_what_changed_on_the_way_is_brought_up_to_date(opened: Monograph, tmp_pa
         assert (report.added, report.changed, report.removed) == (1, 1, 1)
 
 
-def test_a_copy_without_its_times_is_told_by_its_bytes(opened: Monograph, tmp_path: Path) -> None:
+def test_moved_copy_without_times_is_recognised_by_content(opened: Monograph, tmp_path: Path) -> None:
     folder = fill(tmp_path / "wf")
     with opened:
         opened.sync(folder)
@@ -127,7 +127,7 @@ def test_a_copy_without_its_times_is_told_by_its_bytes(opened: Monograph, tmp_pa
         assert counts(report) == (0, 0, 0, 0, 0)
 
 
-def test_a_copy_beside_it_is_another_root(opened: Monograph, tmp_path: Path) -> None:
+def test_copied_folder_is_another_root(opened: Monograph, tmp_path: Path) -> None:
     folder = fill(tmp_path / "a" / "wf")
     shutil.copytree(folder, tmp_path / "b" / "wf")
     (tmp_path / "b" / "wf" / "rows.jsonl").unlink()
@@ -139,7 +139,7 @@ def test_a_copy_beside_it_is_another_root(opened: Monograph, tmp_path: Path) -> 
         assert {one.uri.partition("/")[0] for one in opened.documents()} == {"wf", "wf-2"}
 
 
-def test_what_is_hardly_alike_did_not_move_there(opened: Monograph, tmp_path: Path) -> None:
+def test_dissimilar_folder_is_not_taken_for_a_moved_one(opened: Monograph, tmp_path: Path) -> None:
     folder = fill(tmp_path / "wf")
     with opened:
         opened.sync(folder)
@@ -151,7 +151,7 @@ def test_what_is_hardly_alike_did_not_move_there(opened: Monograph, tmp_path: Pa
         assert (report.moved, report.added, report.removed) == ((), 1, 0)
 
 
-def test_two_that_may_have_moved_are_not_guessed_at(opened: Monograph, tmp_path: Path) -> None:
+def test_ambiguous_move_is_not_guessed(opened: Monograph, tmp_path: Path) -> None:
     one, two = fill(tmp_path / "one"), fill(tmp_path / "two")
     for folder in (one, two):
         (folder / "rows.jsonl").unlink()
@@ -165,7 +165,7 @@ def test_two_that_may_have_moved_are_not_guessed_at(opened: Monograph, tmp_path:
 
 
 @pytest.mark.parametrize("below", ["wf", "docs/wf", "../wf"])
-def test_file_and_folder_move_together(tmp_path: Path, below: str) -> None:
+def test_database_and_folder_move_together(tmp_path: Path, below: str) -> None:
     home = tmp_path / "deep" / "house" / "db"
     home.mkdir(parents=True)
     folder = fill((home / below).resolve())
@@ -181,7 +181,7 @@ def test_file_and_folder_move_together(tmp_path: Path, below: str) -> None:
         assert everything(monograph) == before
 
 
-def test_a_part_of_a_root_is_synced_as_part_of_it(opened: Monograph, tmp_path: Path) -> None:
+def test_subfolder_is_synced_as_part_of_its_root(opened: Monograph, tmp_path: Path) -> None:
     folder = fill(tmp_path / "wf")
     with opened:
         opened.sync(folder)
@@ -193,7 +193,7 @@ def test_a_part_of_a_root_is_synced_as_part_of_it(opened: Monograph, tmp_path: P
         assert opened.sync(folder).removed == 1
 
 
-def test_a_folder_around_a_root_leaves_the_root_its_own(opened: Monograph, tmp_path: Path) -> None:
+def test_parent_folder_leaves_an_inner_root_unchanged(opened: Monograph, tmp_path: Path) -> None:
     folder = fill(tmp_path / "wf")
     with opened:
         opened.sync(folder / "1961")
@@ -206,7 +206,7 @@ def test_a_folder_around_a_root_leaves_the_root_its_own(opened: Monograph, tmp_p
         assert opened.sync(folder).removed == 1
 
 
-def test_one_file_is_a_root_too(opened: Monograph, tmp_path: Path) -> None:
+def test_single_file_is_a_root(opened: Monograph, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Alone.")
     with opened:
         opened.sync(tmp_path / "a.txt")
@@ -218,7 +218,7 @@ def test_one_file_is_a_root_too(opened: Monograph, tmp_path: Path) -> None:
         assert counts(report) == (0, 0, 0, 0, 0)
 
 
-def test_move_and_remove_by_hand(opened: Monograph, tmp_path: Path) -> None:
+def test_roots_are_moved_and_removed_by_hand(opened: Monograph, tmp_path: Path) -> None:
     folder, other = fill(tmp_path / "wf"), tmp_path / "wf2"
     with opened:
         opened.add([Document("Not of any folder.", id="mine")])
@@ -236,7 +236,7 @@ def test_move_and_remove_by_hand(opened: Monograph, tmp_path: Path) -> None:
         assert opened.check() == []
 
 
-def test_ids_of_rows_are_not_taken_on_another_machine(opened: Monograph, tmp_path: Path) -> None:
+def test_moved_folder_is_recognised_on_another_machine(opened: Monograph, tmp_path: Path) -> None:
     folder = fill(tmp_path / "wf")
     with opened:
         opened.sync(folder)
@@ -250,7 +250,7 @@ def test_ids_of_rows_are_not_taken_on_another_machine(opened: Monograph, tmp_pat
         assert (len(report.moved), *counts(report)) == (1, 0, 0, 0, 0, 0)
 
 
-def test_the_command_line_says_what_moved(tmp_path: Path) -> None:
+def test_command_line_reports_moved_roots(tmp_path: Path) -> None:
     folder = fill(tmp_path / "wf")
 
     def run(*arguments: object) -> str:
@@ -272,7 +272,7 @@ NAMES = st.text("ab-2/", min_size=1, max_size=4).map(lambda text: text.strip("/"
 
 @settings(max_examples=examples(200))
 @given(parts=st.lists(NAMES, min_size=1, max_size=5), below=st.lists(NAMES, max_size=3))
-def test_a_uri_leads_back_to_its_path(parts: list[str], below: list[str]) -> None:
+def test_uri_converts_back_to_its_path(parts: list[str], below: list[str]) -> None:
     place = "/" + "/".join(parts)
     root = Root(unused_name(place, ()), place)
     path = "/".join([place, *below])
@@ -281,7 +281,7 @@ def test_a_uri_leads_back_to_its_path(parts: list[str], below: list[str]) -> Non
     assert not root.holds(place + "x")
 
 
-def test_names_are_unique_and_places_relative_in_one_tree() -> None:
+def test_root_names_are_unique_and_near_places_relative() -> None:
     taken: list[str] = []
     for _ in range(3):
         taken.append(unused_name("/a/notes/", taken))
@@ -295,7 +295,7 @@ def test_names_are_unique_and_places_relative_in_one_tree() -> None:
     assert stored_place("/tmp", "/tmp/notes") == "/tmp/notes"
 
 
-def test_what_is_new_in_a_folder_within_another(tmp_path: Path) -> None:
+def test_new_files_of_nested_roots_are_added_once(tmp_path: Path) -> None:
     inner = tmp_path / "outer" / "inner"
     inner.mkdir(parents=True)
     (inner / "a.txt").write_text("The first text.")

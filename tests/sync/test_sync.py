@@ -49,7 +49,7 @@ def kinds(monograph: Monograph, folder: Path, verify: bool = False) -> dict[str,
     return {Path(change.uri).name: change.kind for change in plan.changes}
 
 
-def test_a_plan_says_what_changed(monograph: Monograph, folder: Path) -> None:
+def test_plan_lists_changes(monograph: Monograph, folder: Path) -> None:
     for name in ("a.txt", "b.txt", "c.txt"):
         write(folder / name, f"text of {name}")
     assert kinds(monograph, folder) == {"a.txt": "new", "b.txt": "new", "c.txt": "new"}
@@ -68,7 +68,7 @@ def test_a_plan_says_what_changed(monograph: Monograph, folder: Path) -> None:
     assert plan.cost.embeddings == 0
 
 
-def test_a_change_that_size_and_time_hide_is_found_by_verify(monograph: Monograph, folder: Path) -> None:
+def test_verify_finds_a_change_of_equal_size_and_time(monograph: Monograph, folder: Path) -> None:
     path = write(folder / "a.txt", "red car")
     monograph.sync(folder)
     state = path.stat()
@@ -80,7 +80,7 @@ def test_a_change_that_size_and_time_hide_is_found_by_verify(monograph: Monograp
     assert monograph.search("bus", how="lexical")[0].chunk.text == "big bus"
 
 
-def test_the_price_is_what_is_paid(monograph: Monograph, folder: Path) -> None:
+def test_planned_price_equals_the_cost(monograph: Monograph, folder: Path) -> None:
     for number in range(12):
         write(folder / f"{number}.txt", "\n\n".join(PARAGRAPH.format(n=n) for n in range(number, number + 9)))
     write(folder / "twin.txt", (folder / "0.txt").read_text())
@@ -135,7 +135,7 @@ def test_nothing_is_embedded_twice(tmp_path: Path, folder: Path) -> None:
     assert len(embedder.texts) == len(set(embedder.texts))
 
 
-def test_a_rename_embeds_nothing(tmp_path: Path, folder: Path) -> None:
+def test_renamed_file_embeds_nothing(tmp_path: Path, folder: Path) -> None:
     embedder = HashEmbedder()
     write(folder / "draft.txt", "The keeper wrote about storms. " * 200)
     write(folder / "plan.csv", "ship,men\n" + "\n".join(f"ship {n},{n}" for n in range(10_050)))
@@ -180,7 +180,7 @@ def test_json_lines_are_documents_of_their_own(monograph: Monograph, folder: Pat
     assert monograph.check() == []
 
 
-def test_two_files_that_claim_one_id(monograph: Monograph, folder: Path) -> None:
+def test_second_file_with_a_taken_id_is_reported(monograph: Monograph, folder: Path) -> None:
     for name in ("a.jsonl", "b.jsonl"):
         write(folder / name, json.dumps({"id": "same", "text": f"from {name}"}))
     report = monograph.sync(folder)
@@ -206,7 +206,7 @@ def test_a_part_that_failed_is_read_again_though_the_last_one_was_stored(monogra
     assert monograph.sync(folder).same == 1
 
 
-def test_bad_files_are_lines_in_the_report(monograph: Monograph, folder: Path, tmp_path: Path) -> None:
+def test_bad_files_are_problems_in_the_report(monograph: Monograph, folder: Path, tmp_path: Path) -> None:
     write(folder / "good.txt", "a good text")
     write(folder / "empty.txt", "")
     write(folder / "blank.txt", " \n\t\n")
@@ -237,13 +237,13 @@ def test_bad_files_are_lines_in_the_report(monograph: Monograph, folder: Path, t
     assert monograph.sync(folder).embedded == 0
 
 
-def test_limits_are_the_callers(monograph: Monograph, folder: Path) -> None:
+def test_sync_applies_the_limits_of_the_caller(monograph: Monograph, folder: Path) -> None:
     write(folder / "a.txt", "x " * 1000)
     assert monograph.sync(folder, limits=Limits(max_bytes=100)).problems[0].mend == "--max-bytes 2000"
     assert monograph.sync(folder).added == 1
 
 
-def test_hidden_files_and_the_file_itself_are_passed_over(folder: Path) -> None:
+def test_sync_skips_hidden_files_and_its_own_file(folder: Path) -> None:
     write(folder / ".git/config", "hidden")
     write(folder / ".secret.txt", "hidden")
     write(folder / "seen.txt", "seen")
@@ -253,7 +253,7 @@ def test_hidden_files_and_the_file_itself_are_passed_over(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["two\nlines.txt", "émoji 🦉.txt", "semi;colon'quote\".txt", "-rf.txt", "%s{0}.txt"])
-def test_strange_names(monograph: Monograph, folder: Path, name: str) -> None:
+def test_unusual_file_names_are_synced(monograph: Monograph, folder: Path, name: str) -> None:
     write(folder / name, "owls are awake")
     assert monograph.sync(folder).added == 1
     hit = monograph.search("owls", how="lexical")[0]
@@ -263,7 +263,7 @@ def test_strange_names(monograph: Monograph, folder: Path, name: str) -> None:
     assert monograph.sync(folder, prune=True).removed == 1
 
 
-def test_a_name_that_is_not_utf8(monograph: Monograph, folder: Path) -> None:
+def test_file_name_that_is_not_utf8_is_synced(monograph: Monograph, folder: Path) -> None:
     path = os.fsencode(folder) + b"/caf\xe9.txt"
     with open(path, "w") as file:
         file.write("coffee is served")
@@ -273,7 +273,7 @@ def test_a_name_that_is_not_utf8(monograph: Monograph, folder: Path) -> None:
     assert monograph.sync(folder, prune=True).removed == 1
 
 
-def test_an_emptied_folder_is_not_taken_for_granted(monograph: Monograph, folder: Path) -> None:
+def test_emptied_folder_is_not_removed_without_confirmation(monograph: Monograph, folder: Path) -> None:
     write(folder / "a.txt", "text")
     monograph.sync(folder)
     (folder / "a.txt").unlink()
@@ -283,14 +283,14 @@ def test_an_emptied_folder_is_not_taken_for_granted(monograph: Monograph, folder
     assert monograph.sync(folder, prune=True).removed == 1
 
 
-def test_an_empty_folder_and_a_missing_one(monograph: Monograph, folder: Path) -> None:
+def test_empty_folder_is_synced_and_missing_one_refused(monograph: Monograph, folder: Path) -> None:
     report = monograph.sync(folder)
     assert (report.added, report.problems) == (0, ())
     with pytest.raises(SourceMissing, match="missing"):
         monograph.sync(folder / "missing")
 
 
-def test_a_folder_that_cannot_be_seen_is_not_gone(folder: Path, tmp_path: Path) -> None:
+def test_documents_of_an_inaccessible_folder_are_kept(folder: Path, tmp_path: Path) -> None:
     write(folder / "open/a.txt", "text a")
     write(folder / "closed/b.txt", "text b")
     path = tmp_path / "x.mono"
@@ -309,7 +309,7 @@ def test_a_folder_that_cannot_be_seen_is_not_gone(folder: Path, tmp_path: Path) 
         (folder / "closed").chmod(0o755)
 
 
-def test_a_file_that_cannot_be_read_any_more_keeps_its_document(monograph: Monograph, folder: Path) -> None:
+def test_document_of_an_unreadable_file_is_kept(monograph: Monograph, folder: Path) -> None:
     path = write(folder / "a.txt", "precious words")
     write(folder / "b.txt", "others")
     monograph.sync(folder)
@@ -319,7 +319,7 @@ def test_a_file_that_cannot_be_read_any_more_keeps_its_document(monograph: Monog
     assert monograph.search("precious", how="lexical")
 
 
-def test_one_file_as_a_source(monograph: Monograph, folder: Path) -> None:
+def test_single_file_is_synced(monograph: Monograph, folder: Path) -> None:
     path = write(folder / "a.txt", "alone")
     write(folder / "b.txt", "not asked for")
     assert monograph.sync(path).added == 1
@@ -327,7 +327,7 @@ def test_one_file_as_a_source(monograph: Monograph, folder: Path) -> None:
     assert monograph.sync(path).removed == 0
 
 
-def test_documents_of_a_caller(monograph: Monograph) -> None:
+def test_documents_from_a_caller_are_synced(monograph: Monograph) -> None:
     documents = [Document(f"text {n}", id=f"my/{n}", metadata={"n": n, "tags": ["a", "b"]}) for n in range(3)]
     assert monograph.add(documents).added == 3
     assert monograph.add(documents).same == 3
@@ -341,7 +341,7 @@ def test_documents_of_a_caller(monograph: Monograph) -> None:
     assert monograph.check() == []
 
 
-def test_a_callers_bad_documents(monograph: Monograph) -> None:
+def test_bad_documents_from_a_caller_are_refused(monograph: Monograph) -> None:
     with pytest.raises(InvalidDocument, match="not JSON"):
         Document("x", metadata={"when": object()})
     with pytest.raises(InvalidDocument, match="not JSON"):
@@ -366,7 +366,7 @@ def test_a_callers_bad_documents(monograph: Monograph) -> None:
     assert [document.id for document in monograph.documents()] == ["d"]
 
 
-def test_ready_made_passages(monograph: Monograph) -> None:
+def test_passages_from_a_caller_are_synced(monograph: Monograph) -> None:
     vector = np.zeros(256, dtype=np.float32)
     vector[7] = 3.0
     passages = (

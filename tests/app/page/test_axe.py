@@ -127,7 +127,7 @@ def test_axe_finds_nothing_serious_in_the_list_of_keys(page: Any) -> None:
     page.keyboard.press("Escape")
 
 
-def test_axe_sees_what_is_wrong(page: Any) -> None:
+def test_axe_reports_planted_faults(page: Any) -> None:
     """That it finds nothing tells something: text too pale and a box without a name are found."""
     show(page, "/search", file="archive")
     page.evaluate(

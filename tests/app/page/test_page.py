@@ -147,7 +147,7 @@ def text_of(served: Site, page: Any) -> str:
     return str(served.get("/document", id=identity, file=asked["in"][0] if "in" in asked else None)["text"])
 
 
-def test_the_token_leaves_the_address(page: Any, served: Site) -> None:
+def test_token_is_removed_from_the_address(page: Any, served: Site) -> None:
     page.goto(served.entrance)
     page.wait_for_url("**/search")
     assert "token" not in page.url
@@ -185,7 +185,7 @@ def test_a_search_shows_the_source_at_exactly_the_hit(page: Any, served: Site) -
     are_cited(page, text, [(first["start"], first["end"])])
 
 
-def test_a_mark_is_right_to_the_character(page: Any, served: Site) -> None:
+def test_marked_span_is_exact(page: Any, served: Site) -> None:
     document = next(one for one in served.get("/documents", like="signs.txt", file="archive")["documents"])
     text = served.get("/document", id=document["id"], file="archive")["text"]
     start = text.index(NEEDLE)
@@ -255,9 +255,7 @@ def test_an_answer_streams_and_a_conversation_goes_on(
     other.close()
 
 
-def test_a_model_that_dies_in_the_middle_is_told_of_and_asked_again(
-    page: Any, model: ModelServer, heard: Heard
-) -> None:
+def test_broken_answer_is_shown_and_can_be_retried(page: Any, model: ModelServer, heard: Heard) -> None:
     model.fail("cut half", containing="Bregenz lentils")
     show(page, "/ask", file="archive", q="What of Bregenz lentils and the grandmother’s cake?")
     page.wait_for_selector(".turn .trouble")
@@ -266,14 +264,14 @@ def test_a_model_that_dies_in_the_middle_is_told_of_and_asked_again(
     assert page.locator(".turn").count() == 1
 
 
-def test_abstaining_is_shown_as_such(page: Any, model: ModelServer) -> None:
+def test_page_shows_that_it_abstains(page: Any, model: ModelServer) -> None:
     model.say("I don't know.", containing="Uranus")
     show(page, "/ask", file="archive", q="How many moons of Uranus are made of cheese?")
     page.wait_for_selector(".abstained")
     model.heal()
 
 
-def test_hits_of_several_files_stand_apart(page: Any) -> None:
+def test_page_groups_hits_by_file(page: Any) -> None:
     show(page, "/search", q="comet")
     assert page.eval_on_selector_all(".of-file > h2", "all => all.map(one => one.textContent)") == [
         "archive",
@@ -286,7 +284,7 @@ def test_hits_of_several_files_stand_apart(page: Any) -> None:
     assert page.locator(".hit").count() == 1
 
 
-def test_filters_and_why_a_hit_was_found(page: Any) -> None:
+def test_page_filters_hits_and_explains_them(page: Any) -> None:
     show(page, "/search", q="comet", file="archive")
     page.click(".options summary")
     page.fill("#where", "year >= 1963")
@@ -300,7 +298,7 @@ def test_filters_and_why_a_hit_was_found(page: Any) -> None:
     until(page, "!location.search.includes('where')")
 
 
-def test_a_path_is_drawn_and_said(page: Any, served: Site) -> None:
+def test_page_draws_and_describes_graph_paths(page: Any, served: Site) -> None:
     question = "What did Calder send to Vienna about the comet"
     show(page, "/search", q=question, file="archive", how="graph", k="10")
     hits = served.get("/search", q=question, file="archive", how="graph", k=10)["files"][0]["hits"]
@@ -311,7 +309,7 @@ def test_a_path_is_drawn_and_said(page: Any, served: Site) -> None:
     assert page.locator(".path").first.locator("text").count() == len(first)
 
 
-def test_back_forward_and_reload_keep_the_place(page: Any) -> None:
+def test_back_forward_and_reload_restore_the_view(page: Any) -> None:
     show(page, "/search", q="comet", file="archive")
     page.locator(".hit a[data-stop]").nth(1).click()
     page.wait_for_url("**source=**")
@@ -391,7 +389,7 @@ def test_a_megabyte_opens_at_its_span(page: Any, served: Site) -> None:
     assert all(text[at : at + len(one)] == one for at, one in shown)
 
 
-def test_a_search_and_a_question_by_keys_alone(page: Any) -> None:
+def test_page_is_usable_by_keyboard_alone(page: Any) -> None:
     show(page, "/state", file="archive")
     page.keyboard.press("g")
     page.keyboard.press("s")
@@ -433,7 +431,7 @@ def test_a_search_and_a_question_by_keys_alone(page: Any) -> None:
     page.wait_for_selector("dialog[open]", state="detached")
 
 
-def test_a_neighbourhood_by_mouse_and_by_keys(page: Any, served: Site) -> None:
+def test_neighbourhood_opens_by_mouse_and_keyboard(page: Any, served: Site) -> None:
     show(page, "/entity", name="Vienna", file="archive")
     found = served.get("/neighbourhood", name="Vienna", limit=60, file="archive")
     names = {one["name"] for one in found["entities"] if one["id"] not in found["centre"]}
@@ -455,7 +453,7 @@ def test_a_neighbourhood_by_mouse_and_by_keys(page: Any, served: Site) -> None:
     until(page, "new URLSearchParams(location.search).get('name') !== 'Vienna'")
 
 
-def test_the_outline_is_opened_step_by_step(page: Any, served: Site) -> None:
+def test_outline_expands_level_by_level(page: Any, served: Site) -> None:
     show(page, "/outline", file="archive")
     page.locator(".node > summary").first.click()
     page.wait_for_selector(".inner .where-it-stands a")
@@ -502,7 +500,7 @@ FAULTS = r"""
 """
 
 
-def test_a_tour_of_all_pages(page: Any, served: Site) -> None:
+def test_every_page_opens_without_errors(page: Any, served: Site) -> None:
     """Labels, contrast, no sideways scroll; and, as after every test, nothing refused, nothing asked of others."""
     (hit,) = served.get("/search", q="comet", k=1, file="archive")["files"][0]["hits"]
     document, mark = hit["hit"]["chunk"]["document_id"], f"{hit['hit']['chunk']['start']}-{hit['hit']['chunk']['end']}"

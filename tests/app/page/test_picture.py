@@ -123,7 +123,7 @@ def embedded(page: str) -> dict[str, Any]:
     return loaded
 
 
-def test_what_is_embedded_is_the_neighbourhood() -> None:
+def test_picture_embeds_the_neighbourhood() -> None:
     found = embedded(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder"))
     assert [one["name"] for one in found["entities"]] == ["Ines Calder", "the comet", "Vienna", "Okafor"]
     assert found["entities"][0] == {
@@ -162,7 +162,7 @@ TITLED = replace(
 )  # fmt: skip
 
 
-def test_chunks_and_subjects_are_called_by_title_and_place() -> None:
+def test_picture_labels_chunks_by_title_and_place() -> None:
     found = embedded(picture_of(TITLED, title="x"))
     assert {name: found["chunks"][0][name] for name in ("title", "document", "section", "cited", "start", "end")} == {
         "title": "Logbook",
@@ -176,7 +176,7 @@ def test_chunks_and_subjects_are_called_by_title_and_place() -> None:
     assert "9f9f" not in json.dumps(found)
 
 
-def test_hostile_text_comes_back_from_json_and_is_nothing_but_data_in_the_page() -> None:
+def test_picture_embeds_hostile_text_as_data() -> None:
     page = hostile_page()
     found = embedded(page)
     whole = [text.replace("\ud800", "\ufffd") for text in HOSTILE]  # no file can hold half a surrogate pair
@@ -189,7 +189,7 @@ def test_hostile_text_comes_back_from_json_and_is_nothing_but_data_in_the_page()
     page.encode()
 
 
-def test_the_page_fetches_nothing_and_runs_only_what_its_policy_names() -> None:
+def test_picture_fetches_nothing_and_runs_only_its_own_scripts() -> None:
     page = Page(hostile_page())
     links = [(tag, name) for tag, attributes in page.tags for name in attributes if name in ("src", "href", "action")]
     assert links == []
@@ -207,7 +207,7 @@ def test_the_page_fetches_nothing_and_runs_only_what_its_policy_names() -> None:
     )
 
 
-def test_no_script_reads_text_as_html_or_as_code() -> None:
+def test_picture_scripts_do_not_interpret_text() -> None:
     scripts = Page(picture_of(NEIGHBOURHOOD, title="x")).texts["script"][1:]
     assert len(scripts) == 2
     for script in scripts:
@@ -217,7 +217,7 @@ def test_no_script_reads_text_as_html_or_as_code() -> None:
         assert not re.search(r"fetch\(|XMLHttpRequest|WebSocket|sendBeacon|import\(|localStorage", script)
 
 
-def test_a_huge_neighbourhood_makes_a_page_of_bounded_size() -> None:
+def test_picture_of_a_huge_neighbourhood_is_bounded() -> None:
     entities = tuple(
         Entity(f"e{n}", f"{n} " + "x" * 10_000, "k" * 10_000, ("y" * 10_000,) * 50, 1) for n in range(3000)
     )
@@ -235,15 +235,15 @@ def test_a_huge_neighbourhood_makes_a_page_of_bounded_size() -> None:
     assert len(page) < 4_000_000
 
 
-def test_a_small_page_is_small() -> None:
+def test_picture_of_a_small_neighbourhood_is_small() -> None:
     assert len(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder").encode()) < 100_000
 
 
-def test_the_same_neighbourhood_makes_the_same_page() -> None:
+def test_picture_is_deterministic() -> None:
     assert picture_of(NEIGHBOURHOOD, PATHS, title="x") == picture_of(NEIGHBOURHOOD, PATHS, title="x")
 
 
-def test_vendored_files_are_those_that_the_table_names() -> None:
+def test_vendored_files_match_their_table() -> None:
     table = re.findall(
         r"^\| `(\S+)` \| \S+ \| \S+ \| `(\w+)` \|$", ASSETS.joinpath("VENDOR.md").read_text(), re.MULTILINE
     )
@@ -311,7 +311,7 @@ class Shown(HTMLParser):
 
 
 @browser
-def test_a_browser_lists_what_the_picture_shows(tmp_path: File) -> None:
+def test_browser_lists_entities_links_and_paths(tmp_path: File) -> None:
     page = Shown(shown(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder"), tmp_path))
     assert page.texts["summary"] == "4 entities · 2 links · 3 chunks · 2 paths"
     assert page.texts["entity-0"] == "Ines Calder4"
@@ -337,14 +337,15 @@ def test_a_browser_lists_what_the_picture_shows(tmp_path: File) -> None:
         ("#path-1", "Path", ["Okafor", "elsewhere", "not in this picture"]),
     ],
 )
-def test_an_address_opens_what_it_names(address: str, heading: str, said: list[str], tmp_path: File) -> None:
+def test_address_opens_the_named_item(address: str, heading: str, said: list[str], tmp_path: File) -> None:
     page = Shown(shown(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder"), tmp_path, address))
     assert page.texts["heading"] == heading
     assert [one for one in said if one not in page.texts["panel"]] == []
 
 
+@pytest.mark.long
 @browser
-def test_hostile_text_is_shown_as_text_and_runs_nothing(tmp_path: File) -> None:
+def test_browser_shows_hostile_text_as_text(tmp_path: File) -> None:
     for address in ("", "#entity-0", "#chunk-0", "#link-0", "#path-0"):
         html = shown(hostile_page(), tmp_path, address)
         page = Shown(html)
@@ -356,8 +357,9 @@ def test_hostile_text_is_shown_as_text_and_runs_nothing(tmp_path: File) -> None:
             assert page.texts["entity-7"][:-1] == "n" * (data.NAME_CHARACTERS - 1) + "…"
 
 
+@pytest.mark.long
 @browser
-def test_titles_and_places_are_shown(tmp_path: File) -> None:
+def test_browser_shows_titles_and_places(tmp_path: File) -> None:
     page = Shown(shown(picture_of(TITLED, title="x"), tmp_path, "#chunk-0"))
     assert page.texts["heading"] == "Logbook"
     assert "page 3 · 100–190" in page.texts["panel"]
@@ -367,13 +369,13 @@ def test_titles_and_places_are_shown(tmp_path: File) -> None:
 
 
 @browser
-def test_an_empty_neighbourhood_is_an_empty_page_without_a_fault(tmp_path: File) -> None:
+def test_browser_shows_an_empty_neighbourhood(tmp_path: File) -> None:
     page = Shown(shown(picture_of(Neighbourhood((), (), ()), title=""), tmp_path))
     assert page.texts["summary"] == "0 entities · 0 links · 0 chunks"
 
 
 @browser
-def test_searching_filters_the_list_and_enter_opens_the_first(tmp_path: File) -> None:
+def test_browser_search_filters_the_list(tmp_path: File) -> None:
     type_it = (
         "const box = document.getElementById('search'); box.value = 'MISS'; box.dispatchEvent(new Event('input'));"
     )
@@ -386,7 +388,7 @@ def test_searching_filters_the_list_and_enter_opens_the_first(tmp_path: File) ->
 
 
 @browser
-def test_keys_and_clicks_lead_there_and_back(tmp_path: File) -> None:
+def test_browser_navigates_by_keys_and_clicks(tmp_path: File) -> None:
     page = picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder")
     walk = """
       const press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
@@ -404,7 +406,7 @@ def test_keys_and_clicks_lead_there_and_back(tmp_path: File) -> None:
 
 
 @browser
-def test_a_click_on_the_canvas_chooses_what_is_drawn_there(tmp_path: File) -> None:
+def test_canvas_click_selects_the_entity(tmp_path: File) -> None:
     alone = Neighbourhood(("e1",), NEIGHBOURHOOD.entities[:1], ())
     click = """
       const canvas = document.getElementById('canvas');
@@ -417,15 +419,16 @@ def test_a_click_on_the_canvas_chooses_what_is_drawn_there(tmp_path: File) -> No
 
 
 @browser
-def test_chunks_and_kinds_are_shown_and_hidden(tmp_path: File) -> None:
+def test_browser_shows_and_hides_chunks_and_kinds(tmp_path: File) -> None:
     press = "document.getElementById('chunks').click(); document.querySelector('#legend button').click();"
     html = shown(picture_of(NEIGHBOURHOOD, PATHS, title="x"), tmp_path, act=press)
     assert Shown(html).attributes["chunks"]["aria-pressed"] == "true"
     assert re.findall(r'class="chip" aria-pressed="(\w+)"', html) == ["false", "true", "true", "true"]
 
 
+@pytest.mark.long
 @browser
-def test_hundreds_of_nodes_are_laid_out_without_a_fault(tmp_path: File) -> None:
+def test_browser_lays_out_hundreds_of_nodes(tmp_path: File) -> None:
     entities = tuple(entity(f"e{n}", f"Entity {n}", f"kind {n % 14}", n + 1) for n in range(data.ENTITIES))
     links = tuple(Link(f"e{n}", f"e{(n * 7 + 1) % data.ENTITIES}", 1.0 + n % 9, ("c",)) for n in range(data.ENTITIES))
     page = Shown(shown(picture_of(Neighbourhood(("e0",), entities, links), title="many"), tmp_path))

@@ -9,7 +9,7 @@ MOST_SCRIPT = 150_000
 """Bytes of all scripts that the page can load, as they are written."""
 
 
-def test_all_scripts_together_are_small() -> None:
+def test_scripts_of_the_page_are_small() -> None:
     ours = resources.files("monograph.app.serve").joinpath("page")
     picture = resources.files("monograph.app.picture")
     named = re.findall(r'"((?:vendor/)?[\w.-]+\.js)"', ours.joinpath("drawing.js").read_text("utf-8"))
@@ -19,7 +19,7 @@ def test_all_scripts_together_are_small() -> None:
     assert sum(len(one.read_bytes()) for one in [*scripts, *drawn]) <= MOST_SCRIPT
 
 
-def test_no_script_makes_html_of_texts() -> None:
+def test_scripts_of_the_page_do_not_build_html() -> None:
     for one in resources.files("monograph.app.serve").joinpath("page").iterdir():
         if one.name.endswith(".js"):
             found = re.search(

@@ -99,7 +99,7 @@ def test_a_pdf_is_shown_as_its_page_with_the_passage_boxed(page: Any, served: Si
         assert (box["x"] - picture["x"]) / picture["width"] == pytest.approx(72 / 612, abs=0.02)
 
 
-def test_the_original_is_fetched(page: Any, served: Site, place: Path) -> None:
+def test_page_downloads_the_original(page: Any, served: Site, place: Path) -> None:
     show(page, "/document", id=document_of(served, "ferry.pdf")["id"])
     with page.expect_download() as download:
         page.click(".original a")
@@ -107,7 +107,7 @@ def test_the_original_is_fetched(page: Any, served: Site, place: Path) -> None:
     assert download.value.suggested_filename == "ferry.pdf"
 
 
-def test_a_folder_is_priced_then_added_and_what_fails_is_tried_again(page: Any, served: Site, place: Path) -> None:
+def test_page_prices_adds_and_retries_a_folder(page: Any, served: Site, place: Path) -> None:
     more = place / "more"
     more.mkdir()
     (more / "good.txt").write_text("A letter about a lighthouse.")
@@ -128,7 +128,7 @@ def test_a_folder_is_priced_then_added_and_what_fails_is_tried_again(page: Any, 
     assert "read now" in document_of(served, "bad.pdf")["text"]
 
 
-def test_progress_survives_a_reload(page: Any, served: Site, place: Path) -> None:
+def test_progress_is_shown_after_a_reload(page: Any, served: Site, place: Path) -> None:
     many = place / "many"
     many.mkdir()
     for number in range(150):
@@ -145,7 +145,7 @@ def test_progress_survives_a_reload(page: Any, served: Site, place: Path) -> Non
     until(page, "document.querySelector('.job')?.textContent.includes('150 added')")
 
 
-def test_files_that_are_dropped_lie_in_the_folder_of_ones_choice(page: Any, served: Site, place: Path) -> None:
+def test_dropped_files_are_stored_in_the_chosen_folder(page: Any, served: Site, place: Path) -> None:
     (place / "notes" / "dropped").mkdir()
     show(page, "/sources")
     page.select_option("#drop-root", "notes")
@@ -161,7 +161,7 @@ def test_files_that_are_dropped_lie_in_the_folder_of_ones_choice(page: Any, serv
     assert page.locator("main img").count() == 0
 
 
-def test_another_tab_is_told_that_the_file_has_changed(page: Any, served: Site, place: Path) -> None:
+def test_other_tab_is_notified_of_changes(page: Any, served: Site, place: Path) -> None:
     show(page, "/sources")
     page.wait_for_timeout(300)
     other = page.context.new_page()
@@ -174,7 +174,7 @@ def test_another_tab_is_told_that_the_file_has_changed(page: Any, served: Site, 
     other.close()
 
 
-def test_forgetting_is_asked_twice_and_leaves_no_trace(page: Any, served: Site, place: Path) -> None:
+def test_page_confirms_forgetting_and_leaves_no_trace(page: Any, served: Site, place: Path) -> None:
     document = document_of(served, "plain.md")
     show(page, "/document", id=document["id"])
     page.click(".forget summary")
@@ -187,7 +187,7 @@ def test_forgetting_is_asked_twice_and_leaves_no_trace(page: Any, served: Site, 
     assert not re.search(rb"walrus", (place / "notes.mono").read_bytes())
 
 
-def test_names_are_set_apart_and_united_again(tmp_path: Path, browser: Any) -> None:
+def test_page_splits_and_merges_names(tmp_path: Path, browser: Any) -> None:
     with Monograph.open(tmp_path / "names.mono") as file:
         file.sync(TEXTS)
         merges = file.graph.merges()

@@ -36,7 +36,7 @@ def cookie(client: Client) -> str:
     return reply.headers["set-cookie"]
 
 
-def test_nothing_is_told_without_the_token(client: Client) -> None:
+def test_requests_without_the_token_are_refused(client: Client) -> None:
     for route in ROUTES:
         for given in (
             "",
@@ -55,7 +55,7 @@ def test_nothing_is_told_without_the_token(client: Client) -> None:
     assert client.ask("GET", "/mcp", headers=NO_TOKEN).status == 401
 
 
-def test_hosts(client: Client) -> None:
+def test_requests_for_other_hosts_are_refused(client: Client) -> None:
     for host in ("127.0.0.1", "localhost", "[::1]", "LOCALHOST"):
         assert client.ask("GET", f"{BASE}/stats", headers={"Host": f"{host}:{client.port}"}).status == 200
     for host in ("evil.example", f"evil.example:{client.port}", f"127.0.0.1.evil.example:{client.port}", "127.0.0.1",
@@ -69,7 +69,7 @@ def test_hosts(client: Client) -> None:
         assert b" 4" in raw.recv(100)[:13]
 
 
-def test_origins(client: Client) -> None:
+def test_requests_from_other_origins_are_refused(client: Client) -> None:
     own = f"http://127.0.0.1:{client.port}"
     for origin, status in ((own, 200), (f"http://localhost:{client.port}", 200), ("http://evil.example", 403), ("null", 403),
                            (f"https://127.0.0.1:{client.port}", 403), (f"http://127.0.0.1:{client.port + 1}", 403), (f"{own}.evil", 403)):  # fmt: skip
@@ -86,7 +86,7 @@ def test_origins(client: Client) -> None:
     assert not any(name.startswith("access-control") for name in preflight.headers)
 
 
-def test_the_token_is_exchanged_for_a_cookie(client: Client) -> None:
+def test_token_is_exchanged_for_a_cookie(client: Client) -> None:
     for given in ("", "Bearer wrong"):
         reply = client.ask("POST", f"{BASE}/session", b"", {"Authorization": given})
         assert reply.status == 401
@@ -117,7 +117,7 @@ def test_the_token_is_exchanged_for_a_cookie(client: Client) -> None:
     assert "Max-Age=0" in ended.headers["set-cookie"]
 
 
-def test_every_answer_says_what_a_browser_may_do_with_it(client: Client) -> None:
+def test_every_response_has_security_headers(client: Client) -> None:
     addresses = [*VIEWS, *assets(), f"{BASE}/stats", f"{BASE}/nothing", f"{BASE}/openapi.json", "/nothing"]
     for path in addresses:
         reply = client.ask("GET", path)
@@ -130,7 +130,7 @@ def test_every_answer_says_what_a_browser_may_do_with_it(client: Client) -> None
         assert "server" not in reply.headers
 
 
-def test_the_page(client: Client) -> None:
+def test_page_without_the_token_contains_no_data(client: Client) -> None:
     for view in VIEWS:
         page = client.ask("GET", view, headers=NO_TOKEN)
         assert page.status == 200
@@ -146,7 +146,7 @@ def test_the_page(client: Client) -> None:
         assert (again.status, again.body) == (304, b"")
 
 
-def test_no_path_leads_out_of_the_page(client: Client) -> None:
+def test_paths_outside_the_page_are_not_found(client: Client) -> None:
     for path in ("/page/../__init__.py", "/page/%2e%2e/served.py", "/page/..%2fserved.py", "/page//etc/passwd", "//etc/passwd",
                  "/page/..\\served.py", "/page/", "/page", "/page/%00", "/picture/__init__.py", "/page/index.html/..", "/page/index.html%00.js",
                  "/%2fapi/v1/stats", "/api%2fv1/stats", "/API/v1/stats"):  # fmt: skip
@@ -157,7 +157,7 @@ def test_no_path_leads_out_of_the_page(client: Client) -> None:
         assert client.ask("GET", path, headers=NO_TOKEN).status in (401, 404)
 
 
-def test_only_loopback_addresses_are_taken() -> None:
+def test_server_binds_only_loopback_addresses() -> None:
     for host in ("0.0.0.0", "192.168.1.1", "example", "::", "localhost.evil.example"):
         with pytest.raises(InputError):
             listen(host, 0)
@@ -169,7 +169,7 @@ def test_only_loopback_addresses_are_taken() -> None:
     assert "token that" not in repr(Credentials("a token that is long", 80))
 
 
-def test_what_is_no_http_is_refused(client: Client) -> None:
+def test_malformed_http_is_refused(client: Client) -> None:
     for sent in (
         b"\x16\x03\x01\x02\x00\x01\x00",
         b"GET\r\n\r\n",

@@ -70,7 +70,8 @@ def run(command: list[str], folder: Path) -> str:
     return done.stdout
 
 
-def test_the_examples_run(place: Path) -> None:
+@pytest.mark.long
+def test_examples_of_the_http_page_run(place: Path) -> None:
     with served(place, "archive.mono", "--write", "--port", "0") as address:
 
         def example(kind: str, name: str) -> str:
@@ -92,7 +93,8 @@ def test_the_examples_run(place: Path) -> None:
             assert (place / "examples" / "texts" / "key.txt").read_text() == "Mrs Grubb has the key of the dome.\n"
 
 
-def test_several_files_and_agents(place: Path) -> None:
+@pytest.mark.long
+def test_serve_offers_several_files_and_mcp(place: Path) -> None:
     pytest.importorskip("mcp", reason="the extra mcp is not installed")
     (place / "other").mkdir()
     shutil.copy(place / "archive.mono", place / "other" / "archive.mono")
@@ -114,7 +116,7 @@ def test_several_files_and_agents(place: Path) -> None:
         assert client.ask("POST", "/mcp/none", body.encode(), given).status == 404
 
 
-def test_the_other_loopback_address(place: Path) -> None:
+def test_serve_binds_the_ipv6_loopback_address(place: Path) -> None:
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
@@ -126,7 +128,8 @@ def test_the_other_loopback_address(place: Path) -> None:
             assert json.load(answer)["documents"] == 28
 
 
-def test_what_will_not_do_is_said(place: Path) -> None:
+@pytest.mark.long
+def test_serve_command_refuses_bad_arguments(place: Path) -> None:
     for arguments, said in (
         (["none.mono"], "does not exist"),
         (["archive.mono", "--host", "0.0.0.0"], "can be reached from other machines"),

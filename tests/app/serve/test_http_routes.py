@@ -74,7 +74,7 @@ def same(answered: Any, said: Any) -> None:
     assert answered == said
 
 
-def test_what_the_command_line_prints(client: Client, path: Path) -> None:
+def test_responses_equal_the_output_of_commands(client: Client, path: Path) -> None:
     document, chunk = document_id(client), chunk_id(client)
     found = client.get("/search", q=QUESTION, k=3, where=["year >= 1963"]).json
     assert found["query"] == QUESTION
@@ -131,7 +131,7 @@ def asked(client: Client) -> list[tuple[str, str, Reply]]:
     return [("get", path, client.get(path, **parameters)) for path, parameters in given.items()]
 
 
-def test_answers_are_as_they_are_described(client: Client, described: dict[str, Any]) -> None:
+def test_responses_match_the_openapi_description(client: Client, described: dict[str, Any]) -> None:
     for method, path, reply in asked(client):
         assert reply.status == 200, (path, reply.body)
         operation = described["paths"][BASE + path][method]
@@ -143,7 +143,7 @@ def test_answers_are_as_they_are_described(client: Client, described: dict[str, 
     jsonschema.validate(missing.json, {**fault["schema"], "components": described["components"]})
 
 
-def test_the_description_has_every_route_and_no_other(described: dict[str, Any]) -> None:
+def test_openapi_describes_exactly_the_routes(described: dict[str, Any]) -> None:
     told = {(method, path.removeprefix(BASE)) for path, some in described["paths"].items() for method in some}
     assert told == {(one.method.lower(), one.path) for one in ROUTES} | {("post", "/session"), ("delete", "/session")}
     for route in ROUTES:
@@ -158,7 +158,7 @@ def test_the_description_has_every_route_and_no_other(described: dict[str, Any])
         assert schema["description"]
 
 
-def test_what_the_page_says_of_routes_and_values(described: dict[str, Any]) -> None:
+def test_http_page_documents_routes_and_parameters(described: dict[str, Any]) -> None:
     page = (ROOT / "docs" / "http.md").read_text()
     for route in ROUTES:
         assert f"{route.method} {route.path}`" in page, route.path
@@ -169,7 +169,7 @@ def test_what_the_page_says_of_routes_and_values(described: dict[str, Any]) -> N
             assert f"`{name}`" in line or "the same" in line, (route.path, name)
 
 
-def test_every_way_to_ask_wrongly_is_told(client: Client) -> None:
+def test_invalid_requests_are_refused_with_a_reason(client: Client) -> None:
     for path, status, word in (
         ("/search", 400, "q is not given"),
         ("/search?q=a&k=many", 400, "k is 'many'"),
@@ -204,7 +204,7 @@ def test_every_way_to_ask_wrongly_is_told(client: Client) -> None:
     assert client.ask("POST", f"{BASE}/chat", b" " * 2_000_000, {"Content-Type": "application/json"}).status == 413
 
 
-def test_only_read_without_write(client: Client) -> None:
+def test_writing_routes_are_refused_without_write(client: Client) -> None:
     for route in ROUTES:
         if not route.writes:
             continue
@@ -221,7 +221,7 @@ def test_only_read_without_write(client: Client) -> None:
         assert "--write" in reply.json["mend"]
 
 
-def test_several_files_are_searched_apart(path: Path, tmp_path: Path) -> None:
+def test_each_file_is_searched_separately(path: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.mono"
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "comet.md").write_text("The comet of the other file was seen by nobody.")
@@ -245,7 +245,7 @@ def test_several_files_are_searched_apart(path: Path, tmp_path: Path) -> None:
         assert client.get("/stats").json["documents"] == 28
 
 
-def test_answers_come_piece_by_piece(path: Path) -> None:
+def test_answers_are_streamed(path: Path) -> None:
     with ModelServer() as models:
         model = load_model(f"openai:{models.url}#scripted", "")
         with (
@@ -292,7 +292,7 @@ class Scripted:
         raise ModelUnavailable("the model is gone", "start it")
 
 
-def test_a_model_that_dies_is_an_event(path: Path) -> None:
+def test_failing_model_sends_an_error_event(path: Path) -> None:
     let = threading.Event()
     let.set()
     for words in (0, 3):
@@ -311,7 +311,7 @@ def test_a_model_that_dies_is_an_event(path: Path) -> None:
             }
 
 
-def test_who_leaves_ends_the_answer(path: Path) -> None:
+def test_disconnected_client_ends_the_answer(path: Path) -> None:
     let = threading.Event()
     model = Scripted(10**9, let)
     with Monograph.open(path, read_only=True, model=model) as archive, serving({"archive": archive}) as client:
@@ -326,7 +326,7 @@ def test_who_leaves_ends_the_answer(path: Path) -> None:
         model.left.wait()
 
 
-def test_what_is_found_is_marked(client: Client) -> None:
+def test_matched_words_are_marked(client: Client) -> None:
     marked = set()
     for hit in client.get("/search", q="comets that Ines Calder found", k=5).json["files"][0]["hits"]:
         pieces, chunk = hit["pieces"], hit["hit"]["chunk"]
@@ -340,7 +340,7 @@ def test_what_is_found_is_marked(client: Client) -> None:
     assert not {"the", "that", "a"} & marked
 
 
-def test_a_document_is_read_in_parts(client: Client) -> None:
+def test_document_is_returned_in_parts(client: Client) -> None:
     document = client.get("/document", id=document_id(client))
     whole, start, seen = document.json["text"], 0, []
     while start < len(whole):
@@ -359,7 +359,7 @@ def test_a_document_is_read_in_parts(client: Client) -> None:
     )
 
 
-def test_pictures_stand_in_frames_of_this_page_alone(client: Client) -> None:
+def test_pictures_may_be_framed_by_this_page_only(client: Client) -> None:
     for parameters in ({"name": "T. Renk"}, {"q": QUESTION}):
         page = client.get("/picture", **parameters)
         assert page.status == 200

@@ -45,7 +45,7 @@ def upload(client: Client, name: str, data: bytes, **parameters: str) -> tuple[i
     return reply.status, reply.json
 
 
-def test_a_folder_is_followed(client: Client, notes: Path) -> None:
+def test_folder_is_watched(client: Client, notes: Path) -> None:
     assert client.done(client.post("/sync"))["error"]["kind"] == "InputError", "nothing is followed yet"
     planned = client.done(client.post("/plan", sources=[str(notes)]))
     assert planned["state"] == "done"
@@ -68,7 +68,7 @@ def test_a_folder_is_followed(client: Client, notes: Path) -> None:
     assert client.get("/sources").json == []
 
 
-def test_what_fails_is_told_and_read_again(client: Client, notes: Path) -> None:
+def test_failed_files_are_listed_and_retried(client: Client, notes: Path) -> None:
     (notes / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing of a PDF")
     done = client.done(client.post("/sync", sources=[str(notes)]))
     assert [one["uri"] for one in done["report"]["problems"]] == [f"{notes.name}/broken.pdf"]
@@ -80,7 +80,7 @@ def test_what_fails_is_told_and_read_again(client: Client, notes: Path) -> None:
     assert client.get("/failures").json == []
 
 
-def test_the_events_of_a_job(client: Client, notes: Path) -> None:
+def test_job_sends_progress_events(client: Client, notes: Path) -> None:
     for number in range(40):
         (notes / f"{number}.txt").write_text(f"Part {number} of the log of the observatory.")
     job = client.post("/sync", sources=[str(notes)]).json
@@ -94,7 +94,7 @@ def test_the_events_of_a_job(client: Client, notes: Path) -> None:
     assert client.get("/job", id=job["id"]).json == told[-1][1]
 
 
-def test_a_job_is_stopped_and_gone_on_with(client: Client, notes: Path, monograph: Monograph) -> None:
+def test_stopped_job_can_be_continued(client: Client, notes: Path, monograph: Monograph) -> None:
     for number in range(1500):
         (notes / f"{number}.txt").write_text(f"Part {number} of the log, by Ines Calder. " * 30)
     job = client.post("/sync", sources=[str(notes)]).json
@@ -114,7 +114,7 @@ def test_a_job_is_stopped_and_gone_on_with(client: Client, notes: Path, monograp
     assert done["report"]["added"] == 1502 - before
 
 
-def test_a_document_is_forgotten(client: Client, monograph: Monograph) -> None:
+def test_document_is_forgotten_over_http(client: Client, monograph: Monograph) -> None:
     monograph.add([Document(f"The secret of {name}.", id=name) for name in ("ann", "ben")])
     done = client.done(client.post("/remove", ids=["ann"], forget=True))
     assert done["report"]["removed"] == 1
@@ -125,7 +125,7 @@ def test_a_document_is_forgotten(client: Client, monograph: Monograph) -> None:
     assert client.get("/document", id="ben").status == 200, "all of them, or none"
 
 
-def test_names_are_set_apart_and_united(client: Client, monograph: Monograph) -> None:
+def test_names_are_split_and_merged_over_http(client: Client, monograph: Monograph) -> None:
     monograph.add(
         [Document("John Smith met Ann. J. Smith wrote to Ann.", id="a"), Document("John Smith left.", id="b")]
     )
@@ -143,7 +143,7 @@ def test_names_are_set_apart_and_united(client: Client, monograph: Monograph) ->
     assert client.post("/names/apart", name="nobody", other="none").status == 404
 
 
-def test_changes_are_told_whoever_makes_them(client: Client, monograph: Monograph) -> None:
+def test_changes_by_any_writer_are_announced(client: Client, monograph: Monograph) -> None:
     with socket.create_connection(("127.0.0.1", client.port), timeout=30) as raw:
         ask = f"GET {BASE}/changes HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
         raw.sendall(ask.encode())
@@ -156,7 +156,7 @@ def test_changes_are_told_whoever_makes_them(client: Client, monograph: Monograp
         assert changed["generation"] > 1
 
 
-def test_a_file_is_taken_into_a_folder(client: Client, notes: Path) -> None:
+def test_uploaded_file_is_stored_in_a_folder(client: Client, notes: Path) -> None:
     assert upload(client, "a.txt", b"x", root=notes.name)[0] == 404, "it is not followed yet"
     client.done(client.post("/sync", sources=[str(notes)]))
     (notes / "letters").mkdir()
@@ -175,7 +175,7 @@ def test_a_file_is_taken_into_a_folder(client: Client, notes: Path) -> None:
     assert sorted(os.listdir(notes / "letters")) == ["ein Brief 😀.txt"]
 
 
-def test_no_name_is_a_path(client: Client, notes: Path, tmp_path: Path) -> None:
+def test_uploaded_names_with_paths_are_refused(client: Client, notes: Path, tmp_path: Path) -> None:
     client.done(client.post("/sync", sources=[str(notes)]))
     (tmp_path / "outside").mkdir()
     (notes / "out").symlink_to(tmp_path / "outside")
@@ -194,7 +194,7 @@ def test_no_name_is_a_path(client: Client, notes: Path, tmp_path: Path) -> None:
     assert sorted(str(path) for path in tmp_path.rglob("*")) == before
 
 
-def test_too_large_a_file_leaves_nothing(client: Client, notes: Path) -> None:
+def test_oversized_upload_leaves_nothing(client: Client, notes: Path) -> None:
     client.done(client.post("/sync", sources=[str(notes)]))
     before = sorted(os.listdir(notes))
     head = f"POST {address('/upload', root=notes.name, name='big.txt')} HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nAuthorization: Bearer {TOKEN}\r\n"
@@ -245,7 +245,7 @@ def limit_patience(patched: pytest.MonkeyPatch) -> queue.SimpleQueue[int]:
     return ended
 
 
-def test_slow_clients_are_cut_off(monograph: Monograph, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_clients_are_disconnected(monograph: Monograph, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = limit_patience(monkeypatch)
     monograph.sync(notes)
     size = 100_000_000
@@ -278,7 +278,8 @@ def test_slow_clients_are_cut_off(monograph: Monograph, notes: Path, monkeypatch
         assert not (notes / "slow.txt").exists()
 
 
-def test_many_ask_at_once(client: Client, notes: Path) -> None:
+@pytest.mark.long
+def test_concurrent_requests_are_answered(client: Client, notes: Path) -> None:
     client.done(client.post("/sync", sources=[str(notes)]))
     questions = ["who repaired the boiler?", "who found the comet?", "Salzburg"]
     expected = {q: client.get("/search", q=q).json for q in questions}
@@ -296,7 +297,7 @@ def test_many_ask_at_once(client: Client, notes: Path) -> None:
             raw.close()
 
 
-def test_more_than_is_done_is_refused(client: Client, notes: Path) -> None:
+def test_requests_beyond_the_limit_are_refused(client: Client, notes: Path) -> None:
     for number in range(400):
         (notes / f"{number}.txt").write_text("The log. " * 200)
     replies = [client.post("/sync", sources=[str(notes)]).status for _ in range(30)]
@@ -316,7 +317,8 @@ def begun(path: Path, *options: str) -> tuple[subprocess.Popen[str], Client]:
     return process, client
 
 
-def test_killed_in_the_middle_and_begun_again(notes: Path, tmp_path: Path) -> None:
+@pytest.mark.long
+def test_sync_killed_midway_is_completed_by_the_next(notes: Path, tmp_path: Path) -> None:
     for number in range(1500):
         (notes / f"{number}.txt").write_text(f"Part {number} of the log, by Ines Calder. " * 30)
     path = tmp_path / "made.mono"

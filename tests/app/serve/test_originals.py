@@ -64,7 +64,7 @@ def in_box(path: Path, number: int, box: dict[str, float]) -> str:
         )
 
 
-def test_a_span_is_boxed_where_it_stands(client: Client, folder: Path) -> None:
+def test_span_is_boxed_at_its_position(client: Client, folder: Path) -> None:
     checked = 0
     for name in ("pdf-outline.pdf", "pdf-receipt.pdf", "pdf-borderless-table.pdf", "pdf-multilang.pdf"):
         document = client.get("/document", id=f"papers/{name}").json
@@ -81,7 +81,7 @@ def test_a_span_is_boxed_where_it_stands(client: Client, folder: Path) -> None:
     assert checked > 40
 
 
-def test_of_words_that_stand_there_twice_the_right_ones_are_boxed(client: Client) -> None:
+def test_repeated_words_are_boxed_at_the_right_occurrence(client: Client) -> None:
     document = client.get("/document", id="papers/pdf-outline.pdf").json
     (page,) = [one for one in client.get("/document/chunks", id=document["id"]).json if one["metadata"]["page"] == 2][
         :1
@@ -94,7 +94,7 @@ def test_of_words_that_stand_there_twice_the_right_ones_are_boxed(client: Client
     assert tops == sorted(tops)
 
 
-def test_a_page_is_drawn(client: Client) -> None:
+def test_pdf_page_is_rendered(client: Client) -> None:
     reply = client.get("/document/page", id="papers/pdf-outline.pdf", page=2, width=300)
     assert reply.status == 200
     assert reply.headers["content-type"] == "image/png"
@@ -116,7 +116,7 @@ def test_a_page_is_drawn(client: Client) -> None:
     assert client.get("/document/page", id="papers/notes.txt").status == 409
 
 
-def test_the_file_as_it_lies(client: Client, folder: Path) -> None:
+def test_original_file_is_returned_unchanged(client: Client, folder: Path) -> None:
     reply = client.get("/document/original", id="papers/pdf-receipt.pdf")
     assert reply.body == (folder / "pdf-receipt.pdf").read_bytes()
     assert reply.headers["content-type"] == "application/octet-stream"
@@ -130,7 +130,7 @@ def test_the_file_as_it_lies(client: Client, folder: Path) -> None:
     assert client.get("/document/original", id="nowhere").status == 404
 
 
-def test_what_became_of_a_file(papers: Monograph, folder: Path, tmp_path: Path) -> None:
+def test_original_reports_changed_and_missing_files(papers: Monograph, folder: Path, tmp_path: Path) -> None:
     name, path = "papers/notes.txt", folder / "notes.txt"
     assert papers.files.original(name).state == "same"
     os.utime(path, (1, 1))
@@ -157,7 +157,7 @@ def test_what_became_of_a_file(papers: Monograph, folder: Path, tmp_path: Path) 
         papers.files.original("nothing")
 
 
-def test_pages_of_what_is_no_pdf_any_more(papers: Monograph, folder: Path) -> None:
+def test_pages_of_a_damaged_pdf_are_refused(papers: Monograph, folder: Path) -> None:
     with papers.files.pages() as pages:
         assert pages.picture("papers/pdf-receipt.pdf", 1, 100)[:4] == b"\x89PNG"
         (folder / "pdf-receipt.pdf").write_bytes(b"%PDF-1.7 and nothing else")

@@ -44,7 +44,7 @@ def leaves(found: list[Block]) -> list[Piece]:
 
 
 @given(TEXTS, SPANS, st.integers(-5, 90), st.integers(-5, 90))
-def test_pieces_are_the_text(text: str, spans: list[tuple[int, int]], start: int, length: int) -> None:
+def test_pieces_join_to_the_text(text: str, spans: list[tuple[int, int]], start: int, length: int) -> None:
     first, last = window(text, start, length)
     assert 0 <= first <= last <= len(text)
     assert first <= min(max(start, 0), len(text))
@@ -82,7 +82,7 @@ def marked(question: str, text: str) -> list[str]:
     return [one.text for one in Marks(words=Words(question)).cut(text, 0, len(text)) if one.word]
 
 
-def test_words_of_the_question_in_whatever_form() -> None:
+def test_inflected_words_of_the_question_are_marked() -> None:
     assert marked("who directed the film?", "The director's films, DIRECTED by Ann.") == [
         "director",
         "films",
@@ -96,7 +96,7 @@ def test_words_of_the_question_in_whatever_form() -> None:
     assert marked("e\u0301clair", "Un éclair") == ["éclair"]
 
 
-def test_tables_and_headings() -> None:
+def test_tables_and_headings_become_pieces() -> None:
     text = "# Prices\n\nOf 1963:\n| what | price |\n|---|---:|\n| lamp \\| oil | 3 |\n| | 4 |\nand so on\n\n1 Foo\nbar"
     found = blocks(
         text, 0, len(text), [Section(0, ("Prices",)), Section(text.index("Foo"), ("Prices", "Foo"))], Marks()
@@ -108,7 +108,7 @@ def test_tables_and_headings() -> None:
     assert [piece.text for piece in found[0].pieces] == ["Prices"]
 
 
-def test_rows_as_readers_write_them() -> None:
+def test_rows_of_readers_become_tables() -> None:
     text = "Prices\n\nname: Ann; price: 3; note: a: b; c\n\nprice: 4; name: Ben\n\nname: Cy; price: 5\n\nAnd: so on; they: say"
     found = blocks(text, 0, len(text), [], Marks(((text.index("Ben"), text.index("Ben") + 3),)))
     assert [block.kind for block in found] == ["text", "table", "text"]
@@ -117,7 +117,7 @@ def test_rows_as_readers_write_them() -> None:
     assert [piece.text for piece in leaves(found) if piece.marks] == ["Ben"]
 
 
-def test_marks_that_overlap() -> None:
+def test_overlapping_marks_are_merged() -> None:
     text = "0123456789"
     cut = Marks(((2, 6), (4, 8), (4, 4), (9, 50))).cut(text, 0, 10)
     assert [(one.text, one.marks) for one in cut] == [

@@ -83,7 +83,7 @@ def sent(client: Client, route: Route, parameters: dict[str, Any]) -> tuple[int,
 )
 @settings(max_examples=examples(15))
 @given(data=st.data())
-def test_whatever_is_asked_is_answered_or_refused(client: Client, route: Route, data: st.DataObject) -> None:
+def test_random_requests_are_answered_or_refused(client: Client, route: Route, data: st.DataObject) -> None:
     parameters = data.draw(asked(route.asks))
     status, body = sent(client, route, parameters)
     assert status in (200, 201, 202, 400, 404, 409, 429), (route.path, parameters, body[:300])

@@ -124,7 +124,7 @@ ENDLESS = {"/changes"}
 
 
 @pytest.mark.parametrize("number", range(len(ROUTES)), ids=[f"{one.method} {one.path}" for one in ROUTES])
-def test_every_address_tells_of_the_view_alone(client: Client, ids: dict[str, str], path: Path, number: int) -> None:
+def test_every_route_shows_only_the_view(client: Client, ids: dict[str, str], path: Path, number: int) -> None:
     route = ROUTES[number]
     if route.path in ENDLESS:
         return
@@ -148,7 +148,7 @@ def test_every_address_tells_of_the_view_alone(client: Client, ids: dict[str, st
     assert SECRET not in client.get("/jobs").body.decode().lower()
 
 
-def test_what_is_there_is_answered(client: Client, ids: dict[str, str]) -> None:
+def test_routes_answer_within_the_view(client: Client, ids: dict[str, str]) -> None:
     found = client.get("/search", q="Who met Charles Babbage?", k=50).json["files"][0]["hits"]
     assert {one["hit"]["metadata"]["owner"] for one in found} == {"ann"}
     assert len(found) == len(TOWNS)
@@ -161,7 +161,7 @@ def test_what_is_there_is_answered(client: Client, ids: dict[str, str]) -> None:
     assert client.get("/sources").json == client.get("/failures").json == []
 
 
-def test_who_may_write_takes_out_what_is_theirs(path: Path, tmp_path: Path) -> None:
+def test_writer_removes_only_documents_of_the_view(path: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.mono"
     with Monograph.open(path) as archive:
         archive.backup(copy)
@@ -188,7 +188,7 @@ async def refused(client: Agent) -> str:
         return str(error)
 
 
-def test_every_tool_tells_of_the_view_alone(path: Path, ids: dict[str, str]) -> None:
+def test_every_tool_shows_only_the_view(path: Path, ids: dict[str, str]) -> None:
     given: dict[str, list[dict[str, Any]]] = {
         "search": [
             {"query": "Who met Charles Babbage?", "k": 50, "max_tokens": 8000},
@@ -231,14 +231,14 @@ def test_every_tool_tells_of_the_view_alone(path: Path, ids: dict[str, str]) -> 
         archive.remove([added["document"]])
 
 
-def test_agents_are_served_within(path: Path) -> None:
+def test_mcp_serves_only_the_view(path: Path) -> None:
     command = ["mcp", str(path), "--within", "owner=ann"]
     started = StdioServerParameters(command=PROGRAM, args=command, env=dict(os.environ))
     found = asked(started, lambda client: client.call_tool("stats", {})).structured_content
     assert found["documents"] == len(TOWNS)
 
 
-def test_a_browser_is_served_within(path: Path) -> None:
+def test_page_serves_only_the_view(path: Path) -> None:
     command = [PROGRAM, "serve", str(path), "--within", "owner=ann", "--json", "--token", TOKEN]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -259,7 +259,7 @@ def run(path: Path, command: str, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("within", ["owner=ann", "owner == ann", '{"owner": "ann"}'])
-def test_the_command_line_within(path: Path, within: str) -> None:
+def test_commands_show_only_the_view(path: Path, within: str) -> None:
     printed = [run(path, "show", "--within", within)]
     if within == "owner=ann":
         asked_for = ("Who met Charles Babbage?", "--within", within)
