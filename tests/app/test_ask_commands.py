@@ -1,4 +1,4 @@
-"""ask, chat and context as a person types them, with the scripted model over a socket and without a model."""
+"""Commands ask, chat and context, with a model over a socket and without a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line, as a person types it."""
+"""Commands for syncing, searching, the graph and maintenance."""
 
 from __future__ import annotations
 

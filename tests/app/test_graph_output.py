@@ -1,4 +1,4 @@
-"""The graph as people read it in a terminal."""
+"""The graph printed in a terminal."""
 
 from __future__ import annotations
 

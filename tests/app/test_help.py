@@ -1,4 +1,4 @@
-"""What greets people: help, version and completion, as a terminal shows them."""
+"""Help, version and completion of the command line."""
 
 from __future__ import annotations
 

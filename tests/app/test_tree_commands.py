@@ -1,4 +1,4 @@
-"""The commands of the tree, as people type them."""
+"""Commands of the tree of summaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What models were asked stands in the file's ledger, as their servers count it."""
+"""Costs of model calls, stored in the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures described by a model behind a socket: in their places, once, priced, and never in the way of a sync."""
+"""Descriptions of pictures by a model over a socket."""
 
 from __future__ import annotations
 

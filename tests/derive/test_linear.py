@@ -1,4 +1,4 @@
-"""Whatever a text holds, what is derived from it takes time in proportion to its length."""
+"""Time of derivation, proportional to the length of a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extraction by a language model: what small models write, read and tied to the text."""
+"""Extraction of entities and relations by a language model."""
 
 from __future__ import annotations
 

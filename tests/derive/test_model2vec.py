@@ -1,4 +1,4 @@
-"""Tables of token vectors in folders as model2vec writes them."""
+"""Embedders from model2vec folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The default extractor: golden texts, small cases, and what holds of any text."""
+"""The pattern extractor: golden texts, single cases and properties of any text."""
 
 from __future__ import annotations
 

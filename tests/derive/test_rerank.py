@@ -1,4 +1,4 @@
-"""Rerankers: what is found first is put in order by what they score, and nothing else is other."""
+"""Rerankers: the order of hits, cached scores, and models that score."""
 
 from __future__ import annotations
 

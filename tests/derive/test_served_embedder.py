@@ -1,4 +1,4 @@
-"""Embedders behind a server of the OpenAI form, over real sockets."""
+"""Embedders behind a server with OpenAI's interface, over real sockets."""
 
 from __future__ import annotations
 

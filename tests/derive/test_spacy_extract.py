@@ -1,4 +1,4 @@
-"""Extraction by a spaCy pipeline. None is fetched: the tests save small ones of their own."""
+"""Extraction by small spaCy pipelines that the tests save."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summarizers: sentences quoted word for word, and a language model held to what it was asked."""
+"""Summarizers: extractive ones, and ones that call a language model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that came from elsewhere: the servers that they name are asked by nobody who was not told to."""
+"""Permission to call the servers that a received file names."""
 
 from __future__ import annotations
 

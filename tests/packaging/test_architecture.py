@@ -1,4 +1,4 @@
-"""Who may import whom: docs/architecture.md, enforced."""
+"""Rules of docs/architecture.md: imports between packages, and the layout of tests."""
 
 from __future__ import annotations
 

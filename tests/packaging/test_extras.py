@@ -1,4 +1,4 @@
-"""What each integration says where its framework is missing, and that all of it can be imported where it is there."""
+"""Integrations with their framework and without it."""
 
 from __future__ import annotations
 

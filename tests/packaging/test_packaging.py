@@ -1,4 +1,4 @@
-"""What is released: versions that agree, names that lead to the one distribution, files that linters know nothing of."""
+"""Metadata of the distribution and of its aliases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every format read by its bytes: what is expected is found, at the right place, and bad bytes are a line."""
+"""Readers of every format: expected texts and places, and bad input."""
 
 from __future__ import annotations
 

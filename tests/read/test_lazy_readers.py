@@ -1,4 +1,4 @@
-"""What a process that reads files loads."""
+"""Modules that a reader process imports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words in pictures: whichever way up these lie, and wherever they stand in documents."""
+"""Recognition of words in pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files into documents: formats, encodings, headings, rows, and files that misbehave."""
+"""Files read into documents: formats, encodings, headings, rows and failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files whose reader is in an extra that is not installed: told once a kind, kept for a retry."""
+"""Files whose reader is in an extra that is not installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders that live: what is passed over, what is remembered of them, and following them while they change."""
+"""Folders that change: ignore rules, failures and watching."""
 
 from __future__ import annotations
 

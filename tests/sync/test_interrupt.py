@@ -1,4 +1,4 @@
-"""Ctrl-C while files are read: the file stays sound, nothing is lost, and no process is left behind."""
+"""Interrupts (Ctrl-C) while files are read."""
 
 from __future__ import annotations
 

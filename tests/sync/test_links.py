@@ -1,4 +1,4 @@
-"""Links in synced folders: those that lead out are followed only where that was said, whenever they came to be."""
+"""Symbolic links in synced folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files and folders that move, alone or with the .mono file that follows them."""
+"""Roots: files and folders that move, alone or with the .mono file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders followed: what is planned, what is done, what is remembered, and what bad input does."""
+"""Sync of folders, files and documents: plans, reports and bad input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A browser, and its way into the served site."""
+"""A browser, and its connection to the served page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""axe-core finds nothing serious on any view of the page, light or dark, read or written."""
+"""Accessibility of every view of the page, checked by axe-core."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page in a real browser: what is cited is what is marked, texts stay texts, and every place has an address."""
+"""The page in a real browser: search, answers, citations and addresses."""
 
 from __future__ import annotations
 

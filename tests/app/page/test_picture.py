@@ -1,4 +1,4 @@
-"""The page that draws a neighbourhood: what it embeds, and what a browser makes of it."""
+"""The picture of a neighbourhood: its embedded data, and its behaviour in a browser."""
 
 from __future__ import annotations
 

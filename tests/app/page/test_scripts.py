@@ -1,4 +1,4 @@
-"""The scripts of the page: how large they are together, and what none of them does."""
+"""The scripts of the page: their size, and forbidden ways to build HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page where files may be changed, in a real browser: folders, failures, uploads, forgetting; and pages of PDFs."""
+"""The page with write access in a real browser: folders, failures, uploads, forgetting, pages of PDFs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is answered: those of this machine who know the token, and no page of another site."""
+"""Guards of the server: token, host, origin and security headers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples of docs/http.md, and the command as people type it."""
+"""The examples of docs/http.md, and the command serve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every address of the API: what is asked there, what is answered, and what openapi.json says of both."""
+"""Routes of the API: requests, responses and their description in openapi.json."""
 
 from __future__ import annotations
 

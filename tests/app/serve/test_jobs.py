@@ -1,4 +1,4 @@
-"""What changes files: jobs that go on by themselves, uploads, names set apart; and what is too much, or too slow."""
+"""Jobs, uploads and changes over HTTP, and limits of the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files that documents were read from: their bytes, their pages drawn, and spans boxed where they stand."""
+"""Original files over HTTP: their bytes, rendered pages and boxed spans."""
 
 from __future__ import annotations
 

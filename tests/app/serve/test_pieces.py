@@ -1,4 +1,4 @@
-"""Texts cut to be shown: joined they are the text, and what is marked is marked, whatever it is written in."""
+"""Texts divided into pieces with marked words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests at random: each is answered, or refused with an error of ours, and the server goes on."""
+"""Random requests to the server."""
 
 from __future__ import annotations
 

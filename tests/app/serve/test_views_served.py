@@ -1,4 +1,4 @@
-"""Views served: every address of the API, every tool for agents, and the command line, beside what another has."""
+"""Views over HTTP, MCP and the command line."""
 
 from __future__ import annotations
 
