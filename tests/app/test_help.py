@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import os
@@ -48,6 +49,7 @@ def examples(text: str) -> list[list[str]]:
     return [lines for lines in paragraphs if lines[0].startswith("monograph ")]
 
 
+@functools.cache
 def rendered(columns: int) -> dict[str, str]:
     """The help of every command, where a terminal is so many columns wide."""
     environment = {**os.environ, "COLUMNS": str(columns)}

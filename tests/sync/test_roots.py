@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 import zipfile
 from contextlib import closing
 from pathlib import Path
@@ -18,6 +16,7 @@ from monograph import Document, Monograph, Report
 from monograph.errors import InputError, NotFound
 from monograph.store.roots import stored_place, unused_name
 from monograph.values import Move, Root
+from support.forks import COMMANDS
 from support.models import HashEmbedder
 from support.properties import examples
 from support.raw_sql import connected
@@ -254,8 +253,9 @@ def test_command_line_reports_moved_roots(tmp_path: Path) -> None:
     folder = fill(tmp_path / "wf")
 
     def run(*arguments: object) -> str:
-        command = [sys.executable, "-m", "monograph.app.cli", *map(str, arguments)]
-        return subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path).stdout
+        done = COMMANDS.run("monograph", *arguments, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     run("sync", "w.mono", "wf")
     folder.rename(tmp_path / "wf2")
