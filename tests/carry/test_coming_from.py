@@ -52,7 +52,7 @@ def chroma(tmp_path: Path) -> Chroma:
     return Chroma(tmp_path / "chroma").fill()
 
 
-def test_a_collection_of_chroma_goes_over_as_it_is(chroma: Chroma, tmp_path: Path) -> None:
+def test_importing_a_chroma_collection_keeps_texts_metadata_and_vectors(chroma: Chroma, tmp_path: Path) -> None:
     made, report = taken(tmp_path, "chroma", chroma.folder)
     with made:
         assert (report.added, report.embedded, report.problems) == (3, 0, ())
@@ -61,6 +61,7 @@ def test_a_collection_of_chroma_goes_over_as_it_is(chroma: Chroma, tmp_path: Pat
         assert held["b"].metadata == {"source": "notes/b.md", "page": 1, "paid": True}
         assert (held["b"].uri, held["b"].title) == ("notes/b.md", "b.md")
         for vector, one in zip(chroma.vectors, (held[name] for name in TEXTS), strict=True):
+            assert one.vector is not None
             assert np.allclose(one.vector, vector / np.linalg.norm(vector))
         assert made.stats().embedder_spec == "given:4"
         asked = chroma.client.get_collection("notes").query(query_embeddings=[[0.9, 0.1, 0.3, 0.2]], n_results=3)
@@ -71,7 +72,7 @@ def test_a_collection_of_chroma_goes_over_as_it_is(chroma: Chroma, tmp_path: Pat
         assert made.files.take_over("chroma", chroma.folder).same == 3
 
 
-def test_its_vectors_are_made_anew_where_that_is_wanted(chroma: Chroma, tmp_path: Path) -> None:
+def test_importing_from_chroma_without_vectors_embeds_every_document(chroma: Chroma, tmp_path: Path) -> None:
     made, report = taken(tmp_path, "chroma", chroma.folder, vectors=False)
     with made:
         assert (report.added, report.embedded) == (3, 3)
@@ -82,7 +83,7 @@ def test_its_vectors_are_made_anew_where_that_is_wanted(chroma: Chroma, tmp_path
         assert own.stats().embedder == "hash/4"
 
 
-def test_a_collection_is_named_where_there_are_several(chroma: Chroma, tmp_path: Path) -> None:
+def test_importing_from_chroma_needs_a_name_if_there_are_several_collections(chroma: Chroma, tmp_path: Path) -> None:
     other = chroma.client.create_collection("other", embedding_function=None)
     other.add(ids=["x", "y"], embeddings=[[1.0, 0.0], [0.0, 1.0]], documents=["Only this.", " "])
     with Monograph.open(tmp_path / "n.mono") as made:
@@ -96,7 +97,7 @@ def test_a_collection_is_named_where_there_are_several(chroma: Chroma, tmp_path:
         assert [("'y'" in one.uri, one.reason) for one in report.problems] == [(True, "it has no text")]
 
 
-def test_what_is_no_folder_of_chroma_is_an_error(tmp_path: Path) -> None:
+def test_importing_from_a_folder_that_is_not_chromas_raises(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "chroma.sqlite3").write_bytes(b"no database" * 500)
@@ -119,7 +120,7 @@ CHUNKS = {
 }
 
 
-def test_documents_of_lightrag(tmp_path: Path) -> None:
+def test_importing_from_lightrag_keeps_full_documents(tmp_path: Path) -> None:
     (tmp_path / "kv_store_full_docs.json").write_text(json.dumps(FULL))
     (tmp_path / "kv_store_text_chunks.json").write_text(json.dumps(CHUNKS))
     made, report = taken(tmp_path, "lightrag", tmp_path)
@@ -133,7 +134,7 @@ def test_documents_of_lightrag(tmp_path: Path) -> None:
         assert made.document("doc-b").text == TEXTS["b"]
 
 
-def test_chunks_of_lightrag_where_no_document_is_kept(tmp_path: Path) -> None:
+def test_importing_from_lightrag_falls_back_to_chunks(tmp_path: Path) -> None:
     (tmp_path / "kv_store_text_chunks.json").write_text(json.dumps(CHUNKS))
     made, report = taken(tmp_path, "lightrag", tmp_path)
     with made:
@@ -155,7 +156,7 @@ def test_chunks_of_lightrag_where_no_document_is_kept(tmp_path: Path) -> None:
         ("other.json", "{}"),
     ],
 )
-def test_what_is_no_folder_of_lightrag_is_an_error(tmp_path: Path, name: str, text: str) -> None:
+def test_importing_from_a_folder_that_is_not_lightrags_raises(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     with Monograph.open(tmp_path / "n.mono") as made, pytest.raises(SourceError) as told:
         made.files.take_over("lightrag", tmp_path)
@@ -163,7 +164,7 @@ def test_what_is_no_folder_of_lightrag_is_an_error(tmp_path: Path, name: str, te
     assert told.value.mend
 
 
-def test_documents_of_graphrag(tmp_path: Path) -> None:
+def test_importing_from_graphrag_keeps_documents(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
     parquet = pytest.importorskip("pyarrow.parquet")
     documents = {
@@ -213,7 +214,7 @@ def ragdb(path: Path, *rows: tuple[Any, ...]) -> Path:
     return path
 
 
-def test_documents_of_ragdb(tmp_path: Path) -> None:
+def test_importing_from_ragdb_keeps_documents(tmp_path: Path) -> None:
     path = ragdb(
         tmp_path / "r.ragdb",
         ("/notes/a.md", TEXTS["a"], "text", '{"size": 12}'),
@@ -231,7 +232,7 @@ def test_documents_of_ragdb(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_file_that_ragdb_made(tmp_path: Path) -> None:
+def test_importing_reads_a_file_that_ragdb_wrote(tmp_path: Path) -> None:
     rival = pytest.importorskip("ragdb", reason="the extra bench is not installed").RAGdb(str(tmp_path / "r.ragdb"))
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "boiler.txt").write_text(TEXTS["a"])
@@ -243,7 +244,7 @@ def test_a_file_that_ragdb_made(tmp_path: Path) -> None:
         assert [TEXTS["a"] in made.document(one.id).text for one in made.documents()] == [True]
 
 
-def test_what_is_no_file_of_ragdb_is_an_error(tmp_path: Path) -> None:
+def test_importing_from_a_file_that_is_not_ragdbs_raises(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no database")
     with closing(sqlite3.connect(tmp_path / "other")) as connection:
         connection.execute("CREATE TABLE documents (id, path)")
@@ -260,7 +261,7 @@ def test_what_is_no_file_of_ragdb_is_an_error(tmp_path: Path) -> None:
             assert told.value.mend
 
 
-def test_of_whom_nothing_is_known_is_an_error(tmp_path: Path) -> None:
+def test_importing_from_an_unknown_program_raises(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "n.mono") as made:
         with pytest.raises(InputError, match="cannot be imported") as told:
             made.files.take_over("pinecone", tmp_path)
@@ -283,7 +284,7 @@ with Monograph.open("n.mono") as made:
 """
 
 
-def test_what_is_not_installed_is_named(tmp_path: Path) -> None:
+def test_importing_names_the_missing_extra(tmp_path: Path) -> None:
     for name in ("chroma.sqlite3", "documents.parquet"):
         (tmp_path / name).touch()
     done = subprocess.run([sys.executable, "-c", HIDDEN], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -68,7 +68,7 @@ def exported(archive: Monograph, tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def test_all_that_there_is_is_in_it(archive: Monograph, exported: Path) -> None:
+def test_export_writes_documents_chunks_vectors_and_graph(archive: Monograph, exported: Path) -> None:
     assert {path.name for path in exported.iterdir()} == ALL
     told = lines(exported / "documents.jsonl")
     assert [one["id"] for one in told] == ["a", "b", "c", "d", "e"]
@@ -91,7 +91,7 @@ def test_all_that_there_is_is_in_it(archive: Monograph, exported: Path) -> None:
     assert {one["metadata"].get("page") for one in pieces} == {None, 1, 2}
 
 
-def test_the_graph_in_it_is_the_one_that_is_shown(archive: Monograph, exported: Path) -> None:
+def test_exported_graph_equals_the_graph_of_the_file(archive: Monograph, exported: Path) -> None:
     entities = {one["id"]: one for one in lines(exported / "entities.jsonl")}
     shown = {one.id: one for one in archive.graph.entities(10_000)}
     assert {(one["name"], one["kind"], one["chunks"]) for one in entities.values()} == {
@@ -108,7 +108,7 @@ def test_the_graph_in_it_is_the_one_that_is_shown(archive: Monograph, exported: 
     assert links
 
 
-def test_it_is_taken_in_again_without_a_model(exported: Path, tmp_path: Path) -> None:
+def test_importing_an_export_asks_no_model(exported: Path, tmp_path: Path) -> None:
     embedder = HashEmbedder(4)
     with Monograph.open(tmp_path / "b.mono", embedder) as again:
         report = again.files.take_over("jsonl", exported)
@@ -122,7 +122,7 @@ def test_it_is_taken_in_again_without_a_model(exported: Path, tmp_path: Path) ->
         assert again.files.take_over("jsonl", exported).same == 5
 
 
-def test_another_embedder_makes_its_own_vectors(exported: Path, tmp_path: Path) -> None:
+def test_importing_an_export_with_another_embedder_embeds_again(exported: Path, tmp_path: Path) -> None:
     for name, embedder, vectors in (("other", HashEmbedder(8), True), ("same", HashEmbedder(4), False)):
         with Monograph.open(tmp_path / f"{name}.mono", embedder) as again:
             report = again.files.take_over("jsonl", exported, vectors=vectors)
@@ -156,7 +156,9 @@ def documents(draw: st.DrawFn) -> list[Document]:
 
 @settings(max_examples=examples(12))
 @given(some=documents())
-def test_whatever_is_stored_comes_back(some: list[Document], tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_export_and_import_preserve_any_documents(
+    some: list[Document], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     place = tmp_path_factory.mktemp("any")
     with (
         Monograph.open(place / "a.mono", HashEmbedder(4)) as one,
@@ -169,7 +171,7 @@ def test_whatever_is_stored_comes_back(some: list[Document], tmp_path_factory: p
         assert contents(place / "out") == contents(place / "again")
 
 
-def test_a_passage_stands_where_it_says() -> None:
+def test_passage_offsets_must_match_the_text() -> None:
     text = "One. Two. Three."
     made = Document(text, passages=(Passage("One. Two.", start=0), Passage("Two. Three.", start=5)))
     assert made.text == text
@@ -180,7 +182,7 @@ def test_a_passage_stands_where_it_says() -> None:
         Document(text, passages=(Passage("One.", start="0"),))  # type: ignore[arg-type]
 
 
-def test_a_folder_that_is_there_stays(archive: Monograph, exported: Path, tmp_path: Path) -> None:
+def test_export_refuses_an_existing_folder(archive: Monograph, exported: Path, tmp_path: Path) -> None:
     before = contents(exported)
     with pytest.raises(InputError, match="is there already"):
         archive.export(exported)
@@ -199,7 +201,7 @@ def test_a_folder_that_is_there_stays(archive: Monograph, exported: Path, tmp_pa
     assert (exported / "mine.txt").read_text() == "of mine"
 
 
-def test_an_export_that_is_broken_off_leaves_nothing(archive: Monograph, tmp_path: Path) -> None:
+def test_interrupted_export_leaves_no_folder(archive: Monograph, tmp_path: Path) -> None:
     def stop(progress: Progress) -> None:
         raise KeyboardInterrupt
 
@@ -220,7 +222,7 @@ def test_an_export_that_is_broken_off_leaves_nothing(archive: Monograph, tmp_pat
         "DELETE FROM texts",
     ],
 )
-def test_a_damaged_file_is_refused(archive: Monograph, tmp_path: Path, statement: str) -> None:
+def test_export_refuses_a_damaged_file(archive: Monograph, tmp_path: Path, statement: str) -> None:
     path = archive.path
     archive.close()
     with closing(connected(path)) as connection:
@@ -267,7 +269,7 @@ def rewritten(folder: Path, name: str, old: str, new: str) -> None:
 
 
 @pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
-def test_what_is_no_export_is_an_error_that_names_it(exported: Path, tmp_path: Path, spoil: Any) -> None:
+def test_importing_a_broken_export_names_the_bad_file(exported: Path, tmp_path: Path, spoil: Any) -> None:
     spoil(exported)
     with Monograph.open(tmp_path / "b.mono", HashEmbedder(4)) as again:
         with pytest.raises(SourceError, match="out") as told:
@@ -285,9 +287,7 @@ def test_what_is_no_export_is_an_error_that_names_it(exported: Path, tmp_path: P
         ("documents.jsonl", '"text": "', '"text": "\\ud800'),
     ],
 )
-def test_a_record_that_is_none_is_a_line_in_the_report(
-    exported: Path, tmp_path: Path, name: str, old: str, new: str
-) -> None:
+def test_importing_reports_each_invalid_record(exported: Path, tmp_path: Path, name: str, old: str, new: str) -> None:
     rewritten(exported, name, old, new)
     with Monograph.open(tmp_path / "b.mono", HashEmbedder(4)) as again:
         report = again.files.take_over("jsonl", exported)
@@ -296,7 +296,7 @@ def test_a_record_that_is_none_is_a_line_in_the_report(
         assert problem.uri.startswith("line 1 of ")
 
 
-def test_an_export_that_lacks_lines_says_so(exported: Path, tmp_path: Path) -> None:
+def test_importing_an_export_reports_missing_lines(exported: Path, tmp_path: Path) -> None:
     path = exported / "documents.jsonl"
     path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if '"id": "d"' not in line))
     with Monograph.open(tmp_path / "b.mono", HashEmbedder(4)) as again:
@@ -305,7 +305,7 @@ def test_an_export_that_lacks_lines_says_so(exported: Path, tmp_path: Path) -> N
         assert [one.uri for one in report.problems] == [str(exported)]
 
 
-def test_in_a_terminal(tmp_path: Path) -> None:
+def test_export_and_import_commands_round_trip(tmp_path: Path) -> None:
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "boiler.md").write_text("# Boiler\n\nThe boiler is serviced every October by Mrs Grubb.")
     file, out = tmp_path / "a.mono", tmp_path / "out"
@@ -323,7 +323,7 @@ def test_in_a_terminal(tmp_path: Path) -> None:
     assert {path.name for path in out.iterdir()} == ALL - {"entities.jsonl", "mentions.jsonl", "links.jsonl"}
 
 
-def test_a_file_of_given_vectors_comes_back_as_one(tmp_path: Path) -> None:
+def test_exported_given_vectors_are_imported_as_given(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "a.mono") as one, Monograph.open(tmp_path / "b.mono") as two:
         one.put([Document(id="e", passages=(Passage("It came with its vector.", "given", vector=VECTOR),))])
         one.export(tmp_path / "out")

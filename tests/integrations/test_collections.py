@@ -42,7 +42,7 @@ def llama_store(file: Monograph, collection: str) -> EcoVectorStore:
     return store
 
 
-def test_nodes_of_a_collection(monograph: Monograph) -> None:
+def test_llama_index_store_keeps_to_its_collection(monograph: Monograph) -> None:
     notes, recipes = (llama_store(monograph, name) for name in TEXTS)
     for mode in (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.HYBRID, "mmr"):
         asked = VectorStoreQuery(query_str="Ines Faro", similarity_top_k=9, mode=mode)  # type: ignore[arg-type]
@@ -90,7 +90,7 @@ def test_a_store_of_a_collection_is_pickled(tmp_path: Path) -> None:
     retriever.close()
 
 
-def test_documents_of_a_collection(monograph: Monograph) -> None:
+def test_langchain_store_keeps_to_its_collection(monograph: Monograph) -> None:
     stores = {name: langchain.EcoVectorStore(monograph, collection=name) for name in TEXTS}
     for name, store in stores.items():
         store.add_texts([TEXTS[name]], [{"k": 1}], ids=[name])
@@ -115,7 +115,7 @@ def test_documents_of_a_collection(monograph: Monograph) -> None:
     assert [one.id for one in langchain.EcoVectorStore(monograph).similarity_search("cake")] == ["copied"]
 
 
-def test_retrievers_of_a_collection(monograph: Monograph) -> None:
+def test_retrievers_keep_to_their_collection(monograph: Monograph) -> None:
     for name in TEXTS:
         llama_store(monograph, name)
     monograph.tree.rebuild()

@@ -60,7 +60,7 @@ def manifest_of(url: Path) -> Manifest:
     return found
 
 
-def test_to_which_new_shard_an_id_goes_never_changes() -> None:
+def test_shard_of_an_id_never_changes() -> None:
     assert [shard_of(name, 8) for name in ("", "a", "note-1", "北京", "/texts/x.txt")] == [4, 2, 1, 6, 7]
     assert [shard_of("note-1", shards) for shards in (1, 2, 3, 7, 1_000)] == [0, 1, 1, 3, 897]
 
@@ -137,7 +137,7 @@ def test_a_shelf_built_in_steps_is_one_file(
         assert shelf.ask(query).text == one.ask(query).text
 
 
-def test_what_stays_is_neither_made_nor_put_again(tmp_path: Path) -> None:
+def test_unchanged_shards_are_neither_built_nor_uploaded_again(tmp_path: Path) -> None:
     url, home, embedder = tmp_path / "shelf", tmp_path / "home", Counting()
     told: list[Progress] = []
     report = build(url, iter(ENGINE_NOTES), shards=3, embedder=embedder, home=home, progress=told.append)
@@ -167,7 +167,7 @@ def test_what_stays_is_neither_made_nor_put_again(tmp_path: Path) -> None:
         assert shelf.check() == []
 
 
-def test_what_is_forgotten_is_in_no_byte(tmp_path: Path) -> None:
+def test_no_byte_of_forgotten_documents_remains_after_a_build(tmp_path: Path) -> None:
     url, home, embedder = tmp_path / "shelf", tmp_path / "home", HashEmbedder(8)
     secrets = [
         Document("The Quillfeather affair was settled in Genoa.", id="quillfeather"),
@@ -388,7 +388,7 @@ def test_killed_over_and_over_nothing_is_asked_twice(tmp_path: Path) -> None:
     assert set(asked.values()) == {1}
 
 
-def test_what_was_made_and_is_gone_is_made_again(tmp_path: Path) -> None:
+def test_documents_of_a_deleted_shelf_are_built_again(tmp_path: Path) -> None:
     url, home, embedder = tmp_path / "shelf", tmp_path / "home", HashEmbedder(8)
 
     def interrupt(progress: Progress) -> None:

@@ -42,7 +42,7 @@ def test_an_empty_object_is_one_too(objects: Storage, tmp_path: Path) -> None:
     assert (tmp_path / "got").read_bytes() == b""
 
 
-def test_what_is_removed_is_gone_and_may_be_put_again(objects: Storage, tmp_path: Path) -> None:
+def test_removed_object_may_be_put_again(objects: Storage, tmp_path: Path) -> None:
     name = put(objects, shard(tmp_path, "a", "a"))
     objects.remove([name.name, "objects/was-never-there.mono"])
     assert objects.listed("objects") == []

@@ -120,7 +120,7 @@ class Counting(Between):
         return is_new
 
 
-def test_what_is_there_is_not_put_again_and_the_manifest_comes_last(objects: Storage, tmp_path: Path) -> None:
+def test_publication_skips_existing_objects_and_writes_the_manifest_last(objects: Storage, tmp_path: Path) -> None:
     first = put(objects, tmp_path / "files", "one", None)
     counting = Counting(objects)
     second = put(counting, tmp_path / "files", "two", first)
@@ -309,7 +309,7 @@ def test_a_writer_killed_at_any_step_leaves_the_old_version_or_the_new(in_memory
     assert step > 12
 
 
-def test_so_does_one_that_is_killed_at_any_call(in_memory: Path) -> None:
+def test_writer_killed_at_any_call_leaves_the_old_version_or_the_new(in_memory: Path) -> None:
     """Calls and returns of its functions, those in C among them; of every so many one."""
     step = 0
     while not survives(storage_at(in_memory / f"shelf{step}", create=True), in_memory, step, DIE + AT_EVENTS):
@@ -317,7 +317,7 @@ def test_so_does_one_that_is_killed_at_any_call(in_memory: Path) -> None:
     assert step > 12 * CALLS
 
 
-def test_so_it_is_in_a_bucket(bucket: str, in_memory: Path) -> None:
+def test_writer_killed_in_a_bucket_leaves_the_old_version_or_the_new(bucket: str, in_memory: Path) -> None:
     step = 0
     while not survives(storage_at(f"{bucket}/killed{step}"), in_memory, step, DIE + AT_STEPS):
         step += 1
@@ -459,7 +459,7 @@ def test_a_sweep_removes_nothing_where_a_kept_version_is_damaged(folder: Storage
 
 @settings(max_examples=examples(40))
 @given(st.lists(st.sampled_from(["publish", "publish", "publish late", "sweep", "sweep one", "forget"]), max_size=12))
-def test_whatever_is_done_the_kept_versions_are_whole(steps: list[str]) -> None:
+def test_kept_versions_stay_whole_under_random_operations(steps: list[str]) -> None:
     with tempfile.TemporaryDirectory(dir=MEMORY) as place:
         folder, files, cache = storage_at(Path(place, "shelf"), create=True), Path(place, "files"), Path(place, "home")
         there: dict[int, str] = {}
@@ -492,7 +492,7 @@ def test_whatever_is_done_the_kept_versions_are_whole(steps: list[str]) -> None:
                 assert names_in(folder) == set().union(*named)
 
 
-def test_what_is_forgotten_is_in_no_byte_of_the_shelf(objects: Storage, tmp_path: Path) -> None:
+def test_no_byte_of_forgotten_documents_remains_in_the_shelf(objects: Storage, tmp_path: Path) -> None:
     assert forget(objects) == Forgotten(None, (), frozenset())
     first = put(objects, tmp_path / "files", "secret", None)
     second = put(objects, tmp_path / "files", "two", first)
@@ -574,7 +574,7 @@ def changed(**values: object) -> bytes:
         b" " * (MOST_BYTES + 1),
     ],
 )  # fmt: skip
-def test_what_is_no_manifest_is_refused_by_name(folder: Storage, stored: bytes) -> None:
+def test_invalid_manifest_is_refused_by_name(folder: Storage, stored: bytes) -> None:
     folder.put_new("versions/00000001.json", stored)
     with pytest.raises(ObjectDamaged) as raised:
         latest(folder)
@@ -596,7 +596,7 @@ def test_a_manifest_under_another_name_is_refused(folder: Storage, tmp_path: Pat
         latest(folder)
 
 
-def test_what_a_version_cannot_hold_is_refused_before_it_is_put(folder: Storage, tmp_path: Path) -> None:
+def test_invalid_version_is_refused_before_upload(folder: Storage, tmp_path: Path) -> None:
     path = shard(tmp_path, "a", "a")
     name = put_file(folder, path)
     refused: list[tuple[list[ObjectName], list[ObjectName], dict[str, str]]] = [

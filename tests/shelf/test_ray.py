@@ -172,7 +172,7 @@ def holders(cluster: Any) -> dict[int, int]:
     return processes(cluster, "Holder")
 
 
-def test_what_is_found_over_ray_is_what_one_file_finds(shelf: Shelf, made: Made) -> None:
+def test_search_over_ray_equals_one_file(shelf: Shelf, made: Made) -> None:
     with Monograph.open(made.one, read_only=True) as one:
         for question in made.questions:
             for way in WAYS:
@@ -235,7 +235,7 @@ def test_processes_are_killed_while_they_are_asked(cluster: Any, engine: OnRay, 
     killing.join()
 
 
-def test_where_a_process_hangs_a_replica_answers(cluster: Any, made: Made, answers: dict[int, list[Any]]) -> None:
+def test_replica_answers_for_a_process_that_hangs(cluster: Any, made: Made, answers: dict[int, list[Any]]) -> None:
     others = set(holders(cluster))
     engine = OnRay(made.shards, replicas=2, groups=1, deadline=180.0)
     stopped: list[int] = []
@@ -263,7 +263,7 @@ def test_where_a_process_hangs_a_replica_answers(cluster: Any, made: Made, answe
         engine.ask(ASKED)
 
 
-def test_a_shard_that_is_nowhere_is_named(cluster: Any, made: Made, tmp_path: Path) -> None:
+def test_error_names_the_missing_shard(cluster: Any, made: Made, tmp_path: Path) -> None:
     lost = ObjectName("0" * 64, 1_000)
     names = (made.shards.names[0], lost)
     with pytest.raises(ShardLost, match=r"shard 1 of 2 \(000000000000\)") as caught:
@@ -397,7 +397,7 @@ def marked(mark: bytes) -> list[str]:
     return found
 
 
-def test_a_machine_is_lost(cluster: Any, engine: OnRay, answers: dict[int, list[Any]]) -> None:
+def test_search_survives_the_loss_of_a_machine(cluster: Any, engine: OnRay, answers: dict[int, list[Any]]) -> None:
     """The last test: it takes one of the three."""
     raylets = {raylet_of(node): node for node in cluster.worker_nodes}
     held = holders(cluster)

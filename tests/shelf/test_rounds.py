@@ -103,7 +103,7 @@ def test_a_search_takes_few_rounds(tmp_path: Path) -> None:
                 assert len(rounds) <= most, (query, how, asked)
 
 
-def test_who_gave_too_few_is_asked_again(tmp_path: Path) -> None:
+def test_shard_that_gave_too_few_hits_is_asked_again(tmp_path: Path) -> None:
     """All that a question finds stands in one shard."""
     documents = [
         Document(f"The comet plate{' of it' * number} was sold.", id=f"d{number}")
@@ -119,7 +119,7 @@ def test_who_gave_too_few_is_asked_again(tmp_path: Path) -> None:
             assert asked.count({"pools"}) == 2, how
 
 
-def test_ids_that_begin_alike(tmp_path: Path) -> None:
+def test_equal_scores_are_ordered_by_whole_ids(tmp_path: Path) -> None:
     """Where the beginnings of ids do not tell chunks of one score apart, the whole ids do."""
     texts = [SENTENCES[number % 4] for number in range(40)]
     documents = [
@@ -139,7 +139,7 @@ SCORES = st.lists(st.integers(0, 9).map(lambda one: one / 4), max_size=12).map(l
 
 @settings(max_examples=examples(100))
 @given(st.lists(SCORES, min_size=1, max_size=4), st.integers(1, 12), st.integers(1, 12))
-def test_of_the_best_of_shards_only_some_are_given(shards: list[list[float]], k: int, most: int) -> None:
+def test_merged_pools_keep_the_best_of_all_shards(shards: list[list[float]], k: int, most: int) -> None:
     rows = Rows(len(shards))
 
     def pools(some: list[float], most: int) -> Pools:
@@ -162,13 +162,13 @@ def test_of_the_best_of_shards_only_some_are_given(shards: list[list[float]], k:
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=8))
-def test_what_ids_begin_with_stands_in_their_order(ids: list[str]) -> None:
+def test_first_bytes_of_ids_sort_like_the_ids(ids: list[str]) -> None:
     numbers = dict(zip(ids, first_bytes(ids).tolist(), strict=True))
     assert [numbers[one] for one in sorted(ids)] == sorted(numbers[one] for one in ids)
 
 
 @given(st.integers(0, 64), st.lists(st.lists(st.integers(0, 80), max_size=9, unique=True), min_size=1, max_size=5))
-def test_words_of_the_question_travel_as_bits(asked: int, held: list[list[int]]) -> None:
+def test_query_terms_round_trip_as_bits(asked: int, held: list[list[int]]) -> None:
     question = np.arange(asked, dtype=np.uint32) * 3
     packed = [np.array(sorted(some), dtype="<u4").tobytes() for some in held]
     rows = list(range(len(held)))
@@ -189,6 +189,6 @@ def test_words_of_the_question_travel_as_bits(asked: int, held: list[list[int]])
 
 
 @pytest.mark.parametrize("shards", [1, 3, 16])
-def test_a_shard_gives_its_share_and_some(shards: int) -> None:
+def test_shard_returns_more_than_its_share(shards: int) -> None:
     assert 100 / shards < share(100, shards) <= 100 or shards == 1
     assert share(1, shards) == 1

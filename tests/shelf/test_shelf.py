@@ -67,7 +67,7 @@ def test_a_shelf_finds_what_one_file_finds(
         assert shelf.ask(query).text == one.ask(query).text
 
 
-def test_writing_without_blanks(tmp_path: Path) -> None:
+def test_shelf_search_equals_one_file_for_text_without_spaces(tmp_path: Path) -> None:
     files = [tmp_path / f"{number}.mono" for number in range(3)]
     documents = [Document(text, id=f"d{place}", title=text[:3]) for place, text in enumerate(HAN)]
     for number, path in enumerate(files):
@@ -94,7 +94,7 @@ def made(tmp_path: Path) -> Iterator[Shelf]:
         yield shelf
 
 
-def test_a_version_is_read_until_another_is_asked_for(made: Shelf, tmp_path: Path) -> None:
+def test_shelf_reads_one_version_until_refreshed(made: Shelf, tmp_path: Path) -> None:
     with Shelf.open(made.url, home=tmp_path / "other") as reader, Monograph.open(tmp_path / "one.mono") as one:
         news = [Document("Anna Calder sold the lamp oil.", id="d3"), Document("The NST was lost.", id="new")]
         build(made.url, news, home=tmp_path / "here")
@@ -122,7 +122,7 @@ def test_a_version_is_read_until_another_is_asked_for(made: Shelf, tmp_path: Pat
         assert before.document("d5").text == DOCUMENTS[5].text
 
 
-def test_a_catalogue_of_other_names_is_found_out(made: Shelf) -> None:
+def test_catalogue_with_other_names_is_detected(made: Shelf) -> None:
     with made._file.database.read() as connection:
         path = connection.execute("PRAGMA database_list").fetchone()[2]
     made.close()
@@ -135,7 +135,7 @@ def test_a_catalogue_of_other_names_is_found_out(made: Shelf) -> None:
     assert "--replace" in found.mend
 
 
-def test_what_only_a_file_does_is_refused(made: Shelf, tmp_path: Path) -> None:
+def test_shelf_refuses_operations_of_a_single_file(made: Shelf, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no tree of summaries"):
         made.search("comet", 3, "tree")
     for name in ("tree", "within", "as_of", "versions", "vectors", "files", "compact"):
@@ -151,7 +151,7 @@ def test_what_only_a_file_does_is_refused(made: Shelf, tmp_path: Path) -> None:
         build(tmp_path / "other", DOCUMENTS, settings=Settings(history=True))
 
 
-def test_a_shelf_asks_models_and_stores_nothing_of_them(tmp_path: Path) -> None:
+def test_shelf_stores_no_replies_of_models(tmp_path: Path) -> None:
     url, home = str(tmp_path / "shelf"), tmp_path / "home"
     towns = ("London", "Turin", "Vienna", "Lisbon", "Oslo")
     letters = [Document(f"Ada Lovelace wrote to Charles Babbage from {town}.", id=town) for town in towns]

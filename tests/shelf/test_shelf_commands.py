@@ -105,7 +105,7 @@ def test_a_shelf_is_built_and_brought_up_to_date(texts: Path, shelf: str, tmp_pa
     assert tasks_of("local") is None
 
 
-def test_what_is_removed_is_gone_when_it_is_forgotten(texts: Path, tmp_path: Path, home: Path) -> None:
+def test_removed_documents_are_gone_after_forget(texts: Path, tmp_path: Path, home: Path) -> None:
     url = tmp_path / "new"
     run("shelf", "build", url, texts, "--shards", 2)
     assert "version 2 has 4 documents" in run("shelf", "remove", url, texts / "boiler.md")
@@ -122,7 +122,7 @@ def test_what_is_removed_is_gone_when_it_is_forgotten(texts: Path, tmp_path: Pat
     assert "has no document" in run("shelf", "remove", url, "nothing", code=1)
 
 
-def test_what_it_holds(shelf: str) -> None:
+def test_shelf_stats_lists_its_contents(shelf: str) -> None:
     found = asked("shelf", "stats", shelf)
     assert (found["shards"], found["documents"], sum(found["documents_by_shard"])) == (3, 5, 5)
     printed = run("shelf", "stats", shelf)
@@ -143,7 +143,7 @@ def without_effort(hits: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("how", ["auto", "lexical", "graph"])
-def test_it_answers_as_a_file(shelf: str, file: Path, how: str) -> None:
+def test_shelf_commands_answer_as_for_one_file(shelf: str, file: Path, how: str) -> None:
     for query in ("who found the comet?", "Calder"):
         found, wanted = asked("search", shelf, query, "--how", how), asked("search", file, query, "--how", how)
         assert without_effort(found) == without_effort(wanted) != []
@@ -153,20 +153,20 @@ def test_it_answers_as_a_file(shelf: str, file: Path, how: str) -> None:
     assert [one["text"] for one in context["citations"]] == [one["text"] for one in same["citations"]]
 
 
-def test_one_looks_round_in_it_as_in_a_file(shelf: str, file: Path) -> None:
+def test_shelf_commands_explore_as_in_one_file(shelf: str, file: Path) -> None:
     for given in (("entities",), ("entities", "Ines Calder", "--why"), ("graph", "Ines Calder", "--hops", 2)):
         command, *rest = given
         assert asked(command, shelf, *rest) == asked(command, file, *rest)
 
 
-def test_its_graph_is_written_for_other_programs(shelf: str, file: Path, tmp_path: Path) -> None:
+def test_shelf_graph_command_writes_exchange_formats(shelf: str, file: Path, tmp_path: Path) -> None:
     mine, its = tmp_path / "mine.graphml", tmp_path / "its.graphml"
     assert f"written: {mine}" in " ".join(run("graph", shelf, "Ines Calder", "--graphml", mine).split())
     run("graph", file, "Ines Calder", "--graphml", its)
     assert mine.read_bytes() == its.read_bytes()
 
 
-def test_a_conversation(shelf: str, file: Path) -> None:
+def test_chat_command_talks_with_a_shelf(shelf: str, file: Path) -> None:
     lines = "who found the comet?\n/open 1\n"
     assert run("chat", shelf, said=lines) == run("chat", file, said=lines)
     said = run("chat", shelf, said="who found the comet?\n/sources\n/open 1\n/open 99\n/why\n")
@@ -190,14 +190,14 @@ def test_a_conversation(shelf: str, file: Path) -> None:
         (("mcp", "--notes"), "serve it without notes"),
     ],
 )
-def test_what_a_shelf_does_not_do(shelf: str, arguments: tuple[str, ...], mend: str) -> None:
+def test_commands_of_a_single_file_refuse_a_shelf(shelf: str, arguments: tuple[str, ...], mend: str) -> None:
     command, *rest = arguments
     said = run(command, shelf, *rest, code=1)
     assert "error: " in said
     assert mend in said
 
 
-def test_addresses_that_lead_nowhere(tmp_path: Path) -> None:
+def test_shelf_commands_refuse_addresses_without_a_shelf(tmp_path: Path) -> None:
     assert "monograph shelf build" in run("shelf", "stats", tmp_path, code=1)
     assert "is not there" in run("shelf", "remove", tmp_path / "none", "x", code=1)
     assert "is no address of a shelf" in run("search", "http://somewhere/x", "comet", code=1)
@@ -238,7 +238,7 @@ def test_the_environment_names_an_engine(shelf: str, monkeypatch: pytest.MonkeyP
     assert "Ines Calder" in run("search", shelf, "comet")
 
 
-def test_in_a_bucket(texts: Path) -> None:
+def test_shelf_commands_work_on_a_bucket(texts: Path) -> None:
     with bucket_server() as bucket:
         url = f"{bucket}/texts"
         assert f"monograph shelf build {url}" in run("shelf", "stats", url, code=1)
@@ -250,7 +250,7 @@ def test_in_a_bucket(texts: Path) -> None:
         assert "all is well" in run("shelf", "check", url)
 
 
-def test_it_asks_only_servers_that_it_may(texts: Path, tmp_path: Path, configuration: Path) -> None:
+def test_shelf_commands_ask_only_trusted_servers(texts: Path, tmp_path: Path, configuration: Path) -> None:
     trusted = configuration / "monograph" / "trusted.jsonl"
     with VectorServer() as server:
         for url, options in ((tmp_path / "trusted", ["--trust"]), (tmp_path / "strange", [])):

@@ -69,7 +69,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     most=st.sampled_from([1, 3, 512]),
     data=st.data(),
 )
-def test_it_shows_what_one_file_shows(
+def test_shelf_graph_equals_the_graph_of_one_file(
     empty: Path,
     tmp_path_factory: pytest.TempPathFactory,
     corpus: tuple[list[Document], object],
@@ -90,7 +90,7 @@ def test_it_shows_what_one_file_shows(
         same(GraphReading(shelf._file), one.graph, ids)
 
 
-def test_what_only_a_file_does_is_refused(tmp_path: Path) -> None:
+def test_shelf_graph_refuses_operations_of_a_single_file(tmp_path: Path) -> None:
     build(tmp_path / "there", [Document("Anna Calder met Peter Okafor in Oslo.")], home=tmp_path / "here")
     with Shelf.open(tmp_path / "there", home=tmp_path / "here") as shelf:
         assert shelf.graph.told(["Oslo"]) == Told({}, ())

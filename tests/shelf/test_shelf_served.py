@@ -72,7 +72,7 @@ def client(shelf: Shelf, file: Monograph) -> Iterator[Client]:
 DIFFERENT = ("effort", "seconds", "file")
 
 
-def test_it_is_searched_and_asked_over_http(client: Client, shelf: Shelf) -> None:
+def test_served_shelf_answers_as_one_file(client: Client, shelf: Shelf) -> None:
     for path, given in (("/search", {"q": QUESTION}), ("/context", {"q": QUESTION}), ("/ask", {"q": QUESTION})):
         found, wanted = (client.get(path, file=name, **given) for name in ("letters", "file"))
         assert (found.status, wanted.status) == (200, 200), found.body
@@ -103,13 +103,13 @@ LOOKED_AT: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 @pytest.mark.parametrize(("path", "given"), LOOKED_AT)
-def test_one_looks_round_in_it_over_http(client: Client, path: str, given: dict[str, Any]) -> None:
+def test_served_shelf_is_explored_as_one_file(client: Client, path: str, given: dict[str, Any]) -> None:
     found, wanted = (client.get(path, file=name, **given) for name in ("letters", "file"))
     assert (found.status, wanted.status) == (200, 200), found.body
     assert found.json == wanted.json
 
 
-def test_what_it_names_is_drawn_over_http(client: Client, file: Monograph) -> None:
+def test_served_shelf_draws_its_entities(client: Client, file: Monograph) -> None:
     asked: list[tuple[str, dict[str, Any]]] = [
         ("/picture", {"q": QUESTION}), ("/picture/data", {"name": "Anna Calder"}),
         ("/chunk", {"id": file.chunks("letters/2")[0].id}),
@@ -145,7 +145,7 @@ def test_a_shelf_without_a_ledger_says_so_over_http(client: Client) -> None:
 
 
 @pytest.mark.parametrize("path", NOT_A_SHELFS)
-def test_what_it_does_not_do_is_refused_over_http(client: Client, path: str) -> None:
+def test_served_shelf_refuses_operations_of_a_single_file(client: Client, path: str) -> None:
     reply = client.get(path, **NOT_A_SHELFS[path])
     assert (reply.status, reply.json["kind"]) == (400, "NotOnShelf")
     assert "is a shelf, which has no such thing" in reply.json["error"]
@@ -161,13 +161,13 @@ def test_what_it_does_not_do_is_refused_over_http(client: Client, path: str) -> 
         ("/names/apart", {"name": "Renk", "other": "Tobias Renk"}),
     ],
 )
-def test_it_is_not_written_over_http(client: Client, path: str, given: dict[str, Any]) -> None:
+def test_served_shelf_refuses_writes(client: Client, path: str, given: dict[str, Any]) -> None:
     reply = client.post(path, **given)
     assert (reply.status, reply.json["kind"]) == (403, "NotWritable")
     assert "monograph shelf build" in reply.json["mend"]
 
 
-def test_agents_search_and_read(shelf: Shelf, file: Monograph) -> None:
+def test_agents_search_and_read_a_shelf(shelf: Shelf, file: Monograph) -> None:
     pytest.importorskip("mcp", reason="the extra mcp is not installed")
     from mcp import Client as Agent
 
@@ -197,7 +197,7 @@ def test_agents_search_and_read(shelf: Shelf, file: Monograph) -> None:
         make_server(shelf, notes=True)
 
 
-def test_langchains_components(url: str, shelf: Shelf, file: Monograph) -> None:
+def test_langchain_components_read_a_shelf(url: str, shelf: Shelf, file: Monograph) -> None:
     pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
     from langchain_core.documents import Document as Passage
     from langchain_core.load import dumps, loads
@@ -247,7 +247,7 @@ def test_langchains_components(url: str, shelf: Shelf, file: Monograph) -> None:
     assert store.max_marginal_relevance_search(QUESTION, 3) == same.max_marginal_relevance_search(QUESTION, 3) != []
 
 
-def test_langchains_graph_retriever_walks_over_it(shelf: Shelf, file: Monograph) -> None:
+def test_langchain_graph_retriever_walks_over_a_shelf(shelf: Shelf, file: Monograph) -> None:
     pytest.importorskip("graph_retriever", reason="langchain-graph-retriever is not installed")
     from langchain_graph_retriever import GraphRetriever
 
@@ -264,7 +264,7 @@ def test_langchains_graph_retriever_walks_over_it(shelf: Shelf, file: Monograph)
     assert len(found) > 1
 
 
-def test_llama_indexs_components(url: str, shelf: Shelf, file: Monograph, tmp_path: Path) -> None:
+def test_llama_index_components_read_a_shelf(url: str, shelf: Shelf, file: Monograph, tmp_path: Path) -> None:
     pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
     from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryMode
@@ -325,7 +325,7 @@ def test_llama_indexs_components(url: str, shelf: Shelf, file: Monograph, tmp_pa
     store.close()
 
 
-def test_llama_indexs_graph_store_reads_it(shelf: Shelf, file: Monograph) -> None:
+def test_llama_index_graph_store_reads_a_shelf(shelf: Shelf, file: Monograph) -> None:
     pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
     from llama_index.core.graph_stores.types import EntityNode
     from llama_index.core.schema import TextNode
@@ -360,7 +360,7 @@ def test_a_shelf_is_copied_and_pickled(shelf: Shelf) -> None:
             again.document("nothing")
 
 
-def test_commands_serve_it(url: str) -> None:
+def test_serve_command_opens_a_shelf(url: str) -> None:
     pytest.importorskip("starlette", reason="the extra serve is not installed")
     from monograph.app.archives import opened_archive
     from monograph.app.serve.served import names_of

@@ -146,7 +146,7 @@ SCANNED: list[str] = []
 sys.addaudithook(lambda event, told: SCANNED.append(str(told[0])) if event == "os.scandir" else None)
 
 
-def test_a_folder_is_looked_through_once(folder: Path, tmp_path: Path) -> None:
+def test_shelf_sync_scans_a_folder_once(folder: Path, tmp_path: Path) -> None:
     for expected in (12, 0):
         SCANNED.clear()
         report = build(
@@ -156,7 +156,7 @@ def test_a_folder_is_looked_through_once(folder: Path, tmp_path: Path) -> None:
         assert SCANNED.count(str(folder)) == 1
 
 
-def test_a_folder_in_the_folder_of_a_machine_has_not_moved_for_another(tmp_path: Path) -> None:
+def test_folder_inside_one_machines_home_has_not_moved_for_another(tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     notes = here / "notes"
     notes.mkdir(parents=True)
@@ -174,7 +174,7 @@ def test_a_folder_in_the_folder_of_a_machine_has_not_moved_for_another(tmp_path:
     assert (found.added, found.same, found.moved) == (1, 2, ())
 
 
-def test_what_is_not_there_is_told_before_anything_is_written(folder: Path, tmp_path: Path) -> None:
+def test_shelf_build_raises_for_a_missing_folder_before_it_writes(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(SourceMissing):
         build(tmp_path / "shelf", sources=[folder, tmp_path / "nowhere"], home=tmp_path / "home")
     assert list((tmp_path / "shelf").iterdir()) == list((tmp_path / "home").iterdir()) == []

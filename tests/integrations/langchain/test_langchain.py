@@ -49,7 +49,7 @@ def test_documents_are_hits(filled: Monograph) -> None:
 
 
 @pytest.mark.parametrize("how", ["auto", "lexical", "tfidf", "dense", "hybrid"])
-def test_scores_are_the_hits_own(filled: Monograph, how: str) -> None:
+def test_langchain_document_scores_equal_the_hits(filled: Monograph, how: str) -> None:
     documents = HybridRetriever(monograph=filled, how=how).invoke("the engine in hall 4")
     hits = filled.search("the engine in hall 4", how=how)
     assert documents
@@ -57,7 +57,7 @@ def test_scores_are_the_hits_own(filled: Monograph, how: str) -> None:
     assert [document.metadata["monograph_score"] for document in documents] == [hit.score for hit in hits]
 
 
-def test_a_documents_own_metadata_win(monograph: Monograph) -> None:
+def test_langchain_document_metadata_take_precedence(monograph: Monograph) -> None:
     own = {"monograph_uri": "mine", "score": "also mine", "nested": {"a": [1, None, 2.5]}, "flag": True}
     monograph.add([Document("The anvil.", id="doc", uri="/ours", metadata=own)])
     (found,) = HybridRetriever(monograph=monograph).invoke("anvil")
@@ -71,7 +71,7 @@ def test_the_span_is_the_documents(filled: Monograph) -> None:
         assert text[found.metadata["monograph_start"] : found.metadata["monograph_end"]] == found.page_content
 
 
-def test_what_a_call_changes(filled: Monograph) -> None:
+def test_call_options_override_the_retriever(filled: Monograph) -> None:
     retriever = HybridRetriever(monograph=filled)
     assert len(retriever.invoke("stands", k=2)) == 2
     assert {one.metadata["hall"] for one in retriever.invoke("the anvil stands", where={"hall": {">": 4}})} == {5, 6}
@@ -96,7 +96,7 @@ def test_asking_asynchronously_and_in_batches(filled: Monograph) -> None:
     assert [[one.id for one in found] for found in asyncio.run(retriever.abatch(queries))] == alone
 
 
-def test_asking_waits_off_the_event_loop(filled: Monograph) -> None:
+def test_langchain_retriever_does_not_block_the_event_loop(filled: Monograph) -> None:
     threads: list[int] = []
 
     class Noting(HybridRetriever):

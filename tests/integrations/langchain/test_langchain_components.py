@@ -113,7 +113,7 @@ class TestToolIntegration(ToolParams, integration.ToolsIntegrationTests):  # typ
     """LangChain's own suite for tools that are called."""
 
 
-def test_along_the_graph(filled: Monograph) -> None:
+def test_langchain_retriever_follows_the_graph(filled: Monograph) -> None:
     question = "who got the plates from the woman that Tobias Renk met?"
     found = MiniRAGRetriever(monograph=filled, k=2).invoke(question)
     hits = filled.search(question, 2, how="graph")
@@ -124,7 +124,7 @@ def test_along_the_graph(filled: Monograph) -> None:
     assert [one.id for one in faithful] == [hit.chunk.id for hit in expected]
 
 
-def test_through_the_tree(filled: Monograph) -> None:
+def test_langchain_retriever_searches_the_tree(filled: Monograph) -> None:
     summaries = TreeRetriever(monograph=filled, detail=0.0, k=2).invoke("the letters")
     hits = filled.search("the letters", 2, how=Tree(detail=0.0))
     assert [one.page_content for one in summaries] == [hit.text for hit in hits]

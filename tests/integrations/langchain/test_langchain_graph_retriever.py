@@ -86,7 +86,7 @@ def ids(found: Any) -> list[str]:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
 @given(FILTERS, st.sets(EDGES, max_size=4), st.integers(0, 9), st.sampled_from([*WORDS, "the stands"]))
-def test_it_finds_what_the_store_in_memory_finds(
+def test_graph_retriever_finds_the_same_as_the_store_in_memory(
     both: tuple[MonographAdapter, InMemoryAdapter],
     where: dict[str, Any],
     edges: set[Any],
@@ -148,7 +148,7 @@ def test_along_the_names_in_the_file(tmp_path: Path) -> None:
     store.close()
 
 
-def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_graph_retriever_follows_its_docs_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = ROOT
     (code,) = re.findall(
         r"^```py\n(.*?)^```", (root / "docs/langchain/retrievers.md").read_text(), re.MULTILINE | re.DOTALL

@@ -38,14 +38,14 @@ def chat(said: str) -> GenericFakeChatModel:
     return GenericFakeChatModel(messages=answers())
 
 
-def test_theirs_answers_whole_and_in_pieces(tmp_path: Path) -> None:
+def test_langchain_model_answers_whole_and_streamed(tmp_path: Path) -> None:
     model = ChatModel(chat("Ines Okafor [1]."), "fake")
     assert model.complete("x", 50).text == "Ines Okafor [1]."
     assert model.key == "langchain/fake"
     answers_in_pieces(model, tmp_path / "x.mono")
 
 
-def test_what_fails_in_theirs_is_one_error_of_ours() -> None:
+def test_langchain_model_failure_raises_one_error() -> None:
     with pytest.raises(ModelUnavailable, match="the chat model failed: no route"):
         ChatModel(chat(""), "fake").complete("x", 5)
     with pytest.raises(ModelUnavailable, match="the chat model failed: no route"):

@@ -54,7 +54,7 @@ def given(hit: Hit) -> float:
     return next(one.score for one in hit.origins if one.retriever == "rerank")
 
 
-def test_theirs_in_a_file(filled: Monograph) -> None:
+def test_langchain_reranker_ranks_a_files_hits(filled: Monograph) -> None:
     encoder = LangChainReranker(Shortest(), "shortest", 1e7)
     assert isinstance(encoder, Reranker)
     found = filled.search(QUESTION, 5, "lexical", reranker=encoder)
@@ -67,7 +67,7 @@ def test_theirs_in_a_file(filled: Monograph) -> None:
 
 
 @pytest.mark.parametrize("model", [ShortestFirst(keeps=2), ShortestFirst(tells=False)])
-def test_what_leaves_out_is_refused(filled: Monograph, model: ShortestFirst) -> None:
+def test_langchain_reranker_that_drops_hits_is_refused(filled: Monograph, model: ShortestFirst) -> None:
     """A score that hangs on what else was there must not be remembered."""
     with pytest.raises(ModelUnavailable, match="langchain/some") as caught:
         filled.search(QUESTION, 5, reranker=LangChainReranker(model, "some"))
@@ -75,7 +75,7 @@ def test_what_leaves_out_is_refused(filled: Monograph, model: ShortestFirst) -> 
 
 
 @pytest.mark.parametrize("kind", [HybridRetriever, MiniRAGRetriever, TreeRetriever, EraRAGRetriever])
-def test_retrievers_take_one(filled: Monograph, kind: type) -> None:
+def test_langchain_retrievers_accept_a_reranker(filled: Monograph, kind: type) -> None:
     encoder = LangChainReranker(Shortest(), "shortest")
     how = {HybridRetriever: "auto", MiniRAGRetriever: "graph"}.get(kind, "tree")
     found = kind(monograph=filled, k=3, reranker=encoder).invoke(QUESTION)
@@ -86,7 +86,7 @@ def test_retrievers_take_one(filled: Monograph, kind: type) -> None:
     assert all("rerank" not in one.metadata["monograph_explanation"] for one in kind(monograph=filled).invoke(QUESTION))
 
 
-def test_it_is_written_down_by_its_name(filled: Monograph, tmp_path: Path) -> None:
+def test_langchain_reranker_is_serialized_by_name(filled: Monograph, tmp_path: Path) -> None:
     text = dumps(HybridRetriever(monograph=filled, k=2, reranker="embedder:static"))
     again = loads(text, allowed_objects=[HybridRetriever], valid_namespaces=["langchain_monograph"])
     assert again.reranker == "embedder:static"

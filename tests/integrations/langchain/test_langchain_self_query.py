@@ -84,7 +84,7 @@ def test_a_model_filters(server: ModelServer, store: EcoVectorStore, said: str, 
     assert asked(server, store, said, enable_limit="limit" in said) == found
 
 
-def test_what_a_model_is_offered(server: ModelServer, store: EcoVectorStore) -> None:
+def test_self_query_model_is_offered_supported_operators(server: ModelServer, store: EcoVectorStore) -> None:
     asked(server, store, '{"query": "x", "filter": "NO_FILTER"}')
     line = re.search(r"`comp` \((.*)\): comparator", server.asked[0].prompt)
     assert line is not None

@@ -70,7 +70,7 @@ DELETIONS: dict[str, Callable[[EcoVectorStore, EraRAGRetriever], Any]] = {
 
 
 @pytest.mark.parametrize("way", DELETIONS)
-def test_what_is_deleted_is_gone_from_everything(path: Path, tmp_path: Path, way: str) -> None:
+def test_langchain_deletion_removes_from_every_index(path: Path, tmp_path: Path, way: str) -> None:
     never = shutil.copy(path, tmp_path / "never.mono")
     with Monograph.open(path) as monograph, Monograph.open(never) as other:
         before = traces(other)
@@ -126,7 +126,7 @@ def test_a_fork_of_a_retriever_over_a_path(path: Path) -> None:
     retriever.close()
 
 
-def test_a_closed_file(opened: Monograph) -> None:
+def test_langchain_components_refuse_a_closed_file(opened: Monograph) -> None:
     store = EcoVectorStore(opened)
     search = MonographToolkit(monograph=opened).get_tools()[0]
     some = [Document(page_content="The lathe is red. It is heavy.")]
@@ -146,7 +146,7 @@ def test_a_closed_file(opened: Monograph) -> None:
     assert "closed" in search.invoke({"query": "x"})
 
 
-def test_filters_of_other_kinds(opened: Monograph) -> None:
+def test_langchain_components_refuse_filters_of_other_kinds(opened: Monograph) -> None:
     store = EcoVectorStore(opened)
     for wrong in ("kind", ["kind"], 7, {"kind": {"~": 1}}):
         with pytest.raises(InvalidFilter):
@@ -200,7 +200,7 @@ def test_inside_a_chain(opened: Monograph) -> None:
     assert "not_implemented" not in dumps(chain)
 
 
-def test_what_cannot_be_written_down_says_so(opened: Monograph) -> None:
+def test_serialization_names_unsupported_parts(opened: Monograph) -> None:
     for one in (EcoVectorStore(opened), MonographToolkit(monograph=opened).get_tools()[0]):
         with pytest.raises(NotImplementedError, match="doesn't implement serialization"):
             loads(dumps(one), allowed_objects="core")
@@ -221,7 +221,7 @@ def test_documents_are_json(opened: Monograph) -> None:
         store.add_texts(["x"], [endless])
 
 
-def test_a_received_file_asks_nobody(tmp_path: Path, server: Any) -> None:
+def test_langchain_store_of_a_received_file_asks_no_server(tmp_path: Path, server: Any) -> None:
     path = tmp_path / "received.mono"
     spec = f"llm:openai:{server.url}#x"
     with Monograph.open(path, extractor=load_extractor(spec), summarizer=load_summarizer(spec)) as theirs:
@@ -247,7 +247,7 @@ def test_a_received_file_asks_nobody(tmp_path: Path, server: Any) -> None:
 
 
 @pytest.mark.parametrize("owned", [True, False])
-def test_a_store_is_pickled_and_copied(path: Path, owned: bool) -> None:
+def test_langchain_store_is_pickled_and_copied(path: Path, owned: bool) -> None:
     with Monograph.open(path) as monograph:
         store = EcoVectorStore(path if owned else monograph, how="hybrid")
         expected = store.similarity_search_with_score("where was the lathe?", k=3)
@@ -268,7 +268,7 @@ def test_a_store_is_pickled_and_copied(path: Path, owned: bool) -> None:
 
 
 @pytest.mark.parametrize("kind", RETRIEVERS)
-def test_retrievers_are_pickled_and_copied(path: Path, opened: Monograph, kind: type[FileRetriever]) -> None:
+def test_langchain_retrievers_are_pickled_and_copied(path: Path, opened: Monograph, kind: type[FileRetriever]) -> None:
     for given in (path, opened):
         retriever = kind(monograph=given, k=2)
         expected = retriever.invoke("where was the lathe?")

@@ -140,7 +140,7 @@ def test_documents_come_as_they_went(store: EcoVectorStore) -> None:
 
 
 @pytest.mark.parametrize("name", ["a/b/../c", "😀", "x" * 10_000, " ", "None", "a'b\"c%_"])
-def test_any_id_is_kept(store: EcoVectorStore, name: str) -> None:
+def test_langchain_store_keeps_any_id(store: EcoVectorStore, name: str) -> None:
     assert store.add_texts(["of an odd name"], ids=[name]) == [name]
     assert ids(store.get_by_ids([name])) == [name]
     assert name in ids(store.similarity_search("of an odd name", k=20))
@@ -244,7 +244,7 @@ def test_by_vector(store: EcoVectorStore) -> None:
         store.similarity_search_by_vector([1.0, 2.0], k=1)
 
 
-def test_maximal_marginal_relevance(store: EcoVectorStore) -> None:
+def test_langchain_store_ranks_by_maximal_marginal_relevance(store: EcoVectorStore) -> None:
     store.add_texts(["the anvil the anvil"] * 3, ids=["same/0", "same/1", "same/2"])
     near = store.similarity_search("the anvil", k=3)
     assert {one.page_content for one in near} == {"the anvil the anvil"}
@@ -382,7 +382,7 @@ def test_a_store_that_is_given_no_file(tmp_path: Path, monkeypatch: pytest.Monke
     assert [path.parent.exists() for path in paths] == [False, False]
 
 
-def test_what_points_nowhere_leaves_it_to_the_filter(store: EcoVectorStore) -> None:
+def test_langchain_store_ranks_by_filter_for_a_zero_vector(store: EcoVectorStore) -> None:
     nowhere = [0.0] * len(Hashed().embed_query("x"))
     found = store.similarity_search_with_score_by_vector(nowhere, k=2, filter={"hall": {">": 4}})
     assert [(one.id, score) for one, score in found] == [("doc/5", 0.0), ("doc/6", 0.0)]
@@ -421,7 +421,7 @@ def test_the_indexing_api(store: EcoVectorStore) -> None:
     assert {one.page_content for one in kept} == {"page 0", "page 1"}
 
 
-def test_waiting_is_off_the_event_loop(store: EcoVectorStore) -> None:
+def test_langchain_store_does_not_block_the_event_loop(store: EcoVectorStore) -> None:
     threads: list[int] = []
 
     class Noting(EcoVectorStore):
@@ -441,7 +441,7 @@ def test_waiting_is_off_the_event_loop(store: EcoVectorStore) -> None:
     assert threads[4] == loop
 
 
-def test_embedders_both_ways(tmp_path: Path) -> None:
+def test_langchain_embedders_convert_both_ways(tmp_path: Path) -> None:
     theirs = LangChainEmbedder(Hashed())
     assert (theirs.key, theirs.dimension) == ("langchain/Hashed/hashed", 16)
     assert LangChainEmbedder(DeterministicFakeEmbedding(size=6), "mine").key == "langchain/mine"

@@ -62,7 +62,7 @@ def test_nodes_are_hits(filled: Monograph) -> None:
 
 
 @pytest.mark.parametrize("how", ["auto", "lexical", "tfidf", "dense", "hybrid"])
-def test_scores_are_the_hits_own(filled: Monograph, how: str) -> None:
+def test_llama_index_node_scores_equal_the_hits(filled: Monograph, how: str) -> None:
     nodes = HybridRetriever(filled, how=how).retrieve("the engine in hall 4")
     assert nodes
     assert [node.score for node in nodes] == [hit.relevance for hit in filled.search("the engine in hall 4", how=how)]
@@ -80,7 +80,7 @@ def test_a_cutoff_keeps_what_is_relevant(filled: Monograph, how: str) -> None:
         assert kept[0].node_id == hits[0].chunk.id
 
 
-def test_a_documents_own_metadata_win(monograph: Monograph) -> None:
+def test_llama_index_node_metadata_take_precedence(monograph: Monograph) -> None:
     own = {"monograph_title": "mine", "title": "also mine", "nested": {"a": [1, None, 2.5]}, "flag": True}
     monograph.add([Document("The anvil.", id="doc", title="ours", metadata=own)])
     (found,) = HybridRetriever(monograph).retrieve("anvil")
@@ -106,7 +106,7 @@ def test_asking_asynchronously_gives_the_same(filled: Monograph) -> None:
     assert asyncio.run(ask()) == [alone] * 6
 
 
-def test_asking_waits_off_the_event_loop(filled: Monograph) -> None:
+def test_llama_index_retriever_does_not_block_the_event_loop(filled: Monograph) -> None:
     class Noting(HybridRetriever):
         threads: list[int] = []  # noqa: RUF012
 
@@ -191,7 +191,7 @@ def test_the_namespaces_belong_to_nobody() -> None:
         assert getattr(importlib.import_module(name), "__file__", None) is None, name
 
 
-def test_what_the_hub_is_told_is_so() -> None:
+def test_llamahub_metadata_match_the_classes() -> None:
     told = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["llamahub"]
     assert told["contains_example"] is True
     assert (ROOT / "examples" / "03_llama_index.py").exists()

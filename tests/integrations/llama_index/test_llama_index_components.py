@@ -51,7 +51,7 @@ def grown(filled: Monograph) -> Monograph:
     return filled
 
 
-def test_along_the_graph(filled: Monograph) -> None:
+def test_llama_index_retriever_follows_the_graph(filled: Monograph) -> None:
     question = "who got the plates from the woman that Tobias Renk met?"
     nodes = MiniRAGRetriever(filled, similarity_top_k=2).retrieve(question)
     hits = filled.search(question, 2, how="graph")
@@ -71,7 +71,7 @@ def test_hybrid_with_a_weight(filled: Monograph) -> None:
     assert [one.node_id for one in nodes] == [hit.chunk.id for hit in filled.search("a red lathe", 9, how="dense")]
 
 
-def test_through_the_tree(grown: Monograph) -> None:
+def test_llama_index_retriever_searches_the_tree(grown: Monograph) -> None:
     nodes = TreeRetriever(grown, similarity_top_k=3, detail=0.0).retrieve("what are the letters about?")
     hits = grown.search("what are the letters about?", 3, how=Tree(detail=0.0))
     assert nodes

@@ -156,7 +156,7 @@ def test_a_map_of_relations(store: MonographPropertyGraphStore) -> None:
     )
 
 
-def test_what_is_upserted_takes_the_place_of_what_was(store: MonographPropertyGraphStore) -> None:
+def test_upsert_replaces_the_previous_node(store: MonographPropertyGraphStore) -> None:
     people(store)
     store.upsert_nodes([EntityNode(name="Charles", label="INVENTOR", properties={"died": 1871})])
     store.upsert_relations(
@@ -236,7 +236,7 @@ def test_vectors(store: MonographPropertyGraphStore) -> None:
     assert store.vector_query(VectorStoreQuery(query_str="words"))[0] == []  # Of another dimension.
 
 
-def test_what_is_refused(store: MonographPropertyGraphStore) -> None:
+def test_graph_store_refuses_invalid_arguments(store: MonographPropertyGraphStore) -> None:
     with pytest.raises(InputError, match="structured queries") as raised:
         store.structured_query("MATCH (n) RETURN n")
     assert "get_triplets" in raised.value.mend
@@ -342,7 +342,7 @@ def test_off_the_event_loop(store: MonographPropertyGraphStore, monkeypatch: pyt
     assert get_ident() not in threads
 
 
-def test_it_is_pickled(tmp_path: Path) -> None:
+def test_graph_store_is_pickled(tmp_path: Path) -> None:
     store = MonographPropertyGraphStore(tmp_path / "x.mono")
     people(store)
     again = pickle.loads(pickle.dumps(store))
@@ -351,7 +351,7 @@ def test_it_is_pickled(tmp_path: Path) -> None:
     store.close()
 
 
-def test_it_is_opened_by_its_path_and_copied(tmp_path: Path) -> None:
+def test_graph_store_is_opened_by_path_and_copied(tmp_path: Path) -> None:
     store = MonographPropertyGraphStore(tmp_path / "store.mono")
     people(store)
     store.persist(str(tmp_path / "storage" / "property_graph_store.json"))
@@ -392,7 +392,7 @@ UPSERTS = st.lists(
 
 @settings(max_examples=examples(40))
 @given(steps=UPSERTS, asked=st.tuples(NAMES, st.sampled_from(("R", "S")), st.integers(0, 2)))
-def test_what_is_asked_is_what_the_simple_store_says(
+def test_graph_store_answers_as_the_simple_store(
     tmp_path_factory: pytest.TempPathFactory, steps: list[Any], asked: tuple[str, str, int]
 ) -> None:
     simple = SimplePropertyGraphStore()

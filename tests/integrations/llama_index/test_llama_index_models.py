@@ -65,14 +65,14 @@ class Scripted(CustomLLM):
             yield CompletionResponse(text=whole[:end], delta=whole[end - 1 : end])
 
 
-def test_theirs_answers_whole_and_in_pieces(tmp_path: Path) -> None:
+def test_llama_index_model_answers_whole_and_streamed(tmp_path: Path) -> None:
     model = Model(Scripted(), "fake")
     assert model.complete("x", 50) == Completion("Ines Okafor [1].", 9, 4)
     assert model.key == "llama_index/fake"
     answers_in_pieces(model, tmp_path / "x.mono")
 
 
-def test_what_fails_in_theirs_is_one_error_of_ours() -> None:
+def test_llama_index_model_failure_raises_one_error() -> None:
     with pytest.raises(ModelUnavailable, match="the LLM failed: no route"):
         Model(Scripted(said=""), "fake").complete("x", 5)
     with pytest.raises(ModelUnavailable, match="the LLM failed: no route"):

@@ -38,7 +38,7 @@ def filled(monograph: Monograph) -> Monograph:
     return of_different_lengths(monograph)
 
 
-def test_theirs_in_a_file(filled: Monograph) -> None:
+def test_llama_index_reranker_ranks_a_files_hits(filled: Monograph) -> None:
     reranker = LlamaIndexReranker(Shortest(), "shortest", 1e7)
     assert isinstance(reranker, Reranker)
     found = filled.search(QUESTION, 5, "lexical", reranker=reranker)
@@ -47,7 +47,7 @@ def test_theirs_in_a_file(filled: Monograph) -> None:
 
 
 @pytest.mark.parametrize("model", [Shortest(keeps=2), Shortest(tells=False)])
-def test_what_leaves_out_is_refused(filled: Monograph, model: Shortest) -> None:
+def test_llama_index_reranker_that_drops_hits_is_refused(filled: Monograph, model: Shortest) -> None:
     with pytest.raises(ModelUnavailable, match="llama-index/some") as caught:
         filled.search(QUESTION, 5, reranker=LlamaIndexReranker(model, "some"))
     assert "top_n=30" in caught.value.mend
@@ -56,7 +56,7 @@ def test_what_leaves_out_is_refused(filled: Monograph, model: Shortest) -> None:
 @pytest.mark.parametrize(
     ("kind", "how"), [(HybridRetriever, "auto"), (MiniRAGRetriever, "graph"), (TreeRetriever, "tree")]
 )
-def test_retrievers_take_one(filled: Monograph, kind: type, how: str) -> None:
+def test_llama_index_retrievers_accept_a_reranker(filled: Monograph, kind: type, how: str) -> None:
     reranker = LlamaIndexReranker(Shortest(), "shortest")
     found = kind(filled, similarity_top_k=3, reranker=reranker).retrieve(QUESTION)
     assert [one.text for one in found] == [hit.text for hit in filled.search(QUESTION, 3, how, reranker=reranker)]

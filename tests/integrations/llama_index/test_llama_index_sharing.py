@@ -69,7 +69,7 @@ DELETIONS: dict[str, Callable[[EcoVectorStore, EraRAGIndex], Any]] = {
 
 
 @pytest.mark.parametrize("way", DELETIONS)
-def test_what_is_deleted_is_gone_from_everything(path: Path, tmp_path: Path, way: str) -> None:
+def test_llama_index_deletion_removes_from_every_index(path: Path, tmp_path: Path, way: str) -> None:
     never = shutil.copy(path, tmp_path / "never.mono")
     with Monograph.open(path, HashEmbedder()) as monograph, Monograph.open(never, HashEmbedder()) as other:
         before = traces(other)
@@ -123,7 +123,7 @@ def test_a_forked_worker(opened: Monograph) -> None:
     assert opened.check() == []
 
 
-def test_a_closed_file(opened: Monograph) -> None:
+def test_llama_index_components_refuse_a_closed_file(opened: Monograph) -> None:
     store = EcoVectorStore(opened)
     index = EraRAGIndex([], opened)
     tools = {one.metadata.name: one for one in MonographToolSpec(opened).to_tool_list()}
@@ -149,7 +149,7 @@ def test_a_closed_file(opened: Monograph) -> None:
     assert "closed" in tools["search"](query="x").content
 
 
-def test_filters_of_other_kinds(opened: Monograph) -> None:
+def test_llama_index_components_refuse_filters_of_other_kinds(opened: Monograph) -> None:
     store = EcoVectorStore(opened)
     for wrong in ({"kind": "kept"}, "kind = kept", [MetadataFilter(key="kind", value="kept")]):
         for use in (
@@ -162,7 +162,7 @@ def test_filters_of_other_kinds(opened: Monograph) -> None:
     assert len(store.get_nodes()) == len(FACTS)
 
 
-def test_a_received_file_asks_nobody(tmp_path: Path, server: Any) -> None:
+def test_llama_index_store_of_a_received_file_asks_no_server(tmp_path: Path, server: Any) -> None:
     path = tmp_path / "received.mono"
     spec = f"llm:openai:{server.url}#x"
     with Monograph.open(path, extractor=load_extractor(spec), summarizer=load_summarizer(spec)) as theirs:
@@ -187,7 +187,7 @@ def test_a_received_file_asks_nobody(tmp_path: Path, server: Any) -> None:
 
 
 @pytest.mark.parametrize("owned", [True, False])
-def test_a_store_is_pickled_and_copied(path: Path, opened: Monograph, owned: bool, caplog: Any) -> None:
+def test_llama_index_store_is_pickled_and_copied(path: Path, opened: Monograph, owned: bool, caplog: Any) -> None:
     own = EcoVectorStore(path) if owned else EcoVectorStore(opened)
     query = VectorStoreQuery(query_str="lathe", mode="text_search", similarity_top_k=9)  # type: ignore[arg-type]
     expected = own.query(query).ids
@@ -204,7 +204,7 @@ def test_a_store_is_pickled_and_copied(path: Path, opened: Monograph, owned: boo
 
 
 @pytest.mark.parametrize("kind", [HybridRetriever, MiniRAGRetriever, TreeRetriever])
-def test_retrievers_are_pickled_and_copied(opened: Monograph, kind: Any) -> None:
+def test_llama_index_retrievers_are_pickled_and_copied(opened: Monograph, kind: Any) -> None:
     retriever = kind(opened, similarity_top_k=2)
     expected = [one.node_id for one in retriever.retrieve("where was the lathe?")]
     assert expected

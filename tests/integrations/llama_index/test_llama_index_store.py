@@ -126,7 +126,7 @@ def test_words_and_both(store: EcoVectorStore) -> None:
     assert set(few) == {"node/2", *ask(store, "", query_embedding=vector, similarity_top_k=2)}
 
 
-def test_maximal_marginal_relevance(store: EcoVectorStore) -> None:
+def test_llama_index_store_ranks_by_maximal_marginal_relevance(store: EcoVectorStore) -> None:
     twins = [TextNode(id_=f"twin/{n}", text="the anvil", embedding=embedded("the anvil")) for n in range(3)]
     store.add(twins)
     assert set(ask(store, "the anvil", similarity_top_k=3)) == {"twin/0", "twin/1", "twin/2"}
@@ -149,7 +149,7 @@ def test_other_modes_are_refused(store: EcoVectorStore, mode: str) -> None:
         ask(store, "anvil", mode)
 
 
-def test_what_a_mode_needs(store: EcoVectorStore) -> None:
+def test_store_modes_require_their_arguments(store: EcoVectorStore) -> None:
     for mode in ("sparse", "hybrid", "default"):
         with pytest.raises(InputError, match="query's words"):
             ask(store, None, mode)
@@ -301,7 +301,7 @@ def test_nodes_come_back_whole(store: EcoVectorStore) -> None:
 
 
 @pytest.mark.parametrize("name", ["a/b/../c", "😀", "x" * 10_000, " ", "None", "a'b\"c%_"])
-def test_any_id_is_kept(store: EcoVectorStore, name: str) -> None:
+def test_llama_index_store_keeps_any_id(store: EcoVectorStore, name: str) -> None:
     store.add(
         [
             TextNode(
@@ -536,7 +536,7 @@ def test_an_index_inserts_updates_and_deletes(tmp_path: Path) -> None:
     store.close()
 
 
-def test_waiting_is_off_the_event_loop(store: EcoVectorStore) -> None:
+def test_llama_index_store_does_not_block_the_event_loop(store: EcoVectorStore) -> None:
     threads: list[int] = []
 
     class Noting(EcoVectorStore):
@@ -561,7 +561,7 @@ def test_waiting_is_off_the_event_loop(store: EcoVectorStore) -> None:
     assert threads[5] == loop
 
 
-def test_embedders_both_ways(tmp_path: Path) -> None:
+def test_llama_index_embedders_convert_both_ways(tmp_path: Path) -> None:
     theirs = LlamaIndexEmbedder(Hashed(model_name="m"))
     assert (theirs.key, theirs.dimension) == (
         "llama-index/base_component/m".replace("base_component", Hashed.class_name()),
@@ -594,7 +594,7 @@ IN_HALLS_ABOVE_4 = MetadataFilters(filters=[MetadataFilter(key="hall", value=4, 
 
 @pytest.mark.parametrize("query_str", [None, "anvil"])
 @pytest.mark.parametrize("vector", [None, NOWHERE])
-def test_what_points_nowhere_leaves_it_to_the_filter(
+def test_llama_index_store_ranks_by_filter_for_a_zero_vector(
     store: EcoVectorStore, query_str: str | None, vector: list[float] | None
 ) -> None:
     """The file's vectors came with its nodes, so that words alone have none."""

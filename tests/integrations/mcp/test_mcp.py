@@ -75,7 +75,7 @@ def refused(server: Any, tool: str, **arguments: Any) -> str:
     return str(result.content[0].text)
 
 
-def test_what_is_offered(opened: Monograph) -> None:
+def test_mcp_server_lists_its_tools(opened: Monograph) -> None:
     tools = {one.name: one for one in asked(make_server(opened), lambda client: client.list_tools()).tools}
     assert list(tools) == ["search", "read", "outline", "entity", "paths", "stats"]
     for one in tools.values():
@@ -197,7 +197,7 @@ def test_resources(opened: Monograph) -> None:
         assert "holds no document" in asked(server, read)
 
 
-def test_over_standard_input(path: Path) -> None:
+def test_mcp_server_answers_over_standard_input(path: Path) -> None:
     async def work() -> tuple[list[str], Any]:
         async with Client(StdioServerParameters(command=PROGRAM, args=["mcp", str(path)])) as client:
             names = [one.name for one in (await client.list_tools()).tools]

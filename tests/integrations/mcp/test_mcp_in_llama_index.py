@@ -56,7 +56,7 @@ def replied(output: Any) -> tuple[dict[str, Any], bool]:
     return dict(result.structured_content or {"said": result.content[0].text}), bool(result.is_error)
 
 
-def test_over_standard_input(path: Path) -> None:
+def test_llama_index_uses_mcp_tools_over_standard_input(path: Path) -> None:
     """Every call is a session, and a server, of its own."""
 
     async def work(client: Any) -> tuple[set[str], Any]:

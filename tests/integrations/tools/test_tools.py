@@ -144,7 +144,7 @@ COMMAND = re.compile(r"monograph [a-z]|pip |--\w|Monograph\.")
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_an_agent_is_told_of_its_errors(archive: Monograph, way: str) -> None:
+def test_agent_is_told_its_errors(archive: Monograph, way: str) -> None:
     summaries = archive.path.with_name("tree.mono")
     for name, arguments in FAULTS.items():
         tool = name.strip()
@@ -175,7 +175,9 @@ def test_there_is_something_to_hide(archive: Monograph) -> None:
         assert COMMAND.search(str(caught.value))
 
 
-def test_what_cannot_be_mended_by_an_agent(archive: Monograph, server: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_error_that_an_agent_cannot_repair_is_hidden(
+    archive: Monograph, server: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     """Its words are few, and whoever serves the file finds all of it in the log."""
     received = archive.path.with_name("received.mono")
     with Monograph.open(received, extractor=load_extractor(f"llm:openai:{server.url}#x")) as theirs:
