@@ -25,7 +25,6 @@ from monograph.errors import ClosedFile, DamagedFile, InputError, InvalidFilter,
 from monograph.values import ToldNode
 from monograph.write import configuration
 from support.forks import run
-from support.kill_at_commit import killed
 from support.models import CapitalExtractor, HashEmbedder
 from support.properties import examples
 
@@ -572,29 +571,6 @@ def test_a_version_that_cannot_be_read(archive: Monograph) -> None:
     with pytest.raises(DamagedFile, match="row 1 of versions cannot be read"):
         archive.document("boiler", as_of=START + 5)
     assert archive.search("boiler", 1)[0].text == "The boiler was replaced by Otto."
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_version_is_kept_with_what_replaces_it(tmp_path: Path, now: Now, moment: str) -> None:
-    path = tmp_path / "a.mono"
-    with opened(path, now) as archive:
-        archive.add([Document("The boiler was repaired by Ines.", id="boiler")])
-    program = f"""
-from support.models import HashEmbedder
-from support.models import CapitalExtractor
-from monograph import Document, Monograph
-archive = Monograph.open({str(path)!r}, HashEmbedder(), CapitalExtractor(), clock=lambda: {START + 10})
-archive.add([Document("The boiler was replaced by Otto.", id="boiler")])
-"""
-    commit = 0
-    states = set()
-    while killed(program, commit := commit + 1, moment):
-        with opened(path, now) as archive:
-            states.add((archive.document("boiler").text, len(archive.versions("boiler"))))
-            assert archive.check() == []
-    assert states <= {("The boiler was repaired by Ines.", 1), ("The boiler was replaced by Otto.", 2)}
-    assert commit > 1
 
 
 def test_a_graph_that_is_built_later(tmp_path: Path, now: Now) -> None:

@@ -55,7 +55,7 @@ def die_at(commit: int, moment: str) -> Callable[[], int]:
         if not depth and (count, moment) == (commit, "after"):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    Database.write = write  # type: ignore[method-assign]
+    Database.write = write  # type: ignore[method-assign, assignment]
     return lambda: count
 
 

@@ -17,26 +17,8 @@ from monograph.store import names
 from monograph.store.database import Database
 from monograph.values import SummaryText
 from monograph.write import turn
-from support.kill_at_commit import killed
 from support.models import HashEmbedder
-
-SECRET = "Zanzibar Quixote hid 4711 emeralds beneath Vladivostok while Xylophonia watched. The password is kumquat-998172635."
-TRACES = [
-    b"zanzibar",
-    b"quixote",
-    b"emerald",
-    b"vladivostok",
-    b"xylophonia",
-    b"kumquat",
-    b"998172635",
-    b"anzi",
-    b"kumq",
-]
-
-
-def bytes_of(path: Path) -> bytes:
-    """All bytes of the file and whatever lies beside it, in lower case."""
-    return b"".join(one.read_bytes() for one in sorted(path.parent.glob(f"*{path.stem}*"))).lower()
+from support.secrets import SECRET, TRACES, bytes_of, has_traces, write_secrets
 
 
 def filler(count: int) -> list[Document]:
@@ -220,18 +202,9 @@ def test_names_that_were_set_apart_are_forgotten_with_their_documents(tmp_path: 
         assert monograph.check() == []
 
 
-def has_traces(path: Path) -> list[bytes]:
-    left = bytes_of(path)
-    # Ids are written in hex digits, which four digits may well be among.
-    return [trace for trace in TRACES if trace in left and not trace.isdigit()]
-
-
 @pytest.fixture
 def secrets(folder: Path) -> Path:
-    for number in range(20):
-        (folder / f"tea-{number}.txt").write_text(f"Ordinary note {number} about gardens, tea and bicycles.")
-    (folder / "secret.txt").write_text(SECRET)
-    (folder / "diary.txt").write_text(f"On Monday it rained. {SECRET}")
+    write_secrets(folder)
     return folder
 
 
@@ -285,52 +258,6 @@ def test_a_file_that_always_forgets(tmp_path: Path, secrets: Path) -> None:
         monograph.remove(["mine"])
         assert b"kumquat" in bytes_of(path)
         assert monograph.check() == []
-
-
-FORGETTING = """
-from pathlib import Path
-from support.models import HashEmbedder
-from monograph import Monograph
-with Monograph.open({path!r}, HashEmbedder()) as monograph:
-    {command}
-"""
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("how", ["remove", "sync"])
-def test_killed_at_any_commit_the_next_write_forgets(tmp_path: Path, secrets: Path, how: str) -> None:
-    path = tmp_path / "notes.mono"
-    with Monograph.open(path, HashEmbedder()) as monograph:
-        monograph.sync(secrets)
-        monograph.add([Document(SECRET, id="secret")])
-        for one in (secrets / "secret.txt", secrets / "diary.txt"):
-            monograph.remove([str(one)]) if how == "remove" else one.unlink()
-        monograph.remove(["secret"]) if how == "sync" else None
-        monograph.compact() if how == "remove" else None
-    whole = path.read_bytes()
-    command = {
-        "remove": 'monograph.remove(["secret"], forget=True)',
-        "sync": f"monograph.sync({str(secrets)!r}, forget=True)",
-    }[how]
-    commit, moment = 1, "before"
-    owed = 0
-    while True:
-        for old in tmp_path.glob("notes.mono*"):
-            old.unlink()
-        path.write_bytes(whole)
-        if not killed(FORGETTING.format(path=str(path), command=command), commit, moment):
-            break
-        with Monograph.open(path, HashEmbedder()) as monograph:
-            gone = not monograph.search("kumquat-998172635", 1, how="lexical")
-            fault = [one for one in monograph.check() if "still in the bytes" in one.fault]
-            owed += bool(fault)
-            monograph.add([Document("Something else.", id="else")])
-            assert monograph.check() == []
-            assert not gone or has_traces(path) == [], (commit, moment)
-        commit, moment = (commit, "after") if moment == "before" else (commit + 1, "before")
-    assert commit > 3
-    assert owed > 3
-    assert has_traces(path) == []
 
 
 def test_a_sync_that_cannot_forget_says_so_and_the_next_write_does(tmp_path: Path, secrets: Path) -> None:

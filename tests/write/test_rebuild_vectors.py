@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from monograph import Document, Monograph
+from monograph import Monograph
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.errors import BusyFile, ModelMismatch, ModelUnavailable
 from monograph.store import tree as store
 from monograph.values import SummaryText
 from monograph.write import rebuild_vectors
-from support.kill_at_commit import killed
 from support.models import CountingSummarizer, HashEmbedder, OtherEmbedder
 from support.raw_sql import connected
+from support.rebuilt_files import HOWS, notes, state_of
 from support.trees import document, planes_of, store_alone, tree_of
-
-HOWS = ("lexical", "tfidf", "dense", "hybrid", "graph", "tree")
-
-
-def notes(count: int, first: int = 0) -> list[Document]:
-    ships = ("Anna Maria", "Grey Heron", "Old Sovereign", "Bergen Star")
-    return [
-        Document(
-            f"Captain {chr(65 + n % 26)}ndersen sailed the {ships[n % 4]} to Port {chr(65 + n * 7 % 26)}lby on day {n}."
-            f" {'Nobody saw the harbour light. ' * (n % 5)}",
-            id=f"n{n}",
-        )
-        for n in range(first, first + count)
-    ]
 
 
 @pytest.fixture
@@ -47,75 +32,6 @@ def path(tmp_path: Path) -> Path:
 def codes_of(monograph: Monograph) -> dict[str, bytes | None]:
     with monograph._file.database.read() as connection:
         return dict(connection.execute("SELECT key, code FROM names WHERE uses > 0"))
-
-
-def state_of(monograph: Monograph) -> list[object]:
-    """All that follows from the embedder, without row numbers."""
-    queries = (
-        "SELECT id, value FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo) ORDER BY id",
-        """SELECT n.layer, hex(n.key), m.value, c.id FROM nodes AS n JOIN memo AS m ON m.memo = n.vector
-        JOIN chunks AS c ON c.chunk = n.nearest ORDER BY n.layer, n.key""",
-        "SELECT key, hex(code), head IS NULL, reason FROM names WHERE uses > 0 ORDER BY key",
-        "SELECT space, dimension FROM vector_indexes ORDER BY space",
-    )
-    with monograph._file.database.read() as connection:
-        rows = [connection.execute(query).fetchall() for query in queries]
-    found = [
-        [(hit.text, round(hit.score, 5)) for hit in monograph.search("Captain Andersen of the Grey Heron", 8, how)]
-        for how in HOWS
-    ]
-    return [rows, found, tree_of(monograph), planes_of(monograph), monograph.stats().embedder]
-
-
-REBUILD = """
-from support.raw_sql import connected
-from support.models import HashEmbedder
-from support.models import OtherEmbedder
-from monograph import Monograph
-with Monograph.open({path!r}, HashEmbedder(32)) as monograph:
-    monograph.vectors.rebuild({embedder})
-"""
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("embedder", [HashEmbedder(48), OtherEmbedder(32)], ids=["longer", "as long"])
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_killed_at_every_commit(path: Path, tmp_path: Path, embedder: HashEmbedder, moment: str) -> None:
-    whole, cut = tmp_path / "whole.mono", tmp_path / "cut.mono"
-    made = f"{type(embedder).__name__}({embedder.dimension})"
-    shutil.copy(path, whole)
-    with Monograph.open(whole, HashEmbedder(32)) as monograph:
-        before = state_of(monograph)
-        monograph.vectors.rebuild(embedder)
-        after = state_of(monograph)
-        monograph.add(notes(3, first=500))
-        with_more = state_of(monograph)
-    assert before != after
-    commit, seen = 0, set()
-    while True:
-        commit += 1
-        for one in tmp_path.glob("cut.mono*"):
-            one.unlink()
-        shutil.copy(path, cut)
-        if not killed(REBUILD.format(path=str(cut), embedder=made), commit, moment):
-            break
-        with Monograph.open(cut) as monograph:
-            changed = monograph.stats().embedder == embedder.key
-        seen.add(changed)
-        with Monograph.open(cut, embedder if changed else HashEmbedder(32)) as monograph:
-            # It is as it was, or as it is to be: nothing is owed.
-            assert state_of(monograph) == (after if changed else before), f"commit {commit}"
-            assert monograph.check() == []
-            if commit % 2:
-                monograph.add(notes(3, first=500))
-                monograph.remove([f"n{n}" for n in range(500, 503)])
-            assert monograph.vectors.rebuild(embedder).problems == ()
-            assert state_of(monograph) == after, f"commit {commit}"
-            monograph.add(notes(3, first=500))
-            assert state_of(monograph) == with_more
-            assert monograph.check() == []
-    assert commit > 5
-    assert seen == ({False, True} if moment == "after" else {False})
 
 
 def test_what_follows_from_the_vectors_is_exchanged_with_them(path: Path, tmp_path: Path) -> None:

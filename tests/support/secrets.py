@@ -1,0 +1,38 @@
+"""Texts that must be forgotten, and their traces in the bytes of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+SECRET = "Zanzibar Quixote hid 4711 emeralds beneath Vladivostok while Xylophonia watched. The password is kumquat-998172635."
+TRACES = [
+    b"zanzibar",
+    b"quixote",
+    b"emerald",
+    b"vladivostok",
+    b"xylophonia",
+    b"kumquat",
+    b"998172635",
+    b"anzi",
+    b"kumq",
+]
+
+
+def bytes_of(path: Path) -> bytes:
+    """All bytes of the file and whatever lies beside it, in lower case."""
+    return b"".join(one.read_bytes() for one in sorted(path.parent.glob(f"*{path.stem}*"))).lower()
+
+
+def has_traces(path: Path) -> list[bytes]:
+    left = bytes_of(path)
+    # Ids are written in hex digits, which four digits may well be among.
+    return [trace for trace in TRACES if trace in left and not trace.isdigit()]
+
+
+def write_secrets(folder: Path) -> None:
+    """Write twenty ordinary notes and two texts with the secret."""
+    folder.mkdir(exist_ok=True)
+    for number in range(20):
+        (folder / f"tea-{number}.txt").write_text(f"Ordinary note {number} about gardens, tea and bicycles.")
+    (folder / "secret.txt").write_text(SECRET)
+    (folder / "diary.txt").write_text(f"On Monday it rained. {SECRET}")
