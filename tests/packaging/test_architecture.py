@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import functools
 import re
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -207,20 +206,20 @@ def circles(modules: dict[str, Path]) -> list[str]:
     return found
 
 
-def test_everyone_keeps_to_their_floor() -> None:
+def test_imports_go_downward_only() -> None:
     assert faults(ROOT) == []
 
 
-def test_no_module_imports_itself_round_a_corner() -> None:
+def test_no_import_cycles() -> None:
     assert cycles(ROOT) == []
 
 
-def test_no_two_rooms_import_each_other() -> None:
+def test_no_two_packages_import_each_other() -> None:
     graph = rooms(ROOT)
     assert [(one, other) for one in graph for other in graph[one] if one < other and one in graph.get(other, ())] == []
 
 
-def test_the_map_names_every_folder_in_one_line() -> None:
+def test_architecture_page_lists_every_folder_in_one_line() -> None:
     source = ROOT / "src" / "monograph"
     folders = {path.parent.relative_to(source).as_posix() for path in source.rglob("*.py")} - {"."}
     page = (ROOT / "docs" / "architecture.md").read_text()
@@ -241,22 +240,23 @@ def test_the_map_names_every_folder_in_one_line() -> None:
         ("app/serve_commands.py", "import uvicorn", "imports uvicorn at the top"),
     ],
 )
-def test_a_breach_is_caught(tmp_path: Path, module: str, line: str, fault: str) -> None:
-    for part in ("src", "integrations"):
-        shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+def test_forbidden_import_is_reported(tmp_path: Path, module: str, line: str, fault: str) -> None:
     path = tmp_path / "src" / "monograph" / module
+    path.parent.mkdir(parents=True)
+    path.write_text((ROOT / "src" / "monograph" / module).read_text())
+    assert faults(tmp_path) == []
     path.write_text(path.read_text() + f"\n{line}\n")
     assert any(fault in one for one in faults(tmp_path))
 
 
-def test_importing_monograph_loads_nothing_heavy() -> None:
+def test_import_of_monograph_loads_no_heavy_module() -> None:
     code = "import sys, monograph; print(*sorted({name.split('.')[0] for name in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "monograph" in loaded
     assert not set(loaded) & {*FRAMEWORKS, *HEAVY, *SERVING, "tokenizers", "typer", "wordllama"}
 
 
-def test_the_tests_are_laid_out_as_the_packages_are() -> None:
+def test_folders_of_tests_mirror_the_packages() -> None:
     source = ROOT / "src" / "monograph"
     mirrored = {path.parent.relative_to(source) for path in source.rglob("*.py")} - {Path()}
     integrations = {Path("integrations", path.name) for path in (ROOT / "integrations").iterdir()}

@@ -52,7 +52,7 @@ def is_there(module: str) -> bool:
         return False
 
 
-def test_without_the_framework_the_error_names_the_extra() -> None:
+def test_error_without_the_framework_names_the_extra() -> None:
     # A module of a package as well: the package is imported first.
     names = [*PACKAGES, "langchain_monograph.retrievers", "llama_index.retrievers.monograph.retrievers"]
     done = subprocess.run([sys.executable, "-c", HIDDEN, *names], capture_output=True, text=True, check=False)
@@ -65,7 +65,7 @@ def test_without_the_framework_the_error_names_the_extra() -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_with_it_every_name_is_there(package: str) -> None:
+def test_public_names_of_an_integration_have_docstrings(package: str) -> None:
     framework, _ = PACKAGES[package]
     if not is_there(framework):
         with pytest.raises(Exception, match=r"monograph\["):
@@ -77,13 +77,13 @@ def test_with_it_every_name_is_there(package: str) -> None:
         assert getattr(module, name).__doc__, name
 
 
-def test_every_integration_is_tried() -> None:
+def test_every_integration_is_listed() -> None:
     space = ROOT / "integrations" / "llama_index" / "llama_index"
     assert sorted(path.parent.name for path in space.glob("*/monograph")) == LLAMA_INDEX
 
 
 @pytest.mark.parametrize(("command", "missing"), [("mcp", "mcp"), ("serve", "starlette"), ("serve", "uvicorn")])
-def test_the_command_names_it_too(tmp_path: Path, command: str, missing: str) -> None:
+def test_command_without_its_extra_names_the_extra(tmp_path: Path, command: str, missing: str) -> None:
     code = """
 import sys
 sys.modules[sys.argv[2]] = None

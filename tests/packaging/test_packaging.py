@@ -24,7 +24,7 @@ def test_versions_agree() -> None:
 
 
 @pytest.mark.parametrize("path", NAMES, ids=lambda path: path.parent.name)
-def test_a_name_leads_to_the_one_distribution(path: Path) -> None:
+def test_alias_distribution_depends_on_monograph(path: Path) -> None:
     told = tomllib.loads(path.read_text())["project"]
     assert told["name"] == path.parent.name
     (needed,) = told["dependencies"]
@@ -36,13 +36,13 @@ def test_a_name_leads_to_the_one_distribution(path: Path) -> None:
     assert told["requires-python"] == PROJECT["requires-python"]
 
 
-def test_extras_named_in_extras_are_there() -> None:
+def test_extras_refer_to_existing_extras() -> None:
     extras = PROJECT["optional-dependencies"]
     for needed in (one for some in extras.values() for one in some if one.startswith("monograph[")):
         assert set(needed.removeprefix("monograph[").rstrip("]").split(",")) <= set(extras)
 
 
-def test_where_the_compiled_modules_are_absent_one_line_says_so() -> None:
+def test_missing_compiled_module_is_reported_in_one_line() -> None:
     code = "import sys; sys.modules['monograph.text_pass._text_pass'] = None; from monograph import Monograph"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode != 0
@@ -60,7 +60,7 @@ def built(command: list[str], what: str) -> None:
 
 
 @pytest.mark.long
-def test_a_name_holds_nothing_itself(tmp_path: Path) -> None:
+def test_alias_distribution_contains_no_modules(tmp_path: Path) -> None:
     """One of them: they are alike but for what they are called."""
     told = [{**tomllib.loads(path.read_text()), "project": None} for path in NAMES]
     assert all(one == told[0] for one in told)

@@ -1,12 +1,12 @@
-"""A wheel, built on a machine without a compiler: what it holds, that it works, and the types that a program sees."""
+"""Wheel built on a machine without a compiler: its files, its work, and its types."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 import venv
 import zipfile
 from pathlib import Path
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]  # A wheel is compiled
 SPACE = ROOT / "integrations" / "llama_index" / "llama_index"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of a machine that has a shell and Python, and no compiler."""
     folder = tmp_path_factory.mktemp("bare")
@@ -31,9 +31,19 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return kept | {"PATH": str(folder)}
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory, bare: dict[str, str]) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory, bare: dict[str, str], worker_id: str) -> Path:
+    """The wheel of this tree, built once for all workers."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "wheel"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return next(folder.glob("monograph-*.whl"), None) or built_wheel(folder, bare)
+
+
+def built_wheel(folder: Path, bare: dict[str, str]) -> Path:
+    """Build the wheel in a folder, without a compiler on the path."""
     source = folder / "source"
     ignored = shutil.ignore_patterns(".git", ".venv", "build", "dist", "__pycache__", "*.so", ".*_cache", ".hypothesis")
     shutil.copytree(ROOT, source, ignore=ignored)
@@ -54,7 +64,7 @@ def names(wheel: Path) -> list[str]:
     return zipfile.ZipFile(wheel).namelist()
 
 
-def test_the_three_packages_are_in_it(names: list[str]) -> None:
+def test_wheel_contains_every_package_and_compiled_module(names: list[str]) -> None:
     for name in (
         "monograph/__init__.py",
         "monograph/py.typed",
@@ -84,7 +94,7 @@ def test_the_three_packages_are_in_it(names: list[str]) -> None:
     assert any(name.endswith("entry_points.txt") for name in names)
 
 
-def test_nothing_else_is(names: list[str]) -> None:
+def test_wheel_contains_nothing_else(names: list[str]) -> None:
     assert "llama_index/__init__.py" not in names
     assert not [
         name
@@ -109,18 +119,20 @@ def environment(wheel: Path, tmp_path: Path) -> Path:
     venv.create(place)
     packages = next(place.glob("lib/python*/site-packages"))
     zipfile.ZipFile(wheel).extractall(packages)
-    (packages / "needed.pth").write_text(sysconfig.get_path("purelib"))
+    # Every folder of packages: a file that lies in one of them and names another is not read there.
+    needed = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
+    (packages / "needed.pth").write_text("\n".join(needed))
     return place
 
 
-def test_it_works_where_there_is_no_compiler(environment: Path, bare: dict[str, str], tmp_path: Path) -> None:
+def test_wheel_works_without_a_compiler(environment: Path, bare: dict[str, str], tmp_path: Path) -> None:
     command = [environment / "bin" / "python", ROOT / "packaging" / "smoke.py", ROOT / "examples" / "texts"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=bare)
     assert done.returncode == 0, done.stderr
     assert str(environment) in done.stdout
 
 
-def test_without_any_compiler_a_build_says_so(bare: dict[str, str]) -> None:
+def test_build_without_a_compiler_fails_with_one_line(bare: dict[str, str]) -> None:
     """Where the package ``ziglang`` is absent too: one line, and no traceback."""
     code = "import sys; sys.modules['ziglang'] = None; import build_backend; build_backend.use_ziglang()"
     command = [sys.executable, "-c", code]
@@ -166,8 +178,7 @@ with Monograph.open("x.mono") as archive:
 """
 
 
-@pytest.mark.long
-def test_a_program_that_uses_it_sees_types(environment: Path, tmp_path: Path) -> None:
+def test_programs_see_the_types_of_the_wheel(environment: Path, tmp_path: Path) -> None:
     """In an environment of its own; what the wheel needs is taken from this one."""
     for package in ("mypy", "mcp", "llama_index.core", "langchain_core"):
         pytest.importorskip(package, reason=f"{package} is not installed")
