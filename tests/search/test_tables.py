@@ -87,8 +87,8 @@ def context_of(archive: Monograph, question: str, budget: int) -> list[list[Any]
     return [decided, list(map(nine_digits, worth))]
 
 
-def asked_by_formulas(shared: Path) -> tuple[list[str], list[Document]]:
-    return excerpts(shared, SETS, lambda _, asked: asked[:FORMULAS])
+def asked_by_formulas(shared: Path, step: int = 1) -> tuple[list[str], list[Document]]:
+    return excerpts(shared, SETS, lambda _, asked: asked[:FORMULAS:step])
 
 
 def formulas(shared: Path, place: Path) -> Table:
@@ -138,6 +138,7 @@ def parts(value: Any) -> tuple[Any, list[float]]:
     return [one for one, _ in some], [number for _, numbers in some for number in numbers]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TABLES)
 def test_what_is_found_is_that_of_the_table(shared: Path, tmp_path: Path, name: str) -> None:
     make, least = TABLES[name]
@@ -156,8 +157,7 @@ def test_what_is_known_of_names_is_of_the_state_of_the_file(
     shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remembered: int
 ) -> None:
     monkeypatch.setattr("monograph.search.one_file.known_names.REMEMBERED", remembered)
-    questions, documents = asked_by_formulas(shared)
-    questions = questions[::5]
+    questions, documents = asked_by_formulas(shared, step=5)
     with Monograph.open(tmp_path / "formulas.mono") as archive:
         archive.add(documents[::2])
         before = [by_formulas(archive, question) for question in questions]

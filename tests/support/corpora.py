@@ -1,11 +1,18 @@
-"""Small corpora drawn by chance, many of whose documents are alike, and the histories by which they enter a file."""
+"""Corpora of tests: archives that are built once a session, and small corpora drawn by chance with their histories."""
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import pickle
+import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import strategies as st
@@ -13,6 +20,7 @@ from hypothesis import strategies as st
 from monograph import Document, Hit, Monograph
 from monograph.graph import evidence
 from monograph.graph.paths import Beam
+from monograph.models import Embedder
 from monograph.search import entity_graph, minirag, ranking, words
 from monograph.search.how import tfidf
 from monograph.search.how.graph import Graph
@@ -20,6 +28,30 @@ from monograph.search.one_file import leads
 from monograph.search.one_file.memory import Memory, Remembered
 from monograph.search.strategy import Corpus, Query
 from monograph.store import terms
+
+
+def copy_archive(path: Path, documents: Sequence[Document], embedder: Embedder | None = None, **options: Any) -> Path:
+    """Copy an archive of documents to `path`; the first call of a session with these documents and options builds it.
+
+    Use it where a test starts with stored documents: `Monograph.open(copy_archive(tmp_path / "x.mono", DOCUMENTS))`.
+    Take the documents of an existing test where they serve yours: each corpus costs one build.
+    """
+    models = {name: getattr(value, "key", value) for name, value in options.items()}
+    inputs = pickle.dumps((list(documents), embedder and embedder.key, models))
+    built = Path(_session_folder().name, hashlib.sha256(inputs).hexdigest())
+    if not built.exists():
+        with Monograph.open(path, embedder, **options) as archive:
+            archive.add(documents)
+        shutil.copyfile(path, built)
+        return path
+    return Path(shutil.copyfile(built, path))
+
+
+@functools.cache
+def _session_folder() -> tempfile.TemporaryDirectory[str]:
+    """Return a folder that is removed when the interpreter ends."""
+    return tempfile.TemporaryDirectory(prefix="monograph-corpora-")
+
 
 SENTENCES = (
     "Anna Calder met John Smith in Vienna.",

@@ -17,6 +17,7 @@ from monograph.errors import InputError, ModelMismatch, ModelUnavailable, NotFou
 from monograph.models import TextKind
 from monograph.tree import leaves
 from monograph.values import Cost, Float32, OutlineNode, SummaryText
+from support.corpora import copy_archive
 from support.models import CountingSummarizer, HashEmbedder
 from support.properties import examples
 from support.trees import built_anew, document, planes_of, text_of, tree_of
@@ -405,8 +406,9 @@ DAMAGES = {
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_damage_is_found_and_mended(tmp_path: Path, damage: str) -> None:
-    with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=CountingSummarizer()) as monograph:
-        monograph.add([document(number) for number in range(100)])
+    notes = [document(number) for number in range(100)]
+    path = copy_archive(tmp_path / "x.mono", notes, HashEmbedder(16), summarizer=CountingSummarizer())
+    with Monograph.open(path, HashEmbedder(16), summarizer=CountingSummarizer()) as monograph:
         before = tree_of(monograph)
         with monograph._file.database.write() as connection:
             connection.execute(damage)

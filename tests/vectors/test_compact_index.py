@@ -143,6 +143,7 @@ def test_what_is_in_memory_changes_nothing_but_the_time(database: Database, cach
         assert min(found.items) >= 700
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("design", [Design(cluster_size=8), Design("graph", 8)])
 def test_a_recall_out_of_reach_is_told(database: Database, design: Design) -> None:
     made = np.random.default_rng(1).standard_normal((12_000, 64)).astype(np.float32)

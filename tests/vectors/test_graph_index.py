@@ -16,6 +16,7 @@ from monograph import Monograph
 from monograph.errors import DamagedFile, InputError
 from monograph.vectors import kernel
 from monograph.vectors.cluster import unpack
+from support.corpora import copy_archive
 from support.models import HashEmbedder
 from support.paths import TESTS
 from support.vectors import UNIT_DIMENSION, unit_clumps, vector_document
@@ -53,6 +54,7 @@ def graphs_are_whole(monograph: Monograph) -> int:
     return len(found)
 
 
+@pytest.mark.long
 def test_a_file_of_the_graph_design_lives(tmp_path: Path) -> None:
     path = tmp_path / "graph.mono"
     made = unit_clumps(7_000)
@@ -147,13 +149,15 @@ def test_the_design_stays(tmp_path: Path) -> None:
     ],
 )
 def test_damage_is_found_and_repaired(tmp_path: Path, damage: str) -> None:
-    path = tmp_path / "v.mono"
     made = unit_clumps(2_000)
     held = {f"d{name}": made[100 * name : 100 * name + 100] for name in range(20)}
-    with Monograph.open(path, HashEmbedder(UNIT_DIMENSION), vector_index="graph") as monograph:
-        monograph.add([vector_document(int(name[1:]), vectors) for name, vectors in held.items()])
-        with monograph._file.database.write() as connection:
-            connection.execute(damage)
+    documents = [vector_document(int(name[1:]), vectors) for name, vectors in held.items()]
+    path = copy_archive(tmp_path / "v.mono", documents, HashEmbedder(UNIT_DIMENSION), vector_index="graph")
+    with (
+        Monograph.open(path, HashEmbedder(UNIT_DIMENSION), vector_index="graph") as monograph,
+        monograph._file.database.write() as connection,
+    ):
+        connection.execute(damage)
     with Monograph.open(path, HashEmbedder(UNIT_DIMENSION), vector_index="graph") as monograph:
         if "centroids" not in damage:
             with pytest.raises(DamagedFile, match="monograph check .* --repair"):
@@ -183,6 +187,7 @@ with Monograph.open(sys.argv[1], HashEmbedder(UNIT_DIMENSION), vector_index="gra
 """It is killed so many seconds of CPU after a step."""
 
 
+@pytest.mark.long
 def test_a_killed_writer_leaves_a_whole_index(tmp_path: Path) -> None:
     path = tmp_path / "killed.mono"
     for step in (3, 7, 12):

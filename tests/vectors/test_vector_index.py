@@ -369,6 +369,7 @@ def test_a_graph_of_many_centroids_follows(database: Database) -> None:
     assert hits >= 450
 
 
+@pytest.mark.long
 def test_eight_threads_search_while_one_inserts_and_folds(database: Database) -> None:
     index, made = filled(database, Design(cluster_size=30, exact_below=0), 1_500)
     fresh = clumps(1_500, seed=50)

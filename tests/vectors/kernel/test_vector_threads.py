@@ -116,7 +116,9 @@ class Changing:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("cache", [0, 20_000, 8 << 20])
+@pytest.mark.parametrize(
+    "cache", [pytest.param(0, marks=pytest.mark.long), 20_000, pytest.param(8 << 20, marks=pytest.mark.long)]
+)
 def test_eight_threads_search_while_one_inserts_and_deletes(database: Database, kind: Kind, cache: int) -> None:
     """All that is alive is asked for, and each transaction knows what that is: nothing is right by chance."""
     index = EcoVectorIndex(design=Design(kind, 25, exact_below=0), cache_bytes=cache)
