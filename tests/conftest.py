@@ -52,7 +52,8 @@ def key(request: pytest.FixtureRequest) -> str | None:
     """The key of a test's file: a test that takes it runs with a plain file and with an encrypted one."""
     if request.param is not None:
         pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
-    return request.param
+    chosen: str | None = request.param
+    return chosen
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,7 +88,7 @@ def test_a_model_that_cannot_stream(file: Path) -> None:
 
 
 def test_an_answer_is_remembered_by_question_context_and_model(file: Path, server: ModelServer) -> None:
-    def ask(model: str = "tiny", question: str = QUESTION, **more: object) -> Answer:
+    def ask(model: str = "tiny", question: str = QUESTION, **more: Any) -> Answer:
         with Monograph.open(file, model=OpenAICompatible(server.url, model)) as monograph:
             return monograph.ask(question, **more)
 

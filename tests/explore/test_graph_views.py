@@ -93,10 +93,12 @@ def test_links_are_what_one_sentence_names(station: Monograph) -> None:
 
 def head_of(monograph: Monograph, name: str) -> str:
     with monograph._file.database.read() as connection:
-        return connection.execute(
+        (head,) = connection.execute(
             "SELECT COALESCE(h.key, n.key) FROM names AS n LEFT JOIN names AS h ON h.name = n.head WHERE n.key = ?",
             (name,),
-        ).fetchone()[0]
+        ).fetchone()
+    assert isinstance(head, str)
+    return head
 
 
 def test_documents_are_those_of_chunks_and_subjects(station: Monograph) -> None:
@@ -396,7 +398,8 @@ def test_hostile_names(station: Monograph, name: str) -> None:
 
 
 def test_an_empty_file(monograph: Monograph) -> None:
-    assert monograph.graph.entities() == monograph.graph.merges() == []
+    assert monograph.graph.entities() == []
+    assert monograph.graph.merges() == []
     with pytest.raises(NotFound, match="nothing like 'Renk'") as caught:
         monograph.graph.neighbourhood("Renk")
     assert "no graph yet" in caught.value.mend

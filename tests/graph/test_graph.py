@@ -86,7 +86,8 @@ def test_a_group_that_grows_too_large_and_shrinks_again_is_that_of_a_fresh_build
 
     def merges(monograph: Monograph) -> list[Any]:
         assert monograph.check() == []
-        return graph_of(monograph)["names"]
+        found: list[Any] = graph_of(monograph)["names"]
+        return found
 
     with Monograph.open(tmp_path / "a.mono", HashEmbedder()) as changed:
         ids: set[str] = set()

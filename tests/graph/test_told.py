@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,7 @@ from monograph import Document, Monograph, Passage
 from monograph.errors import DamagedFile, InputError, InvalidDocument, MonographError, NotFound, SourceError
 from monograph.store import checksums
 from monograph.store.told_changes import TABLES
-from monograph.values import Told, ToldNode, ToldRelation
+from monograph.values import Float32, Told, ToldNode, ToldRelation
 from support import raw_sql
 from support.kill_at_commit import killed
 from support.models import CapitalExtractor, HashEmbedder
@@ -100,15 +100,19 @@ class Oracle:
             origins = {key[1] for key in self.nodes if key[0] == name and key[1]}
             nodes[name] = (last.name or name, last.label, properties, embeddings[-1] if embeddings else None, origins)
         related: dict[tuple[str, str, str], tuple[dict[str, Any], set[str]]] = {}
-        for (ends, origin), one in self.relations.items():
+        for (ends, origin), relation in self.relations.items():
             properties, origins = related.setdefault(ends, ({}, set()))
-            properties.update(one.properties)
+            properties.update(relation.properties)
             origins.update(said(origin))
         return nodes, sorted((*ends, *rest) for ends, rest in related.items())
 
 
+def float32(numbers: Sequence[Any]) -> Float32:
+    return np.array(numbers, dtype=np.float32)
+
+
 PROPERTIES = st.dictionaries(st.sampled_from("abc"), st.sampled_from([1, "x", [2], None, {"y": True}]), max_size=2)
-EMBEDDINGS = st.none() | st.lists(st.integers(-3, 3), min_size=2, max_size=3).map(np.float32)
+EMBEDDINGS = st.none() | st.lists(st.integers(-3, 3), min_size=2, max_size=3).map(float32)
 NODES = st.builds(
     ToldNode, st.sampled_from(IDS), st.sampled_from(("", "Ada", "A name")), st.sampled_from(("person", "entity")),
     PROPERTIES, EMBEDDINGS, st.sampled_from(ORIGINS).map(said),
@@ -188,7 +192,7 @@ def test_what_lies_near(tmp_path: Path) -> None:
         graph = archive.graph
         graph.tell([ToldNode(f"n{at}", properties={"at": at}, embedding=one) for at, one in enumerate(vectors)])
         graph.tell([ToldNode("short", embedding=np.ones(3, dtype=np.float32)), ToldNode("none")])
-        asked = np.float32([1, -2, 0.5, 3])
+        asked = float32([1, -2, 0.5, 3])
         cosines = vectors @ asked / np.linalg.norm(vectors, axis=1) / np.linalg.norm(asked)
         found = graph.told_like(asked.tolist(), 7)
         assert [one.id for one, _ in found] == [f"n{at}" for at in np.argsort(-cosines)[:7]]
@@ -208,10 +212,10 @@ def test_what_lies_near(tmp_path: Path) -> None:
         ([ToldNode("a", properties={"x": float("nan")})], [], InvalidDocument),
         ([ToldNode("a", properties={"x": object()})], [], InvalidDocument),
         ([ToldNode("a\ud800")], [], InputError),
-        ([ToldNode("a", embedding=np.float32([[1]]))], [], InputError),
-        ([ToldNode("a", embedding=np.float32([np.inf]))], [], InputError),
-        ([ToldNode("a", origins="c1")], [], InputError),
-        ([], [ToldRelation("a", 7, "b")], InputError),
+        ([ToldNode("a", embedding=float32([[1]]))], [], InputError),
+        ([ToldNode("a", embedding=float32([np.inf]))], [], InputError),
+        ([ToldNode("a", origins="c1")], [], InputError),  # type: ignore[arg-type]
+        ([], [ToldRelation("a", 7, "b")], InputError),  # type: ignore[arg-type]
         ([], [ToldRelation("a", "x", "b", origins=("c1", "c9"))], NotFound),
     ],
 )
@@ -343,13 +347,19 @@ def tell_secret(archive: Monograph, origin: str) -> None:
 
 def test_what_a_text_says_is_forgotten_with_it(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
-    vector = np.float32([0.123456]).tobytes().lower() * 4
+    vector = float32([0.123456]).tobytes().lower() * 4
     with library(path) as archive:
-        for origin, forget in (
-            ("c1", lambda: (archive.remove_chunks(["c1"]), archive.compact())),
+
+        def remove_and_compact() -> None:
+            archive.remove_chunks(["c1"])
+            archive.compact()
+
+        forgetting: list[tuple[str, Callable[[], object]]] = [
+            ("c1", remove_and_compact),
             ("d2", lambda: archive.remove(["d2"], forget=True)),
             ("", lambda: archive.graph.untell([f"{SECRET} {n}" for n in range(30)], forget=True)),
-        ):
+        ]
+        for origin, forget in forgetting:
             tell_secret(archive, origin)
             archive.graph.tell([ToldNode("Ada", origins=("c2",))])
             left = bytes_of(path)
@@ -399,7 +409,7 @@ def test_it_goes_out_and_comes_in(tmp_path: Path) -> None:
         assert not (out / "told.jsonl").exists()
         archive.graph.tell(
             [
-                ToldNode("Ada", "A", "x", {"a": 1}, np.float32([0.1, -2]), ("c1", "d2")),
+                ToldNode("Ada", "A", "x", {"a": 1}, float32([0.1, -2]), ("c1", "d2")),
                 ToldNode("Ada", "B", properties={"b": []}),
             ],
             [ToldRelation("Ada", "MET", "東京", {"x": None}, ("c2",)), ToldRelation("Ada", "MET", "東京", {"y": 1})],

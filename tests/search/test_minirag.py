@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from itertools import combinations, pairwise
 from math import pi, sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def questions(draw: st.DrawFn) -> tuple[EntityGraph, set[int], set[int]]:
     return graph_of(range(size), pairs), draw(some), draw(some)
 
 
-def as_networkx(graph: EntityGraph) -> networkx.Graph:
+def as_networkx(graph: EntityGraph) -> Any:
     return networkx.Graph({node: list(some) for node, some in graph.neighbours.items()})
 
 
@@ -291,7 +292,7 @@ def texts_of(corpus: list[list[list[str]]]) -> list[str]:
     return [" ".join(f"{' met '.join(some)} today." for some in document) for document in corpus]
 
 
-def together(corpus: list[list[list[str]]]) -> networkx.Graph:
+def together(corpus: list[list[list[str]]]) -> Any:
     """Who stands in a sentence with whom."""
     graph = networkx.Graph()
     for document in corpus:

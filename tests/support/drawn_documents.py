@@ -23,7 +23,7 @@ SENTENCES = (
 TITLES = ("", "", "Green", "Green (album)", "Anna Calder", "John Smith")
 DIMENSION = 16
 TEXTS = st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=4).map(" ".join)
-METADATA = st.sampled_from([{}, {}, {"year": 1963}, {"note": "ein Wörtchen"}])
+METADATA: st.SearchStrategy[dict[str, Any]] = st.sampled_from([{}, {}, {"year": 1963}, {"note": "ein Wörtchen"}])
 
 
 def vector(seed: int) -> np.ndarray[Any, np.dtype[np.float32]]:
@@ -47,7 +47,8 @@ def passages(names: st.SearchStrategy[str], *, with_vectors: bool) -> st.SearchS
 def documents(draw: st.DrawFn, ids: st.SearchStrategy[str], *, own: bool, with_vectors: bool) -> Document:
     """A document; with ``own`` ids of its passages are its own, else others may have them."""
     name = draw(ids)
-    title, metadata = draw(st.sampled_from(TITLES)), draw(METADATA)
+    title = draw(st.sampled_from(TITLES))
+    metadata = draw(METADATA)
     if draw(st.booleans()):
         return Document(draw(TEXTS), id=name, title=title, metadata=metadata)
     names = st.sampled_from([f"{name}/{place}" if own else f"p{place}" for place in range(5)])

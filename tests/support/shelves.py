@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -32,7 +33,7 @@ ENGINE_NOTES = [
 ]
 
 
-def empty_file(folder: Path, **chosen: int) -> Path:
+def empty_file(folder: Path, **chosen: Any) -> Path:
     """A file without documents, of short chunks: to copy it is faster than to make another."""
     path = folder / "empty.mono"
     settings = Settings(chunk_tokens=16, chunk_overlap=0, **chosen)

@@ -60,7 +60,8 @@ def filled(database: Database, design: Design, n: int = 3_000) -> tuple[EcoVecto
 
 def unit_vectors(n: int, dimension: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.float32]]:
     made = np.random.default_rng(seed).standard_normal((n, dimension)).astype(np.float32)
-    return made / np.linalg.norm(made, axis=1, keepdims=True)
+    made /= np.linalg.norm(made, axis=1, keepdims=True)
+    return made
 
 
 def unit_clumps(n: int, seed: int = 0) -> Vectors:
@@ -68,7 +69,8 @@ def unit_clumps(n: int, seed: int = 0) -> Vectors:
     random = np.random.default_rng(seed)
     centres = np.random.default_rng(99).standard_normal((40, UNIT_DIMENSION))
     made = centres[random.integers(0, 40, n)] + 0.6 * random.standard_normal((n, UNIT_DIMENSION))
-    return (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)
+    unit: Vectors = (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)
+    return unit
 
 
 def vector_document(name: int, vectors: Vectors) -> Document:

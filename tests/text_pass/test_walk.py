@@ -51,7 +51,7 @@ def test_titles(texts: list[str]) -> None:
 def asking(text: str) -> Question:
     """A question of the words of a text, the further on the heavier."""
     asked = hashes(words(text))[:64]
-    weights = np.arange(1, len(asked) + 1) ** 1.5
+    weights = np.power(np.arange(1, len(asked) + 1), 1.5, dtype=np.float64)
     place = {word: at for at, word in enumerate(asked.tolist())}
     weights = weights / weights.sum() if len(asked) else weights
     return Question(text, frozenset(), asked, weights, place, (), (), (text,), Frequencies(0, {}))

@@ -96,7 +96,7 @@ def test_whatever_others_do_while_a_tree_grows_it_is_that_of_a_fresh_build(  # t
         monograph.add(first)
         late = [held[number] for number in range(len(first), count)]
         store_alone(monograph, late)  # From here on only the tree is worked at.
-        embedder.tell = summarizer.tell = act  # type: ignore[method-assign]
+        embedder.tell = summarizer.tell = act
         report = monograph.add([])
         del embedder.tell, summarizer.tell
         assert report.problems == ()
@@ -124,7 +124,7 @@ def test_a_tree_that_others_never_let_grow_lags_and_says_so(tmp_path: Path, monk
             with lock:
                 store_alone(other, [document(next(written))])
 
-        summarizer.tell = act  # type: ignore[method-assign]
+        summarizer.tell = act
         report = monograph.add([document(500)])
         assert report.added == 1
         (problem,) = report.problems
@@ -194,7 +194,7 @@ def test_who_waits_too_long_leaves_the_tree_to_who_has_it(tmp_path: Path, monkey
                 if not reports:
                     reports.append(other.add([document(900)]))
 
-        summarizer.tell = act  # type: ignore[method-assign]
+        summarizer.tell = act
         assert monograph.add([document(500)]).problems == ()
         assert reports[0].added == 1
         assert "another process" in reports[0].problems[0].reason
@@ -256,7 +256,7 @@ def test_four_threads_and_four_processes(tmp_path: Path) -> None:
             subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) for script in scripts
         ]
         threads = [
-            threading.Thread(target=lambda name=f"t{n}": results.append(write_and_forget(monograph, name, rounds)))  # type: ignore[misc]
+            threading.Thread(target=lambda name=f"t{n}": results.append(write_and_forget(monograph, name, rounds)))
             for n in range(4)
         ]
         for thread in threads:

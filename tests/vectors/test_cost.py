@@ -9,7 +9,7 @@ import pytest
 from support.paths import ROOT
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
-from vector_cost import Device, Latency, Shape, distances, energy, latency, memory
+from vector_cost import Algorithm, Device, Latency, Shape, distances, energy, latency, memory
 
 SIFT = Shape(vectors=1_000_000, dimension=128, clusters=4_000, probes=16)
 
@@ -28,8 +28,8 @@ SIFT = Shape(vectors=1_000_000, dimension=128, clusters=4_000, probes=16)
         ("Monograph", 4_000 * (640 + 24) + 500 * 144),
     ],
 )
-def test_memory_is_table_1_mended(algorithm: str, expected: float) -> None:
-    assert memory(algorithm, SIFT) == pytest.approx(expected)  # type: ignore[arg-type]
+def test_memory_is_table_1_mended(algorithm: Algorithm, expected: float) -> None:
+    assert memory(algorithm, SIFT) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def test_memory_is_table_1_mended(algorithm: str, expected: float) -> None:
         ("Monograph", 3_000),
     ],
 )
-def test_distances_are_table_2(algorithm: str, expected: float) -> None:
-    assert distances(algorithm, SIFT) == pytest.approx(expected)  # type: ignore[arg-type]
+def test_distances_are_table_2(algorithm: Algorithm, expected: float) -> None:
+    assert distances(algorithm, SIFT) == pytest.approx(expected)
 
 
 def test_latency_and_energy() -> None:

@@ -196,7 +196,7 @@ def test_long_walks_are_the_same(chunks: int) -> None:
 @given(words=QUESTIONS, chunks=st.lists(st.lists(HASHES, max_size=30), min_size=1, max_size=6))
 def test_words_that_chunks_have(kind: Callable[..., Any], words: Words, chunks: list[list[int]]) -> None:
     """Each weighs another power of two: what a chunk covers before all others tells which it has."""
-    weights = 0.5 ** np.arange(len(words))
+    weights = np.power(0.5, np.arange(len(words)), dtype=np.float64)
     made = make(kind, words, weights)
     rows = list(range(len(chunks)))
     made.learn(rows, np.zeros(len(chunks), dtype=np.int64), [pack(some) for some in chunks])

@@ -39,12 +39,13 @@ def scores(entries: Entries, query: Array) -> Array:
     whole, scale = _quantized(query)
     if entries.centre is None:
         products = (entries.codes.astype(np.int32) - 128) @ whole
-        return products.astype(np.float32) * (scale * entries.scales)  # type: ignore[no-any-return]
+        scores: Array = products.astype(np.float32) * (scale * entries.scales)
+        return scores
     centre = entries.centre
     base = np.float32((centre.values.astype(np.int32) - 128) @ whole) * (scale * np.float32(centre.scale))
     turned, step = _whole(rotated(query[None]), 31)
     products = decoded(entries.codes, len(query)) @ turned[0]
-    return products.astype(np.float32) * (step[0] * entries.scales) + base  # type: ignore[no-any-return]
+    return products.astype(np.float32) * (step[0] * entries.scales) + base
 
 
 def rotated(vectors: Array) -> Array:
@@ -109,7 +110,7 @@ def decoded(codes: Array, dimension: int) -> Array:
     """The values -3, -1, 1 and 3 that codes of two bits stand for."""
     bits = (codes[:, :, None] >> np.arange(4, dtype=np.uint8)) & 1
     first, second = np.split(2 * bits.reshape(len(codes), 4 * codes.shape[1]).astype(np.int64) - 1, 2, axis=1)
-    return (2 * first + second)[:, :dimension]  # type: ignore[no-any-return]
+    return (2 * first + second)[:, :dimension]
 
 
 def best(parts: list[Entries], query: Array, capacity: int, allowed: set[int] | None = None) -> list[tuple[int, float]]:

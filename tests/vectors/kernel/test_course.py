@@ -238,7 +238,7 @@ def test_damage_is_told() -> None:
         arena.keep(9999, bodies)
     for piece in (None, [1], bodies[0]):
         with pytest.raises(TypeError):
-            arena.keep(name, piece)
+            arena.keep(name, piece)  # type: ignore[arg-type]
     scores, ids = np.zeros(4, dtype=np.float32), np.zeros(4, dtype=np.int64)
     course = compiled.Course(arena, given_.query, scores, ids, 3, np.ones(3), 0.0, NEVER, NEVER, None)
     first, second, *_ = course.ahead(5)
