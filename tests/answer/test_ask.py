@@ -47,7 +47,7 @@ def asked(file: Path, server: ModelServer) -> Iterator[Monograph]:
         yield monograph
 
 
-def test_an_answer_and_where_it_stands(asked: Monograph, server: ModelServer) -> None:
+def test_answers_cite_their_passages(asked: Monograph, server: ModelServer) -> None:
     answer = asked.ask(QUESTION)
     assert answer.text == f"{COMET} [1]"
     assert [one.title for one in answer.citations] == ["Logbook"]
@@ -60,7 +60,7 @@ def test_an_answer_and_where_it_stands(asked: Monograph, server: ModelServer) ->
     assert server.asked[0].prompt == answer.context.prompt()
 
 
-def test_it_comes_in_pieces(asked: Monograph, server: ModelServer) -> None:
+def test_answers_are_streamed_in_pieces(asked: Monograph, server: ModelServer) -> None:
     *pieces, answer = asked.stream(QUESTION)
     assert isinstance(answer, Answer)
     assert len(pieces) > 5
@@ -77,7 +77,7 @@ class Whole:
         return Completion("She did [1].", 10, 4)
 
 
-def test_a_model_that_cannot_stream(file: Path) -> None:
+def test_models_that_cannot_stream_answer_whole(file: Path) -> None:
     assert isinstance(Whole(), LanguageModel)
     assert not isinstance(Whole(), StreamingModel)
     with Monograph.open(file, model=Whole()) as monograph:
@@ -110,7 +110,7 @@ def test_an_answer_is_remembered_by_question_context_and_model(file: Path, serve
     assert not ask().remembered
 
 
-def test_what_is_forgotten_is_in_no_remembered_answer(asked: Monograph) -> None:
+def test_forgotten_text_is_in_no_remembered_answer(asked: Monograph) -> None:
     asked.ask(QUESTION)
     asked.remove(["log"], forget=True)
     left = b"".join(path.read_bytes() for path in asked.path.parent.glob("x.mono*"))
@@ -124,7 +124,7 @@ def test_a_file_that_is_only_read_remembers_nothing(file: Path, server: ModelSer
     assert server.calls == 2
 
 
-def test_numbers_that_are_not_there_are_taken_out(asked: Monograph, server: ModelServer) -> None:
+def test_citation_numbers_out_of_range_are_removed(asked: Monograph, server: ModelServer) -> None:
     server.say("Ines Okafor [9], in April [1, 7] . Yes [0].")
     answer = asked.ask(QUESTION)
     assert answer.text == "Ines Okafor, in April [1]. Yes."
@@ -142,7 +142,7 @@ def test_a_model_may_abstain(asked: Monograph, server: ModelServer, said: str) -
     assert answer.text.casefold().replace("’", "'").startswith(("i don't know", "i do not know"))
 
 
-def test_what_a_model_thinks_aloud_is_left_out(asked: Monograph, server: ModelServer) -> None:
+def test_thinking_of_a_model_is_left_out(asked: Monograph, server: ModelServer) -> None:
     server.say("<think>\nIs it [1]? Or [2]?\n</think>\nInes Okafor [1].")
     answer = asked.ask(QUESTION)
     assert answer.text == "Ines Okafor [1]."
@@ -191,7 +191,7 @@ def test_a_stream_that_breaks_off_is_no_answer(asked: Monograph, server: ModelSe
     assert not asked.ask(QUESTION).remembered
 
 
-def test_a_model_that_falls_silent(file: Path, server: ModelServer) -> None:
+def test_silent_models_raise_an_error(file: Path, server: ModelServer) -> None:
     server.fail("hang half", times=9)
     model = OpenAICompatible(server.url, "tiny", timeout=0.4)
     with Monograph.open(file, model=model) as monograph, pytest.raises(ModelUnavailable, match="within 0.4 seconds"):
@@ -200,7 +200,7 @@ def test_a_model_that_falls_silent(file: Path, server: ModelServer) -> None:
 
 
 @pytest.mark.parametrize("fault", [503, "reset", 429])
-def test_what_passes_is_tried_again_before_the_first_word(
+def test_transient_errors_are_retried_before_the_first_word(
     asked: Monograph, server: ModelServer, fault: int | str
 ) -> None:
     server.fail(fault, times=1)
@@ -209,7 +209,7 @@ def test_what_passes_is_tried_again_before_the_first_word(
 
 
 @pytest.mark.parametrize("fault", [401, 404, "html", "no choices", "huge"])
-def test_what_does_not_pass_is_told(asked: Monograph, server: ModelServer, fault: int | str) -> None:
+def test_permanent_errors_of_a_model_are_raised(asked: Monograph, server: ModelServer, fault: int | str) -> None:
     server.fail(fault, times=9)
     with pytest.raises(ModelUnavailable) as caught:
         asked.ask(QUESTION)
@@ -217,7 +217,7 @@ def test_what_does_not_pass_is_told(asked: Monograph, server: ModelServer, fault
     assert caught.value.mend
 
 
-def test_a_server_that_counts_nothing(asked: Monograph, server: ModelServer) -> None:
+def test_answers_of_a_server_without_usage_are_counted(asked: Monograph, server: ModelServer) -> None:
     server.usage = False
     answer = asked.ask(QUESTION)
     assert (answer.tokens_in, answer.tokens_out) == (server.tokens_in, server.tokens_out)
@@ -233,7 +233,7 @@ def test_a_document_that_gives_orders_stays_inside_the_fence(asked: Monograph, s
     assert "BANANA" not in before + after
 
 
-def test_a_question_in_another_language(asked: Monograph) -> None:
+def test_questions_in_another_language_are_answered(asked: Monograph) -> None:
     answer = asked.ask("Wer hat den Kometen im April 1963 gefunden, Ines Okafor?")
     assert answer.citations
 

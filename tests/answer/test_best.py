@@ -78,7 +78,7 @@ def test_the_best_sentence_stands_in_a_document_and_the_budget_holds(
 
 @given(QUESTIONS, st.lists(st.floats(0, 1), min_size=2, max_size=5))
 @settings(max_examples=examples(80))
-def test_who_asks_for_more_is_answered_less(archive: Monograph, question: str, thresholds: list[float]) -> None:
+def test_higher_thresholds_answer_fewer_questions(archive: Monograph, question: str, thresholds: list[float]) -> None:
     answers = [archive.ask(question, threshold=one) for one in sorted(thresholds)]
     refused = [one.abstained for one in answers]
     assert refused == sorted(refused)
@@ -101,7 +101,7 @@ def test_who_asks_for_more_is_answered_less(archive: Monograph, question: str, t
         ("Where did Tobias Renk repair the comet?", "26", "Berlin"),
     ],
 )
-def test_what_is_asked_for_stands_in_the_sentence(
+def test_best_sentence_holds_the_answer(
     archive: Monograph, question: str, document: str, within: str, budget: int
 ) -> None:
     answer = archive.ask(question, budget)
@@ -132,7 +132,7 @@ def test_a_threshold_is_a_probability(archive: Monograph) -> None:
             archive.context("who?", threshold=wrong)
 
 
-def test_what_is_not_there_is_less_sure(archive: Monograph) -> None:
+def test_confidence_is_lower_for_absent_answers(archive: Monograph) -> None:
     there = archive.ask("Who repaired the boiler in Salzburg?").confidence
     half = archive.ask("Who repaired the submarine in Salzburg?").confidence
     nothing = archive.ask("What did the king of Denmark eat for breakfast?").confidence
@@ -159,7 +159,7 @@ def test_an_excerpt_is_whole_words_within_its_budget(text: str, budget: int, dat
     assert bool(text[start:end]) == bool(fits)
 
 
-def test_an_excerpt_holds_what_is_asked_for() -> None:
+def test_excerpts_hold_the_answer() -> None:
     text = TEXTS[0].split(". ")[1]
     asked = weighed("Who paid for the boiler?", {}, 10)
     place = text.index("Tobias Renk")
@@ -176,7 +176,7 @@ def test_a_heading_is_no_part_of_the_sentence() -> None:
 
 
 @given(st.lists(st.sampled_from(["the", "boilers", "boiler", "of", "Vienna"]), max_size=9), st.integers(1, 4))
-def test_runs_of_words(words: list[str], length: int) -> None:
+def test_runs_of_words_equal_brute_force(words: list[str], length: int) -> None:
     stems = [stem(one.lower()) for one in words]
     expected = {tuple(stems[at : at + length]) for at in range(len(stems) - length + 1)}
     assert runs_of([one.lower() for one in words], length) == expected

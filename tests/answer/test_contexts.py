@@ -94,12 +94,12 @@ PART = [
 
 
 @pytest.mark.parametrize("question", WHOLE)
-def test_questions_about_a_whole(question: str) -> None:
+def test_questions_about_a_whole_are_recognised(question: str) -> None:
     assert is_about_a_whole(question)
 
 
 @pytest.mark.parametrize("question", PART)
-def test_questions_about_something_in_it(question: str) -> None:
+def test_questions_about_details_are_not_about_a_whole(question: str) -> None:
     assert not is_about_a_whole(question)
 
 
@@ -111,7 +111,7 @@ def test_a_long_question_is_not_about_a_whole() -> None:
     "words", ["in a ", "of the whole ", "der ganze ", "in dem ", "what is ", "a, ", "es ", "alle "]
 )
 @pytest.mark.parametrize("first", ["Fasse ", "Summarise ", "What are the main themes ", "What is ", "Worum geht es "])
-def test_no_question_takes_long_to_tell(first: str, words: str) -> None:
+def test_hostile_questions_are_classified_quickly(first: str, words: str) -> None:
     question = (first + words * 200)[:480] + "boat 7"
     assert not is_about_a_whole(question)
     assert isinstance(may_be_about_a_whole(question), bool)
@@ -290,13 +290,13 @@ def without_summaries(monograph: Monograph, question: str, how: str = "auto") ->
     return pack(asked, hits, Packing(), preamble.relations(hits), names)
 
 
-def test_without_a_tree_nothing_changes(archive: Monograph) -> None:
+def test_contexts_without_a_tree_are_unchanged(archive: Monograph) -> None:
     texts = [archive.context(question).text for question in QUESTIONS]
     assert texts == [without_summaries(archive, question).text for question in QUESTIONS]
     assert hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8] == GOLDEN
 
 
-def test_what_is_found_through_the_tree_is_packed_as_it_was(archive: Monograph) -> None:
+def test_hits_of_tree_search_are_packed_unchanged(archive: Monograph) -> None:
     archive.tree.rebuild()
     for question in QUESTIONS:
         for how in ("tree", "tree:detail=1.0"):
@@ -385,7 +385,7 @@ class Said:
         return SummaryText(f"Of {len(texts)} nights, {sum(map(len, texts))} letters in all.", (), 1, 1)
 
 
-def test_what_a_model_sums_up_cites_the_chunks_under_it(archive: Monograph) -> None:
+def test_model_summaries_cite_their_chunks(archive: Monograph) -> None:
     archive.tree.rebuild(Said())
     made = archive.context("What is this about?", 600)
     (top,) = archive.tree.outline(layers=0)

@@ -66,7 +66,7 @@ COUNTERS = st.sampled_from([count_tokens, by_words, lambda texts: [3 * len(text)
 @given(
     found(), st.integers(1, 400), st.sampled_from([0.0, 0.42, 0.8]), st.sampled_from(["relevance", "edges"]), COUNTERS
 )
-def test_budget_places_and_numbers(case, budget, cut, order, count) -> None:  # type: ignore[no-untyped-def]
+def test_context_keeps_its_budget_offsets_and_numbers(case, budget, cut, order, count) -> None:  # type: ignore[no-untyped-def]
     documents, hits = case
     question = weighed("Who found the comet?", {"comet": 2}, 50)
     made = pack(
@@ -142,7 +142,7 @@ def test_chunks_that_overlap_or_follow_each_other_are_one_piece_in_reading_order
     assert [(span.start, span.end) for span in made.citations[0].spans] == [(0, 50)]
 
 
-def test_the_order_of_edges() -> None:
+def test_context_puts_the_best_passages_at_its_edges() -> None:
     hits = [hit(f"The comet of number {n} was found by the {n}th observer.", n, f"d{n}") for n in range(5)]
     question = weighed("Who found the comet?", {}, 9)
     orders = {
@@ -166,13 +166,13 @@ def test_a_budget_below_one_sentence_cuts_it_at_a_word() -> None:
     assert (nothing.text, nothing.tokens, nothing.citations) == ("", 0, ())
 
 
-def test_nothing_found() -> None:
+def test_context_without_hits_is_empty() -> None:
     made = pack(weighed("Who?", {}, 9), [], relations=["a → b"], candidates=["c"])
     assert made == Context("Who?", (), candidates=(), budget=made.budget)
 
 
 @pytest.mark.parametrize("numbers", [{"budget": 0}, {"budget": -1}, {"cut": 2.0}, {"cut": -0.1}, {"order": "random"}])
-def test_values_of_no_use(numbers: dict[str, object]) -> None:
+def test_pack_refuses_values_of_no_use(numbers: dict[str, object]) -> None:
     with pytest.raises(InputError):
         Packing(**numbers)  # type: ignore[arg-type]
 
@@ -215,13 +215,13 @@ def test_a_summary_is_marked_and_cites_its_sources() -> None:
     assert [one.summary for one in both.citations] == [False]
 
 
-def test_a_page_is_told() -> None:
+def test_citations_carry_the_page() -> None:
     made = pack(weighed("comet", {}, 9), [hit(COMET, 0, "d", title="Book", metadata={"page": 7})])
     assert made.citations[0].heading == "[1] Book (page 7)"
     assert "**[1] Book (page 7)**  \n/d · 0–61\n\n> " in made.markdown()
 
 
-def test_what_stands_ahead_goes_first_when_there_is_no_room() -> None:
+def test_context_drops_leading_summaries_first() -> None:
     question = weighed("Who found the comet?", {}, 9)
     whole = pack(question, [hit(COMET, 0, "d")], Packing(), ["Okafor → comet", "comet → 1963"], ["Ines Okafor"])
     assert whole.text.split("\n")[1:4] == ["Okafor → comet", "comet → 1963", "Candidates: Ines Okafor"]

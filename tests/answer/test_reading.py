@@ -52,7 +52,7 @@ def cosines(words: list[str], others: tuple[str, ...]) -> np.ndarray:
 
 @settings(max_examples=examples(60))
 @given(QUESTIONS, TITLED)
-def test_nearness_is_that_of_the_nearest_word(question: str, passages: list[Passage]) -> None:
+def test_nearness_equals_that_of_the_nearest_word(question: str, passages: list[Passage]) -> None:
     asked = weighed(question, {}, 9)
     found = nearness(asked, passages)
     assert found.shape == (len(passages), len(asked.words))
@@ -67,7 +67,7 @@ def test_nearness_is_that_of_the_nearest_word(question: str, passages: list[Pass
 
 @settings(max_examples=examples(60))
 @given(QUESTIONS, TITLED)
-def test_what_was_read_before_changes_nothing(question: str, passages: list[Passage]) -> None:
+def test_reading_texts_before_changes_no_result(question: str, passages: list[Passage]) -> None:
     together = Comparison(weighed(question, {}, 9)).passages(passages)
     one_by_one = Comparison(weighed(question, {}, 9))
     for passage, both in zip(passages, together, strict=True):
@@ -83,7 +83,7 @@ def told(text: str, question: str = "Who found the comet?") -> list[float]:
     return [round(float(one), 3) for one in rows[0, 2 * len(asked.words) :]]
 
 
-def test_what_else_words_tell() -> None:
+def test_word_features_are_read() -> None:
     names, time, amount, points, pairs = 0.333, 1.0, 1.0, 1.0, 1.0
     assert told("Nothing at all.") == [0, 0, 0, 0, 0]
     assert told("It was Ines.") == [names, 0, 0, points, 0]

@@ -72,9 +72,7 @@ def asked(question: str) -> object:
 
 @settings(max_examples=examples(80))
 @given(st.lists(TEXTS, max_size=4), QUESTIONS, CUTS)
-def test_what_is_kept_is_verbatim_and_reducing_again_changes_nothing(
-    texts: list[str], question: str, cut: float
-) -> None:
+def test_reduction_keeps_text_verbatim_and_is_idempotent(texts: list[str], question: str, cut: float) -> None:
     hits = [hit(text, rank, start=7 * rank) for rank, text in enumerate(texts)]
     documents = {one.chunk.document_id: "\0" * one.chunk.start + one.chunk.text for one in hits}
     made = reduce(weighed(question, {"comet": 3}, 50), hits, cut)
@@ -104,7 +102,7 @@ def test_the_whole_is_kept_where_nothing_is_to_go() -> None:
 
 
 @pytest.mark.parametrize("cut", [-0.1, 1.1, math.nan])
-def test_a_cut_is_a_share(cut: float) -> None:
+def test_reduction_cuts_a_share(cut: float) -> None:
     with pytest.raises(InputError, match="cut is"):
         reduce(weighed("x", {}, 9), [hit("x")], cut)
 
@@ -144,7 +142,7 @@ def test_a_short_text_stays_whole(text: str) -> None:
     assert made.text == text
 
 
-def test_what_shares_no_word_with_the_question_stays_whole() -> None:
+def test_texts_without_words_of_the_question_stay_whole() -> None:
     text = "彗星は四月に発見された。図書館は九時に開く。" * 20
     (made,) = reduce(weighed("Who found the library clock?", {}, 9), [hit(text)])
     assert made.text == text
@@ -162,7 +160,7 @@ def test_a_summary_stays_whole() -> None:
 
 
 @pytest.mark.long
-def test_fifty_thousand_sentences() -> None:
+def test_fifty_thousand_sentences_are_reduced() -> None:
     text = "".join(f"Entry {n} says that boat {n * 7} was seen near the pier.\n" for n in range(50_000))
     (made,) = reduce(weighed("Which boat was seen in entry 31415?", {"boat": 9}, 9), [hit(text)], 0.7)
     assert "Entry 31415 says that boat 219905 was seen" in made.text
@@ -206,7 +204,7 @@ def test_a_passage_is_judged_alike_alone_and_among_others(texts: list[str], ques
         np.testing.assert_allclose(alone.values, one.values, atol=1e-4)
 
 
-def test_telling_words() -> None:
+def test_telling_words_are_read_from_the_question() -> None:
     assert telling_words("Who was the keeper of the observatory's clock?") == ("keeper", "observatory", "clock")
     assert telling_words("the of and") == ("the", "of", "and")
     assert telling_words("") == ()
@@ -225,7 +223,7 @@ def test_telling_words() -> None:
         ("Why?", "other"),
     ],
 )
-def test_the_kind_of_the_answer(question: str, kind: str) -> None:
+def test_kind_of_the_answer_is_read_from_the_question(question: str, kind: str) -> None:
     assert weighed(question, {}, 9).kind == kind
 
 
@@ -274,7 +272,7 @@ def test_windows_put_hits_in_order_of_their_best() -> None:
 
 
 @pytest.mark.parametrize("numbers", [(0, 0, 0), (3, 3, 1), (3, -1, 1), (3, 2, -1)])
-def test_windows_of_no_use(numbers: tuple[int, int, int]) -> None:
+def test_windows_refuse_values_of_no_use(numbers: tuple[int, int, int]) -> None:
     with pytest.raises(InputError, match="window is"):
         Windows(*numbers)
 

@@ -41,7 +41,7 @@ def test_every_form_of_a_day_is_that_day(day: date, form: str) -> None:
         ("", []),
     ],
 )
-def test_only_whole_days_that_exist(text: str, days: list[str]) -> None:
+def test_days_that_do_not_exist_are_no_dates(text: str, days: list[str]) -> None:
     assert days_in(text) == days
 
 
@@ -88,7 +88,7 @@ def test_days_told_from_the_day_of_the_text(text: str, days: list[str]) -> None:
         ("", "", None),
     ],
 )
-def test_the_day_that_a_text_is_of(title: str, text: str, day: date | None) -> None:
+def test_day_of_a_text_is_read_from_its_head(title: str, text: str, day: date | None) -> None:
     assert own_day(title, text) == day
 
 
@@ -129,7 +129,7 @@ def test_a_day_without_a_year_is_none_that_the_file_knows_in_many(monograph: Mon
         ("", ""),
     ],
 )
-def test_names_written_as_one_word(name: str, parts: str) -> None:
+def test_names_written_as_one_word_are_split(name: str, parts: str) -> None:
     assert spaced(name) == parts
 
 

@@ -39,7 +39,7 @@ DAYS = st.dates()
 
 @given(st.integers(FIRST, LAST), st.integers(FIRST, LAST))
 @example(FIRST, LAST)
-def test_what_is_written_of_a_time_is_read_as_that_time(one: int, other: int) -> None:
+def test_written_times_are_read(one: int, other: int) -> None:
     instant = Span(one, one)
     assert span.parse(str(instant)) == instant
     first, last = sorted((one, other))
@@ -69,7 +69,7 @@ def test_an_instant_is_the_same_in_iso_and_in_a_mail(moment: datetime) -> None:
 
 @settings(max_examples=examples(60))
 @given(st.text(max_size=70) | st.from_regex(r"\d{4}-?\d\d-?\d\d[T ]?[\d:+Zz.]{0,12}", fullmatch=True))
-def test_no_text_is_more_than_a_time_or_none(text: str) -> None:
+def test_any_text_is_a_time_or_none(text: str) -> None:
     found = span.parse(text)
     assert found is None or FIRST <= found.first <= found.last <= LAST
 
@@ -92,7 +92,7 @@ def test_no_text_is_more_than_a_time_or_none(text: str) -> None:
         ({}, "", "", ""),
     ],
 )
-def test_what_tells_when_a_document_is_from(metadata: dict[str, Any], title: str, text: str, wanted: str) -> None:
+def test_metadata_date_a_document(metadata: dict[str, Any], title: str, text: str, wanted: str) -> None:
     found = date_of([metadata], title, text)
     assert ("" if found is None else f"{found} {found.told_by}") == wanted
 
@@ -176,7 +176,7 @@ def diary(monograph: Monograph) -> Monograph:
         ({"$since": {"==": "2026-04"}}, {"apr"}),
     ],
 )
-def test_what_is_asked_of_a_time(diary: Monograph, where: dict[str, Any], wanted: set[str]) -> None:
+def test_time_filters_select_documents(diary: Monograph, where: dict[str, Any], wanted: set[str]) -> None:
     for how in ("auto", "lexical", "dense"):
         assert {hit.chunk.document_id for hit in diary.search("lamp", 10, how, where)} == wanted
     assert {one.chunk.document_id for one in diary.fetch(where=where)} == wanted
@@ -193,12 +193,12 @@ def test_what_is_asked_of_a_time(diary: Monograph, where: dict[str, Any], wanted
         {"$date": {">": "x"}}, {"$since": {">": "2026"}}, {"$since": {"==": "2026", "!=": "2027"}}, {"since": 12},
     ],
 )  # fmt: skip
-def test_what_is_no_time_is_refused(where: dict[str, Any]) -> None:
+def test_filters_refuse_values_that_are_no_time(where: dict[str, Any]) -> None:
     with pytest.raises(InvalidFilter):
         filters.parse(where)
 
 
-def test_the_date_comes_with_what_is_found(diary: Monograph) -> None:
+def test_hits_carry_their_date(diary: Monograph) -> None:
     hit = diary.search("broken", 1, "lexical")[0]
     assert hit.date is not None and (str(hit.date), hit.date.told_by) == ("2026-03", "metadata")
     assert [str(one.date) for one in diary.documents()] == ["2026-04-02T10:00:00Z", "2026-01-15", "2026-03", "None"]
@@ -219,7 +219,7 @@ def test_passages_tell_the_date_of_a_document_that_does_not(monograph: Monograph
     assert monograph.check() == []
 
 
-def test_a_file_dates_what_nothing_else_does(tmp_path: Path) -> None:
+def test_file_time_dates_documents_without_one(tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "plain.txt").write_text("A note about the lamp.")

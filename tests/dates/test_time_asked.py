@@ -65,7 +65,7 @@ MONTHS = [
         ("", []),
     ],
 )
-def test_what_a_question_asks_for(question: str, wanted: list[str]) -> None:
+def test_questions_ask_for_a_period(question: str, wanted: list[str]) -> None:
     def shown(span: Span) -> str:
         return str(span) if "/" not in str(span) else f"{span.first_day}/{span.last_day}"
 
@@ -74,7 +74,7 @@ def test_what_a_question_asks_for(question: str, wanted: list[str]) -> None:
 
 
 @given(st.dates(date(1900, 1, 1), date(2099, 12, 31)), st.dates(date(1900, 1, 1), date(2099, 12, 31)))
-def test_a_day_and_a_month_are_found_however_they_stand(day: date, today: date) -> None:
+def test_days_and_months_are_found_in_any_form(day: date, today: date) -> None:
     name = MONTHS[day.month - 1]
     for written in (f"{day.day} {name} {day.year}", f"{name} {day.day}, {day.year}", f"{day:%Y-%m-%d}"):
         assert times_asked(f"Who wrote on {written}?", today) == (of_day(day),)
@@ -92,7 +92,7 @@ WORDS = st.sampled_from(
 
 @settings(max_examples=examples(150))
 @given(st.lists(WORDS | st.text(max_size=5), max_size=12).map(" ".join), st.dates())
-def test_no_question_is_too_much(question: str, today: date) -> None:
+def test_period_of_any_question_is_read_quickly(question: str, today: date) -> None:
     for one in times_asked(question, today):
         assert FIRST <= one.first <= one.last <= LAST
 
@@ -105,7 +105,7 @@ def hit(rank: int, day: int | None, exact: bool) -> Hit:
 
 
 @given(st.lists(st.tuples(st.none() | st.integers(0, 3), st.booleans()), max_size=30), st.integers(1, 20))
-def test_a_lift_is_of_so_many_places_and_keeps_the_order_of_scores(days: list[tuple[int | None, bool]], k: int) -> None:
+def test_promotion_is_bounded_and_keeps_the_order_of_scores(days: list[tuple[int | None, bool]], k: int) -> None:
     found = [hit(rank, day, exact) for rank, (day, exact) in enumerate(sorted(days, key=lambda one: not one[1]))]
     asked = (of_day(TODAY),)
     made = times.lifted(found, asked, k)
@@ -132,7 +132,7 @@ NEWS = [
 
 
 @pytest.mark.parametrize("graph", [True, False])
-def test_hits_from_the_time_that_is_asked_for_come_first(monograph: Monograph, graph: bool) -> None:
+def test_hits_of_the_requested_period_come_first(monograph: Monograph, graph: bool) -> None:
     monograph.add([Document(text, id=name, metadata={"date": day}) for name, day, text in NEWS])
     if graph:
         monograph.graph.build()
@@ -150,7 +150,7 @@ def test_hits_from_the_time_that_is_asked_for_come_first(monograph: Monograph, g
     assert within.search("lamp last month", 1)[0].chunk.document_id == "jan"  # Its newest document is of February.
 
 
-def test_without_a_date_or_a_time_every_search_is_as_it_was(monograph: Monograph, tmp_path: object) -> None:
+def test_searches_without_a_date_are_unchanged(monograph: Monograph, tmp_path: object) -> None:
     monograph.add([Document(text, id=name) for name, _, text in NEWS])
     monograph.graph.build()
     for question in ("What broke the lamp in January 2026?", "What did the keeper of the lighthouse buy last week?"):

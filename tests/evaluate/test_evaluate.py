@@ -34,7 +34,7 @@ W = [math.exp(-((r / 1.8) ** 0.5)) for r in range(10)]
         ("ab", "abcdef", 2, 1 / 3, 0.0, 1.0, 1.0),
     ],
 )
-def test_metrics_by_hand(
+def test_metrics_equal_those_by_hand(
     found: str, evidence: str, k: int, recall: float, every: float, first: float, ranked: float
 ) -> None:
     assert metrics.recall_at_k(found, list(evidence), k) == pytest.approx(recall)
@@ -47,7 +47,7 @@ def test_metrics_by_hand(
 @given(
     found=st.permutations("abcdefgh"), evidence=st.sets(st.sampled_from("abcdefghij"), min_size=1), k=st.integers(1, 10)
 )
-def test_metrics_by_brute_force(found: list[str], evidence: set[str], k: int) -> None:
+def test_metrics_equal_brute_force(found: list[str], evidence: set[str], k: int) -> None:
     hits = [one for rank, one in enumerate(found) if rank < k and one in evidence]
     assert metrics.recall_at_k(found, evidence, k) == len(hits) / len(evidence)
     assert metrics.all_evidence_at_k(found, evidence, k) == float(len(hits) == len(evidence))
@@ -57,7 +57,7 @@ def test_metrics_by_brute_force(found: list[str], evidence: set[str], k: int) ->
     assert metrics.ranked_recall_at_k(best, evidence, k) >= ranked
 
 
-def test_small_functions() -> None:
+def test_evaluation_helpers_equal_those_by_hand() -> None:
     assert metrics.percentile([3, 1, 2], 0.5) == 2
     assert metrics.percentile([1, 2, 3, 4], 0.95) == 4
     assert metrics.percentile([], 0.5) == metrics.mean([]) == 0.0
@@ -107,7 +107,7 @@ def test_a_set_is_read_and_measured(tmp_path: Path, zipped: bool) -> None:
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_names_of_files() -> None:
+def test_dataset_files_are_found_by_name() -> None:
     assert file_stem("20260105_1100") == "20260105_1100"
     assert len({file_stem(name) for name in ("a/b", "a:b", "..", "", "x" * 300)}) == 5
     assert "/" not in file_stem("a/b")
@@ -125,7 +125,7 @@ def test_bad_lines_are_named(tmp_path: Path, line: str) -> None:
     assert str(path) in caught.value.message
 
 
-def test_what_is_missing_is_named(tmp_path: Path) -> None:
+def test_missing_dataset_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(SourceMissing, match="corpus"):
         load_dataset(tmp_path)
     with pytest.raises(SourceMissing, match=r"no\.jsonl"):

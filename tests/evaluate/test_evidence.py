@@ -82,7 +82,7 @@ def test_evidence_is_named_as_people_name_it(uri: str, folder: Path) -> None:
     assert meant("rows.jsonl", some) == {"r1", "r2"}
 
 
-def test_what_names_nothing_or_too_much_is_an_error_that_helps(folder: Path) -> None:
+def test_unknown_or_ambiguous_evidence_is_refused_with_help(folder: Path) -> None:
     some = documents(write(folder), "{path}")
     for name, near in (
         ("boyler.md", "'boiler.md'"),
@@ -108,7 +108,7 @@ SEGMENTS = st.sampled_from(["a", "b", "c.txt", "d.md", "e e"])
 @given(
     st.lists(st.lists(SEGMENTS, min_size=1, max_size=4).map("/".join), min_size=1, max_size=12, unique=True), st.data()
 )
-def test_ends_of_paths_by_brute_force(uris: list[str], data: st.DataObject) -> None:
+def test_path_ends_equal_brute_force(uris: list[str], data: st.DataObject) -> None:
     some = [Document(text="", id=f"id{number}", uri=uri) for number, uri in enumerate(uris)]
     parts = data.draw(st.sampled_from(uris)).split("/")
     end = "/".join(parts[data.draw(st.integers(0, len(parts) - 1)) :])

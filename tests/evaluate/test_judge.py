@@ -24,12 +24,12 @@ from support.model_server import ModelServer
         ("comet comet", ["comet"], 0.0, 2 / 3),
     ],
 )
-def test_exact_match_and_f1(answer: str, right: list[str], exact: float, overlap: float) -> None:
+def test_exact_match_and_f1_equal_those_by_hand(answer: str, right: list[str], exact: float, overlap: float) -> None:
     assert exact_match(answer, right) == exact
     assert f1(answer, right) == pytest.approx(overlap)
 
 
-def test_what_a_reduction_comes_to() -> None:
+def test_reductions_are_measured() -> None:
     made = reduction(
         [
             ReductionCase(["a comet came", "x"], ["comet"], 10, 4, ["comet"]),
@@ -79,7 +79,7 @@ def test_a_judge_that_looks_only_at_places_gives_a_tie(said: str) -> None:
     assert {(rate.one, rate.other) for rate in rates} == {(0.5, 0.5)}
 
 
-def test_nothing_to_judge() -> None:
+def test_judging_nothing_gives_no_score() -> None:
     with judging(lambda _: "right") as server:
         model = OpenAICompatible(server.url, "judge")
         assert judge(model, []).accuracy == 0.0

@@ -210,7 +210,7 @@ def views(monograph: Monograph, names: Sequence[str]) -> list[object]:
     return seen
 
 
-def test_it_does_not_matter_in_which_order_documents_came(shared: Path, tmp_path: Path) -> None:
+def test_neighbourhoods_do_not_depend_on_the_order_of_documents(shared: Path, tmp_path: Path) -> None:
     documents = encyclopaedia(shared)[:260]
     names = ["American", "United States", "2010", "gimme shelter", documents[3].title, documents[7].title]
     with Monograph.open(tmp_path / "a.mono") as one, Monograph.open(tmp_path / "b.mono") as other:
@@ -236,7 +236,7 @@ def encyclopaedia(shared: Path) -> list[Document]:
     return sorted(documents, key=lambda one: not one.title.startswith(wanted))[:600]
 
 
-def test_homonyms_in_real_articles(shared: Path, tmp_path: Path) -> None:
+def test_homonyms_of_real_articles_are_kept_apart(shared: Path, tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "a.mono") as monograph:
         monograph.add(encyclopaedia(shared))
         found = monograph.graph.neighbourhood("Gimme Shelter")
@@ -334,7 +334,7 @@ def test_a_hub_has_neighbours_and_knows_all_their_chunks(tmp_path: Path) -> None
         assert sum(len(one.chunks) for one in found.links) == count
 
 
-def test_one_chunk_is_enough(tmp_path: Path) -> None:
+def test_one_chunk_makes_a_neighbourhood(tmp_path: Path) -> None:
     with open_capitals(tmp_path / "a.mono") as monograph:
         monograph.add([Document("Anna met Berta.")])
         (link,) = monograph.graph.neighbourhood("Anna").links
@@ -348,7 +348,7 @@ def test_a_list_of_names_links_only_those_near_each_other(tmp_path: Path) -> Non
         assert {one.name for one in found.entities} == {f"Person{n}" for n in range(42, 59)} | {"Those"} - {"Those"}
 
 
-def test_an_entity_that_only_titles_name(tmp_path: Path) -> None:
+def test_entities_that_only_titles_name_have_a_neighbourhood(tmp_path: Path) -> None:
     with open_capitals(tmp_path / "a.mono") as monograph:
         monograph.add([Document("Mrs Grubb repairs it in October. Then Renk comes.", id="b", title="boiler")])
         found = monograph.graph.neighbourhood("Boiler")
@@ -359,7 +359,7 @@ def test_an_entity_that_only_titles_name(tmp_path: Path) -> None:
         assert [one.document_id for one in found.chunks] == ["b"]
 
 
-def test_names_that_are_not_there(station: Monograph) -> None:
+def test_unknown_names_are_refused_with_suggestions(station: Monograph) -> None:
     with pytest.raises(NotFound, match="nothing like 'Ines Caldar'") as unknown:
         station.graph.neighbourhood("Ines Caldar")
     assert "'Ines Calder'" in unknown.value.mend
@@ -387,7 +387,7 @@ def test_a_part_of_a_name_is_enough_where_it_is_the_only_one(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_names(station: Monograph, name: str) -> None:
+def test_hostile_names_are_looked_up_safely(station: Monograph, name: str) -> None:
     for act in (station.graph.neighbourhood, station.graph.merges, lambda one: station.graph.set_apart(one, "Renk")):
         try:
             act(name)
@@ -397,7 +397,7 @@ def test_hostile_names(station: Monograph, name: str) -> None:
     assert station.check() == []
 
 
-def test_an_empty_file(monograph: Monograph) -> None:
+def test_empty_file_has_no_entities(monograph: Monograph) -> None:
     assert monograph.graph.entities() == []
     assert monograph.graph.merges() == []
     with pytest.raises(NotFound, match="nothing like 'Renk'") as caught:
@@ -424,7 +424,7 @@ class Relating:
             yield Extraction(tuple(mentions), tuple(relations))
 
 
-def test_what_a_model_wrote_is_on_the_links_of_living_chunks(tmp_path: Path) -> None:
+def test_links_carry_relations_of_present_chunks_only(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "a.mono", HashEmbedder(), Relating()) as monograph:
         monograph.add([
             Document("Zoe | teaches | Abel", id="1"),
@@ -491,7 +491,7 @@ def head(monograph: Monograph, name: str) -> str:
         ("John P. Smith", "Bergen"),
     ],
 )
-def test_set_apart_and_taken_back(tmp_path: Path, name: str, other: str) -> None:
+def test_names_set_apart_are_joined_again_on_request(tmp_path: Path, name: str, other: str) -> None:
     with open_people(tmp_path / "a.mono") as monograph:
         monograph.add(NAMES)
         before = graph_rows(monograph)
@@ -580,7 +580,7 @@ def test_names_that_are_one_by_way_of_another_are_parted(tmp_path: Path) -> None
             assert graph_rows(monograph) == before
 
 
-def test_what_cannot_be_set_apart(tmp_path: Path) -> None:
+def test_impossible_separations_are_refused(tmp_path: Path) -> None:
     with open_people(tmp_path / "a.mono") as monograph:
         monograph.add(NAMES)
         before = graph_rows(monograph)
@@ -595,7 +595,7 @@ def test_what_cannot_be_set_apart(tmp_path: Path) -> None:
         assert graph_rows(monograph) == before
 
 
-def test_exports(station: Monograph, tmp_path: Path) -> None:
+def test_neighbourhoods_are_exported(station: Monograph, tmp_path: Path) -> None:
     networkx = pytest.importorskip("networkx", reason="the extra graph is not installed")
     whole = station.graph.to_networkx()
     stats = station.stats()
@@ -633,7 +633,7 @@ def test_stats_count_the_graph(station: Monograph) -> None:
         assert sum(sizes.values()) == pytest.approx(stats.file_bytes, rel=0.02)
 
 
-def test_a_file_that_cannot_be_written_is_looked_at_all_the_same(station: Monograph, tmp_path: Path) -> None:
+def test_graph_of_a_read_only_file_is_explored(station: Monograph, tmp_path: Path) -> None:
     station.check()
     copy = tmp_path / "copy.mono"
     with station._file.database.read() as connection:

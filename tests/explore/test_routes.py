@@ -24,7 +24,7 @@ def part(web: dict[tuple[int, int], int]) -> Neighbourhood:
 
 @settings(max_examples=examples(150))
 @given(web=webs, start=st.integers(0, 7), end=st.integers(0, 7), hops=st.integers(1, 5), most=st.integers(1, 4))
-def test_the_shortest_ways_by_their_lightest_link(
+def test_routes_are_the_shortest_by_their_lightest_link(
     web: dict[tuple[int, int], int], start: int, end: int, hops: int, most: int
 ) -> None:
     graph = networkx.Graph()
@@ -48,7 +48,7 @@ def test_the_shortest_ways_by_their_lightest_link(
             assert {link.source, link.target} == {a.id, b.id}
 
 
-def test_in_a_file(monograph: Monograph) -> None:
+def test_routes_are_found_in_a_file(monograph: Monograph) -> None:
     monograph.add(
         [
             Document("Mrs Grubb wrote to Tobias Renk.", id="a"),

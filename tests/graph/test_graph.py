@@ -102,7 +102,7 @@ def test_a_group_that_grows_too_large_and_shrinks_again_is_that_of_a_fresh_build
             assert spelt == ["wolfgang schulz"] * (len(some) < LARGEST_GROUP)
 
 
-def test_what_was_to_be_resolved_for_a_forgotten_name_still_is(tmp_path: Path) -> None:
+def test_pending_resolution_survives_forgetting_a_name(tmp_path: Path) -> None:
     path = tmp_path / "a.mono"
     with Monograph.open(path) as monograph:
         monograph.add([Document("J. Smith wrote.", "short"), Document("John Smith is an engineer.", "long")])
@@ -157,7 +157,7 @@ def test_two_persons_of_one_short_name_are_kept_apart(monograph: Monograph) -> N
     assert {key: head for key, _, _, head, _ in graph_of(monograph)["names"]}["john smith"] is None
 
 
-def test_a_question_is_led_to_the_second_hop(monograph: Monograph) -> None:
+def test_graph_search_reaches_the_second_hop(monograph: Monograph) -> None:
     monograph.add(
         [
             Document(
@@ -179,7 +179,7 @@ def test_a_question_is_led_to_the_second_hop(monograph: Monograph) -> None:
     assert {origin.retriever for origin in hits[1].origins} >= {"graph"}
 
 
-def test_no_way_leads_through_what_is_not_allowed(monograph: Monograph) -> None:
+def test_graph_search_never_passes_forbidden_chunks(monograph: Monograph) -> None:
     monograph.add(
         [
             Document(
@@ -233,7 +233,7 @@ def test_names_beyond_the_limit_are_dropped() -> None:
     assert len(part.chunks[0].names) == MOST_NAMES
 
 
-def test_a_person_without_a_word_names_nobody() -> None:
+def test_persons_without_a_word_are_dropped() -> None:
     found = Extraction((Mention("!", "person", 0, 1), Mention("Ann Lee", "person", 2, 9)))
     part = document_part("", ["! Ann Lee"], [found], ())
     assert [name.key for name in part.chunks[0].names] == ["ann lee"]
@@ -277,7 +277,7 @@ def test_a_name_with_initials_and_its_last_name_are_one_in_a_text(text: str, key
     assert short_forms(text) == keys
 
 
-def test_what_was_set_apart_stays_apart_from_initials() -> None:
+def test_names_set_apart_are_not_joined_by_initials() -> None:
     assert short_forms("They met T. Renk. Then Renk spoke.", [("renk", "t renk")]) == {"t renk", "renk"}
 
 
@@ -292,7 +292,7 @@ def test_an_unchanged_chunk_is_not_extracted_twice(tmp_path: Path) -> None:
         Monograph.open(tmp_path / "x.mono", HashEmbedder(), type("Other", (CapitalExtractor,), {"key": "other"})())
 
 
-def test_another_extractor_makes_the_graph_anew_and_back(tmp_path: Path) -> None:
+def test_another_extractor_rebuilds_the_graph(tmp_path: Path) -> None:
     documents = [Document(" ".join(SENTENCES[:4]), "a", "Worms"), Document(SENTENCES[5], "b")]
     with Monograph.open(tmp_path / "x.mono", HashEmbedder()) as monograph:
         monograph.add(documents)

@@ -63,7 +63,7 @@ def test_a_graph_holds_every_node_and_edge_with_what_is_known_of_it() -> None:
     assert graph.number_of_edges() == len(NEIGHBOURHOOD.links) + len(NEIGHBOURHOOD.mentions)
 
 
-def test_its_algorithms_run() -> None:
+def test_networkx_algorithms_run_on_an_exported_graph() -> None:
     ranks = networkx.degree_centrality(to_networkx(NEIGHBOURHOOD))
     assert max(ranks, key=ranks.__getitem__) == "e1"
     assert networkx.shortest_path(to_networkx(NEIGHBOURHOOD), "e3", "c1") == ["e3", "e1", "c1"]
@@ -125,7 +125,7 @@ def test_ids_that_xml_would_make_one_are_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_is_replaced_whole_or_left_as_it_was(tmp_path: Path) -> None:
+def test_exported_graph_replaces_a_file_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "graph.graphml"
     path.write_text("older")
     unwritable = Neighbourhood((), (Entity("e", object(), "", (), 0),), ())  # type: ignore[arg-type]
@@ -137,7 +137,7 @@ def test_a_file_is_replaced_whole_or_left_as_it_was(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_export_of_a_graph_names_a_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nowhere") as caught:
         to_graphml(NEIGHBOURHOOD, tmp_path / "nowhere" / "graph.graphml")
     assert "folder" in caught.value.mend

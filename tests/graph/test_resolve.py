@@ -49,7 +49,7 @@ def joined(group: Sequence[Candidate], apart: Sequence[tuple[str, str]] = ()) ->
         ("Fyodor Dostoyevsky", "Fyodor Dostoevsky", "spelling"),
     ],
 )
-def test_names_that_become_one(one: str, other: str, reason: str) -> None:
+def test_forms_of_a_name_are_joined(one: str, other: str, reason: str) -> None:
     assert joined(group_of([one, other])) == {key_of(one): (key_of(other), reason)}
 
 
@@ -81,7 +81,7 @@ def test_names_that_become_one(one: str, other: str, reason: str) -> None:
         ("first lady", "first ladys maid"),
     ],
 )
-def test_names_that_stay_two(one: str, other: str) -> None:
+def test_different_names_are_not_joined(one: str, other: str) -> None:
     assert joined(group_of([one, other])) == {}
 
 
@@ -108,7 +108,7 @@ def test_only_persons_leave_out_a_middle_name() -> None:
         ),
     ],
 )  # fmt: skip
-def test_homonyms(names: list[str], expected: dict[str, tuple[str, str]]) -> None:
+def test_homonyms_are_not_joined(names: list[str], expected: dict[str, tuple[str, str]]) -> None:
     assert joined(group_of(names)) == expected
 
 
@@ -117,7 +117,7 @@ def test_a_subject_is_the_head_of_a_spelling() -> None:
     assert joined(group_of(names, subjects=names[:1])) == {"wolfgang schulz": ("wolfgang schultz", "spelling")}
 
 
-def test_what_means_otherwise_is_spelt_otherwise() -> None:
+def test_distinct_meanings_have_distinct_spellings() -> None:
     one, other = (
         Candidate(row, key, False, True, code)
         for row, (key, code) in enumerate([("wolfgang schultz", b"\xff" * 8), ("wolfgang schulz", b"\x00" * 8)])
@@ -129,7 +129,7 @@ def test_what_means_otherwise_is_spelt_otherwise() -> None:
     ("one", "other"),
     [("J. Smith", "John Smith"), ("solar panels", "solar panel"), ("Wolfgang Schulz", "Wolfgang Schultz"), ("Arthur Lane", "Arthur F. Lane")],
 )  # fmt: skip
-def test_what_was_parted_stays_apart(one: str, other: str) -> None:
+def test_parted_names_stay_apart(one: str, other: str) -> None:
     assert joined(group_of([one, other]), [(key_of(one), key_of(other))]) == {}
     assert joined(group_of([one, other]), [(key_of(other), key_of(one))]) != {}
 
@@ -142,14 +142,14 @@ def test_what_was_parted_stays_apart(one: str, other: str) -> None:
         ("Bram Stoker’s", "Bram Stoker"), ("New\nYork", "New  York"), ("MAX_VALUE", "max value"),
     ],
 )  # fmt: skip
-def test_one_key(one: str, other: str) -> None:
+def test_spellings_of_a_name_have_one_key(one: str, other: str) -> None:
     assert key_of(one) == key_of(other) != ""
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [("Elizabeth I", "Elizabeth II"), ("Green", "Greene"), ("A", "The A Team"), ("C 3", "C 4")]
 )
-def test_different_keys(one: str, other: str) -> None:
+def test_spellings_of_different_names_have_different_keys(one: str, other: str) -> None:
     assert key_of(one) != key_of(other)
 
 
@@ -190,7 +190,7 @@ KEYS = st.lists(st.lists(WORDS, min_size=1, max_size=4).map(" ".join), min_size=
 
 @settings(max_examples=examples(400))
 @given(keys=KEYS, data=st.data())
-def test_heads_of_any_group(keys: list[str], data: st.DataObject) -> None:
+def test_heads_of_any_group_equal_brute_force(keys: list[str], data: st.DataObject) -> None:
     flags = st.lists(st.booleans(), min_size=len(keys), max_size=len(keys))
     codes = data.draw(
         st.lists(st.sampled_from([b"", b"\x0f", b"\x0e", b"\xf0"]), min_size=len(keys), max_size=len(keys))
@@ -222,7 +222,7 @@ CHAINS = (
 
 @settings(max_examples=examples(800))
 @given(keys=KEYS | st.lists(st.sampled_from(CHAINS), min_size=2, unique=True), data=st.data())
-def test_what_is_not_related_to_a_change_keeps_its_head(keys: list[str], data: st.DataObject) -> None:
+def test_names_unrelated_to_a_change_keep_their_head(keys: list[str], data: st.DataObject) -> None:
     def drawn() -> list[Candidate]:
         flags = st.tuples(st.booleans(), st.booleans(), st.sampled_from([b"", b"\x0f", b"\xf0"]))
         return [Candidate(row, key, *data.draw(flags)) for row, key in enumerate(keys)]

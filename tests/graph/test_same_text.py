@@ -26,9 +26,7 @@ def texts(monograph: Monograph, k: int) -> list[str]:
 
 @settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.integers(1, 3), min_size=len(TEXTS), max_size=len(TEXTS)))
-def test_copies_come_after_everything_that_is_said_once(
-    tmp_path_factory: pytest.TempPathFactory, often: list[int]
-) -> None:
+def test_copies_rank_after_distinct_texts(tmp_path_factory: pytest.TempPathFactory, often: list[int]) -> None:
     copies = [Document(text, id=f"{place}-{copy}") for place, text in enumerate(TEXTS) for copy in range(often[place])]
     with Monograph.open(tmp_path_factory.mktemp("same") / "a.mono", HashEmbedder()) as monograph:
         monograph.add(copies)
@@ -42,7 +40,7 @@ def test_copies_come_after_everything_that_is_said_once(
         assert texts(monograph, 5) == found[:5]
 
 
-def test_copies_lead_on_once(monograph: Monograph) -> None:
+def test_copies_lead_to_the_second_hop_once(monograph: Monograph) -> None:
     one = "The film Payment on Demand was shown in Ulm. Its director was Curtis Bernhardt."
     other = "The film Silent Harbour was made long before. Its director was Erna Vogt."
     films = [Document(one, id=f"film-{copy}", title="Payment on Demand") for copy in range(9)]

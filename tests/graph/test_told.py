@@ -141,7 +141,7 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @settings(max_examples=examples(40))
 @given(steps=STEPS)
-def test_any_sequence_leaves_what_dicts_would(
+def test_any_sequence_of_assertions_equals_that_on_dicts(
     master: Path, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, Any, Any]]
 ) -> None:
     oracle, left = Oracle(), set(ORIGINS)
@@ -171,7 +171,7 @@ def test_any_sequence_leaves_what_dicts_would(
         assert archive.check() == []
 
 
-def test_parts_of_what_was_told(tmp_path: Path) -> None:
+def test_parts_of_assertions_are_read(tmp_path: Path) -> None:
     with library(tmp_path / "x.mono") as archive:
         graph = archive.graph
         graph.tell(
@@ -186,7 +186,7 @@ def test_parts_of_what_was_told(tmp_path: Path) -> None:
         assert graph.untell(["nobody"], [("a", "MET", "c")]) == 0
 
 
-def test_what_lies_near(tmp_path: Path) -> None:
+def test_assertions_are_found_by_embedding(tmp_path: Path) -> None:
     with library(tmp_path / "x.mono") as archive:
         vectors = np.random.default_rng(3).normal(size=(50, 4)).astype(np.float32)
         graph = archive.graph
@@ -219,7 +219,7 @@ def test_what_lies_near(tmp_path: Path) -> None:
         ([], [ToldRelation("a", "x", "b", origins=("c1", "c9"))], NotFound),
     ],
 )
-def test_what_cannot_be_told_leaves_nothing(
+def test_refused_assertions_leave_nothing(
     tmp_path: Path, nodes: list[Any], relations: list[Any], error: type[MonographError]
 ) -> None:
     with library(tmp_path / "x.mono") as archive:
@@ -236,7 +236,7 @@ def towns(path: Path) -> Monograph:
     return archive
 
 
-def test_what_is_told_is_seen_around_an_entity(tmp_path: Path) -> None:
+def test_assertions_are_in_the_neighbourhood_of_an_entity(tmp_path: Path) -> None:
     with towns(tmp_path / "x.mono") as archive:
         graph = archive.graph
         (chunk,) = archive.chunks("oslo")
@@ -291,7 +291,7 @@ def harbour(path: Path) -> Monograph:
     return archive
 
 
-def test_a_walk_follows_what_is_told(tmp_path: Path) -> None:
+def test_graph_search_follows_assertions(tmp_path: Path) -> None:
     with harbour(tmp_path / "x.mono") as archive:
 
         def way(where: dict[str, Any] | None = None) -> str:
@@ -316,7 +316,7 @@ def test_a_walk_follows_what_is_told(tmp_path: Path) -> None:
         assert archive.search(QUESTION, 40, "graph") == before
 
 
-def test_a_walk_in_a_view_follows_what_is_told_there(tmp_path: Path) -> None:
+def test_graph_search_in_a_view_follows_its_assertions(tmp_path: Path) -> None:
     with harbour(tmp_path / "x.mono") as archive:
         archive.add([Document("A secret.", id="secret", metadata={"kept": True})])
         archive.graph.tell((), [ToldRelation("Bernhard Hallen", "OWNS", "Kestrel Works", {}, ("secret",))])
@@ -345,7 +345,7 @@ def tell_secret(archive: Monograph, origin: str) -> None:
     )
 
 
-def test_what_a_text_says_is_forgotten_with_it(tmp_path: Path) -> None:
+def test_assertions_are_forgotten_with_their_text(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     vector = float32([0.123456]).tobytes().lower() * 4
     with library(path) as archive:
@@ -377,7 +377,7 @@ def test_what_a_text_says_is_forgotten_with_it(tmp_path: Path) -> None:
         assert [trace for trace in TRACES if trace in bytes_of(path)] == []
 
 
-def test_a_chunk_of_another_text_says_nothing_more(tmp_path: Path) -> None:
+def test_assertions_of_a_changed_chunk_are_removed(tmp_path: Path) -> None:
     with library(tmp_path / "x.mono") as archive:
         archive.graph.tell(
             [ToldNode("Ada", origins=("c1", "c2"))], [ToldRelation("Ada", "MET", "Babbage", {}, ("c1",))]
@@ -389,7 +389,7 @@ def test_a_chunk_of_another_text_says_nothing_more(tmp_path: Path) -> None:
         assert archive.check() == []
 
 
-def test_it_goes_with_copies_and_is_told_once_by_two(tmp_path: Path) -> None:
+def test_assertions_of_two_copies_are_kept_once(tmp_path: Path) -> None:
     with library(tmp_path / "x.mono") as archive:
         tell_secret(archive, "c1")
         archive.compact()
@@ -402,7 +402,7 @@ def test_it_goes_with_copies_and_is_told_once_by_two(tmp_path: Path) -> None:
             assert plain(copy.graph.told()) == before
 
 
-def test_it_goes_out_and_comes_in(tmp_path: Path) -> None:
+def test_assertions_are_exported_and_imported(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with library(tmp_path / "x.mono") as archive:
         archive.export(out)
@@ -441,7 +441,9 @@ def test_it_goes_out_and_comes_in(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("commit", "moment", "told"), [(2, "before", 1), (2, "after", 2), (3, "before", 2)])
-def test_of_a_killed_program_all_or_nothing_is_told(tmp_path: Path, commit: int, moment: str, told: int) -> None:
+def test_assertions_of_a_killed_program_are_kept_whole_or_not_at_all(
+    tmp_path: Path, commit: int, moment: str, told: int
+) -> None:
     path = tmp_path / "x.mono"
     library(path).close()
     program = f"""
@@ -487,7 +489,7 @@ def broken(path: Path, statement: str, *parameters: object) -> None:
         ("DELETE FROM chunks WHERE id = 'c1'", "unsaid"),
     ],
 )
-def test_a_check_finds_what_is_not_what_was_told(tmp_path: Path, statement: str, outcome: str) -> None:
+def test_check_finds_damaged_assertions(tmp_path: Path, statement: str, outcome: str) -> None:
     path = tmp_path / "x.mono"
     vector = np.ones(3, dtype=np.float32)
     with library(path) as archive:
@@ -535,7 +537,7 @@ def test_a_check_finds_what_is_not_what_was_told(tmp_path: Path, statement: str,
         "UPDATE told_relations SET label = x'00'",
     ],
 )
-def test_rows_that_no_version_writes(tmp_path: Path, statement: str) -> None:
+def test_check_finds_assertion_rows_that_no_version_writes(tmp_path: Path, statement: str) -> None:
     path = tmp_path / "x.mono"
     with library(path) as archive:
         vector = np.ones(3, dtype=np.float32)

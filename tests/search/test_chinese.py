@@ -28,7 +28,9 @@ ASKED = (
 
 @pytest.mark.parametrize("titled", [True, False])
 @pytest.mark.parametrize(("question", "evidence"), ASKED)
-def test_two_hops(monograph: Monograph, question: str, evidence: set[str], titled: bool) -> None:
+def test_chinese_questions_find_both_hops(
+    monograph: Monograph, question: str, evidence: set[str], titled: bool
+) -> None:
     monograph.add([Document(text, id=str(n), title=title if titled else "") for n, (title, text) in enumerate(PAGES)])
     hits = monograph.search(question, k=2)
     assert {hit.chunk.document_id for hit in hits} == evidence
@@ -45,6 +47,6 @@ def test_spans_are_runs_of_the_text(text: str) -> None:
     assert len(set(found)) == len(found)
 
 
-def test_a_name_within_a_sentence_is_one_of_the_spans() -> None:
+def test_spans_include_names_within_a_sentence() -> None:
     assert {"陈国安", "云台镇", "马丁 韦伯"} <= {key for *_, key in spans("陈国安在云台镇见到了马丁·韦伯。")}
     assert not list(spans("Ada met Otto in 1921."))

@@ -49,7 +49,7 @@ class Contextual(Asked):
 
 
 @pytest.mark.parametrize("embedder", [Asked(), Contextual()])
-def test_only_who_reads_in_context_is_asked_again(tmp_path: Path, embedder: Asked) -> None:
+def test_only_contextual_embedders_are_asked_again(tmp_path: Path, embedder: Asked) -> None:
     with Monograph.open(tmp_path / "x.mono", embedder) as monograph:
         monograph.add(FILMS)
         hits = monograph.search(QUESTION, 5)
@@ -64,7 +64,7 @@ def test_only_who_reads_in_context_is_asked_again(tmp_path: Path, embedder: Aske
         assert monograph.search(QUESTION, 5) == hits
 
 
-def test_cosines_are_those_of_brute_force(tmp_path: Path) -> None:
+def test_feedback_cosines_equal_brute_force(tmp_path: Path) -> None:
     embedder = Contextual()
     with Monograph.open(tmp_path / "x.mono", embedder) as monograph:
         monograph.add(FILMS)
@@ -87,7 +87,7 @@ def test_cosines_are_those_of_brute_force(tmp_path: Path) -> None:
         assert set(found.rows) == set(rows)
 
 
-def test_a_transformer_reads_in_context(shared: Path) -> None:
+def test_transformers_read_in_context_and_static_embedders_do_not(shared: Path) -> None:
     pytest.importorskip("onnxruntime")
     from monograph.derive.embed import load_embedder
 
@@ -95,7 +95,7 @@ def test_a_transformer_reads_in_context(shared: Path) -> None:
     assert not reads_context(load_embedder("static"))
 
 
-def test_auto_takes_the_graph_where_the_question_names_what_the_file_knows(tmp_path: Path) -> None:
+def test_auto_takes_the_graph_for_questions_with_known_names(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono", HashEmbedder(64)) as monograph:
         monograph.add(FILMS)
         assert monograph.search(QUESTION, 5) == monograph.search(QUESTION, 5, how=Graph())
@@ -109,7 +109,7 @@ PAIRS = st.lists(st.tuples(st.floats(0.0, 1.0), st.floats(-1.0, 1.0)), min_size=
 
 @settings(max_examples=examples(300))
 @given(PAIRS)
-def test_chances_read_in_context(pairs: list[tuple[float, float]]) -> None:
+def test_reading_in_context_keeps_the_chance_of_the_nearest(pairs: list[tuple[float, float]]) -> None:
     """The nearest keeps its chance, all others lose, and of two that were as probable the nearer is more so."""
     chances, cosines = (np.array(one) for one in zip(*pairs, strict=True))
     after = evidence.read_in_context(chances, cosines)
@@ -122,7 +122,7 @@ def test_chances_read_in_context(pairs: list[tuple[float, float]]) -> None:
         assert (before[0] > before[1]) == (one[1] > other[1]) or abs(one[1] - other[1]) < 1e-12
 
 
-def test_what_is_all_but_certain_stays_so() -> None:
+def test_reading_in_context_keeps_near_certainty() -> None:
     sure, open_ = evidence.read_in_context(np.array([0.999, 0.3]), np.array([0.2, 0.5]))
     assert sure > 0.99
     assert open_ == pytest.approx(0.3)

@@ -110,7 +110,7 @@ def test_memory_is_of_one_state_of_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("most", [0, 100])
-def test_keys_of_subjects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+def test_subject_keys_equal_those_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """What is known is the same before the keys are read and after; they are not read where there are too many."""
     monkeypatch.setattr(subject_keys, "MOST", most)
     monkeypatch.setattr(subject_keys, "FIRST", 20)
@@ -133,7 +133,9 @@ def test_keys_of_subjects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most:
 
 
 @pytest.mark.parametrize(("most", "kept"), [(0, False), (1 << 20, True)])
-def test_documents_of_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, kept: bool) -> None:
+def test_documents_of_chunks_equal_those_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, kept: bool
+) -> None:
     """They are the same before all are read and after; they are not read where there are too many."""
     monkeypatch.setattr(chunk_documents, "MOST", most)
     with Monograph.open(tmp_path / "x.mono") as monograph:

@@ -190,11 +190,11 @@ def test_the_nearest_name_is_the_name_itself(monograph: Monograph) -> None:
         ("", (), set()),
     ],
 )
-def test_kinds_of_answers(question: str, types: Sequence[str], kinds: set[str]) -> None:
+def test_answer_types_are_read_from_the_question(question: str, types: Sequence[str], kinds: set[str]) -> None:
     assert answer_kinds.answer_kinds(question, types) == kinds
 
 
-def test_the_nearest_kind(monograph: Monograph) -> None:
+def test_answer_types_are_the_nearest_kind(monograph: Monograph) -> None:
     embedder = monograph.embedder
     (vector,) = embedder.embed(["the name of a person"], "query")
     assert answer_kinds.nearest_kind(embedder, vector) == {"person", "name"}
@@ -220,7 +220,7 @@ def ids(hits: Sequence[Hit]) -> list[str]:
     return [hit.chunk.document_id for hit in hits]
 
 
-def test_a_known_way_is_found_and_shown(films: Monograph) -> None:
+def test_formulas_find_and_show_a_known_path(films: Monograph) -> None:
     hits = films.search(QUESTION, 10, how=Graph(faithful=True))
     assert "Film directors" in ids(films.search(QUESTION, 2, how="dense"))
     assert set(ids(hits)) == {"Payment on Demand", "Curtis Bernhardt", "Worms"}
@@ -257,13 +257,13 @@ def test_a_forbidden_chunk_is_no_bridge(films: Monograph) -> None:
 
 
 @pytest.mark.parametrize("question", ["where was the director born?", "", "?!", "12", "\x00", "where is Zzyzx?"])
-def test_without_entities_it_is_the_dense_search(films: Monograph, question: str) -> None:
+def test_formulas_without_entities_equal_dense_search(films: Monograph, question: str) -> None:
     hits = films.search(question, 3, how=Graph(faithful=True))
     assert ids(hits) == ids(films.search(question, 3, how="dense"))
     assert [hit.path for hit in hits] == [None] * len(hits)
 
 
-def test_small_files_and_many_hits(tmp_path: Path) -> None:
+def test_formulas_find_all_chunks_of_a_small_file(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono") as monograph:
         assert monograph.search("Who met Anna Seghers?", how=Graph(faithful=True)) == []
         monograph.add([Document("Anna Seghers slept.", id="only")])
@@ -273,12 +273,12 @@ def test_small_files_and_many_hits(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["lexical", "tfidf", "dense", "hybrid", "auto"])
-def test_other_ways_have_no_formulas(films: Monograph, how: str) -> None:
+def test_formulas_are_refused_by_other_search_modes(films: Monograph, how: str) -> None:
     with pytest.raises(InputError, match=f"'{how}' has no parameter 'faithful'"):
         films.search(QUESTION, how=f"{how}:faithful=true")
 
 
-def test_in_a_file_without_a_graph_nothing_is_found(monograph: Monograph) -> None:
+def test_formulas_find_nothing_in_a_file_without_a_graph(monograph: Monograph) -> None:
     assert monograph.search("anything", how=Graph(faithful=True)) == []
 
 
@@ -314,7 +314,7 @@ def bounds(entities: int, neighbours: int, chunks: int) -> Iterator[None]:
 
 @settings(max_examples=examples(30))
 @given(corpus=CORPORA, starts=st.sets(st.sampled_from(PEOPLE), min_size=1, max_size=2), hops=st.integers(0, 3))
-def test_the_graph_that_is_read_is_that_of_the_sentences(
+def test_entity_graph_links_names_of_one_sentence(
     tmp_path_factory: pytest.TempPathFactory, corpus: list[list[list[str]]], starts: set[str], hops: int
 ) -> None:
     whole = together(corpus)
@@ -368,7 +368,7 @@ def test_filters_hold_for_hits_and_for_what_is_passed(
         assert all(hit.path is not None for hit in hits)
 
 
-def test_an_entity_in_every_chunk(tmp_path: Path) -> None:
+def test_formulas_follow_an_entity_in_every_chunk(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono", HashEmbedder(256), CapitalExtractor()) as monograph:
         monograph.add([Document(f"Hub met Guest{n:03} today.", id=str(n)) for n in range(300)])
         hits = monograph.search("did Hub meet Guest007", 5, how=Graph(faithful=True))
@@ -415,7 +415,7 @@ def test_descriptions_count_and_relations_link(tmp_path: Path) -> None:
         assert ways["end"] == "question → Alfa → Bravo → on end"
 
 
-def test_a_model_says_of_which_type_the_answer_is_and_is_asked_once(tmp_path: Path) -> None:
+def test_answer_type_of_a_model_is_asked_once(tmp_path: Path) -> None:
     with ModelServer() as server:
         server.say("Kinds: Person, work")
         model = OpenAICompatible(server.url, "scripted")

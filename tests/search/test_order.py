@@ -48,7 +48,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     k=st.sampled_from([1, 2, 3, 20]),
     most=st.sampled_from([1, 2, 4, 100]),
 )
-def test_the_same_documents_give_the_same_hits(
+def test_hits_do_not_depend_on_the_order_of_documents(
     empty: Path,
     tmp_path_factory: pytest.TempPathFactory,
     corpus: tuple[list[Document], History],
@@ -101,7 +101,7 @@ def alike(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Monograph,
 
 @pytest.mark.parametrize("k", [5, 150])
 @pytest.mark.parametrize("how", WAYS)
-def test_cuts_through_what_ties_are_made_by_id(alike: tuple[Monograph, Monograph], how: str, k: int) -> None:
+def test_ties_are_cut_by_id(alike: tuple[Monograph, Monograph], how: str, k: int) -> None:
     one, other = alike
     for query in ("Was INV-2031 of Anna Calder paid?", '"Anna" Calder', "lamp oil of Green", "paid by John"):
         hits = found(one, query, how, k)
@@ -112,7 +112,7 @@ def test_cuts_through_what_ties_are_made_by_id(alike: tuple[Monograph, Monograph
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_lihuaworld_is_answered_alike_in_whatever_order_it_came(shared: Path, tmp_path: Path) -> None:
+def test_hits_in_lihuaworld_do_not_depend_on_the_order_of_documents(shared: Path, tmp_path: Path) -> None:
     dataset = load_dataset(shared / "data/lihuaworld")
     made = Settings(planes="random")
     with (

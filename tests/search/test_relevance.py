@@ -53,7 +53,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monograph]:
 @example("who wrote about the boiler?", "auto", 5)
 @example('"the comet" AB-1019', "graph", 9)
 @settings(max_examples=examples(400))
-def test_it_lies_in_0_to_1_and_never_rises(archive: Monograph, query: str, how: str, k: int) -> None:
+def test_relevance_lies_in_0_to_1_and_never_rises(archive: Monograph, query: str, how: str, k: int) -> None:
     hits = archive.search(query, k, how)
     told = [hit.relevance for hit in hits]
     assert all(isinstance(one, float) and 0 <= one <= 1 for one in told)
@@ -64,14 +64,14 @@ def test_it_lies_in_0_to_1_and_never_rises(archive: Monograph, query: str, how: 
 
 
 @pytest.mark.parametrize("query", ["who wrote about the boiler in Vienna?", "AB-1007", '"the dome" of Anna Calder'])
-def test_by_meaning_it_is_the_cosine(archive: Monograph, query: str) -> None:
+def test_relevance_of_dense_search_is_the_cosine(archive: Monograph, query: str) -> None:
     for how in ("dense", "tree", "tree:detail=0.3", "graph:faithful=true"):
         hits = archive.search(query, 60, how)
         assert hits
         assert [hit.relevance for hit in hits] == [max(0.0, hit.score) for hit in hits]
 
 
-def test_what_points_away_is_0(archive: Monograph) -> None:
+def test_relevance_of_negative_cosines_is_0(archive: Monograph) -> None:
     vectors = np.stack([one.vector for one in archive.fetch(vectors=True) if one.vector is not None])
     hits = archive.search("", 3, "dense", vector=-vectors.mean(axis=0))
     assert [hit.score < 0 for hit in hits] == [True] * 3
@@ -82,7 +82,7 @@ def test_what_points_away_is_0(archive: Monograph) -> None:
     "query", ["who wrote about the boiler in Vienna?", "AB-1007 boiler", '"the dome" of Anna Calder']
 )
 @pytest.mark.parametrize("how", ["lexical", "tfidf"])
-def test_by_words_it_is_a_share_of_the_best(archive: Monograph, how: str, query: str) -> None:
+def test_relevance_of_lexical_search_is_a_share_of_the_best(archive: Monograph, how: str, query: str) -> None:
     hits = archive.search(query, 20, how)
     assert hits[0].relevance == 1
     assert [hit.relevance for hit in hits] == pytest.approx([max(0.0, hit.score) / hits[0].score for hit in hits])
@@ -91,7 +91,7 @@ def test_by_words_it_is_a_share_of_the_best(archive: Monograph, how: str, query:
 @pytest.mark.parametrize(
     "query", ["who wrote about the boiler in Vienna?", "AB-1007 boiler", '"the dome" of Anna Calder']
 )
-def test_of_both_it_is_counted_from_what_neither_found(archive: Monograph, query: str) -> None:
+def test_relevance_of_hybrid_search_is_counted_from_the_floor(archive: Monograph, query: str) -> None:
     """The floor by hand: a chunk that has no word of the question, and that the dense search ranks with its last."""
     with corpus(archive._file).read() as snapshot:
         rankings = [
@@ -109,7 +109,7 @@ def test_of_both_it_is_counted_from_what_neither_found(archive: Monograph, query
     assert hits[-1].relevance < 0.1
 
 
-def test_along_the_graph_it_is_a_share_of_the_probability(archive: Monograph) -> None:
+def test_relevance_of_graph_search_is_a_share_of_the_probability(archive: Monograph) -> None:
     disordered = 0
     for query in (
         "who wrote about the boiler in Vienna?",
@@ -145,7 +145,7 @@ class Silent:
         return [Hit(chunk, score, rank, "", "", {}, ()) for rank, score in enumerate((8.0, 4.0, 6.0, -1.0))]
 
 
-def test_strategies_of_ones_own(archive: Monograph) -> None:
+def test_relevance_of_own_strategies_follows_their_order(archive: Monograph) -> None:
     worst_first = [hit.relevance for hit in archive.search("the boiler in Vienna", 4, Backwards())]
     assert worst_first == [worst_first[0]] * 4
     assert worst_first[0] < 1
@@ -153,7 +153,7 @@ def test_strategies_of_ones_own(archive: Monograph) -> None:
 
 
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=8))
-def test_whatever_a_strategy_says(told: list[float]) -> None:
+def test_relevance_of_a_strategy_is_clipped_and_never_rises(told: list[float]) -> None:
     chunk = Chunk("c", "d", "text", 0, 4, 0)
     hits = [Hit(chunk, 1.0, rank, "", "", {}, (), relevance=one) for rank, one in enumerate(told)]
     made = [hit.relevance for hit in settled(hits)]
@@ -164,7 +164,7 @@ def test_whatever_a_strategy_says(told: list[float]) -> None:
         assert made == [min(clipped[: place + 1]) for place in range(len(told))]
 
 
-def test_shares() -> None:
+def test_share_is_relative_to_the_floor() -> None:
     assert share(3.0, 4.0) == 0.75
     assert share(-1.0, 4.0) == 0.0
     assert share(-1.0, 3.0, -2.0) == 0.2

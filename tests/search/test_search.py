@@ -76,11 +76,11 @@ def test_a_code_is_found_first_and_never_inside_a_longer_one(filled: Monograph, 
         ('"INV-1" is quoted', []),
     ],
 )
-def test_what_is_a_code(query: str, found: list[str]) -> None:
+def test_codes_are_found_in_a_query(query: str, found: list[str]) -> None:
     assert words.codes(query) == found
 
 
-def test_quoted_phrases_count(filled: Monograph) -> None:
+def test_quoted_phrases_rank_first(filled: Monograph) -> None:
     assert ids(filled, '"lamp must never go out"', "lexical")[0] == "quote"
     assert words.phrases("„eins zwei“ «trois quatre» “five six”") == ["eins zwei", "trois quatre", "five six"]
 
@@ -90,7 +90,7 @@ def test_quoted_phrases_count(filled: Monograph) -> None:
     [("Strasse", []), ("strassenbahn", ["german"]), ("KOLN", ["german"]), ("grusst muller", ["german"]), ("北京", ["chinese"]),
      ("中国首都的大学在哪里", ["chinese"]), ("京", ["chinese", "japanese"]), ("東京", ["japanese"]), ("เมืองหลวง", ["thai"])],
 )  # fmt: skip
-def test_other_languages(filled: Monograph, query: str, found: list[str]) -> None:
+def test_lexical_search_finds_words_of_other_languages(filled: Monograph, query: str, found: list[str]) -> None:
     assert sorted(ids(filled, query, "lexical")) == found
 
 
@@ -99,19 +99,21 @@ def test_other_languages(filled: Monograph, query: str, found: list[str]) -> Non
     "query",
     ["", "   ", "?!", '"', '"" AND (', "NEAR(a b)", "text:", "* ^ - +", "a' OR 1=1 --", "\x00", "the the", "🦉"],
 )
-def test_no_query_is_syntax(filled: Monograph, how: str, query: str) -> None:
+def test_queries_are_never_syntax(filled: Monograph, how: str, query: str) -> None:
     assert len(filled.search(query, 3, how=how)) <= 3
 
 
 @pytest.mark.parametrize("how", [*WAYS[:-1], pytest.param("auto", marks=pytest.mark.long)])
-def test_a_huge_query_and_an_empty_file(filled: Monograph, how: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_huge_queries_are_answered_and_empty_files_find_nothing(
+    filled: Monograph, how: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     assert filled.search("harbour lamp " * 80_000, 2, how=how)
     with Monograph.open(tmp_path_factory.mktemp("empty") / "e.mono") as empty:
         assert empty.search("harbour", how=how) == []
 
 
 @pytest.mark.parametrize("how", WAYS)
-def test_k(filled: Monograph, how: str) -> None:
+def test_k_limits_ranked_hits(filled: Monograph, how: str) -> None:
     assert filled.search("harbour", 0, how=how) == []
     hits = filled.search("harbour office", 100, how=how)
     assert len(hits) <= len(TEXTS)
@@ -204,7 +206,7 @@ def ragdb(query: list[str], words: list[str], tokens: dict[str, list[str]], freq
     return float(vector(query) @ vector(words))
 
 
-def test_fusion_by_hand() -> None:
+def test_fused_scores_equal_those_by_hand() -> None:
     first = Ranking("lexical", (1, 2, 3), (4.0, 2.0, 0.0))
     second = Ranking("dense", (3, 9), (0.9, 0.1))
     spread = math.sqrt(8 / 3)
@@ -216,7 +218,7 @@ def test_fusion_by_hand() -> None:
     assert [one.row for one in lifted] == [9, 2, 1, 3]
 
 
-def test_what_alone_has_a_word_is_ahead_of_what_has_none() -> None:
+def test_fusion_ranks_the_only_lexical_hit_first() -> None:
     rare, near = Ranking("lexical", (7,), (3.0,), is_exhaustive=True), Ranking("dense", (1, 2, 7), (0.9, 0.5, 0.1))
     # 3, 0 and 0 where only the 3 was given.
     lexical = [2 / math.sqrt(2), -1 / math.sqrt(2)]
@@ -242,17 +244,17 @@ def test_a_rare_word_finds_its_only_document(monograph: Monograph, how: str) -> 
         assert "signs" in [hit.chunk.document_id for hit in monograph.search(question, 2, how)], question
 
 
-def test_like_scores_weigh_nothing() -> None:
+def test_equal_scores_are_standardised_to_zero() -> None:
     assert fusion.standardised(Ranking("dense", (1, 2), (0.4, 0.4))) == {1: 0.0, 2: 0.0}
     assert fusion.fuse([], []) == []
 
 
-def test_folding() -> None:
+def test_words_are_folded_to_lower_case_without_accents() -> None:
     assert terms.fold("ÀÉÎ Straße ǅ 한국") == "aei strasse dz 한국"
     assert terms.words_of("中国首都 GPT-4!") == ["中国", "国首", "首都", "gpt", "4"]
 
 
-def test_the_whole_query_as_a_substring(filled: Monograph) -> None:
+def test_tfidf_finds_the_whole_query_as_a_substring(filled: Monograph) -> None:
     with corpus(filled._file).read() as snapshot:
         assert len(words.substring(snapshot, "ßenbah", 5, EVERYTHING).rows) == 1
         assert words.substring(snapshot, "no such text", 5, EVERYTHING).rows == ()

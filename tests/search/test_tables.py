@@ -140,7 +140,7 @@ def parts(value: Any) -> tuple[Any, list[float]]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", TABLES)
-def test_what_is_found_is_that_of_the_table(shared: Path, tmp_path: Path, name: str) -> None:
+def test_hits_and_contexts_equal_the_golden_tables(shared: Path, tmp_path: Path, name: str) -> None:
     make, least = TABLES[name]
     table: Table = json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
     made = make(shared, tmp_path)
@@ -153,7 +153,7 @@ def test_what_is_found_is_that_of_the_table(shared: Path, tmp_path: Path, name: 
 
 
 @pytest.mark.parametrize("remembered", [0, 131_072])
-def test_what_is_known_of_names_is_of_the_state_of_the_file(
+def test_formulas_follow_changes_of_the_file(
     shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remembered: int
 ) -> None:
     monkeypatch.setattr("monograph.search.one_file.known_names.REMEMBERED", remembered)

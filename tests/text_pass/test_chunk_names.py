@@ -52,7 +52,7 @@ APART = st.sampled_from([(), {("renk", "t renk"), ("ann", "ann renk")}, frozense
 
 @settings(max_examples=examples(1_000))
 @given(CHUNKS, APART)
-def test_names_of_chunks(
+def test_compiled_names_of_chunks_equal_plain_ones(
     chunks: list[tuple[str, tuple[Mention, ...]]], cannot_link: Collection[tuple[str, str]]
 ) -> None:
     assert_same_names([text for text, _ in chunks], [some for _, some in chunks], cannot_link)
@@ -60,7 +60,7 @@ def test_names_of_chunks(
 
 @settings(max_examples=examples(300))
 @given(NAMES | multilingual.TEXTS, KINDS)
-def test_keys_of_mentions(name: str, kind: str) -> None:
+def test_mentions_have_their_bounded_key(name: str, kind: str) -> None:
     ((names, _),) = chunk_names(["x"], [(Mention(name, kind, 0, 1),)], ())
     key = mention_key(name, kind)
     assert len(key) <= LONGEST_KEY
@@ -70,7 +70,7 @@ def test_keys_of_mentions(name: str, kind: str) -> None:
 
 @settings(max_examples=examples(300))
 @given(st.lists(multilingual.TEXTS, min_size=1, max_size=3))
-def test_names_that_patterns_find(texts: list[str]) -> None:
+def test_names_of_pattern_mentions_equal_plain_ones(texts: list[str]) -> None:
     assert_same_names(texts, [tuple(pattern_mentions(text)) for text in texts], ())
 
 
@@ -88,13 +88,13 @@ def test_mentions_of_unknown_kinds_and_places_are_refused(mention: Mention) -> N
         chunk_names(["Ann (T. Renk)"], [(mention,)], ())
 
 
-def test_more_names_and_sentences_than_are_kept() -> None:
+def test_names_and_sentences_beyond_the_limit_equal_plain_ones() -> None:
     text = "Ann. " * 400
     mentions = tuple(Mention(f"Name{n % 700}", "name", n, n + 1) for n in range(2_000))
     assert_same_names([text, text], [mentions, mentions[::-1]], ())
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_chunk_names_refuse_arguments_that_do_not_fit() -> None:
     with pytest.raises(ValueError, match="mentions of each text"):
         chunk_names(["a"], [], ())
     with pytest.raises(TypeError, match="a text is a str"):
@@ -110,7 +110,7 @@ def test_what_does_not_fit_is_refused() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", evaluation_data.CORPORA)
-def test_names_of_corpora(shared: Path, name: str) -> None:
+def test_compiled_chunk_names_of_corpora_equal_plain_ones(shared: Path, name: str) -> None:
     texts = list(evaluation_data.corpus(shared, name, 1_000))
     found = [tuple(pattern_mentions(text)) for text in texts]
     for at in range(0, len(texts), 5):

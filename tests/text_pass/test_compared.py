@@ -40,19 +40,19 @@ def assert_same(question: str, texts: Sequence[str], stretches: Sequence[Sequenc
 
 @settings(max_examples=examples(300))
 @given(QUESTIONS, st.lists(TEXTS, max_size=3))
-def test_texts_by_their_sentences(question: str, texts: list[str]) -> None:
+def test_compared_texts_by_sentences_equal_plain_ones(question: str, texts: list[str]) -> None:
     whole = [text for text in texts if not any(0xD800 <= ord(sign) < 0xE000 for sign in text)]
     assert_same(question, whole, list(map(units, whole)))
 
 
 @settings(max_examples=examples(200))
 @given(QUESTIONS, TEXTS, st.lists(st.integers(0, 400), max_size=8))
-def test_texts_that_are_cut_anywhere(question: str, text: str, cuts: list[int]) -> None:
+def test_compared_texts_cut_anywhere_equal_plain_ones(question: str, text: str, cuts: list[int]) -> None:
     places = sorted({0, len(text), *(min(one, len(text)) for one in cuts)})
     assert_same(question, [text, text[::-1]], [list(zip(places, places[1:], strict=False)), [(0, len(text))]])
 
 
-def test_every_character() -> None:
+def test_compared_characters_equal_plain_ones() -> None:
     """Alone, within a word, and at both ends of one."""
     signs = [
         chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) not in ("Cn", "Co", "Cs")
@@ -63,7 +63,7 @@ def test_every_character() -> None:
         assert_same("The comet aé b", [text], [[(0, len(text))]])
 
 
-def test_what_does_not_fit_is_told() -> None:
+def test_compared_texts_that_do_not_fit_are_refused() -> None:
     table = stored_vectors().view(np.uint16)
     clues = compiled.Clues({"may": 2})
     asked = compiled.AskedTerms(tokenizer(), table, ["comet"], ["the", "comet"], clues)

@@ -93,7 +93,7 @@ def assert_same_names(text: str, language: str, taken: list[tuple[int, int]]) ->
 @settings(max_examples=examples(3_000))
 @given(DEFINED)
 @example("Ann Lee is a " + "x " * 79 + "film")
-def test_kinds_by_definition(text: str) -> None:
+def test_character_kinds_equal_their_definition(text: str) -> None:
     assert_same_names(text, "english", [])
 
 
@@ -114,7 +114,7 @@ NAMES = st.lists(
 
 @settings(max_examples=examples(1_000))
 @given(NAMES | multilingual.TEXTS, st.sampled_from(sorted(FUNCTION_WORDS)), st.lists(st.integers(0, 200), max_size=4))
-def test_names_and_their_kinds(text: str, language: str, cuts: list[int]) -> None:
+def test_compiled_names_equal_plain_ones(text: str, language: str, cuts: list[int]) -> None:
     borders = sorted({cut for cut in cuts if cut <= len(text)})
     taken = list(zip(borders[::2], borders[1::2], strict=False))
     assert_same_names(text, language, taken)
@@ -131,7 +131,7 @@ LOWERED = joined(
 @settings(max_examples=examples(3_000))
 @given(LOWERED, st.sampled_from(["english", "french", "german"]), st.lists(st.integers(0, 60), max_size=2))
 @example("Σίσυφος's. σίσυφος 's", "english", [7, 9])
-def test_capitals_whose_small_form_is_not_one_letter(text: str, language: str, cuts: list[int]) -> None:
+def test_capitals_with_a_long_small_form_are_found(text: str, language: str, cuts: list[int]) -> None:
     borders = sorted({cut for cut in cuts if cut <= len(text)})
     assert_same_names(text, language, list(zip(borders[::2], borders[1::2], strict=False)))
 
@@ -153,7 +153,7 @@ def test_no_known_word_has_such_a_capital_or_its_small_form() -> None:
     assert not [word for word in known if set("İΣσς\u0307") & set(word)]
 
 
-def test_what_tells_names_is_refused_where_it_does_not_fit() -> None:
+def test_name_rules_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="reaches beyond"):
         proper_names("abc", "english", [(1, 4)])
     with pytest.raises(ValueError, match="no language klingon"):
@@ -162,7 +162,7 @@ def test_what_tells_names_is_refused_where_it_does_not_fit() -> None:
         compiled.Lexicon({"strange": ["a"]}, {})
 
 
-def test_what_is_asked_while_names_are_found_may_fail() -> None:
+def test_errors_of_callbacks_reach_the_caller() -> None:
     def fail(*_: object) -> bool:
         raise LookupError("asked")
 
@@ -184,7 +184,7 @@ GERMAN = joined(
 
 @thousand
 @given(GERMAN, st.sampled_from(["german", "english", "dutch"]))
-def test_german_names(text: str, language: str) -> None:
+def test_compiled_german_names_equal_plain_ones(text: str, language: str) -> None:
     assert_same_names(text, language, [])
     assert mentions(text) == oracle.mentions(text)
 
@@ -217,7 +217,7 @@ def assert_same_mentions(text: str) -> None:
 @example("der und die das nicht")
 @example("Weiß: hi")
 @example("a " + "de " * 3_000 + "5")
-def test_mentions(text: str) -> None:
+def test_compiled_mentions_equal_plain_ones(text: str) -> None:
     assert_same_mentions(text)
 
 
@@ -243,13 +243,13 @@ def test_mentions_that_do_not_fit_are_refused() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", evaluation_data.CORPORA)
-def test_mentions_of_corpora(shared: Path, name: str) -> None:
+def test_compiled_mentions_of_corpora_equal_plain_ones(shared: Path, name: str) -> None:
     for text in evaluation_data.corpus(shared, name, 1_000):
         assert_same_mentions(text)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", evaluation_data.CORPORA)
-def test_names_of_corpora(shared: Path, name: str) -> None:
+def test_compiled_names_of_corpora_equal_plain_ones(shared: Path, name: str) -> None:
     for text in evaluation_data.corpus(shared, name, 1_000):
         assert_same_names(text, language_of(text), [])

@@ -98,7 +98,7 @@ def test_tokens_and_sums_are_those_of_the_tokenizer(texts: list[str]) -> None:
 
 @settings(max_examples=examples(300))
 @given(multilingual.TEXTS.filter(is_text), st.integers(1, 5))
-def test_a_sum_is_made_in_parts(text: str, at_once: int) -> None:
+def test_vector_sums_are_made_in_parts(text: str, at_once: int) -> None:
     made = np.empty((1, 256), dtype=np.float32)
     if tokenizer().sums([text], token_vectors(), at_once, made) == []:
         assert made.tobytes() == sums([text], at_once).tobytes()
@@ -141,7 +141,7 @@ def test_threads_share_what_they_know() -> None:
         assert list(found) == [wanted[place::4] for place in range(4)]
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_text_pass_refuses_arguments_that_do_not_fit() -> None:
     fast = tokenizer()
     row = np.empty((1, 256), dtype=np.float32)
     with pytest.raises(ValueError, match="do not fit"):
@@ -181,11 +181,11 @@ def test_numbers_of_two_bytes_are_those_of_numpy() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", evaluation_data.CORPORA)
-def test_tokens_of_corpora(shared: Path, name: str) -> None:
+def test_tokens_of_corpora_equal_those_of_the_tokenizer(shared: Path, name: str) -> None:
     assert_same_tokens(list(evaluation_data.corpus(shared, name, 400)))
 
 
-def test_the_tables_are_pythons() -> None:
+def test_character_tables_equal_pythons() -> None:
     """Every character: its kind, its class, its form without case and accents, its small form."""
     for code in range(sys.maxunicode + 1):
         sign = chr(code)
@@ -210,7 +210,7 @@ def assert_same_words(texts: list[str]) -> None:
 
 @many
 @given(SEVERAL)
-def test_words_are_folded_and_hashed(texts: list[str]) -> None:
+def test_compiled_words_are_folded_and_hashed(texts: list[str]) -> None:
     assert_same_words(texts)
 
 
@@ -235,13 +235,13 @@ KEYS = st.lists(
 
 @settings(max_examples=examples(1_000))
 @given(KEYS | multilingual.TEXTS)
-def test_keys_of_names(name: str) -> None:
+def test_compiled_keys_of_names_equal_plain_ones(name: str) -> None:
     assert key_of(name) == oracle.key(name)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", evaluation_data.CORPORA)
-def test_words_of_corpora(shared: Path, name: str) -> None:
+def test_compiled_words_of_corpora_equal_plain_ones(shared: Path, name: str) -> None:
     texts = list(evaluation_data.corpus(shared, name, 2_000))
     assert_same_words(texts)
     for key in {" ".join(two) for text in texts for two in pairwise(text.split())}:
@@ -254,7 +254,7 @@ def assert_same_sentences(texts: list[str]) -> None:
 
 @many
 @given(SEVERAL)
-def test_sentences_begin_where_they_do(texts: list[str]) -> None:
+def test_sentence_starts_equal_those_of_the_splitter(texts: list[str]) -> None:
     assert_same_sentences(texts)
 
 
@@ -275,7 +275,7 @@ SMALL = st.lists(
 
 @many
 @given(st.lists(multilingual.TEXTS | SMALL | SMALL.map(lambda text: text.replace(" - ", "-")), max_size=6))
-def test_languages_and_key_phrases(texts: list[str]) -> None:
+def test_compiled_languages_and_key_phrases_equal_plain_ones(texts: list[str]) -> None:
     assert_same_phrases(texts)
 
 
@@ -298,7 +298,7 @@ def test_a_language_that_is_not_known_is_refused() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", evaluation_data.CORPORA)
-def test_sentences_and_phrases_of_corpora(shared: Path, name: str) -> None:
+def test_sentences_and_phrases_of_corpora_equal_plain_ones(shared: Path, name: str) -> None:
     texts = list(evaluation_data.corpus(shared, name, 1_000))
     assert_same_sentences(texts)
     assert_same_phrases(texts)

@@ -44,7 +44,7 @@ TEXTS = st.lists(st.sampled_from(PARTS) | multilingual.WORDS, max_size=40).map("
 
 @settings(max_examples=examples(1_000))
 @given(st.lists(TEXTS, max_size=3))
-def test_titles(texts: list[str]) -> None:
+def test_compiled_titles_equal_plain_ones(texts: list[str]) -> None:
     assert_same_titles(texts)
 
 
@@ -68,12 +68,14 @@ WHERE = st.lists(st.integers(0, 8) | st.just(255), max_size=2).map(tuple)
 
 @settings(max_examples=examples(1_000))
 @given(TEXTS, TEXTS, TEXTS, st.lists(st.tuples(TEXTS, WHERE), max_size=6))
-def test_words_beside_names(asked: str, title: str, text: str, names: list[tuple[str, tuple[int, ...]]]) -> None:
+def test_compiled_words_beside_names_equal_plain_ones(
+    asked: str, title: str, text: str, names: list[tuple[str, tuple[int, ...]]]
+) -> None:
     mixed = " ".join((asked, text[: len(text) // 2]))
     assert_same_beside(asking(mixed), start_of(title, text), [key for key, _ in names], [where for _, where in names])
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_title_arguments_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="words ascend"):
         compiled.AskedWords([2, 1], [0.5, 0.5])
     with pytest.raises(ValueError, match="words ascend"):
@@ -94,7 +96,7 @@ def test_what_does_not_fit_is_refused() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", evaluation_data.CORPORA)
-def test_titles_and_words_beside_names_of_corpora(shared: Path, name: str) -> None:
+def test_compiled_titles_and_words_beside_names_of_corpora_equal_plain_ones(shared: Path, name: str) -> None:
     texts = list(evaluation_data.corpus(shared, name, 1_000))
     assert_same_titles(texts)
     for before, text in zip(texts, texts[1:], strict=False):

@@ -69,7 +69,7 @@ def test_segments_keep_their_bounds_and_hang_on_the_set_alone(placed, bounds, ra
 
 @settings(max_examples=examples(150))
 @given(sets_of_ranks, sets_of_ranks, st.randoms(use_true_random=False), all_bounds)
-def test_what_is_cut_near_a_change_is_all_that_changes(before, coming, random, bounds) -> None:  # type: ignore[no-untyped-def]
+def test_only_segments_near_a_change_change(before, coming, random, bounds) -> None:  # type: ignore[no-untyped-def]
     old = set(nodes_of(before))
     going = set(random.sample(sorted(old), random.randint(0, min(5, len(old)))))
     new = (old - going) | set(nodes_of(coming[:5]))
@@ -82,7 +82,7 @@ def test_what_is_cut_near_a_change_is_all_that_changes(before, coming, random, b
     assert all(set(segment) <= covered for segment in was - now)
 
 
-def test_a_change_touches_few_of_many() -> None:
+def test_a_change_touches_few_of_many_segments() -> None:
     digests = [hashlib.sha256(bytes([n >> 8, n & 255])).digest() for n in range(4_000)]
     nodes = [Node(int.from_bytes(digest[:8], "big") >> 1, digest[8:24], 0) for digest in digests]
     was = set(segments(Listed(nodes), Bounds(6, 12)))
@@ -94,7 +94,7 @@ def test_a_change_touches_few_of_many() -> None:
     assert sum(touched) / len(touched) < 1.5
 
 
-def test_more_nodes_of_one_rank_than_a_segment_holds() -> None:
+def test_nodes_of_one_rank_are_split_over_segments() -> None:
     nodes = [Node(77, n.to_bytes(16, "big"), 0) for n in range(100)]
     found = segments(Listed(nodes), Bounds(6, 12))
     assert {len(segment) for segment in found} <= set(range(6, 13))

@@ -83,7 +83,7 @@ def test_segments_of_a_layer_but_the_last_keep_the_least_size(tmp_path: Path) ->
             monograph.tree.outline("0" * 32)
 
 
-def test_one_more_or_less_remakes_little(tmp_path: Path) -> None:
+def test_one_document_more_or_less_remakes_few_summaries(tmp_path: Path) -> None:
     summarizer = CountingSummarizer()
     with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=summarizer) as monograph:
         monograph.add([document(number) for number in range(400)])
@@ -154,7 +154,7 @@ def test_a_failed_summary_leaves_the_tree_as_it_was(tmp_path: Path) -> None:
         assert monograph.stats().tree.waiting == 0  # type: ignore[union-attr]
 
 
-def test_the_old_tree_stands_until_one_of_new_planes_takes_its_place(tmp_path: Path) -> None:
+def test_old_tree_is_served_until_the_new_one_is_built(tmp_path: Path) -> None:
     summarizer = CountingSummarizer()
     with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=summarizer) as monograph:
         monograph.add([Document(text_of(number), id=f"n{number}") for number in range(60)])
@@ -199,7 +199,7 @@ class Alike:
 
 
 @pytest.mark.parametrize("value", [8**-0.5, 0.0])
-def test_chunks_that_all_hash_alike(tmp_path: Path, value: float) -> None:
+def test_chunks_of_one_hash_make_a_tree(tmp_path: Path, value: float) -> None:
     with Monograph.open(tmp_path / "x.mono", Alike(value), summarizer=CountingSummarizer()) as monograph:
         monograph.add([document(number) for number in range(150)])
         monograph.remove([f"d{number}" for number in range(0, 150, 7)])
@@ -208,7 +208,7 @@ def test_chunks_that_all_hash_alike(tmp_path: Path, value: float) -> None:
         assert top.count == monograph.stats().chunks
 
 
-def test_a_thousand_identical_chunks(tmp_path: Path) -> None:
+def test_a_thousand_identical_chunks_make_a_tree(tmp_path: Path) -> None:
     summarizer = CountingSummarizer()
     same = tuple(Passage("The same words again and again, and nothing else at all.") for _ in range(1_000))
     with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=summarizer) as monograph:
@@ -221,7 +221,7 @@ def test_a_thousand_identical_chunks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("count", "layers"), [(0, ()), (1, ()), (2, (1,)), (12, (1,)), (13, (2, 1))])
-def test_tiny_trees(tmp_path: Path, count: int, layers: tuple[int, ...]) -> None:
+def test_tiny_files_make_a_tree(tmp_path: Path, count: int, layers: tuple[int, ...]) -> None:
     texts = [Document(text_of(number), id=f"t{number}") for number in range(count)]
     with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=CountingSummarizer()) as monograph:
         monograph.add(texts)
@@ -259,7 +259,7 @@ def test_a_file_has_no_tree_until_it_is_asked_for(tmp_path: Path) -> None:
         assert monograph.add([document(40)]).summarized > 0
 
 
-def test_a_changed_summarizer_is_only_asked_for(tmp_path: Path) -> None:
+def test_another_summarizer_needs_a_rebuild(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     with Monograph.open(path, HashEmbedder(16), summarizer=CountingSummarizer("one")) as monograph:
         monograph.add([document(number) for number in range(60)])
@@ -348,7 +348,7 @@ def test_a_summary_is_found_only_where_all_under_it_may_be(
         assert {hit.chunk.id for hit in found} <= allowed
 
 
-def test_shares_and_budget(tmp_path: Path) -> None:
+def test_tree_search_keeps_to_its_shares_and_budget(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=CountingSummarizer()) as monograph:
         monograph.add([document(number) for number in range(100)])
         for detail, chunks in ((0.0, 0), (0.25, 2), (0.5, 4), (1.0, 8)):
@@ -405,7 +405,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_damage_is_found_and_mended(tmp_path: Path, damage: str) -> None:
+def test_damaged_trees_are_repaired(tmp_path: Path, damage: str) -> None:
     notes = [document(number) for number in range(100)]
     path = copy_archive(tmp_path / "x.mono", notes, HashEmbedder(16), summarizer=CountingSummarizer())
     with Monograph.open(path, HashEmbedder(16), summarizer=CountingSummarizer()) as monograph:

@@ -63,7 +63,7 @@ moments = st.lists(
 @pytest.mark.long
 @settings(max_examples=examples(12))
 @given(moments, st.integers(20, 36), st.booleans())
-def test_whatever_others_do_while_a_tree_grows_it_is_that_of_a_fresh_build(  # type: ignore[no-untyped-def]
+def test_tree_equals_a_fresh_build_after_writes_during_its_growth(  # type: ignore[no-untyped-def]
     tmp_path_factory, moments, count, has_tree
 ) -> None:
     folder = tmp_path_factory.mktemp("overtaken")
@@ -108,7 +108,7 @@ def test_whatever_others_do_while_a_tree_grows_it_is_that_of_a_fresh_build(  # t
 
 
 @pytest.mark.long
-def test_a_tree_that_others_never_let_grow_lags_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tree_that_cannot_grow_reports_that_it_lags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growing, "MADE_OVERTAKEN", 40)
     summarizer = Telling()
     written = iter(range(1_000, 100_000))
@@ -144,7 +144,7 @@ def test_a_tree_that_others_never_let_grow_lags_and_says_so(tmp_path: Path, monk
 
 
 @pytest.mark.long
-def test_one_grows_the_tree_and_others_wait_for_it(tmp_path: Path) -> None:
+def test_writers_wait_for_the_one_that_grows_the_tree(tmp_path: Path) -> None:
     """Of eight writers none asks for a summary that another has asked for."""
     path = tmp_path / "x.mono"
     asked: list[tuple[str, ...]] = []
@@ -176,7 +176,9 @@ def test_one_grows_the_tree_and_others_wait_for_it(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["x.mono"]
 
 
-def test_who_waits_too_long_leaves_the_tree_to_who_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writers_that_wait_too_long_leave_the_tree_to_its_holder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(turn, "PATIENCE", 0.05)
     path = tmp_path / "x.mono"
     summarizer = Telling()
@@ -202,7 +204,7 @@ def test_who_waits_too_long_leaves_the_tree_to_who_has_it(tmp_path: Path, monkey
         assert monograph.check() == []
 
 
-def test_a_change_is_told_where_what_makes_the_tree_is_not_here(tmp_path: Path) -> None:
+def test_change_without_the_trees_models_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     with Monograph.open(path, HashEmbedder(16), summarizer=ExtractiveSummarizer()) as monograph:
         monograph.add([document(number) for number in range(30)])
@@ -218,7 +220,7 @@ def test_a_change_is_told_where_what_makes_the_tree_is_not_here(tmp_path: Path) 
         assert monograph.check() == []
 
 
-def test_a_turn_ends_with_its_process(tmp_path: Path) -> None:
+def test_tree_lock_ends_with_its_process(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     script = f"""
 import os, sys
@@ -245,7 +247,7 @@ with Monograph.open({file!r}, HashEmbedder(16)) as monograph:
 
 
 @pytest.mark.long
-def test_four_threads_and_four_processes(tmp_path: Path) -> None:
+def test_tree_is_whole_after_four_threads_and_four_processes(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     rounds = 20
     results: list[list[list[str]]] = []

@@ -24,7 +24,7 @@ from support.vectors import DIMENSION, Vectors, bitmap, clumps, filled, remember
 CLUSTERED = Design(cluster_size=60, exact_below=0)
 
 
-def test_a_code_by_value_goes_with_its_vector(database: Database) -> None:
+def test_codes_by_value_are_deleted_with_their_vector(database: Database) -> None:
     index, _ = filled(database, CLUSTERED, 400)
     with database.write() as connection:
         assert [memo for memo, _ in codes.every(connection, index.space)] == list(range(1, 401))
@@ -41,7 +41,7 @@ def test_a_code_by_value_goes_with_its_vector(database: Database) -> None:
         ("UPDATE codes SET body = CAST(substr(body, 1, length(body) - 1) || x'07' AS BLOB)", "checksum does not match"),
     ],
 )
-def test_damaged_codes_are_told_and_mended(tmp_path: Path, damage: str, said: str) -> None:
+def test_damaged_codes_are_reported_and_repaired(tmp_path: Path, damage: str, said: str) -> None:
     path = tmp_path / "v.mono"
     database = Database(path)
     index, made = filled(database, CLUSTERED, 400)
@@ -64,7 +64,7 @@ def test_damaged_codes_are_told_and_mended(tmp_path: Path, damage: str, said: st
     database.close()
 
 
-def test_a_vector_that_is_left_out_is_told(database: Database) -> None:
+def test_vectors_left_out_of_the_index_are_reported(database: Database) -> None:
     index, _ = filled(database, DESIGNS["codes"], 100)
     with database.write() as connection:
         connection.execute("UPDATE placements SET first = 0 WHERE memo = 7")
@@ -114,7 +114,7 @@ def one_by_one(connection: sqlite3.Connection, index: EcoVectorIndex, query: Vec
 
 
 @pytest.mark.parametrize("cache", [0, 30_000, 150_000, 8 << 20])
-def test_what_is_in_memory_changes_nothing_but_the_time(database: Database, cache: int) -> None:
+def test_cached_clusters_change_no_result(database: Database, cache: int) -> None:
     index, made = filled(database, Design(cluster_size=30, exact_below=0), 1_500)
     bits = bitmap(range(1, 1_500, 2), 1_501)
     conditions = (
@@ -145,7 +145,7 @@ def test_what_is_in_memory_changes_nothing_but_the_time(database: Database, cach
 
 @pytest.mark.long
 @pytest.mark.parametrize("design", [Design(cluster_size=8), Design("graph", 8)])
-def test_a_recall_out_of_reach_is_told(database: Database, design: Design) -> None:
+def test_recall_out_of_reach_is_reported(database: Database, design: Design) -> None:
     made = np.random.default_rng(1).standard_normal((12_000, 64)).astype(np.float32)
     rows = remember(database, made)
     near, far = (EcoVectorIndex(design=design, target_recall=target) for target in (0.5, 0.9999))
@@ -231,7 +231,7 @@ def test_a_small_index_is_exact_with_filters_and_ties(database: Database, cache:
 
 
 @pytest.mark.parametrize("target", [0.9, 0.98, 0.995])
-def test_what_is_followed_for_long_is_what_searches_find(database: Database, target: float) -> None:
+def test_calibration_after_many_changes_equals_searches(database: Database, target: float) -> None:
     made = clumps(6_000, dimension=48)
     rows = remember(database, made)
     index = EcoVectorIndex(design=Design(cluster_size=15), target_recall=target)

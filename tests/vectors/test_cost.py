@@ -28,7 +28,7 @@ SIFT = Shape(vectors=1_000_000, dimension=128, clusters=4_000, probes=16)
         ("Monograph", 4_000 * (640 + 24) + 500 * 144),
     ],
 )
-def test_memory_is_table_1_mended(algorithm: Algorithm, expected: float) -> None:
+def test_memory_is_corrected_table_1(algorithm: Algorithm, expected: float) -> None:
     assert memory(algorithm, SIFT) == pytest.approx(expected)
 
 
@@ -50,7 +50,7 @@ def test_distances_are_table_2(algorithm: Algorithm, expected: float) -> None:
     assert distances(algorithm, SIFT) == pytest.approx(expected)
 
 
-def test_latency_and_energy() -> None:
+def test_latency_and_energy_equal_those_by_hand() -> None:
     spent = latency("IVF-DISK", SIFT)
     assert spent.compute == pytest.approx(8_000 * 2.0833e-4, rel=1e-3)
     assert spent.disk == pytest.approx(16 * (0.025 + 0.015 + 128_000 * 3.6e-7))

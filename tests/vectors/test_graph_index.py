@@ -55,7 +55,7 @@ def graphs_are_whole(monograph: Monograph) -> int:
 
 
 @pytest.mark.long
-def test_a_file_of_the_graph_design_lives(tmp_path: Path) -> None:
+def test_graph_index_keeps_its_recall_through_changes(tmp_path: Path) -> None:
     path = tmp_path / "graph.mono"
     made = unit_clumps(7_000)
     held = {f"d{name}": made[50 * name : 50 * name + 50] for name in range(120)}
@@ -90,7 +90,7 @@ def test_a_file_of_the_graph_design_lives(tmp_path: Path) -> None:
         assert recall(monograph, held) == before
 
 
-def test_a_few_vectors_and_none(tmp_path: Path) -> None:
+def test_graph_index_finds_few_vectors_and_none(tmp_path: Path) -> None:
     made = unit_clumps(30)
     with Monograph.open(tmp_path / "few.mono", HashEmbedder(UNIT_DIMENSION), vector_index="graph") as monograph:
         monograph.add([vector_document(0, made[:1])])
@@ -119,7 +119,7 @@ def test_filters_find_what_they_allow(tmp_path: Path) -> None:
                 assert [hit.chunk.id for hit in hits] == [names[row] for row in np.argsort(-(matrix @ query))[:10]]
 
 
-def test_the_design_stays(tmp_path: Path) -> None:
+def test_index_design_of_a_file_stays(tmp_path: Path) -> None:
     path = tmp_path / "v.mono"
     with Monograph.open(path, HashEmbedder(UNIT_DIMENSION), vector_index="graph"):
         pass
@@ -148,7 +148,7 @@ def test_the_design_stays(tmp_path: Path) -> None:
         "UPDATE centroids SET graph = NULL",
     ],
 )
-def test_damage_is_found_and_repaired(tmp_path: Path, damage: str) -> None:
+def test_damaged_graph_indexes_are_repaired(tmp_path: Path, damage: str) -> None:
     made = unit_clumps(2_000)
     held = {f"d{name}": made[100 * name : 100 * name + 100] for name in range(20)}
     documents = [vector_document(int(name[1:]), vectors) for name, vectors in held.items()]

@@ -25,7 +25,7 @@ from monograph.vectors.stop import (
 LOADS = st.lists(st.lists(st.integers(0, 20), unique=True, max_size=5).map(sorted), max_size=30)
 
 
-def test_the_weights_are_the_papers() -> None:
+def test_rank_weights_are_the_papers() -> None:
     weight = Exponential()
     assert [round(weight(rank), 4) for rank in (0, 1, 2, 9)] == [1.0, 0.4746, 0.3485, 0.1069]
     assert weight(3) == pytest.approx(math.exp(-math.sqrt(3 / 1.8)))
@@ -55,7 +55,7 @@ def test_budget_counts_and_never_never_stops(loads: list[list[int]], budget: int
 
 
 @pytest.mark.parametrize("condition", [RankAware(), Budget(1), VBase(1, 1), Never()])
-def test_all_are_stop_conditions(condition: StopCondition) -> None:
+def test_every_stop_condition_follows_the_protocol(condition: StopCondition) -> None:
     assert isinstance(condition, StopCondition)
 
 
@@ -69,7 +69,7 @@ def test_all_are_stop_conditions(condition: StopCondition) -> None:
         lambda: VBase(1, 0),
     ],
 )
-def test_impossible_numbers_are_refused(make: Callable[[], StopCondition]) -> None:
+def test_stop_conditions_refuse_impossible_numbers(make: Callable[[], StopCondition]) -> None:
     with pytest.raises(InputError, match="give"):
         make()
 
@@ -116,7 +116,7 @@ def test_the_cheapest_window_that_reaches_the_target_is_chosen() -> None:
     st.lists(st.integers(0, 60), unique=True, min_size=1),
     st.lists(st.tuples(st.integers(1, 20), st.integers(1, 40)), min_size=1, max_size=4),
 )
-def test_recalls_are_those_of_what_is_kept(ids: list[int], truth: list[int], kept: list[tuple[int, int]]) -> None:
+def test_recalls_of_thinned_curves_are_exact(ids: list[int], truth: list[int], kept: list[tuple[int, int]]) -> None:
     recalls = Recalls(kept, 61)
     ways = [ids, ids[::-1], []]
     stands = [recalls.stands(np.array(some, dtype=np.int64), np.array(truth, dtype=np.int64)) for some in ways]

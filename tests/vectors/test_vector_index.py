@@ -48,7 +48,7 @@ def found_at(database: Database, design: Design, target: float, made: Vectors) -
 
 @pytest.mark.parametrize("cache", [0, 1 << 20])
 @pytest.mark.parametrize("kind", KINDS)
-def test_search_against_brute_force(database: Database, kind: Kind, cache: int) -> None:
+def test_vector_search_equals_brute_force(database: Database, kind: Kind, cache: int) -> None:
     design = Design(kind, 60, exact_below=0, links=8, ef_construction=40)
     _, made = filled(database, design, 2_000)
     index = EcoVectorIndex(cache_bytes=cache)
@@ -105,7 +105,7 @@ def test_filters_never_give_fewer_than_exist(database: Database, share: float) -
     assert hits >= 0.93 * wanted
 
 
-def test_k_beyond_the_store_and_k_of_nothing(database: Database) -> None:
+def test_k_beyond_the_index_returns_every_vector(database: Database) -> None:
     index, made = filled(database, Design(), 300)
     with database.read() as connection:
         assert len(index.search(connection, made[0], Query(5_000)).items) == 300
@@ -166,7 +166,7 @@ def test_a_zero_vector_is_kept_out_and_asked_for_no_more(database: Database) -> 
 
 
 @pytest.mark.parametrize("design", [Design(), Design(cluster_size=50, exact_below=0), Design("graph", 50)])
-def test_duplicates_by_the_thousand(database: Database, design: Design) -> None:
+def test_thousands_of_duplicates_are_found(database: Database, design: Design) -> None:
     index, made = filled(database, design, 500)
     same = np.repeat(made[:1], 3_000, axis=0)
     rows = remember(database, same)
@@ -205,7 +205,7 @@ def test_deleting_what_is_not_there_changes_nothing(database: Database) -> None:
         assert index.stats(connection).vectors == 299
 
 
-def test_what_was_rolled_back_is_not_found(database: Database) -> None:
+def test_rolled_back_vectors_are_not_found(database: Database) -> None:
     index, made = filled(database, Design(), 300)
     fresh = -made[:1]
     rows = remember(database, fresh)
@@ -454,6 +454,6 @@ def test_the_cache_keeps_to_its_bounds(database: Database, kind: Kind) -> None:
         lambda: Query(-1),
     ],
 )
-def test_impossible_numbers_are_refused(make: Any) -> None:
+def test_index_refuses_impossible_numbers(make: Any) -> None:
     with pytest.raises(InputError, match="give"):
         make()

@@ -180,12 +180,14 @@ QUESTIONS = st.lists(HASHES, max_size=9).map(lambda some: np.array(sorted(set(so
 
 @settings(max_examples=examples(300))
 @given(st.integers(0, 1 << 32), QUESTIONS, st.integers(1, 14), st.integers(1, 8), st.integers(0, 3), st.integers(1, 6))
-def test_walks_are_the_same(seed: int, words: Words, chunks: int, names: int, hops: int, starts: int) -> None:
+def test_compiled_walks_equal_plain_ones(
+    seed: int, words: Words, chunks: int, names: int, hops: int, starts: int
+) -> None:
     walk(Chance(np.random.default_rng(seed), chunks, names), words, hops, starts)
 
 
 @pytest.mark.parametrize("chunks", [130, 300, 1_000])
-def test_long_walks_are_the_same(chunks: int) -> None:
+def test_long_compiled_walks_equal_plain_ones(chunks: int) -> None:
     random = np.random.default_rng(chunks)
     words = np.sort(random.choice(1 << 32, 64, replace=False)).astype(np.uint32)
     walk(Chance(random, chunks, 60), words, 2, 6)
@@ -194,7 +196,7 @@ def test_long_walks_are_the_same(chunks: int) -> None:
 @both
 @settings(max_examples=examples(100))
 @given(words=QUESTIONS, chunks=st.lists(st.lists(HASHES, max_size=30), min_size=1, max_size=6))
-def test_words_that_chunks_have(kind: Callable[..., Any], words: Words, chunks: list[list[int]]) -> None:
+def test_scoring_finds_the_words_of_chunks(kind: Callable[..., Any], words: Words, chunks: list[list[int]]) -> None:
     """Each weighs another power of two: what a chunk covers before all others tells which it has."""
     weights = np.power(0.5, np.arange(len(words)), dtype=np.float64)
     made = make(kind, words, weights)
@@ -208,7 +210,7 @@ def test_words_that_chunks_have(kind: Callable[..., Any], words: Words, chunks: 
 
 
 @both
-def test_a_walk_by_hand(kind: Callable[..., Any]) -> None:
+def test_walk_scores_equal_those_by_hand(kind: Callable[..., Any]) -> None:
     """One start names an entity that a document is about, and that another chunk names too."""
     words = np.array([1, 2], dtype=np.uint32)
     made = make(kind, words, np.array([0.25, 0.75]), [70])
@@ -247,7 +249,7 @@ def test_a_walk_by_hand(kind: Callable[..., Any]) -> None:
     assert made.in_order([5, 8], [-1.0, -2.0], 1) == ordered[:1]
 
 
-def test_odd_numbers_are_endured() -> None:
+def test_scoring_accepts_odd_numbers() -> None:
     """Scores without bounds, or that are no numbers, and names used less than never: chances stay between 0 and 1."""
     odd = [math.inf, -math.inf, math.nan, 1e308, -1e308, 0.0]
     with np.errstate(all="ignore"):
@@ -266,7 +268,7 @@ def test_odd_numbers_are_endured() -> None:
             assert all(0.0 <= chance <= 1.0 for chance in made.chances().values())
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_scoring_refuses_arrays_that_do_not_fit() -> None:
     words, weights = np.array([1, 2], dtype=np.uint32), np.array([0.5, 0.5])
     made = make(Reckoning, words, weights)
     made.learn([5], np.array([1]), [pack([1])])
@@ -288,7 +290,7 @@ def test_what_does_not_fit_is_refused() -> None:
         made.follow()
 
 
-def test_what_the_compiled_cannot_take_is_refused() -> None:
+def test_compiled_scoring_refuses_wrong_types() -> None:
     for words, weights in (([2, 1], [0.5, 0.5]), ([1, 2], [0.5]), (list(range(65)), [0.0] * 65)):
         with pytest.raises(ValueError, match="words ascend"):
             Reckoning(words, weights, [], MODELS, 1.0)

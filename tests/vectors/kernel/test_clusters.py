@@ -85,7 +85,7 @@ def test_deleted_and_forbidden_are_never_found(seed: int, n: int, allowed: set[i
 
 @settings(max_examples=examples(60))
 @clusters_that_overlap
-def test_loads_merge_and_tell_the_ranks_of_what_is_new(seed: int, parts: list[list[int]], k: int) -> None:
+def test_loads_merge_and_report_the_ranks_of_new_entries(seed: int, parts: list[list[int]], k: int) -> None:
     every = encode(np.arange(61), unit_vectors(61, 8, seed))
     query = unit_vectors(1, 8, seed + 7)[0]
     scores, ids, filled = np.zeros(7, dtype=np.float32), np.zeros(7, dtype=np.int64), 0
@@ -206,7 +206,7 @@ def test_one_flipped_bit_is_noticed(place: int, bit: int, which: str) -> None:
 
 @settings(max_examples=examples(150))
 @given(junk=st.binary(max_size=300), keep=st.integers(0, 64))
-def test_junk_never_crashes(junk: bytes, keep: int) -> None:
+def test_junk_bytes_are_refused_as_clusters(junk: bytes, keep: int) -> None:
     body = cluster(5, 3)
     graph = kernel.graph_insert(body, None, m=2, ef=5)
     query = unit_vectors(1, 3)[0]
@@ -269,7 +269,7 @@ def scan_with(arguments: dict[str, Any]) -> None:
         {"k": "1"},
     ],
 )
-def test_wrong_types_are_refused(arguments: dict[str, Any]) -> None:
+def test_clusters_refuse_wrong_types(arguments: dict[str, Any]) -> None:
     with pytest.raises(TypeError):
         scan_with(arguments)
 
@@ -284,7 +284,7 @@ def test_wrong_types_are_refused(arguments: dict[str, Any]) -> None:
         ({"ids": np.zeros(3, dtype=np.int64)}, "scores and ids of a pool must be of one length"),
     ],
 )
-def test_wrong_values_are_told(arguments: dict[str, Any], said: str) -> None:
+def test_clusters_refuse_wrong_values(arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match="^" + said + "$"):
         scan_with(arguments)
 

@@ -125,7 +125,7 @@ def test_estimates_err_little_and_to_no_side(dimension: int) -> None:
     n=st.integers(1, 70),
     dimension=st.integers(1, 50),
 )
-def test_what_is_stored_is_what_was_coded(
+def test_stored_codes_are_those_that_were_made(
     seed: int,
     n: int,
     dimension: int,
@@ -178,7 +178,7 @@ def test_a_vector_of_two_clusters_is_kept_once_by_its_higher_estimate(
 
 
 @pytest.mark.parametrize("place", [0, 4, 9, 13, 17, 21, 40, 900, -1])
-def test_damage_is_told(place: int) -> None:
+def test_damaged_codes_are_refused(place: int) -> None:
     body = bytearray(cluster(40, 20))
     body[place] ^= 0x41
     query = unit_vectors(1, 20)[0]

@@ -85,7 +85,7 @@ def arena_of(given_: Made, kept: set[int]) -> Any:
     step=st.sampled_from([1, 3, NEVER]),
     brought=st.sampled_from([1, 2, 7]),
 )
-def test_all_go_the_same_way(
+def test_courses_of_all_kinds_find_the_same(
     seed: int,
     n: int,
     clusters: int,
@@ -173,7 +173,7 @@ def test_a_whole_course_finds_what_scans_find() -> None:
     assert (pool.ids.tolist(), pool.scores.tolist()) == (best.ids.tolist(), best.scores.tolist())
 
 
-def test_what_is_brought_changes_nothing_but_who_waits() -> None:
+def test_brought_clusters_change_no_result() -> None:
     given_ = made(9, 300, 60)
     rule = kernel.Rule(np.ones(10), 0.0, 6, NEVER)
 
@@ -213,7 +213,7 @@ def test_many_threads_go_while_more_is_kept() -> None:
         assert list(threads.map(lambda place: gone(shared, place), range(60))) == alone
 
 
-def test_damage_is_told() -> None:
+def test_damaged_clusters_are_refused_in_a_course() -> None:
     given_ = made(7, 40, 5)
     name, bodies = next(iter(given_.bodies.items()))
     value = given_.by_value[0]
@@ -269,7 +269,7 @@ def test_damage_is_told() -> None:
         (np.ones(20, dtype=np.float32), -1, "k is -1"),
     ],
 )
-def test_wrong_questions_are_told(query: Any, k: int, said: str) -> None:
+def test_wrong_queries_are_refused_in_a_course(query: Any, k: int, said: str) -> None:
     given_ = made(7, 40, 5)
     with pytest.raises(InputError, match=said):
         kernel.Course(kernel.Arena(given_.centroids), query, kernel.Pool(3), k, kernel.Rule(np.ones(3), 0.0, 1, 1))
@@ -301,7 +301,7 @@ def forged(body: bytes, random: np.random.Generator) -> bytes:
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
 @settings(max_examples=examples(60))
 @given(seed=st.integers(0, 10_000), clusters=st.integers(1, 200))
-def test_what_was_forged_is_searched_alike(seed: int, clusters: int) -> None:
+def test_forged_clusters_are_searched_alike(seed: int, clusters: int) -> None:
     random = np.random.default_rng(seed)
     given_ = made(seed, 60, clusters)
     centroids = forged(given_.centroids, random)

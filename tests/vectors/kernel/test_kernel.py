@@ -22,7 +22,7 @@ SHAPES = st.tuples(st.integers(0, 30), st.integers(0, 40))
 
 @settings(max_examples=examples(150))
 @given(data=st.data(), shape=SHAPES, k=st.integers(0, 40))
-def test_against_brute_force(data: st.DataObject, shape: tuple[int, int], k: int) -> None:
+def test_top_k_equals_brute_force(data: st.DataObject, shape: tuple[int, int], k: int) -> None:
     vectors = data.draw(arrays.arrays(np.float32, shape, elements=WHOLE))
     query = data.draw(arrays.arrays(np.float32, shape[1], elements=WHOLE))
     scores = [float(sum(a * b for a, b in zip(row, query, strict=True))) for row in vectors.tolist()]
@@ -72,7 +72,7 @@ QUERY = np.ones(4, dtype=np.float32)
         (FINE, QUERY, 1.5),
     ],
 )
-def test_wrong_types(vectors: Any, query: Any, k: Any) -> None:
+def test_kernel_refuses_wrong_types(vectors: Any, query: Any, k: Any) -> None:
     with pytest.raises(InputError, match="float32"):
         kernel.top_k(vectors, query, k)
 
@@ -88,7 +88,7 @@ def test_wrong_types(vectors: Any, query: Any, k: Any) -> None:
         (np.array([[1, 1], [np.inf, -np.inf]], dtype=np.float32), np.ones(2, dtype=np.float32), 0),
     ],
 )
-def test_wrong_values(vectors: Any, query: Any, k: int) -> None:
+def test_kernel_refuses_wrong_values(vectors: Any, query: Any, k: int) -> None:
     with pytest.raises(InputError, match=r"\w+ "):
         kernel.top_k(vectors, query, k)
 
@@ -123,7 +123,7 @@ def test_nearest_signs_of_many_are_summed_in_order() -> None:
     assert scores.tolist() == np.take_along_axis(sums, places, axis=1).tolist()
 
 
-def test_signs_that_do_not_fit() -> None:
+def test_signs_that_do_not_fit_are_refused() -> None:
     table, codes = np.zeros((2, 3, 256), dtype=np.float32), np.zeros((4, 3), dtype=np.uint8)
     with pytest.raises(InputError, match="does not fit"):
         kernel.nearest_signs(table, codes[:, :2].copy(), 1)
