@@ -1,4 +1,4 @@
-"""Asking: with a scripted model over a real socket, with one that fails, and without one."""
+"""Answers with a scripted model behind a socket, with a failing one, and without one."""
 
 from __future__ import annotations
 

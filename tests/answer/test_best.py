@@ -1,4 +1,4 @@
-"""The one sentence that leads an answer, and how sure an answer is: properties, on texts that are made up."""
+"""Best sentence of an answer and its confidence."""
 
 from __future__ import annotations
 

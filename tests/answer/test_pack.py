@@ -1,4 +1,4 @@
-"""Packing: never above the budget, never twice, every piece with its place."""
+"""Packing of hits: budget, offsets and order."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def test_citations_carry_the_page() -> None:
     assert "**[1] Book (page 7)**  \n/d · 0–61\n\n> " in made.markdown()
 
 
-def test_context_drops_leading_summaries_first() -> None:
+def test_context_drops_leading_lines_before_passages() -> None:
     question = weighed("Who found the comet?", {}, 9)
     whole = pack(question, [hit(COMET, 0, "d")], Packing(), ["Okafor → comet", "comet → 1963"], ["Ines Okafor"])
     assert whole.text.split("\n")[1:4] == ["Okafor → comet", "comet → 1963", "Candidates: Ines Okafor"]

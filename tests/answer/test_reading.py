@@ -1,4 +1,4 @@
-"""What is read of texts, and held against a question: the same as word by word, whatever was read before."""
+"""Reading of texts against a question, compared with a word-by-word oracle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reduction: what is kept stands in the document word for word, and reducing again changes nothing."""
+"""Reduction of texts: verbatim and idempotent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Days and persons, however a text writes them: one entity, and found by a question that writes them otherwise."""
+"""Dates and persons in texts and questions, in any spelling."""
 
 from __future__ import annotations
 

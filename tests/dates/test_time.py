@@ -1,4 +1,4 @@
-"""When documents are from: what tells it, what follows from it, and that filters by time mean what they say."""
+"""Dates of documents: sources, filters and views."""
 
 from __future__ import annotations
 

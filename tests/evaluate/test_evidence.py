@@ -1,4 +1,4 @@
-"""Which documents are meant where a question of one's own names its evidence."""
+"""Documents that a question set names as evidence."""
 
 from __future__ import annotations
 

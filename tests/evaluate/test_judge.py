@@ -79,7 +79,7 @@ def test_a_judge_that_looks_only_at_places_gives_a_tie(said: str) -> None:
     assert {(rate.one, rate.other) for rate in rates} == {(0.5, 0.5)}
 
 
-def test_judging_nothing_gives_no_score() -> None:
+def test_judging_nothing_gives_zeros() -> None:
     with judging(lambda _: "right") as server:
         model = OpenAICompatible(server.url, "judge")
         assert judge(model, []).accuracy == 0.0

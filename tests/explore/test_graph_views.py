@@ -1,4 +1,4 @@
-"""The graph looked at: neighbourhoods, homonyms, merges and their undoing, exports."""
+"""Neighbourhoods, homonyms, merges and their undoing, exports."""
 
 from __future__ import annotations
 

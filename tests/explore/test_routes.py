@@ -1,4 +1,4 @@
-"""Ways between two entities."""
+"""Routes between two entities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The entity–chunk graph: what goes in comes out, changes leave no trace, and searches follow it."""
+"""Entity-chunk graph: changes, resolution of names and search."""
 
 from __future__ import annotations
 

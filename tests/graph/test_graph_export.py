@@ -1,4 +1,4 @@
-"""The graph as networkx and GraphML know graphs."""
+"""Export of the graph to networkx and GraphML."""
 
 from __future__ import annotations
 

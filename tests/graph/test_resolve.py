@@ -1,4 +1,4 @@
-"""Which names become one, and which never may."""
+"""Resolution of names: which become one, and which stay apart."""
 
 from __future__ import annotations
 

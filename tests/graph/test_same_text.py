@@ -1,4 +1,4 @@
-"""Texts that are there several times: the graph counts them once, and finds the copies after all else."""
+"""Copies of a text in the graph: counted once, ranked last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What callers tell of things: it is laid over, read, taken back, and goes with the texts that say it."""
+"""Assertions of callers: storing, reading, removing and forgetting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names in Chinese, which has neither blanks nor capitals: found in questions and texts, and walked along."""
+"""Search for Chinese names, which have neither spaces nor capitals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The second step along the graph: the question read together with what was found; which way auto takes."""
+"""Second step of graph search with contextual embedders, and the choice of the search mode `auto`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What searches along the graph keep in memory: it is that of the file as it is now, and bounded."""
+"""Memory of graph search: current after every write, and bounded."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ def test_formulas_without_entities_equal_dense_search(films: Monograph, question
     assert [hit.path for hit in hits] == [None] * len(hits)
 
 
-def test_formulas_find_all_chunks_of_a_small_file(tmp_path: Path) -> None:
+def test_formulas_answer_in_tiny_files_for_any_k(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono") as monograph:
         assert monograph.search("Who met Anna Seghers?", how=Graph(faithful=True)) == []
         monograph.add([Document("Anna Seghers slept.", id="only")])

@@ -1,4 +1,4 @@
-"""Answers are a function of the documents: the order in which these came, and what came and went, change nothing."""
+"""Independence of hits from the order and history of documents."""
 
 from __future__ import annotations
 

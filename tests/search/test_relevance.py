@@ -1,4 +1,4 @@
-"""Scores as a relevance from 0 to 1: what each way to search means by it."""
+"""Relevance from 0 to 1 of every search mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is found, in which order, and why."""
+"""Lexical, dense and hybrid search: hits, order, scores and filters."""
 
 from __future__ import annotations
 

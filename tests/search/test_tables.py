@@ -1,7 +1,7 @@
-"""Golden tables: what questions find, as when the tables in tests/data were written. Nothing changes it by chance.
+"""Golden tables of hits and contexts.
 
-Where a table is to change, ``PYTHONPATH=tests python tests/search/test_tables.py walk`` writes it anew (or ``formulas``, or ``contexts``); the
-commit says why.
+``PYTHONPATH=tests python tests/search/test_tables.py walk`` (or ``formulas``, or ``contexts``) writes a table in
+tests/data anew. A commit that changes a table says why.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The names of chunks are those that plain Python finds."""
+"""Names of chunks, compared with plain Python."""
 
 from __future__ import annotations
 

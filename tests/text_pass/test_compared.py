@@ -1,4 +1,4 @@
-"""Texts compared with a question give the numbers that numpy gives, to the bit."""
+"""Comparison of texts with a question, equal to NumPy to the bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a text names is what plain regular expressions find."""
+"""Names in texts, compared with plain regular expressions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pass over a text gives what plain Python gives, to the bit, in every script."""
+"""Compiled pass over a text, equal to plain Python to the bit in every script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pass over the texts that a walk starts from: compiled and in Python it finds the same."""
+"""Compiled pass over the first texts of a graph search, compared with plain Python."""
 
 from __future__ import annotations
 

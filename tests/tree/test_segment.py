@@ -1,4 +1,4 @@
-"""Segments: bounds that hold always, and that hang on the set of nodes alone."""
+"""Segments: bounds that always hold and depend on the set of nodes alone."""
 
 from __future__ import annotations
 

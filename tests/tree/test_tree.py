@@ -1,4 +1,4 @@
-"""The tree of summaries: whatever changes came, it is what a fresh build would be; and it never says what is gone."""
+"""Tree of summaries: equality with a fresh build after any change, removal and damage."""
 
 from __future__ import annotations
 

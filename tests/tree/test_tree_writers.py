@@ -1,4 +1,4 @@
-"""Writers beside a tree: whatever others write while it grows, what is stored is said to be, and the tree follows."""
+"""Tree of summaries while other threads and processes write."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ def test_a_small_index_is_exact_with_filters_and_ties(database: Database, cache:
 
 
 @pytest.mark.parametrize("target", [0.9, 0.98, 0.995])
-def test_calibration_after_many_changes_equals_searches(database: Database, target: float) -> None:
+def test_expected_recall_is_that_of_searches(database: Database, target: float) -> None:
     made = clumps(6_000, dimension=48)
     rows = remember(database, made)
     index = EcoVectorIndex(design=Design(cluster_size=15), target_recall=target)

@@ -1,4 +1,4 @@
-"""Stop conditions: what they are told, and when they have had enough."""
+"""Stop conditions of vector searches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EcoVector against brute force: search, filters, change, damage, and many at once."""
+"""EcoVector against brute force: search, filters, changes, damage and threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A walk's scores are those of the oracle to the bit, for any input."""
+"""Scores of a graph search, equal to the oracle to the bit."""
 
 from __future__ import annotations
 

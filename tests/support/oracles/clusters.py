@@ -39,13 +39,13 @@ def scores(entries: Entries, query: Array) -> Array:
     whole, scale = _quantized(query)
     if entries.centre is None:
         products = (entries.codes.astype(np.int32) - 128) @ whole
-        scores: Array = products.astype(np.float32) * (scale * entries.scales)
-        return scores
+        return products.astype(np.float32) * (scale * entries.scales)
     centre = entries.centre
     base = np.float32((centre.values.astype(np.int32) - 128) @ whole) * (scale * np.float32(centre.scale))
     turned, step = _whole(rotated(query[None]), 31)
     products = decoded(entries.codes, len(query)) @ turned[0]
-    return products.astype(np.float32) * (step[0] * entries.scales) + base
+    scores: Array = products.astype(np.float32) * (step[0] * entries.scales) + base
+    return scores
 
 
 def rotated(vectors: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Codes of two bits: every processor level gives what the oracle gives, to the bit."""
+"""Codes of two bits, equal to the oracle to the bit at every processor level."""
 
 from __future__ import annotations
 

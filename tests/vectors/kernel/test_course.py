@@ -1,4 +1,4 @@
-"""Courses through clusters in memory: at every processor level they go the same way, and find what brute force finds."""
+"""Courses through clusters in memory, equal to brute force at every processor level."""
 
 from __future__ import annotations
 

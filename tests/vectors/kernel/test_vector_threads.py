@@ -1,4 +1,4 @@
-"""Searches of many threads at once: each finds what a search alone finds, in the state of its own transaction."""
+"""Searches of many threads, each in the state of its own transaction."""
 
 from __future__ import annotations
 
