@@ -14,7 +14,7 @@ from support.paths import TESTS
 @pytest.mark.long
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(("part", "cases"), [("blobs", 25), ("filters", 300), ("queries", 300), ("requests", 300)])
-def test_chance_does_no_harm(part: str, cases: int) -> None:
+def test_random_inputs_cause_no_fault(part: str, cases: int) -> None:
     if part == "requests":
         pytest.importorskip("mcp", reason="the extra mcp is not installed")
     command = [sys.executable, "-m", "fuzz", part, "--seed", "7", "--cases", str(cases)]
@@ -26,7 +26,7 @@ def test_chance_does_no_harm(part: str, cases: int) -> None:
     assert min(answered, refused) > 0
 
 
-def test_a_fault_is_told_with_its_case(tmp_path: Path) -> None:
+def test_fault_is_reported_with_its_case(tmp_path: Path) -> None:
     package = tmp_path / "fuzz"
     package.mkdir()
     (package / "wrong.py").write_text(

@@ -73,9 +73,7 @@ def left(folder: Path) -> list[str]:
     return sorted(one.name for one in folder.iterdir())
 
 
-def test_a_copy_without_its_log_loses_commits_and_a_backup_does_not(
-    path: Path, tmp_path: Path, key: str | None
-) -> None:
+def test_backup_keeps_commits_that_a_plain_copy_loses(path: Path, tmp_path: Path, key: str | None) -> None:
     with Monograph.open(path, HashEmbedder(), key=key) as opened:
         opened.add(filler(3, start=100))
         assert opened.backup(tmp_path / "backup.mono") == tmp_path / "backup.mono"
@@ -86,7 +84,7 @@ def test_a_copy_without_its_log_loses_commits_and_a_backup_does_not(
     assert ids(tmp_path / "copy.mono", key) == held - {"n100", "n101", "n102"}
 
 
-def test_answers_are_the_same(path: Path, tmp_path: Path, key: str | None) -> None:
+def test_backup_answers_as_its_file(path: Path, tmp_path: Path, key: str | None) -> None:
     with Monograph.open(path, HashEmbedder(), key=key) as opened:
         opened.backup(tmp_path / "backup.mono")
         with Monograph.open(tmp_path / "backup.mono", HashEmbedder(), key=key) as copy:
@@ -95,7 +93,9 @@ def test_answers_are_the_same(path: Path, tmp_path: Path, key: str | None) -> No
             assert copy.stats().tables == opened.stats().tables
 
 
-def test_consistent_while_two_processes_write_and_two_read(path: Path, tmp_path: Path, key: str | None) -> None:
+def test_backup_is_consistent_while_two_processes_write_and_two_read(
+    path: Path, tmp_path: Path, key: str | None
+) -> None:
     names = {"tests": str(TESTS), "path": str(path), "batch": BATCH, "key": key}
     scripts = [[WRITE, "a"], [WRITE, "b"], [READ], [READ]]
     children = [
@@ -126,7 +126,7 @@ def test_consistent_while_two_processes_write_and_two_read(path: Path, tmp_path:
     assert len(ids(path, key)) > 40
 
 
-def test_while_threads_write(path: Path, tmp_path: Path, key: str | None) -> None:
+def test_backup_is_consistent_while_threads_write(path: Path, tmp_path: Path, key: str | None) -> None:
     done, errors = threading.Event(), list[BaseException]()
     with Monograph.open(path, HashEmbedder(), key=key) as opened:
 
@@ -153,7 +153,7 @@ def test_while_threads_write(path: Path, tmp_path: Path, key: str | None) -> Non
         assert set(Counter(one.rpartition("/")[0] for one in ids(copy, key) if "/" in one).values()) <= {2}
 
 
-def test_a_file_open_for_reading_only(path: Path, tmp_path: Path, key: str | None) -> None:
+def test_read_only_file_can_be_backed_up(path: Path, tmp_path: Path, key: str | None) -> None:
     before = path.read_bytes()
     with Monograph.open(path, read_only=True, key=key) as opened:
         opened.backup(tmp_path / "backup.mono")
@@ -161,7 +161,7 @@ def test_a_file_open_for_reading_only(path: Path, tmp_path: Path, key: str | Non
     assert path.read_bytes() == before
 
 
-def test_nothing_is_overwritten_unless_told(path: Path, tmp_path: Path, key: str | None) -> None:
+def test_backup_overwrites_only_on_request(path: Path, tmp_path: Path, key: str | None) -> None:
     copy = tmp_path / "copy.mono"
     with Monograph.open(path, HashEmbedder(), key=key) as opened:
         for there in (copy, path, tmp_path, tmp_path / "." / "notes.mono"):
@@ -182,7 +182,7 @@ def test_nothing_is_overwritten_unless_told(path: Path, tmp_path: Path, key: str
     assert ids(copy, key) == ids(path, key)
 
 
-def test_the_log_of_another_file_is_not_taken_for_the_copys(path: Path, tmp_path: Path, key: str | None) -> None:
+def test_backup_ignores_the_log_of_a_previous_file(path: Path, tmp_path: Path, key: str | None) -> None:
     """SQLite would replay a log that lies beside the copy into it."""
     copy = tmp_path / "copy.mono"
     with (
@@ -198,7 +198,7 @@ def test_the_log_of_another_file_is_not_taken_for_the_copys(path: Path, tmp_path
         opened.backup(tmp_path / "new.mono")
 
 
-def test_a_copy_is_for_the_same_eyes(path: Path, tmp_path: Path, key: str | None) -> None:
+def test_backup_keeps_permissions(path: Path, tmp_path: Path, key: str | None) -> None:
     path.chmod(0o600)
     with Monograph.open(path, HashEmbedder(), key=key) as opened:
         opened.backup(tmp_path / "backup.mono")
@@ -209,7 +209,7 @@ class Stop(Exception):
     pass
 
 
-def test_stopped_by_its_progress_it_leaves_nothing(path: Path, tmp_path: Path, key: str | None) -> None:
+def test_backup_stopped_by_its_progress_leaves_nothing(path: Path, tmp_path: Path, key: str | None) -> None:
     def stop(progress: Progress) -> None:
         assert progress.total > 0
         raise Stop
@@ -241,7 +241,7 @@ with Monograph.open({path!r}, HashEmbedder(), key={key!r}) as opened:
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_killed_it_leaves_no_half_copy(
+def test_killed_backup_leaves_no_half_copy(
     path: Path, tmp_path: Path, share: float, overwrite: bool, key: str | None
 ) -> None:
     copy = tmp_path / "copy.mono"
@@ -268,7 +268,7 @@ def test_killed_it_leaves_no_half_copy(
     assert ids(copy, key) == ids(path, key)
 
 
-def test_a_copy_with_faults_is_an_error(path: Path, tmp_path: Path, key: str | None) -> None:
+def test_backup_of_a_damaged_file_raises(path: Path, tmp_path: Path, key: str | None) -> None:
     database = Database(path, key=key)
     with database.write() as connection:
         connection.execute("DELETE FROM vectors WHERE chunk < 4")
@@ -288,7 +288,9 @@ def monograph(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "200"})
 
 
-def test_the_command(path: Path, tmp_path: Path, key: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_backup_command_writes_a_copy(
+    path: Path, tmp_path: Path, key: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MONOGRAPH_KEY", key or "")
     copy = tmp_path / "copy.mono"
     done = monograph("backup", path, copy, "--json")

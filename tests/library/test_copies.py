@@ -30,7 +30,7 @@ def found(monograph: Monograph) -> tuple[int, list[str]]:
         return os.getpid(), [hit.chunk.document_id for hit in monograph.search("the red lathe", 2, "dense")]
 
 
-def test_in_another_process(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pickled_archive_opens_in_another_process(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(path.parent)
     with (
         Monograph.open("x.mono", HashEmbedder(16)) as monograph,
@@ -42,7 +42,7 @@ def test_in_another_process(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         assert monograph.search("the red lathe", 1, "dense")[0].chunk.document_id == "b"
 
 
-def test_what_it_was_opened_with_goes_along(path: Path) -> None:
+def test_pickle_keeps_open_options(path: Path) -> None:
     trusted = ["http://127.0.0.1:9/v1"]
     with Monograph.open(path, HashEmbedder(16), read_only=True, target_recall=0.5, trusted=trusted) as monograph:
         assert monograph.graph.extractor is not None  # Made again from what the file says, and so it is there.
@@ -61,7 +61,7 @@ def test_what_it_was_opened_with_goes_along(path: Path) -> None:
         other.search("x", how="dense")
 
 
-def test_a_copy_is_the_same_open_file(path: Path) -> None:
+def test_copied_archive_is_the_same_open_file(path: Path) -> None:
     monograph = Monograph.open(path, HashEmbedder(16))
     for made in (copy.copy(monograph), copy.deepcopy(monograph), copy.deepcopy({"deep": [monograph]})["deep"][0]):
         assert made.path == path
@@ -72,7 +72,7 @@ def test_a_copy_is_the_same_open_file(path: Path) -> None:
         made.documents()
 
 
-def test_what_cannot_be_pickled_says_so_at_once(path: Path, tmp_path: Path) -> None:
+def test_pickling_an_unpicklable_archive_raises_at_once(path: Path, tmp_path: Path) -> None:
     monograph = Monograph.open(
         path, HashEmbedder(16), model=OpenAICompatible("http://127.0.0.1:9/v1", "x", "sk-secret")
     )

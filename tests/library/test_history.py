@@ -103,7 +103,7 @@ def same(archive: Monograph, fresh: Monograph) -> None:
 
 @settings(max_examples=examples(20))
 @given(CHANGES)
-def test_every_moment_is_as_it_was(changes: list[Change]) -> None:
+def test_snapshot_equals_the_file_at_each_moment(changes: list[Change]) -> None:
     now: Now = [START]
     states: dict[int, dict[str, Document]] = {START - 1: {}}
     with tempfile.TemporaryDirectory() as folder, opened(Path(folder) / "a.mono", now) as archive:
@@ -170,7 +170,7 @@ def archive(tmp_path: Path, now: Now) -> Iterator[Monograph]:
         yield archive
 
 
-def test_versions_are_listed_with_when_they_stood(archive: Monograph) -> None:
+def test_versions_lists_each_version_with_its_period(archive: Monograph) -> None:
     first, second = archive.versions("boiler")
     assert (first.title, first.valid) == ("Boiler", Valid(START, START + 10))
     assert (second.title, second.valid) == ("The boiler", Valid(START + 10))
@@ -181,7 +181,7 @@ def test_versions_are_listed_with_when_they_stood(archive: Monograph) -> None:
         archive.versions("nothing")
 
 
-def test_a_citation_tells_when_it_stood(archive: Monograph) -> None:
+def test_citation_of_a_snapshot_names_its_period(archive: Monograph) -> None:
     context = archive.as_of(START + 5).context("Who repaired the boiler?")
     cited = next(one for one in context.citations if one.title == "Boiler")
     assert cited.valid == Valid(START, START + 10)
@@ -201,12 +201,12 @@ def test_a_citation_tells_when_it_stood(archive: Monograph) -> None:
         "2023-11-14T23:13:25+01:00",
     ],
 )
-def test_a_moment_may_be_written_in_many_ways(archive: Monograph, moment: Any) -> None:
+def test_as_of_accepts_many_notations(archive: Monograph, moment: Any) -> None:
     assert archive.document("boiler", as_of=moment).title == "Boiler"
     assert archive.as_of(moment).document("boiler").title == "Boiler"
 
 
-def test_a_day_is_all_of_it(archive: Monograph) -> None:
+def test_as_of_a_day_means_its_end(archive: Monograph) -> None:
     for moment in ("2023-11-14", "2023-11", 2023, date(2023, 11, 14)):
         assert [one.title for one in archive.as_of(moment).documents()] == ["The boiler"]
     assert archive.as_of("2023-11-13").documents() == []
@@ -215,7 +215,7 @@ def test_a_day_is_all_of_it(archive: Monograph) -> None:
             archive.as_of(moment)  # type: ignore[arg-type]
 
 
-def test_nothing_is_kept_of_what_stays_the_same(archive: Monograph) -> None:
+def test_unchanged_document_adds_no_version(archive: Monograph) -> None:
     again = archive.document("boiler")
     archive.add([again])
     assert len(archive.versions("boiler")) == 2
@@ -224,7 +224,7 @@ def test_nothing_is_kept_of_what_stays_the_same(archive: Monograph) -> None:
     assert [one.valid for one in archive.versions("short")] == [Valid(START + 30)]
 
 
-def test_a_clock_that_goes_back_loses_nothing(archive: Monograph, now: Now) -> None:
+def test_clock_that_goes_back_loses_no_version(archive: Monograph, now: Now) -> None:
     now[0] = START - 1_000
     for text in ("It was sold.", "It was bought."):
         archive.add([Document(text, id="boiler")])
@@ -236,14 +236,14 @@ def test_a_clock_that_goes_back_loses_nothing(archive: Monograph, now: Now) -> N
 
 
 @pytest.mark.parametrize("said", [float("nan"), float("inf"), 1e15, -1e15])
-def test_a_clock_that_tells_no_time(archive: Monograph, now: Now, said: float) -> None:
+def test_invalid_clock_is_refused(archive: Monograph, now: Now, said: float) -> None:
     now[0] = said
     with pytest.raises(InputError, match="the clock says"):
         archive.add([Document("It was sold.", id="boiler")])
     assert len(archive.versions("boiler")) == 2
 
 
-def test_no_model_is_asked_for_what_is_kept(tmp_path: Path, now: Now) -> None:
+def test_keeping_a_version_calls_no_model(tmp_path: Path, now: Now) -> None:
     embedder, extractor = HashEmbedder(), CapitalExtractor()
     plain, other = HashEmbedder(), CapitalExtractor()
 
@@ -269,7 +269,7 @@ def test_no_model_is_asked_for_what_is_kept(tmp_path: Path, now: Now) -> None:
         assert not chunks & set(embedder.texts)
 
 
-def test_the_present_alone_is_seen(archive: Monograph, tmp_path: Path) -> None:
+def test_search_skips_previous_versions(archive: Monograph, tmp_path: Path) -> None:
     shown = [archive.stats().documents, archive.stats().chunks, len(archive.documents()), len(archive.fetch())]
     assert shown == [1, 1, 1, 1]
     everything = repr([
@@ -283,7 +283,7 @@ def test_the_present_alone_is_seen(archive: Monograph, tmp_path: Path) -> None:
         assert gone not in everything.replace("Ines Bert tea repaired", "")
 
 
-def test_the_past_is_not_written(archive: Monograph) -> None:
+def test_snapshot_refuses_writes(archive: Monograph) -> None:
     past = archive.as_of(START + 5)
     refused: tuple[Callable[[], object], ...] = (
         lambda: past.add([Document("new")]),
@@ -308,7 +308,7 @@ def test_the_past_is_not_written(archive: Monograph) -> None:
     assert (held(archive), held(past)) == before
 
 
-def test_views_of_the_past(archive: Monograph) -> None:
+def test_snapshot_can_be_limited_by_a_filter(archive: Monograph) -> None:
     ann = {"owner": "ann"}
     for view in (archive.within(ann).as_of(START + 5), archive.as_of(START + 5).within(ann)):
         assert [one.id for one in view.documents()] == ["tea"]
@@ -322,7 +322,7 @@ def test_views_of_the_past(archive: Monograph) -> None:
     assert [one.title for one in archive.as_of(START + 15).as_of(START + 5).documents()] == ["", "Boiler"]
 
 
-def test_each_method_may_ask_for_a_moment(archive: Monograph) -> None:
+def test_read_methods_accept_as_of(archive: Monograph) -> None:
     then = START + 5
     assert [hit.title for hit in archive.search("boiler repaired", 1, as_of=then)] == ["Boiler"]
     assert [one.title for one in archive.context("boiler repaired", as_of=then).citations][:1] == ["Boiler"]
@@ -341,20 +341,20 @@ def test_each_method_may_ask_for_a_moment(archive: Monograph) -> None:
         archive.search("tea", where={"$valid": then})
 
 
-def test_the_past_is_exported(archive: Monograph, tmp_path: Path) -> None:
+def test_snapshot_is_exported(archive: Monograph, tmp_path: Path) -> None:
     archive.as_of(START + 5).export(tmp_path / "out")
     with Monograph.open(tmp_path / "again.mono", HashEmbedder(), CapitalExtractor(), settings=PLAIN) as again:
         again.files.take_over("jsonl", tmp_path / "out")
         assert held(again) == held(archive.as_of(START + 5))
 
 
-def test_one_moment_is_one_copy(archive: Monograph) -> None:
+def test_snapshots_of_one_moment_share_one_copy(archive: Monograph) -> None:
     past = archive.as_of(START + 3)
     assert archive.as_of(START + 8)._file is past._file
     assert archive.as_of(START + 12)._file is not past._file
 
 
-def test_a_copy_goes_with_the_last_who_has_it(archive: Monograph) -> None:
+def test_snapshot_copy_is_deleted_with_its_last_reader(archive: Monograph) -> None:
     past = archive.as_of(START + 3)
     assert past.search("boiler", 1)
     database, gone = past._file.database, weakref.ref(past._file)
@@ -367,11 +367,11 @@ def test_a_copy_goes_with_the_last_who_has_it(archive: Monograph) -> None:
     assert database.is_closed
 
 
-def test_the_past_is_pickled(archive: Monograph) -> None:
+def test_snapshot_is_pickled(archive: Monograph) -> None:
     assert pickle.loads(pickle.dumps(archive.as_of(START + 3))).document("boiler").title == "Boiler"
 
 
-def test_files_without_history(tmp_path: Path) -> None:
+def test_as_of_without_history_raises(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "plain.mono") as archive:
         archive.add([Document("A.", id="a")])
         archive.add([Document("B.", id="a")])
@@ -391,7 +391,7 @@ def test_files_without_history(tmp_path: Path) -> None:
         Settings(history="yes")  # type: ignore[arg-type]
 
 
-def test_a_synced_folder(tmp_path: Path, folder: Path, now: Now) -> None:
+def test_sync_keeps_versions_of_files(tmp_path: Path, folder: Path, now: Now) -> None:
     (folder / "boiler.md").write_text("The boiler was repaired by Ines.")
     (folder / "tea.md").write_text("Tea is at four.")
     with opened(tmp_path / "a.mono", now) as archive:
@@ -422,7 +422,7 @@ def test_a_synced_folder(tmp_path: Path, folder: Path, now: Now) -> None:
                 archive.versions(name)
 
 
-def test_the_tree_stands_over_the_present(tmp_path: Path, now: Now) -> None:
+def test_tree_summarizes_current_versions_only(tmp_path: Path, now: Now) -> None:
     with opened(tmp_path / "a.mono", now, summarizer=ExtractiveSummarizer()) as archive:
         archive.add([Document(f"Ordinary note {n} about tea and the garden of Dora.", id=f"n{n}") for n in range(20)])
         archive.add([Document("The Lighthouse keeper Zanzibar hid emeralds in Calder.", id="z")])
@@ -462,7 +462,7 @@ def with_secrets(archive: Monograph, now: Now) -> None:
     now[0] += 10
 
 
-def test_what_is_forgotten_is_forgotten_as_it_was_too(tmp_path: Path, now: Now) -> None:
+def test_forgetting_a_document_forgets_its_versions(tmp_path: Path, now: Now) -> None:
     path = tmp_path / "a.mono"
     with opened(path, now) as archive:
         with_secrets(archive, now)
@@ -482,7 +482,7 @@ def test_what_is_forgotten_is_forgotten_as_it_was_too(tmp_path: Path, now: Now) 
             archive.remove(["gone"], forget=True)
 
 
-def test_former_versions_alone_are_forgotten(tmp_path: Path, now: Now) -> None:
+def test_previous_versions_alone_can_be_forgotten(tmp_path: Path, now: Now) -> None:
     path = tmp_path / "a.mono"
     with opened(path, now) as archive:
         with_secrets(archive, now)
@@ -501,7 +501,7 @@ def test_former_versions_alone_are_forgotten(tmp_path: Path, now: Now) -> None:
         assert archive.check() == []
 
 
-def test_a_file_that_always_forgets_keeps_nothing(tmp_path: Path, now: Now) -> None:
+def test_always_forget_keeps_no_version(tmp_path: Path, now: Now) -> None:
     path = tmp_path / "a.mono"
     with opened(path, now) as archive:
         archive.files.always_forget = True
@@ -511,7 +511,7 @@ def test_a_file_that_always_forgets_keeps_nothing(tmp_path: Path, now: Now) -> N
         assert traces(path) == []
 
 
-def test_a_new_embedder_makes_what_was_anew_once(archive: Monograph) -> None:
+def test_rebuild_embeds_previous_versions_once(archive: Monograph) -> None:
     other = HashEmbedder(16)
     archive.vectors.rebuild(other)
     archive.compact()
@@ -525,7 +525,7 @@ def test_a_new_embedder_makes_what_was_anew_once(archive: Monograph) -> None:
     assert archive.check() == []
 
 
-def test_a_copy_keeps_former_versions(archive: Monograph, tmp_path: Path) -> None:
+def test_backup_keeps_previous_versions(archive: Monograph, tmp_path: Path) -> None:
     archive.backup(tmp_path / "copy.mono")
     with Monograph.open(tmp_path / "copy.mono", HashEmbedder(), CapitalExtractor(), create=False) as copy:
         assert copy.settings.history
@@ -549,7 +549,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_check_finds_damage(archive: Monograph, damage: str) -> None:
+def test_check_finds_damaged_versions(archive: Monograph, damage: str) -> None:
     assert archive.check() == []
     with archive._file.database.write() as connection:
         connection.execute(damage)
@@ -563,7 +563,7 @@ def test_a_check_finds_damage(archive: Monograph, damage: str) -> None:
         assert archive.as_of(START + 25).document("boiler").text == "The boiler was replaced by Otto."
 
 
-def test_a_version_that_cannot_be_read(archive: Monograph) -> None:
+def test_unreadable_version_raises_damaged_file(archive: Monograph) -> None:
     with archive._file.database.write() as connection:
         connection.execute("UPDATE versions SET metadata = '{'")
     with pytest.raises(DamagedFile, match="row 1 of versions cannot be read"):
@@ -573,7 +573,7 @@ def test_a_version_that_cannot_be_read(archive: Monograph) -> None:
     assert archive.search("boiler", 1)[0].text == "The boiler was replaced by Otto."
 
 
-def test_a_graph_that_is_built_later(tmp_path: Path, now: Now) -> None:
+def test_graph_built_later_covers_previous_versions(tmp_path: Path, now: Now) -> None:
     with opened(tmp_path / "a.mono", now, settings=replace(HISTORY, graph=False)) as archive:
         archive.add([Document("The boiler was repaired by Ines.", id="boiler")])
         now[0] += 10
@@ -586,14 +586,14 @@ def test_a_graph_that_is_built_later(tmp_path: Path, now: Now) -> None:
         assert sorted(one.name for one in archive.as_of(START + 5).graph.entities(9)) == ["Ines", "The"]
 
 
-def test_what_is_told_and_joined_is_as_it_is_now(archive: Monograph) -> None:
+def test_snapshot_has_current_assertions_of_its_documents(archive: Monograph) -> None:
     assert configuration.identity(archive.as_of(START + 5)._file.database) == archive.stats().id
     archive.graph.tell([ToldNode("stove", "Thing", origins=("boiler",))])
     assert list(archive.as_of(START + 15).graph.told().nodes) == ["stove"]
     assert not archive.as_of(START + 5).graph.told().nodes
 
 
-def test_agents_and_frameworks_may_ask_for_a_moment(archive: Monograph) -> None:
+def test_agents_and_frameworks_accept_as_of(archive: Monograph) -> None:
     then = datetime.fromtimestamp(START + 5, UTC).isoformat()
     now, before = "The boiler was replaced by Otto.", "The boiler was repaired by Ines."
     tools = pytest.importorskip("monograph_tools.tools", reason="an extra is not installed")
@@ -621,7 +621,7 @@ def of_folder(tmp_path: Path, folder: Path) -> Path:
     return path
 
 
-def test_the_command_line(of_folder: Path, folder: Path, tmp_path: Path) -> None:
+def test_commands_accept_as_of(of_folder: Path, folder: Path, tmp_path: Path) -> None:
     then = ("--as-of", "2023-11-14")
     assert "Ines" not in run("search", of_folder, "Who repaired the boiler?")
     said = run("search", of_folder, "Who repaired the boiler?", *then)
@@ -643,7 +643,7 @@ def test_the_command_line(of_folder: Path, folder: Path, tmp_path: Path) -> None
         assert archive.settings.history
 
 
-def test_what_a_server_answers(of_folder: Path) -> None:
+def test_http_api_accepts_as_of(of_folder: Path) -> None:
     pytest.importorskip("starlette", reason="an extra is not installed")
     from support.api_server import serving
 

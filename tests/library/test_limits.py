@@ -67,7 +67,7 @@ WHOLE: dict[str, tuple[str, Callable[[Monograph, Any], object]]] = {
 
 
 @pytest.mark.parametrize("of", WHOLE)
-def test_whole_numbers(filled: Monograph, of: str) -> None:
+def test_invalid_whole_numbers_are_refused(filled: Monograph, of: str) -> None:
     name, act = WHOLE[of]
     for value in (*NO_NUMBERS, -1, -HUGE):
         with pytest.raises(InputError) as caught:
@@ -80,14 +80,14 @@ def test_whole_numbers(filled: Monograph, of: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["lexical", "tfidf", "dense", "hybrid", "graph", "tree", "auto"])
-def test_as_many_hits_as_there_are(filled: Monograph, how: str) -> None:
+def test_large_k_returns_every_hit(filled: Monograph, how: str) -> None:
     every = filled.search("Ann Smith INV-3", 200, how)
     for k in (2**31, 2**63, HUGE):
         assert filled.search("Ann Smith INV-3", k, how) == every
     assert len(filled.search("Ann Smith", True, how)) == 1
 
 
-def test_further_than_there_is_room_for_shows_the_way_there(filled: Monograph) -> None:
+def test_huge_neighbourhood_limit_returns_every_entity(filled: Monograph) -> None:
     near = {one.name for one in filled.graph.neighbourhood("Ann Smith", 60).entities}
     assert {one.name for one in filled.graph.neighbourhood("Ann Smith", HUGE).entities} == near
     assert len(near) > 1
@@ -106,7 +106,7 @@ SHARES: dict[str, tuple[str, Callable[[Monograph, Any], object]]] = {
 
 
 @pytest.mark.parametrize("of", SHARES)
-def test_other_numbers(filled: Monograph, of: str) -> None:
+def test_non_finite_fractions_are_refused(filled: Monograph, of: str) -> None:
     name, act = SHARES[of]
     for value in NO_FINITE:
         with pytest.raises(InputError) as caught:
@@ -115,7 +115,7 @@ def test_other_numbers(filled: Monograph, of: str) -> None:
         caught.value.message.encode()
 
 
-def test_numbers_written_behind_a_way_to_search(filled: Monograph) -> None:
+def test_invalid_numbers_in_search_modes_are_refused(filled: Monograph) -> None:
     for how in ("tree:budget=1e999", "tree:detail=NaN", "hybrid:alpha=" + "[" * 100_000, f"tree:budget={'9' * 5000}"):
         with pytest.raises(InputError) as caught:
             filled.search("Ann", how=how)
@@ -160,7 +160,7 @@ TEXTS: dict[str, Callable[[Monograph, Any], object]] = {
 
 
 @pytest.mark.parametrize("of", TEXTS)
-def test_half_of_a_surrogate_pair(filled: Monograph, of: str) -> None:
+def test_half_of_a_surrogate_pair_is_refused(filled: Monograph, of: str) -> None:
     before = filled.stats().documents
     with pytest.raises(MonographError) as caught:
         TEXTS[of](filled, HALF)
@@ -169,21 +169,21 @@ def test_half_of_a_surrogate_pair(filled: Monograph, of: str) -> None:
     assert filled.stats().documents == before
 
 
-def test_what_a_model_writes_can_be_stored() -> None:
+def test_surrogates_in_model_output_can_be_stored() -> None:
     assert Completion(HALF).text == "half ? a pair"
 
 
 @pytest.mark.parametrize(
     "vector", [[HUGE] * 256, [math.nan] * 256, ["x"] * 256, [[1.0]], 5, object(), [1e39] * 256, [math.inf] * 256]
 )
-def test_vectors_that_are_none(filled: Monograph, vector: Any) -> None:
+def test_invalid_query_vectors_are_refused(filled: Monograph, vector: Any) -> None:
     with pytest.raises(InputError):
         filled.search("Ann", how="dense", vector=vector)
     with pytest.raises(InvalidDocument):
         filled.put([Document(id="z", passages=(Passage("a", vector=vector),))])
 
 
-def test_long_and_short_vectors_have_a_direction(filled: Monograph) -> None:
+def test_very_long_and_short_vectors_are_normalized(filled: Monograph) -> None:
     usual = filled.embedder.embed(["Ann Smith met Bob"], "query")[0]
     found = [hit.chunk.id for hit in filled.search("Ann", 3, "dense", vector=usual)]
     for factor in (1e30, 1e-30):
@@ -191,12 +191,12 @@ def test_long_and_short_vectors_have_a_direction(filled: Monograph) -> None:
 
 
 @pytest.mark.parametrize("metadata", [5, "ab", {"a": math.nan}, {"a": 10**5000}, {1: 2}, {"a": object()}])
-def test_metadata_that_is_none(metadata: Any) -> None:
+def test_invalid_metadata_is_refused(metadata: Any) -> None:
     with pytest.raises(InvalidDocument):
         Document("a", metadata=metadata)
 
 
-def test_metadata_as_deep_as_sqlite_reads_it(monograph: Monograph) -> None:
+def test_metadata_as_deep_as_sqlite_reads_is_accepted(monograph: Monograph) -> None:
     nested: dict[str, Any] = {"a": 1}
     for _ in range(490):
         nested = {"a": nested}
@@ -222,7 +222,7 @@ def found(monograph: Monograph, where: dict[str, Any]) -> set[int]:
     return expected
 
 
-def test_filters_of_many_alternatives(filled: Monograph) -> None:
+def test_filter_with_many_alternatives_works(filled: Monograph) -> None:
     assert found(filled, {"or": [{"n": n} for n in range(990)]}) == set(range(30))
     assert found(filled, {"or": [{"n": {">=": n, "<": n + 1}} for n in range(3, 493)]}) == set(range(3, 30))
     assert found(filled, {"or": [{f"other{n}": n} for n in range(990)] + [{"n": 3}]}) == {3}
@@ -237,7 +237,7 @@ def test_filters_of_many_alternatives(filled: Monograph) -> None:
 
 @pytest.mark.parametrize("combiners", [("and",), ("or",), ("not",), ("and", "or"), ("not", "or"), ("not", "and")])
 @pytest.mark.parametrize("width", [0, 1, 4, 30])
-def test_filters_as_deep_as_they_may_be(filled: Monograph, combiners: tuple[str, ...], width: int) -> None:
+def test_filters_work_up_to_the_greatest_depth(filled: Monograph, combiners: tuple[str, ...], width: int) -> None:
     where: dict[str, Any] = {"n": {"<": 7}}
     for depth in range(filters.MAX_DEPTH):
         beside = [{f"k{depth}-{n}": {">": n}} for n in range(width)]
@@ -247,7 +247,7 @@ def test_filters_as_deep_as_they_may_be(filled: Monograph, combiners: tuple[str,
         filled.search("Ann", where={"not": [where]})
 
 
-def test_numbers_beyond_64_bits(filled: Monograph) -> None:
+def test_filters_accept_numbers_beyond_64_bits(filled: Monograph) -> None:
     assert found(filled, {"n": {"<": 2**63}}) == found(filled, {"n": {">": -(2**80)}}) == set(range(30))
     for value in (HUGE, -HUGE, math.nan, math.inf):
         with pytest.raises(InvalidFilter, match="finite"):
@@ -276,12 +276,12 @@ def run(*arguments: object, code: int = 1) -> str:
         '{"and": ' * 40 + '{"a": 1}' + "}" * 40,
     ],
 )
-def test_filters_that_are_typed(filled: Monograph, where: str) -> None:
+def test_invalid_filters_on_the_command_line_are_refused(filled: Monograph, where: str) -> None:
     said = run("search", filled.path, "Ann", "--where", where)
     assert said.startswith("error:") and said.count("\n") <= 3 and len(said) < 900
 
 
-def test_numbers_that_are_typed(filled: Monograph, folder: Path) -> None:
+def test_invalid_numbers_on_the_command_line_are_refused(filled: Monograph, folder: Path) -> None:
     (folder / "a.txt").write_text("A text.")
     (folder / "a.html").write_text("<p>A text of another kind.</p>")
     new = folder.parent / "typed.mono"
@@ -303,7 +303,7 @@ def is_one_error(said: str) -> bool:
     return said.startswith("error:") and said.count("\n") == 2
 
 
-def test_what_is_no_file(tmp_path: Path, filled: Monograph) -> None:
+def test_paths_that_are_no_file_raise_errors_of_ours(tmp_path: Path, filled: Monograph) -> None:
     os.mkfifo(tmp_path / "pipe.mono")
     with socket.socket(socket.AF_UNIX) as bound:
         bound.bind(os.path.relpath(tmp_path / "socket.mono"))
@@ -383,7 +383,7 @@ def small(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("what", ["add", "backup", "compact", "make"])
-def test_a_limit_on_the_size_of_files(small: Path, what: str) -> None:
+def test_file_size_limit_raises_storage_full(small: Path, what: str) -> None:
     room = {"add": small.stat().st_size + 200_000, "backup": 50_000, "compact": 50_000, "make": 20_000}[what]
     path = small.with_name("new.mono") if what == "make" else small
     kind, message, mend = child(path, room, what)
@@ -398,7 +398,7 @@ def test_a_limit_on_the_size_of_files(small: Path, what: str) -> None:
         assert monograph.check() == []
 
 
-def test_a_full_database(small: Path) -> None:
+def test_full_database_raises_and_keeps_documents(small: Path) -> None:
     with Monograph.open(small) as monograph:
         connection = monograph._file.database.connection()
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
@@ -411,7 +411,7 @@ def test_a_full_database(small: Path) -> None:
 
 
 @pytest.mark.parametrize("megabytes", [10, 60])
-def test_want_of_memory(small: Path, megabytes: int) -> None:
+def test_want_of_memory_raises_and_keeps_documents(small: Path, megabytes: int) -> None:
     kind, message, mend = child(small, megabytes << 20, "memory")
     assert kind == "OutOfMemory" and str(small) in message and "ulimit -v" in mend
     with Monograph.open(small) as monograph:

@@ -15,7 +15,7 @@ from support import raw_sql
 NAMES = ("b/2", "a/Ähre", "a/ÄHRE", "c", "b/10", "a/😀")
 
 
-def test_a_part_is_a_part_of_the_whole(monograph: Monograph) -> None:
+def test_listed_returns_a_slice_of_matching_documents(monograph: Monograph) -> None:
     monograph.add(
         Document(f"Text {n}.", id=f"id{n % 7}-{n}", uri=uri, title=f"T{n}") for n, uri in enumerate(NAMES * 3)
     )
@@ -37,7 +37,7 @@ def test_a_part_is_a_part_of_the_whole(monograph: Monograph) -> None:
     assert monograph.generation() > before
 
 
-def test_a_damaged_document_is_an_error_that_names_its_table(monograph: Monograph) -> None:
+def test_listing_a_damaged_document_raises_and_names_its_table(monograph: Monograph) -> None:
     monograph.add(Document(f"Text {n}.", id=f"{n}", uri=f"{n}") for n in range(3))
     with closing(raw_sql.connected(monograph.path)) as connection, connection:
         connection.execute("UPDATE documents SET title = CAST(x'ff' AS TEXT) WHERE id = '1'")

@@ -85,7 +85,7 @@ def told(place: Path, *, captured: bool) -> tuple[list[dict[str, Any]], dict[str
 
 
 @pytest.mark.parametrize("captured", [False, True])
-def test_what_is_told(tmp_path: Path, captured: bool) -> None:
+def test_telemetry_spans_have_expected_attributes(tmp_path: Path, captured: bool) -> None:
     spans, metrics = told(tmp_path, captured=captured)
     searches = [one for one in spans if one["name"] == "monograph.search"]
     assert [one["attributes"]["monograph.search.mode"] for one in searches] == ["auto", "hybrid", "auto", "auto"]
@@ -126,7 +126,7 @@ def test_what_is_told(tmp_path: Path, captured: bool) -> None:
     assert set(kinds) == {("chat", None), ("chat", "ModelUnavailable"), ("embeddings", None), ("rerank", None)}
 
 
-def test_nothing_is_loaded_for_it() -> None:
+def test_telemetry_alone_does_not_import_opentelemetry() -> None:
     program = "import sys, monograph.telemetry as t\nwith t.span('x') as one: one.set({'a': 1})\nt.count('y', 1, '1')\n"
     looked = program + "print([name for name in sys.modules if 'opentelemetry' in name])"
     done = subprocess.run([sys.executable, "-c", looked], capture_output=True, text=True, check=True)

@@ -223,7 +223,7 @@ QUESTIONS = (
 NAMES = ("Charles Babbage", "Ada Lovelace", "Oslo", "zorb", "bob-1", "zorblax/1", "0000", "Analytical")
 
 
-def test_every_public_method_is_on_one_list(shared_file: Monograph) -> None:
+def test_every_public_method_is_classified_for_views(shared_file: Monograph) -> None:
     for name, part in parts_of(shared_file).items():
         public = {one for one in dir(type(part)) if not one.startswith("_")}
         assert public == WORKS[name] | REFUSED[name].keys()
@@ -233,7 +233,7 @@ def test_every_public_method_is_on_one_list(shared_file: Monograph) -> None:
     }  # fmt: skip
 
 
-def test_what_is_done_to_whole_files_is_refused(shared_file: Monograph) -> None:
+def test_views_refuse_operations_on_whole_files(shared_file: Monograph) -> None:
     before = shared_file.generation()
     for name, part in parts_of(shared_file.within(ANN)).items():
         for method, arguments in REFUSED[name].items():
@@ -244,7 +244,7 @@ def test_what_is_done_to_whole_files_is_refused(shared_file: Monograph) -> None:
     assert shared_file.generation() == before
 
 
-def test_nothing_of_another_is_seen(shared_file: Monograph) -> None:
+def test_view_shows_nothing_outside_its_filter(shared_file: Monograph) -> None:
     no_secret(shared_file.within(ANN), ["zorbl", "qwert", "bob-"], QUESTIONS, [*NAMES[:3], *NAMES[6:]])
     # What was asked for by name comes back in the error, and nothing else does.
     view = shared_file.within(ANN)
@@ -259,7 +259,7 @@ def test_nothing_of_another_is_seen(shared_file: Monograph) -> None:
     assert view.fetch([shared_file.chunks("bob-1")[0].id]) == []
 
 
-def test_a_view_holds_what_a_file_of_its_documents_holds(shared_file: Monograph, tmp_path: Path) -> None:
+def test_view_equals_a_file_of_its_documents(shared_file: Monograph, tmp_path: Path) -> None:
     view = shared_file.within(ANN)
     with Monograph.open(tmp_path / "ann.mono", summarizer=ExtractiveSummarizer(), model=Echo()) as alone:
         alone.add(of_ann())
@@ -289,7 +289,7 @@ def test_a_view_holds_what_a_file_of_its_documents_holds(shared_file: Monograph,
             assert found == {hit.chunk.id for hit in alone.search("Charles Babbage in Oslo", 100, how)}
 
 
-def test_summaries_are_those_of_nothing_else(tmp_path: Path) -> None:
+def test_view_shows_summaries_of_its_chunks_only(tmp_path: Path) -> None:
     # What one says is far from what the other does: segments of one are among those of both.
     ours = [
         Document(f"The cat {word} sleeps on the mat.", id=f"a{n}", metadata=ANN) for n, word in enumerate("xyzuvw" * 4)
@@ -324,7 +324,7 @@ def test_summaries_are_those_of_nothing_else(tmp_path: Path) -> None:
         assert "zorblax" not in " ".join(texts_in(view.context("What is this about?", 4_000))).lower()
 
 
-def test_a_document_of_which_a_part_is_outside_is_not_seen(monograph: Monograph) -> None:
+def test_view_skips_documents_partly_outside(monograph: Monograph) -> None:
     monograph.add(
         [
             Document(
@@ -343,7 +343,7 @@ def test_a_document_of_which_a_part_is_outside_is_not_seen(monograph: Monograph)
     assert len(monograph.chunks("mixed")) == 2
 
 
-def test_views_of_views_narrow(shared_file: Monograph) -> None:
+def test_view_of_a_view_narrows_it(shared_file: Monograph) -> None:
     view = shared_file.within(ANN).within({"day": {">": 3}})
     assert {one.id for one in view.documents()} == {f"ann-{day}" for day in range(4, 13)}
     assert shared_file.within(ANN).within({"owner": "bob"}).documents() == []
@@ -354,7 +354,7 @@ def test_views_of_views_narrow(shared_file: Monograph) -> None:
     assert shared_file.within(ANN).search("Babbage", 100, where={"day": 2})[0].chunk.document_id == "ann-2"
 
 
-def test_a_view_is_asked_for_by_a_filter(shared_file: Monograph) -> None:
+def test_within_needs_a_valid_filter(shared_file: Monograph) -> None:
     with pytest.raises(InputError, match="needs a filter"):
         shared_file.within({})
     with pytest.raises(InvalidFilter):
@@ -364,7 +364,7 @@ def test_a_view_is_asked_for_by_a_filter(shared_file: Monograph) -> None:
     assert copy.deepcopy(view).listed() == view.listed()
 
 
-def test_filters_of_a_view_and_of_the_file_are_kept_apart(shared_file: Monograph) -> None:
+def test_filter_caches_of_view_and_file_are_separate(shared_file: Monograph) -> None:
     where = {"day": {"!=": 1}}
     for _ in range(3):
         for how in ("dense", "lexical", "hybrid", "tree"):
@@ -378,7 +378,9 @@ def test_filters_of_a_view_and_of_the_file_are_kept_apart(shared_file: Monograph
 
 
 @pytest.mark.parametrize("native", [True, False])
-def test_words_that_very_many_have(monograph: Monograph, native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_view_ranks_very_common_words_as_its_own_file(
+    monograph: Monograph, native: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # More than are looked at have the phrase, and FTS5 itself ranks what the pages are not read for.
     if not native:
         monkeypatch.setattr(postings, "read", lambda *_: None)
@@ -398,7 +400,7 @@ def test_words_that_very_many_have(monograph: Monograph, native: bool, monkeypat
                 assert len(hits) == 50 or question in ("zorblax", "lathe XK-427")
 
 
-def test_threads_share_a_view(shared_file: Monograph) -> None:
+def test_threads_can_share_a_view(shared_file: Monograph) -> None:
     view = shared_file.within(ANN)
     found: list[int] = []
 
@@ -413,7 +415,7 @@ def test_threads_share_a_view(shared_file: Monograph) -> None:
     assert found == [12] * 4
 
 
-def test_what_is_added_is_in_the_view(monograph: Monograph) -> None:
+def test_documents_added_to_a_view_get_its_values(monograph: Monograph) -> None:
     view = monograph.within({"owner": "ann", "and": [{"team": {"==": 7}}]})
     view.add([Document("A note.", id="n1"), Document("More.", id="n2", metadata={"team": 7, "x": 1})])
     view.put([Document(id="n3", passages=(Passage("One.", "p1"), Passage("Two.", "p2", {"y": 2})))])
@@ -437,7 +439,7 @@ def test_what_is_added_is_in_the_view(monograph: Monograph) -> None:
         {"owner": "ann", "and": [{"owner": "bob"}]},
     ],
 )  # fmt: skip
-def test_a_view_that_leaves_values_open_takes_nothing(monograph: Monograph, where: dict[str, Any]) -> None:
+def test_view_without_fixed_values_refuses_documents(monograph: Monograph, where: dict[str, Any]) -> None:
     view = monograph.within(where)
     for write in (view.add, view.put):
         with pytest.raises(OutsideView, match="add through"):
@@ -445,7 +447,7 @@ def test_a_view_that_leaves_values_open_takes_nothing(monograph: Monograph, wher
     assert monograph.listed().count == 0
 
 
-def test_what_says_another_value_is_not_added(monograph: Monograph) -> None:
+def test_view_refuses_documents_with_another_value(monograph: Monograph) -> None:
     view = monograph.within(ANN)
     with pytest.raises(OutsideView, match="'eve' for 'owner'"):
         view.add([Document("x", id="n", metadata={"owner": "eve"})])
@@ -454,7 +456,7 @@ def test_what_says_another_value_is_not_added(monograph: Monograph) -> None:
     assert monograph.listed().count == 0
 
 
-def test_what_stands_outside_is_not_written_over(monograph: Monograph) -> None:
+def test_view_does_not_overwrite_documents_outside(monograph: Monograph) -> None:
     monograph.add([Document("Zorblax.", id="taken", uri="u", metadata={"owner": "bob"})])
     monograph.put([Document(id="passages", metadata={"owner": "bob"}, passages=(Passage("Zorblax too.", "p"),))])
     view = monograph.within(ANN)
@@ -481,7 +483,7 @@ def test_what_stands_outside_is_not_written_over(monograph: Monograph) -> None:
     assert [monograph.document(name) for name in ("taken", "passages")] == before
 
 
-def test_two_views_may_hold_the_same_text(monograph: Monograph) -> None:
+def test_two_views_can_contain_the_same_text(monograph: Monograph) -> None:
     for owner in ("ann", "bob"):
         report = monograph.within({"owner": owner}).add([Document("The same words.")])
         assert (report.added, report.embedded, report.remembered) == (1, 0, 0)
@@ -489,7 +491,7 @@ def test_two_views_may_hold_the_same_text(monograph: Monograph) -> None:
     assert monograph.listed().count == 2
 
 
-def test_a_view_follows_the_file(monograph: Monograph) -> None:
+def test_view_shows_later_changes_of_the_file(monograph: Monograph) -> None:
     view = monograph.within(ANN)
     assert view.documents() == []
     monograph.add([Document("Ada Lovelace.", id="a", metadata=ANN)])
@@ -501,7 +503,7 @@ def test_a_view_follows_the_file(monograph: Monograph) -> None:
     assert view.search("Ada Lovelace") == []
 
 
-def test_what_is_told_in_a_view_is_said_in_it(shared_file: Monograph, tmp_path: Path) -> None:
+def test_view_stores_assertions_about_its_documents(shared_file: Monograph, tmp_path: Path) -> None:
     shared_file.backup(tmp_path / "copy.mono")
     with Monograph.open(tmp_path / "copy.mono") as archive:
         view = archive.within(ANN)
@@ -520,7 +522,7 @@ def test_what_is_told_in_a_view_is_said_in_it(shared_file: Monograph, tmp_path: 
         assert archive.check() == []
 
 
-def test_a_view_is_closed_with_its_file(tmp_path: Path) -> None:
+def test_view_is_closed_with_its_file(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono", embedder=HashEmbedder(), extractor=CapitalExtractor()) as archive:
         view = archive.within(ANN)
         view.add([Document("Ada.", id="a")])
@@ -533,7 +535,7 @@ def test_a_view_is_closed_with_its_file(tmp_path: Path) -> None:
         archive.within(ANN)
 
 
-def test_a_view_is_read_where_the_file_cannot_be_written(tmp_path: Path) -> None:
+def test_view_of_a_read_only_file_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     with Monograph.open(path) as archive:
         archive.add(people())
@@ -544,14 +546,14 @@ def test_a_view_is_read_where_the_file_cannot_be_written(tmp_path: Path) -> None
             view.add([Document("x", id="y")])
 
 
-def test_a_view_is_pickled_with_its_file(tmp_path: Path) -> None:
+def test_view_is_pickled_with_its_file(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono") as archive:
         archive.add(people())
         with pickle.loads(pickle.dumps(archive.within(ANN))) as again:
             assert again.listed().count == 12
 
 
-def test_a_file_that_holds_more_is_not_opened(monograph: Monograph, folder: Path) -> None:
+def test_view_does_not_read_files_with_documents_outside(monograph: Monograph, folder: Path) -> None:
     lines = [
         {"id": f"{owner}-{n}", "text": f"{owner} {n}", "metadata": {"owner": owner}}
         for n, owner in enumerate(("ann", "bob"))
@@ -579,7 +581,7 @@ def test_a_file_that_holds_more_is_not_opened(monograph: Monograph, folder: Path
         assert b"bob" in opened.read()
 
 
-def test_no_sql_reads_what_is_outside(shared_file: Monograph) -> None:
+def test_sql_in_a_view_reads_no_rows_outside(shared_file: Monograph) -> None:
     view = shared_file.within(ANN)
     closed = ("documents", "chunks", "texts", "names", "mentions", "nodes", "chunk_graphs", "extractions", "subjects")
     closed = (*closed, "aliases", "apart", "vectors", "sources", "told_nodes", "told_relations", "costs")
@@ -640,7 +642,7 @@ def libraries(draw: st.DrawFn) -> tuple[list[Document], list[Document]]:
 
 @settings(max_examples=examples(8))
 @given(library=libraries(), first=st.booleans())
-def test_whatever_is_in_a_file_a_view_tells_of_itself_alone(
+def test_random_files_show_nothing_outside_a_view(
     tmp_path_factory: pytest.TempPathFactory, library: tuple[list[Document], list[Document]], first: bool
 ) -> None:
     inside, outside = library
@@ -667,7 +669,7 @@ def test_whatever_is_in_a_file_a_view_tells_of_itself_alone(
             assert found <= {one.chunk.id for one in alone.fetch()}
 
 
-def test_stored_answers_are_of_the_view(tmp_path: Path) -> None:
+def test_stored_answers_belong_to_their_view(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono", model=Echo()) as archive:
         archive.add(people())
         whole = archive.ask("Where is Charles Babbage?", k=100)
@@ -688,7 +690,7 @@ def test_stored_answers_are_of_the_view(tmp_path: Path) -> None:
         "DELETE FROM names",
     ],
 )
-def test_damage_is_told_of_in_words_of_ours(tmp_path: Path, damage: str) -> None:
+def test_damage_in_a_view_raises_errors_of_ours(tmp_path: Path, damage: str) -> None:
     with Monograph.open(tmp_path / "x.mono") as archive:
         archive.add(people())
     with closing(raw_sql.connected(tmp_path / "x.mono")) as connection:

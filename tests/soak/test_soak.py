@@ -37,7 +37,7 @@ def soak(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.long
-def test_a_very_small_soak(tmp_path: Path) -> None:
+def test_small_soak_finds_no_fault(tmp_path: Path) -> None:
     record = tmp_path / "page.md"
     record.write_text(f"# Before\n{page.BEGIN}\nold\n{page.END}\nafter\n")
     ran = soak("--seed", "3", "--folder", str(tmp_path / "soak"), "--write", str(record), *SMALL)
@@ -54,7 +54,7 @@ def test_a_very_small_soak(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("part", ["kills", "crowd", "damage"])
-def test_every_part_finds_what_is_planted(tmp_path: Path, part: str) -> None:
+def test_each_part_of_the_soak_finds_a_planted_fault(tmp_path: Path, part: str) -> None:
     ran = soak(
         part,
         "--plant",
@@ -100,7 +100,7 @@ def looked_at(life: commands.Life) -> list[str]:
     return outcome.value if outcome.how == "done" else [f"{outcome.how}: {outcome.value}"]
 
 
-def test_a_sound_file_has_nothing(life: commands.Life) -> None:
+def test_soak_finds_nothing_in_a_sound_file(life: commands.Life) -> None:
     assert looked_at(life) == []
 
 
@@ -120,13 +120,13 @@ def test_a_sound_file_has_nothing(life: commands.Life) -> None:
         ("UPDATE nodes SET rank = rank + 1 WHERE layer = 1", "tree are not those of a fresh build"),
     ],
 )
-def test_a_file_that_is_altered_is_found(life: commands.Life, statement: str, said: str) -> None:
+def test_soak_finds_an_altered_file(life: commands.Life, statement: str, said: str) -> None:
     with closing(sqlite3.connect(life.path)) as connection, connection:
         connection.executescript(statement)
     assert said in "; ".join(looked_at(life))
 
 
-def test_half_a_document_is_found(life: commands.Life) -> None:
+def test_soak_finds_half_a_document(life: commands.Life) -> None:
     with closing(sqlite3.connect(life.path)) as connection, connection:
         connection.execute("UPDATE chunks SET start = start + 4 WHERE ordinal = 0")
 
@@ -138,7 +138,7 @@ def test_half_a_document_is_found(life: commands.Life) -> None:
     assert "half there" in outcome.value[0]
 
 
-def test_forgotten_words_are_found_in_the_bytes(life: commands.Life) -> None:
+def test_soak_finds_forgotten_words_in_the_bytes(life: commands.Life) -> None:
     assert kills.leaked(life.path, life.state) == []
     with life.path.open("ab") as file:
         file.write(text_of("gone").encode())
@@ -163,20 +163,20 @@ def ends(how: str) -> process.Work:
 
 
 @pytest.mark.parametrize("how", ["done", "refused", "raised", "crashed", "hung"])
-def test_how_work_ends_is_told(how: str) -> None:
+def test_soak_reports_how_a_process_ends(how: str) -> None:
     outcome = apart(ends(how), 1.0)
     assert (outcome.how, outcome.said) == (how, ("begun",))
     assert bool(outcome.fault) == (how in ("raised", "crashed", "hung"))
 
 
-def test_work_side_by_side_is_heard_as_it_goes_on() -> None:
+def test_parallel_parts_report_while_they_run() -> None:
     heard: list[str] = []
     outcomes = list(side_by_side([ends("done"), ends("raised"), ends("crashed")], 2, heard.append))
     assert sorted(one.how for one in outcomes) == ["crashed", "done", "raised"]
     assert heard == ["begun"] * 3
 
 
-def test_a_kill_comes_at_its_commit(life: commands.Life) -> None:
+def test_soak_kills_at_the_given_commit(life: commands.Life) -> None:
     def work(tell: Tell) -> None:
         kills.die_at(2, "before")
         with opened(life.path) as monograph:
@@ -208,7 +208,7 @@ def seen(texts: dict[str, str], *said: str) -> damage.Seen:
         ([seen({"one": "first text", "two": "second next"}, "check: two"), seen({"one": "first text", "two": "second next"})], "once mended"),
     ],
 )  # fmt: skip
-def test_loss_and_change_without_a_word_are_faults(tmp_path: Path, looks: list[damage.Seen], fault: str) -> None:
+def test_silent_loss_and_change_are_faults(tmp_path: Path, looks: list[damage.Seen], fault: str) -> None:
     made = harm.Damaged(original(), "altered", original().data)
     outcome = Outcome("done", None, tuple(("seen", one) for one in looks))
     found = "; ".join(damage._wrong(tmp_path / "x.mono", made, outcome))
@@ -216,13 +216,13 @@ def test_loss_and_change_without_a_word_are_faults(tmp_path: Path, looks: list[d
 
 
 @pytest.mark.parametrize("how", ["raised", "crashed", "hung"])
-def test_what_is_no_answer_and_no_error_of_ours_is_a_fault(tmp_path: Path, how: str) -> None:
+def test_foreign_errors_are_faults(tmp_path: Path, how: str) -> None:
     made = harm.Damaged(original(), "altered", original().data)
     (found,) = damage._wrong(tmp_path / "x.mono", made, Outcome(how, "why", ("open", "stats")))
     assert found == f"at stats: {how}: why"
 
 
-def test_a_file_that_was_refused_is_left_as_it_was(tmp_path: Path) -> None:
+def test_refused_file_stays_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     path.write_bytes(b"other")
     made = harm.Damaged(original(), "altered", original().data)
@@ -231,7 +231,7 @@ def test_a_file_that_was_refused_is_left_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", sorted(harm.TO_FILE))
-def test_every_damage_changes_bytes_and_is_the_same_by_the_same_chance(change: str) -> None:
+def test_damage_changes_bytes_and_repeats_with_its_seed(change: str) -> None:
     before = b"".join(text_of(str(number)).encode() for number in range(40)) * 4
     results = []
     for _ in range(2):
@@ -243,12 +243,12 @@ def test_every_damage_changes_bytes_and_is_the_same_by_the_same_chance(change: s
     assert results[0] == results[1] != before
 
 
-def test_a_page_without_marks_is_refused() -> None:
+def test_page_without_markers_is_refused() -> None:
     with pytest.raises(ValueError, match="soak: begin"):
         page.written("# A page", [], 1)
 
 
-def test_a_record_names_each_fault() -> None:
+def test_record_names_each_fault() -> None:
     tally = Tally()
     tally.count("add", "killed", 3)
     tally.faults.append(Fault("kills: seed 1, life 2", "a document is gone", "kills --seed 1 --life 2"))

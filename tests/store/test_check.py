@@ -68,7 +68,7 @@ def path(tmp_path: Path, key: str | None) -> Path:
     ],
 )
 @pytest.mark.parametrize("key", [None])  # Rows: a key changes nothing of them.
-def test_damage_is_found(path: Path, damage: str, table: str, mended: bool) -> None:
+def test_check_finds_damage(path: Path, damage: str, table: str, mended: bool) -> None:
     with Monograph.open(path) as monograph:
         whole = graph_rows(monograph)
     with closing(connected(path)) as connection:
@@ -101,7 +101,7 @@ def test_damage_is_found(path: Path, damage: str, table: str, mended: bool) -> N
     ],
 )
 @pytest.mark.parametrize("key", [None])  # Rows: a key changes nothing of them.
-def test_what_is_left_says_what_was_there(path: Path, folder: Path, damage: str, table: str) -> None:
+def test_findings_after_repair_name_the_lost_rows(path: Path, folder: Path, damage: str, table: str) -> None:
     (folder / "ship.md").write_text("The ship sails at noon.", encoding="utf-8")
     with Monograph.open(path) as monograph:
         monograph.sync(folder)
@@ -130,7 +130,7 @@ def test_what_is_left_says_what_was_there(path: Path, folder: Path, damage: str,
     ],
 )
 @pytest.mark.parametrize("key", [None])  # Rows: a key changes nothing of them.
-def test_what_nobody_can_make_again_is_reported(path: Path, folder: Path, damage: str, table: str) -> None:
+def test_check_reports_damage_that_cannot_be_repaired(path: Path, folder: Path, damage: str, table: str) -> None:
     (folder / "ship.md").write_text("The ship sails at noon.", encoding="utf-8")
     with Monograph.open(path) as monograph:
         monograph.sync(folder)
@@ -151,7 +151,7 @@ def test_what_nobody_can_make_again_is_reported(path: Path, folder: Path, damage
     ],
 )
 @pytest.mark.parametrize("key", [None])  # Rows: a key changes nothing of them.
-def test_a_damaged_document_is_mended_by_syncing_its_source_again(path: Path, folder: Path, damage: str) -> None:
+def test_sync_repairs_a_damaged_document(path: Path, folder: Path, damage: str) -> None:
     (folder / "ship.md").write_text("The ship sails at noon.", encoding="utf-8")
     with Monograph.open(path) as monograph:
         monograph.sync(folder)
@@ -183,7 +183,7 @@ REWRITTEN = "UPDATE sqlite_master SET sql = replace(sql, '{}', '{}') WHERE name 
         """CREATE TRIGGER "of'""another" AFTER INSERT ON chunks BEGIN DELETE FROM documents; END""",
     ],
 )
-def test_a_trigger_or_an_index_that_is_another(path: Path, damage: str, key: str | None) -> None:
+def test_changed_triggers_and_indexes_are_found(path: Path, damage: str, key: str | None) -> None:
     whole = rows(path, key)
     with closing(connected(path, key)) as connection:
         connection.execute("PRAGMA writable_schema = ON")
@@ -199,7 +199,7 @@ def test_a_trigger_or_an_index_that_is_another(path: Path, damage: str, key: str
         assert monograph.check() == []
 
 
-def test_a_table_that_is_another_is_told_of(path: Path, key: str | None) -> None:
+def test_changed_table_is_reported(path: Path, key: str | None) -> None:
     with closing(connected(path, key)) as connection:
         connection.execute("PRAGMA writable_schema = ON")
         connection.execute(REWRITTEN.format("qualifier", "qualifies", "subjects"))
@@ -213,7 +213,7 @@ def test_a_table_that_is_another_is_told_of(path: Path, key: str | None) -> None
         assert monograph.search("salt and pepper", 3, "hybrid")
 
 
-def test_a_setting_that_is_lost_is_one_fault(path: Path, key: str | None) -> None:
+def test_lost_setting_is_one_fault(path: Path, key: str | None) -> None:
     with closing(connected(path, key)) as connection:
         connection.execute("UPDATE settings SET value = '{' WHERE name = 'extractor'")
     with Monograph.open(path, key=key) as monograph:
@@ -252,7 +252,7 @@ def graph_rows(monograph: Monograph) -> list[list[tuple[object, ...]]]:
 
 
 @pytest.mark.parametrize("table", ["words", "trigrams"])
-def test_any_byte_of_how_an_index_of_words_is_laid_out(tmp_path: Path, table: str) -> None:
+def test_every_byte_of_an_fts_structure_record_is_checked(tmp_path: Path, table: str) -> None:
     """FTS5 refuses nearly every statement where that row is damaged, and at a commit what it has refused before."""
     whole = tmp_path / "whole.mono"
     with Monograph.open(whole, HashEmbedder(16)) as monograph:
@@ -272,7 +272,7 @@ def test_any_byte_of_how_an_index_of_words_is_laid_out(tmp_path: Path, table: st
             assert len(monograph.search("Bergen", 30, how="lexical")) == 21
 
 
-def test_a_sound_file(path: Path, key: str | None) -> None:
+def test_check_finds_nothing_in_a_sound_file(path: Path, key: str | None) -> None:
     with Monograph.open(path, key=key) as monograph:
         before = [(hit.chunk.id, hit.score) for hit in monograph.search("ship to Bergen", 10)]
         assert monograph.check() == []
@@ -281,7 +281,7 @@ def test_a_sound_file(path: Path, key: str | None) -> None:
         assert monograph.stats().memo_unused == 0
 
 
-def test_another_embedder(path: Path, key: str | None) -> None:
+def test_mismatched_embedder_is_refused_until_rebuild(path: Path, key: str | None) -> None:
     other = HashEmbedder(48)
     with pytest.raises(ModelMismatch, match=r"wordllama.*hash/48") as caught:
         Monograph.open(path, other, key=key)
@@ -302,7 +302,7 @@ def test_another_embedder(path: Path, key: str | None) -> None:
         assert monograph.add([Document("one more ship")]).embedded == 1
 
 
-def test_an_open_file_that_gets_another_embedder_says_so(path: Path, key: str | None) -> None:
+def test_open_file_reports_a_replaced_embedder(path: Path, key: str | None) -> None:
     with Monograph.open(path, key=key) as first, Monograph.open(path, key=key) as second:
         assert first.search("ship", 2, how="dense")
         second.vectors.rebuild(HashEmbedder(48))
@@ -313,7 +313,7 @@ def test_an_open_file_that_gets_another_embedder_says_so(path: Path, key: str | 
         assert second.check() == []
 
 
-def test_settings_are_kept(tmp_path: Path, key: str | None) -> None:
+def test_reopened_file_keeps_its_settings(tmp_path: Path, key: str | None) -> None:
     path = tmp_path / "x.mono"
     with Monograph.open(path, settings=Settings(chunk_tokens=64, chunk_overlap=8), key=key) as monograph:
         monograph.add([Document("A sentence about the sea. " * 200)])
@@ -329,7 +329,7 @@ def test_settings_are_kept(tmp_path: Path, key: str | None) -> None:
 
 
 @pytest.mark.parametrize("key", [None])  # Rows: a key changes nothing of them.
-def test_a_document_with_a_number_that_no_block_of_text_can_have(path: Path) -> None:
+def test_document_with_an_impossible_text_number_is_damage(path: Path) -> None:
     """It is told of, refuses what would be numbered after it, and can be taken out."""
     with Monograph.open(path) as monograph:
         lost = monograph.documents()[0].id

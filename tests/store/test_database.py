@@ -40,7 +40,7 @@ def filled(tmp_path: Path, key: str | None) -> Path:
     return path
 
 
-def test_a_new_file_is_made_as_the_format_says(tmp_path: Path) -> None:
+def test_new_file_has_the_documented_format(tmp_path: Path) -> None:
     path = tmp_path / "new.mono"
     Monograph.open(path).close()
     header = read_header(path)
@@ -92,7 +92,7 @@ def folder(path: Path) -> None:
         (folder, NotAMonograph),
     ],
 )
-def test_what_is_not_ours_is_refused_and_left_alone(tmp_path: Path, make: object, kind: type[FileError]) -> None:
+def test_foreign_file_is_refused_and_unchanged(tmp_path: Path, make: object, kind: type[FileError]) -> None:
     path = tmp_path / "x.mono"
     make(path)  # type: ignore[operator]
     before = path.read_bytes() if path.is_file() else None
@@ -104,7 +104,7 @@ def test_what_is_not_ours_is_refused_and_left_alone(tmp_path: Path, make: object
     assert [one.name for one in tmp_path.iterdir()] == ["x.mono"]
 
 
-def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+def test_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(NotAMonograph, match="does not exist"):
         Monograph.open(tmp_path / "missing" / "x.mono")
     with pytest.raises(NotAMonograph, match="does not exist"):
@@ -113,7 +113,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", [None])  # Of encrypted files: see test_encrypt.py.
-def test_a_newer_file_is_refused(filled: Path, key: str | None) -> None:
+def test_newer_file_is_refused(filled: Path, key: str | None) -> None:
     data = bytearray(filled.read_bytes())
     data[60:64] = struct.pack(">I", 99)
     filled.write_bytes(data)
@@ -124,7 +124,7 @@ def test_a_newer_file_is_refused(filled: Path, key: str | None) -> None:
 
 @pytest.mark.parametrize("key", [None])  # Of encrypted files: see test_encrypt.py.
 @pytest.mark.parametrize("share", [0.0001, 0.3, 0.7, 0.999])
-def test_a_truncated_file_is_refused_and_left_alone(filled: Path, share: float, key: str | None) -> None:
+def test_truncated_file_is_refused_and_unchanged(filled: Path, share: float, key: str | None) -> None:
     data = filled.read_bytes()[: max(50, int(filled.stat().st_size * share))]
     filled.write_bytes(data)
     with pytest.raises(DamagedFile):
@@ -132,7 +132,7 @@ def test_a_truncated_file_is_refused_and_left_alone(filled: Path, share: float, 
     assert filled.read_bytes() == data
 
 
-def test_a_damaged_page_is_reported_as_damage(filled: Path, key: str | None) -> None:
+def test_damaged_page_raises_damaged_file(filled: Path, key: str | None) -> None:
     data = bytearray(filled.read_bytes())
     for page in range(4, len(data) // 16_384):
         data[page * 16_384 : page * 16_384 + 200] = b"\xff" * 200
@@ -143,7 +143,7 @@ def test_a_damaged_page_is_reported_as_damage(filled: Path, key: str | None) -> 
     assert str(filled) in caught.value.message
 
 
-def test_a_closed_file_says_so(filled: Path, key: str | None) -> None:
+def test_closed_database_raises(filled: Path, key: str | None) -> None:
     monograph = Monograph.open(filled, key=key)
     monograph.close()
     monograph.close()
@@ -151,7 +151,7 @@ def test_a_closed_file_says_so(filled: Path, key: str | None) -> None:
         monograph.search("x")
 
 
-def test_reading_only(filled: Path, key: str | None) -> None:
+def test_read_only_database_refuses_writes(filled: Path, key: str | None) -> None:
     with Monograph.open(filled, read_only=True, key=key) as monograph:
         assert monograph.search("lighthouse", 3)
         with pytest.raises(ReadOnlyFile):
@@ -160,7 +160,7 @@ def test_reading_only(filled: Path, key: str | None) -> None:
             monograph.remove(["d1"])
 
 
-def test_a_file_without_write_permission_can_be_searched(filled: Path, key: str | None) -> None:
+def test_file_without_write_permission_can_be_searched(filled: Path, key: str | None) -> None:
     def search_and_remove() -> int:
         with Monograph.open(filled, key=key) as monograph:
             found = len(monograph.search("lighthouse", 3, how="lexical"))
@@ -176,7 +176,7 @@ def test_a_file_without_write_permission_can_be_searched(filled: Path, key: str 
         filled.parent.chmod(0o755)
 
 
-def test_a_transaction_is_all_or_nothing(filled: Path, key: str | None) -> None:
+def test_transaction_is_all_or_nothing(filled: Path, key: str | None) -> None:
     database = Database(filled, key=key)
     with pytest.raises(KeyError), database.write() as connection:
         connection.execute("DELETE FROM vectors")
@@ -186,7 +186,7 @@ def test_a_transaction_is_all_or_nothing(filled: Path, key: str | None) -> None:
     database.close()
 
 
-def test_a_reader_keeps_its_view_while_another_writes(filled: Path, key: str | None) -> None:
+def test_reader_keeps_its_state_while_another_writes(filled: Path, key: str | None) -> None:
     reader, writer = Database(filled, key=key), Database(filled, key=key)
     with reader.read() as outer:
         before = outer.execute("SELECT count(*) FROM documents").fetchone()
@@ -203,7 +203,7 @@ def test_a_reader_keeps_its_view_while_another_writes(filled: Path, key: str | N
     writer.close()
 
 
-def test_a_busy_file_says_so(filled: Path, key: str | None) -> None:
+def test_locked_database_raises_busy_file(filled: Path, key: str | None) -> None:
     first, second = Database(filled, key=key), Database(filled, key=key)
     second.connection().execute("PRAGMA busy_timeout = 50")
     with first.write() as connection:
@@ -214,7 +214,7 @@ def test_a_busy_file_says_so(filled: Path, key: str | None) -> None:
     second.close()
 
 
-def test_many_threads_read_while_one_writes(filled: Path, key: str | None) -> None:
+def test_threads_read_whole_commits_while_one_writes(filled: Path, key: str | None) -> None:
     errors: list[BaseException] = []
     counts: list[int] = []
     done = threading.Event()
@@ -242,7 +242,7 @@ def test_many_threads_read_while_one_writes(filled: Path, key: str | None) -> No
     assert set(counts) == {5}
 
 
-def test_a_forked_process_gets_connections_of_its_own(filled: Path, key: str | None) -> None:
+def test_forked_process_gets_its_own_connections(filled: Path, key: str | None) -> None:
     code = f"""
 import os
 from monograph import Monograph, Document
@@ -262,7 +262,7 @@ assert monograph.check() == []
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
 
-def test_opening_at_once_makes_one_file(tmp_path: Path, key: str | None) -> None:
+def test_concurrent_opens_create_one_file(tmp_path: Path, key: str | None) -> None:
     path = tmp_path / "race.mono"
     code = f"""
 from monograph import Monograph, Document
@@ -277,7 +277,7 @@ with Monograph.open({str(path)!r}, key={key!r}) as monograph:
         assert monograph.check() == []
 
 
-def test_same_bytes_after_a_failed_open(filled: Path, key: str | None) -> None:
+def test_failed_open_changes_no_byte(filled: Path, key: str | None) -> None:
     before = hashlib.sha256(filled.read_bytes()).hexdigest()
     with Monograph.open(filled, read_only=True, key=key) as monograph:
         monograph.search("lighthouse")
@@ -294,7 +294,7 @@ with open(sys.argv[1], "r+b") as file:
 """
 
 
-def test_opening_a_file_twice_keeps_the_lock_of_the_first(tmp_path: Path, key: str | None) -> None:
+def test_second_open_keeps_the_lock_of_the_first(tmp_path: Path, key: str | None) -> None:
     """POSIX drops all of a process's locks on a file when any of its descriptors is closed."""
     path = tmp_path / "x.mono"
     first = Database(path, key=key)
@@ -306,7 +306,7 @@ def test_opening_a_file_twice_keeps_the_lock_of_the_first(tmp_path: Path, key: s
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are listed in /proc")
-def test_a_closed_file_is_closed(filled: Path, key: str | None) -> None:
+def test_closed_archive_leaves_no_open_connection(filled: Path, key: str | None) -> None:
     """A connection left open would be taken for one to the next file of that inode."""
     gc.disable()
     try:

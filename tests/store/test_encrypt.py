@@ -174,7 +174,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open
 
 
 @needs_proc
-def test_without_a_key_the_text_lies_in_the_file_its_log_and_temporary_files(tmp_path: Path) -> None:
+def test_plain_file_log_and_temporary_files_contain_the_text(tmp_path: Path) -> None:
     """That the search of the bytes finds what there is to be found."""
     looked, seen = traces_in_bytes(tmp_path, None)
     assert looked > 20
@@ -183,7 +183,7 @@ def test_without_a_key_the_text_lies_in_the_file_its_log_and_temporary_files(tmp
 
 
 @needs_proc
-def test_with_a_key_nothing_of_the_text_lies_anywhere(tmp_path: Path) -> None:
+def test_encrypted_store_writes_no_text_to_disk(tmp_path: Path) -> None:
     looked, seen = traces_in_bytes(tmp_path, KEY)
     assert looked > 20
     assert set(seen) >= {"a.mono", "b.mono", "-wal"}
@@ -191,7 +191,7 @@ def test_with_a_key_nothing_of_the_text_lies_anywhere(tmp_path: Path) -> None:
     assert "temporary" not in seen
 
 
-def test_every_page_is_noise(locked: Path) -> None:
+def test_encrypted_pages_look_random(locked: Path) -> None:
     """But for the salt, whatever is in a page: no run of zeros, no header, no word of the schema."""
     data = locked.read_bytes()
     assert len(data) % 16_384 == 0
@@ -203,7 +203,7 @@ def test_every_page_is_noise(locked: Path) -> None:
         assert word not in data
 
 
-def test_any_sqlcipher_opens_it_with_the_key(locked: Path) -> None:
+def test_any_sqlcipher_opens_an_encrypted_file(locked: Path) -> None:
     connection = dbapi2.connect(str(locked))
     connection.execute("PRAGMA key = '" + KEY.replace("'", "''") + "'")
     connection.execute("PRAGMA cipher_page_size = 16384")
@@ -215,11 +215,11 @@ def test_any_sqlcipher_opens_it_with_the_key(locked: Path) -> None:
 # Opening.
 
 
-def test_answers_are_those_of_a_plain_file(plain: Path, locked: Path) -> None:
+def test_encrypted_file_answers_as_a_plain_file(plain: Path, locked: Path) -> None:
     assert found(locked, KEY) == found(plain, None)
 
 
-def test_a_key_is_derived_once_for_all_threads(locked: Path) -> None:
+def test_key_is_derived_once_for_all_threads(locked: Path) -> None:
     derived: list[int] = []
 
     def count(frame: Any, event: str, argument: Any) -> None:
@@ -249,7 +249,7 @@ def test_a_key_is_derived_once_for_all_threads(locked: Path) -> None:
     assert derived == [threading.get_ident()]
 
 
-def test_a_plain_file_has_nothing_to_do_with_it(plain: Path) -> None:
+def test_plain_file_does_not_import_sqlcipher(plain: Path) -> None:
     code = f"""
 import sys
 calls = []
@@ -299,7 +299,7 @@ CASES: list[tuple[Callable[[Path], object], str | None, type[FileError], str, st
 
 
 @pytest.mark.parametrize(("make", "key", "kind", "said", "mend"), CASES)
-def test_one_line_says_what_is_wrong_and_the_mend(
+def test_wrong_key_error_names_the_fault_and_a_hint(
     tmp_path: Path, make: Callable[[Path], object], key: str | None, kind: type[FileError], said: str, mend: str
 ) -> None:
     path = tmp_path / "x.mono"
@@ -317,7 +317,7 @@ def test_one_line_says_what_is_wrong_and_the_mend(
     assert [one.name for one in tmp_path.iterdir()] == ["x.mono"]
 
 
-def test_a_newer_file_is_refused(locked: Path) -> None:
+def test_newer_encrypted_file_is_refused(locked: Path) -> None:
     database = Database(locked, key=KEY)
     database.connection().execute("PRAGMA user_version = 99")
     database.close()
@@ -325,7 +325,7 @@ def test_a_newer_file_is_refused(locked: Path) -> None:
         Monograph.open(locked, key=KEY)
 
 
-def test_keys_that_are_none(tmp_path: Path) -> None:
+def test_invalid_keys_are_refused(tmp_path: Path) -> None:
     for key in ("", "\ud800"):
         with pytest.raises(InputError, match="the key is"):
             Monograph.open(tmp_path / "x.mono", key=key)
@@ -333,7 +333,7 @@ def test_keys_that_are_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", ["x", "ключ 鍵", "x'" + "00" * 32 + "'", "a\"b'c;--\0d", "\udcff", "k" * 100_000])
-def test_any_text_is_a_key(tmp_path: Path, key: str) -> None:
+def test_any_text_can_be_a_key(tmp_path: Path, key: str) -> None:
     path = made(tmp_path / "x.mono", key, 1)
     with Monograph.open(path, key=key) as opened:
         assert len(opened.documents()) == 2
@@ -341,7 +341,7 @@ def test_any_text_is_a_key(tmp_path: Path, key: str) -> None:
         Monograph.open(path, key=key + "x")
 
 
-def test_without_the_extra_one_line_says_how_to_install_it(locked: Path, tmp_path: Path) -> None:
+def test_missing_encrypt_extra_is_named_in_one_line(locked: Path, tmp_path: Path) -> None:
     code = f"""
 import sys
 sys.modules["sqlcipher3"] = None
@@ -364,7 +364,7 @@ for use in (lambda: Monograph.open({str(locked)!r}, key={KEY!r}),
     assert not (tmp_path / "new.mono").exists()
 
 
-def test_opened_again_in_one_process(plain: Path, locked: Path) -> None:
+def test_encrypted_file_opens_again_in_one_process(plain: Path, locked: Path) -> None:
     """Its first bytes are not read again: that would drop the locks of the one that is open."""
     with Monograph.open(locked, HashEmbedder(), key=KEY) as first, Monograph.open(plain):
         with Monograph.open(locked, HashEmbedder(), key=KEY) as second:
@@ -383,7 +383,7 @@ def test_opened_again_in_one_process(plain: Path, locked: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
-def test_a_truncated_file_is_damaged(locked: Path, share: float) -> None:
+def test_truncated_encrypted_file_is_damaged(locked: Path, share: float) -> None:
     data = locked.read_bytes()
     locked.write_bytes(data[: int(len(data) * share)])
     with pytest.raises(DamagedFile):
@@ -393,7 +393,7 @@ def test_a_truncated_file_is_damaged(locked: Path, share: float) -> None:
 # Converting.
 
 
-def test_encrypted_and_decrypted_it_is_the_same(plain: Path) -> None:
+def test_encrypting_and_decrypting_returns_the_same_file(plain: Path) -> None:
     before = found(plain, None)
     plain.chmod(0o600)
     encrypt(plain, KEY)
@@ -428,7 +428,7 @@ except StorageFull as error:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of a process are set as Linux has them")
 @pytest.mark.parametrize("what", ["encrypt", "decrypt"])
-def test_without_room_the_old_file_stays(plain: Path, locked: Path, what: str) -> None:
+def test_encryption_without_room_keeps_the_old_file(plain: Path, locked: Path, what: str) -> None:
     path = plain if what == "encrypt" else locked
     before = path.read_bytes()
     code = CONVERT_IN.format(what=what, path=str(path), key=KEY)
@@ -438,7 +438,7 @@ def test_without_room_the_old_file_stays(plain: Path, locked: Path, what: str) -
     assert sorted(one.name for one in path.parent.iterdir()) == ["locked.mono", "plain.mono"]
 
 
-def test_through_a_link(plain: Path, tmp_path: Path) -> None:
+def test_encryption_follows_a_link(plain: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.mono"
     link.symlink_to(plain)
     encrypt(link, KEY)
@@ -446,7 +446,7 @@ def test_through_a_link(plain: Path, tmp_path: Path) -> None:
     assert found(plain, KEY) == found(link, KEY)
 
 
-def test_what_no_one_encrypts(tmp_path: Path) -> None:
+def test_encrypting_an_unsuitable_file_raises(tmp_path: Path) -> None:
     text_file(tmp_path / "text")
     random_bytes(tmp_path / "noise")
     (tmp_path / "folder").mkdir()
@@ -480,7 +480,7 @@ def ended(child: subprocess.Popen[str]) -> None:
 
 
 @pytest.mark.parametrize("key", [None, KEY])
-def test_no_one_else_may_have_it_open_and_what_is_in_the_log_comes_along(tmp_path: Path, key: str | None) -> None:
+def test_encryption_needs_exclusive_access_and_keeps_the_log(tmp_path: Path, key: str | None) -> None:
     path = tmp_path / "x.mono"
     with Monograph.open(path, key=key) as opened:
         opened.add(filler(5))
@@ -528,7 +528,9 @@ def converting(path: Path, what: str, *, after: bool) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("what", ["encrypt", "decrypt"])
-def test_killed_it_leaves_the_old_file_or_the_new_one(plain: Path, locked: Path, what: str, after: bool) -> None:
+def test_killed_encryption_leaves_the_old_file_or_the_new_one(
+    plain: Path, locked: Path, what: str, after: bool
+) -> None:
     before = found(plain, None)
     path = plain if what == "encrypt" else locked
     child = converting(path, what, after=after)
@@ -554,7 +556,7 @@ print(time.process_time() - begun)
 
 
 @pytest.mark.long
-def test_killed_at_any_moment(plain: Path) -> None:
+def test_encryption_killed_at_any_moment_loses_nothing(plain: Path) -> None:
     before, moments, outcomes = found(plain, None), random.Random(9), []
     whole = plain.read_bytes()
     took = float(subprocess.run(encrypting(plain), check=True, capture_output=True).stdout)
@@ -570,7 +572,7 @@ def test_killed_at_any_moment(plain: Path) -> None:
 
 
 @needs_proc
-def test_who_opens_it_meanwhile_writes_nothing_into_the_old_file(plain: Path) -> None:
+def test_file_opened_during_encryption_is_not_written(plain: Path) -> None:
     child = converting(plain, "encrypt", after=False)
     code = f"""
 from monograph import Document, Monograph
@@ -612,7 +614,7 @@ def run(*words: object, code: int = 0, key: str | None = KEY) -> str:
 
 
 @pytest.mark.long
-def test_every_command_takes_the_key(tmp_path: Path, folder: Path) -> None:
+def test_every_command_accepts_a_key(tmp_path: Path, folder: Path) -> None:
     (folder / "renk.md").write_text(f"# T. Renk\n\nTobias Renk met Anna Calder in Vienna. {SECRET}")
     (folder / "calder.md").write_text("# Anna Calder\n\nAnna Calder gave the plates to Peter Okafor in Berlin.")
     path, set_ = tmp_path / "x.mono", tmp_path / "set"
@@ -657,14 +659,14 @@ def test_every_command_takes_the_key(tmp_path: Path, folder: Path) -> None:
         assert [trace for trace in TRACES if trace in data] == []
 
 
-def test_without_the_key_or_with_another_a_command_says_so(locked: Path, plain: Path, folder: Path) -> None:
+def test_commands_report_a_missing_or_wrong_key(locked: Path, plain: Path, folder: Path) -> None:
     for words in (["sync", locked, folder], ["search", locked, "comet"], ["check", locked]):
         assert NO_KEY in run(*words, code=1, key=None)
         assert WRONG in run(*words, code=1, key="another")
     assert ONE_TOO_MANY in run("check", plain, code=1)
 
 
-def test_every_command_opens_with_the_key() -> None:
+def test_every_command_opens_an_encrypted_file() -> None:
     """Also those that are not there yet."""
     calls = [
         (path.name, call)
@@ -682,7 +684,7 @@ def test_every_command_opens_with_the_key() -> None:
     assert without == ["measure.py"]  # the file that eval makes of a set, and deletes
 
 
-def test_json_says_what_is_wrong(locked: Path, plain: Path) -> None:
+def test_json_output_reports_a_wrong_key(locked: Path, plain: Path) -> None:
     for path, key, kind in ((locked, None, "NotAMonograph"), (locked, "x", "WrongKey"), (plain, KEY, "WrongKey")):
         said = json.loads(run("search", path, "comet", "--json", code=1, key=key).partition("\n}")[0] + "\n}")
         assert said["kind"] == kind
@@ -716,7 +718,7 @@ def typed(words: list[object], answers: list[str]) -> tuple[int, str]:
     return os.waitstatus_to_exitcode(status), said.decode()
 
 
-def test_on_a_terminal_the_key_is_asked_for(plain: Path, tmp_path: Path) -> None:
+def test_terminal_asks_for_the_key(plain: Path, tmp_path: Path) -> None:
     code, said = typed(["encrypt", plain], [KEY, "another"])
     assert code == 1
     assert "two different keys" in said
@@ -737,13 +739,13 @@ def test_on_a_terminal_the_key_is_asked_for(plain: Path, tmp_path: Path) -> None
         assert "key of" not in typed(["stats", path], [])[1]
 
 
-def test_without_a_terminal_nothing_is_asked(plain: Path) -> None:
+def test_command_without_a_terminal_asks_no_key(plain: Path) -> None:
     assert "no key was given" in run("encrypt", plain, code=1, key=None)
     assert "MONOGRAPH_KEY" in run("encrypt", plain, code=1, key="")
     assert found(plain, None)
 
 
-def test_the_server_for_agents(locked: Path) -> None:
+def test_mcp_server_opens_an_encrypted_file(locked: Path) -> None:
     pytest.importorskip("mcp", reason="the extra mcp is not installed")
     from mcp import Client
     from mcp.client.stdio import StdioServerParameters
@@ -763,7 +765,7 @@ def test_the_server_for_agents(locked: Path) -> None:
 # Where a key must not be.
 
 
-def test_no_one_is_told_the_key(locked: Path, tmp_path: Path) -> None:
+def test_key_appears_in_no_output(locked: Path, tmp_path: Path) -> None:
     import traceback
 
     with Monograph.open(locked, HashEmbedder(), key=KEY) as opened:
@@ -786,7 +788,7 @@ def test_no_one_is_told_the_key(locked: Path, tmp_path: Path) -> None:
 
 
 @needs_proc
-def test_processes_that_read_strangers_files_do_not_know_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reader_processes_do_not_get_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("MONOGRAPH_KEY", "MONOGRAPH_API_KEY", "MONOGRAPH_OTHER"):
         monkeypatch.setenv(name, KEY)
     worker = Worker("monograph.read.process")
@@ -815,7 +817,7 @@ def pickled_by_none(holders: list[Any]) -> None:
                 kind(written).dump(holder)
 
 
-def test_a_pickle_holds_no_key(locked: Path, plain: Path) -> None:
+def test_encrypted_archive_cannot_be_pickled(locked: Path, plain: Path) -> None:
     with Monograph.open(locked, HashEmbedder(), key=KEY) as opened:
         pickled_by_none([opened, opened.files, opened.graph, {"deep": [opened]}])
         assert copy.deepcopy(opened).search("emeralds", 1, how="lexical")[0].chunk.document_id == "secret"
@@ -827,7 +829,7 @@ def test_a_pickle_holds_no_key(locked: Path, plain: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:The function `loads` is in beta")
-def test_langchain(locked: Path, tmp_path: Path) -> None:
+def test_langchain_components_open_an_encrypted_file(locked: Path, tmp_path: Path) -> None:
     pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
     from langchain_core.load import dumpd, dumps, loads
 
@@ -886,7 +888,7 @@ def test_langchain(locked: Path, tmp_path: Path) -> None:
                 use()
 
 
-def test_llama_index(tmp_path: Path) -> None:
+def test_llama_index_components_open_an_encrypted_file(tmp_path: Path) -> None:
     pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
     from llama_index.core import StorageContext, load_index_from_storage
     from llama_index.core.schema import TextNode
@@ -930,7 +932,7 @@ def test_llama_index(tmp_path: Path) -> None:
     loaded.close()
 
 
-def test_a_locked_file_is_served_with_its_key(locked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_opens_an_encrypted_file(locked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Monograph.open(locked, HashEmbedder(), key=KEY) as opened:
         opened.vectors.rebuild(StaticEmbedder())
     monkeypatch.setenv("MONOGRAPH_KEY", KEY)
@@ -939,7 +941,7 @@ def test_a_locked_file_is_served_with_its_key(locked: Path, monkeypatch: pytest.
     assert "comet" in json.dumps(hits[0])
 
 
-def test_errors_of_both_kinds_of_connections_are_caught() -> None:
+def test_errors_of_plain_and_encrypted_connections_are_translated() -> None:
     """SQLCipher's are none of ``sqlite3.Error``. What others wrote is read by SQLite alone."""
     store = [
         path

@@ -154,7 +154,7 @@ def judged(copy: Path, embedder: Embedder, truth: list[Any], key: str | None = N
 
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("count", [20, pytest.param(500, marks=pytest.mark.long)])
-def test_a_changed_byte_is_found_or_does_no_harm(
+def test_changed_byte_is_found_or_harmless(
     golden: Path, truth: list[Any], embedder: Embedder, tmp_path: Path, count: int
 ) -> None:
     verdicts: dict[str, list[str]] = {}
@@ -164,7 +164,7 @@ def test_a_changed_byte_is_found_or_does_no_harm(
     assert len(verdicts["found"]) > count // 2
 
 
-def test_a_changed_byte_in_an_encrypted_file(embedder: Embedder, tmp_path: Path) -> None:
+def test_changed_byte_in_an_encrypted_file_is_found(embedder: Embedder, tmp_path: Path) -> None:
     pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
     whole = made(tmp_path / "locked.mono", embedder, key="a key")
     with Monograph.open(whole, embedder, key="a key") as monograph:
@@ -175,7 +175,7 @@ def test_a_changed_byte_in_an_encrypted_file(embedder: Embedder, tmp_path: Path)
     assert verdicts.count("found") > 6
 
 
-def test_a_changed_page_of_an_encrypted_file(embedder: Embedder, tmp_path: Path) -> None:
+def test_changed_page_of_an_encrypted_file_is_found(embedder: Embedder, tmp_path: Path) -> None:
     pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
     path = made(tmp_path / "locked.mono", embedder, key="a key")
     data = bytearray(path.read_bytes())
@@ -205,7 +205,7 @@ def mended(copy: Path, embedder: Embedder, truths: list[Any]) -> str:
 
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("count", [10, pytest.param(200, marks=pytest.mark.long)])
-def test_what_a_repair_mends_is_as_it_was(
+def test_repaired_file_is_as_before(
     golden: Path, truths: list[Any], embedder: Embedder, tmp_path: Path, count: int
 ) -> None:
     outcomes: dict[str, list[str]] = {}

@@ -74,7 +74,7 @@ def named_anew(opened: Monograph) -> object:
         ("UPDATE names SET name = name + 1099511627776 WHERE uses > 0 AND key LIKE '%renk%'", named_anew),
     ],
 )
-def test_what_cannot_be_is_damage(whole: Path, tmp_path: Path, statement: str, work: Work) -> None:
+def test_impossible_rows_are_damage(whole: Path, tmp_path: Path, statement: str, work: Work) -> None:
     path = changed(whole, tmp_path, statement)
     with pytest.raises(DamagedFile, match=r"changed\.mono.* --repair"), Monograph.open(path, Words(16)) as opened:
         work(opened)
@@ -85,7 +85,7 @@ def test_what_cannot_be_is_damage(whole: Path, tmp_path: Path, statement: str, w
     ['{"text": 5}', '{"text": "x", "quotes": [true]}', '{"text": "x", "quotes": [[0, 1, 0, 0, "1"]]}',
      '{"text": "x", "tokens": [1]}', '{"text": "\\ud800"}', "[]", "{}", "5"],
 )  # fmt: skip
-def test_a_summary_is_text(whole: Path, tmp_path: Path, gist: str) -> None:
+def test_summary_that_is_no_text_is_damage(whole: Path, tmp_path: Path, gist: str) -> None:
     with pytest.raises(UNDECODABLE):
         tree.unpack(gist.encode())
     path = changed(whole, tmp_path, f"UPDATE memo SET value = CAST('{gist}' AS BLOB) WHERE kind = 'summary'")
@@ -100,12 +100,12 @@ def test_a_summary_is_text(whole: Path, tmp_path: Path, gist: str) -> None:
      '{"mentions": [], "relations": [["a", "b", 1, 2, ["c"]]]}', '{"mentions": [], "relations": [["a", "b", "c", "", []]]}',
      '{"mentions": [], "failure": 3}', '{"mentions": [], "tokens": "3"}', '{"mentions": [[0, 0, 36893488147419103232]]}'],
 )  # fmt: skip
-def test_an_extraction_is_of_its_types(stored: str) -> None:
+def test_extraction_of_wrong_types_is_damage(stored: str) -> None:
     with pytest.raises(UNDECODABLE):
         extractions.unpack(stored.encode(), "Anna met Otto.")
 
 
-def test_names_beyond_all_numbers_are_mended(whole: Path, tmp_path: Path) -> None:
+def test_impossible_name_numbers_are_repaired(whole: Path, tmp_path: Path) -> None:
     path = changed(whole, tmp_path, "UPDATE names SET name = name + 1099511627776 WHERE key LIKE '%renk%'")
     with Monograph.open(path, Words(16)) as opened:
         assert "names" in {one.table for one in opened.check() if one.repairable}
@@ -113,7 +113,7 @@ def test_names_beyond_all_numbers_are_mended(whole: Path, tmp_path: Path) -> Non
         assert opened.graph.neighbourhood("Tobias Renk").centre
 
 
-def test_an_error_that_is_kept_holds_no_old_state(whole: Path, tmp_path: Path) -> None:
+def test_kept_error_does_not_keep_a_snapshot_open(whole: Path, tmp_path: Path) -> None:
     path = changed(whole, tmp_path, "UPDATE chunk_graphs SET names = x'010203' WHERE chunk = 9")
     with Monograph.open(path, Words(16)) as opened:
         with pytest.raises(DamagedFile, match="nodes that cannot be read") as kept:
@@ -124,7 +124,7 @@ def test_an_error_that_is_kept_holds_no_old_state(whole: Path, tmp_path: Path) -
         assert opened.check(repair=True) == []
 
 
-def test_a_cluster_has_so_many_dimensions_at_most() -> None:
+def test_cluster_with_too_many_dimensions_is_damage() -> None:
     body = cluster.pack(cluster.encode(np.arange(3), np.eye(3, 16, dtype=np.float32)))
     assert cluster.unpack(body).ids.tolist() == [0, 1, 2]
     for dimension in (65_537, 2**30, 2**32 - 1):
@@ -132,7 +132,7 @@ def test_a_cluster_has_so_many_dimensions_at_most() -> None:
             cluster.unpack(body[:12] + dimension.to_bytes(4, "little") + body[16:])
 
 
-def test_bits_of_what_is_allowed(whole: Path) -> None:
+def test_allowed_bits_equal_rows_with_vectors(whole: Path) -> None:
     with Monograph.open(whole, Words(16)) as opened, opened._file.database.read() as connection:
         bits = allowed_bits(connection, EVERYTHING)
         wanted = {row for (row,) in connection.execute("SELECT memo FROM vectors")}

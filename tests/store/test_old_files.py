@@ -50,12 +50,12 @@ def committed(tmp_path: Path) -> Path:
     return Path(shutil.copy(FIXTURE, tmp_path))
 
 
-def test_there_is_a_file_of_every_format() -> None:
+def test_every_format_has_a_committed_file() -> None:
     names = sorted(path.stem for path in DATA.glob("format-*.mono"))
     assert names == [f"format-{number}" for number in range(1, schema.newest_format() + 1)]
 
 
-def test_the_committed_file_works(committed: Path) -> None:
+def test_committed_file_can_be_searched(committed: Path) -> None:
     with Monograph.open(committed, HashEmbedder(32)) as monograph:
         assert monograph.stats().format == schema.newest_format()
         assert monograph.stats().tree is not None
@@ -69,7 +69,7 @@ def test_the_committed_file_works(committed: Path) -> None:
         assert monograph.check() == []
 
 
-def test_a_migration_runs_once_when_the_file_is_opened(committed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_migration_runs_once_when_a_file_is_opened(committed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def next_format(connection: sqlite3.Connection) -> None:
         connection.execute("CREATE TABLE later (later INTEGER PRIMARY KEY)")
 
@@ -86,7 +86,7 @@ def test_a_migration_runs_once_when_the_file_is_opened(committed: Path, monkeypa
         Monograph.open(committed, HashEmbedder(32))
 
 
-def test_a_file_of_format_0(committed: Path) -> None:
+def test_file_of_format_0_is_refused(committed: Path) -> None:
     with closing(sqlite3.connect(committed)) as connection:
         connection.execute("PRAGMA user_version = 0")
     before = committed.read_bytes()
@@ -95,7 +95,7 @@ def test_a_file_of_format_0(committed: Path) -> None:
     assert committed.read_bytes() == before
 
 
-def test_a_header_that_sqlite_does_not_know(committed: Path) -> None:
+def test_file_with_unknown_sqlite_schema_format_is_refused(committed: Path) -> None:
     data = bytearray(committed.read_bytes())
     data[44:48] = (99).to_bytes(4, "big")  # SQLite's schema format.
     committed.write_bytes(data)

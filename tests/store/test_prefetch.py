@@ -59,7 +59,7 @@ def chain(written: bytes, page_size: int, page: int, told: set[int]) -> bytes:
     st.data(),
 )
 @settings(max_examples=examples(300))
-def test_rows_lie_in_the_pages_that_are_told(page_size: int, sizes: dict[int, int], data: st.DataObject) -> None:
+def test_announced_pages_contain_the_rows(page_size: int, sizes: dict[int, int], data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as place, closing(sqlite3.connect(Path(place) / "p.sqlite")) as connection:
         connection.execute(f"PRAGMA page_size = {page_size}")
         connection.execute("CREATE TABLE held (row INTEGER PRIMARY KEY, body BLOB)")
@@ -105,7 +105,7 @@ def test_rows_lie_in_the_pages_that_are_told(page_size: int, sizes: dict[int, in
     st.data(),
 )
 @settings(max_examples=examples(100))
-def test_entries_lie_in_the_pages_that_are_told(
+def test_announced_pages_contain_the_index_entries(
     page_size: int, entries: set[tuple[int, str]], data: st.DataObject
 ) -> None:
     with tempfile.TemporaryDirectory() as place, closing(sqlite3.connect(Path(place) / "p.sqlite")) as connection:
@@ -140,7 +140,7 @@ def test_entries_lie_in_the_pages_that_are_told(
 
 
 @LINUX
-def test_a_chain_that_comes_back_is_left(tmp_path: Path) -> None:
+def test_cyclic_overflow_chain_is_left(tmp_path: Path) -> None:
     pages_of = [bytearray(512) for _ in range(40)]
     pages_of[0][:18] = b"SQLite format 3\0" + (512).to_bytes(2, "big")
     for page in range(1, 41):
@@ -158,7 +158,7 @@ def test_a_chain_that_comes_back_is_left(tmp_path: Path) -> None:
 
 
 @LINUX
-def test_other_bytes_than_a_database_are_no_pages(tmp_path: Path) -> None:
+def test_bytes_of_no_database_give_no_pages(tmp_path: Path) -> None:
     (tmp_path / "p").write_bytes(b"SQLite format 4" + bytes(5_000))
     with (tmp_path / "p").open("rb") as file:
         assert descriptor_of(str(tmp_path / "p")) == file.fileno()
@@ -168,7 +168,7 @@ def test_other_bytes_than_a_database_are_no_pages(tmp_path: Path) -> None:
 
 
 @LINUX
-def test_damaged_pages_are_announced_without_harm(tmp_path: Path) -> None:
+def test_damaged_pages_are_announced_without_error(tmp_path: Path) -> None:
     database, _ = built(tmp_path / "p.mono")
     with database.read() as connection:
         roots = [root for (root,) in connection.execute("SELECT rootpage FROM sqlite_schema WHERE rootpage > 1")]
@@ -190,7 +190,7 @@ def test_damaged_pages_are_announced_without_harm(tmp_path: Path) -> None:
                         pages.announce_entries(root, [(key, key)])
 
 
-def test_what_is_not_there_may_be_announced(tmp_path: Path) -> None:
+def test_missing_rows_may_be_announced(tmp_path: Path) -> None:
     database, _ = built(tmp_path / "p.mono")
     ahead = Prefetcher()
     with database.read() as connection:
@@ -209,7 +209,7 @@ def test_what_is_not_there_may_be_announced(tmp_path: Path) -> None:
     database.close()
 
 
-def test_a_fork_searches_too(tmp_path: Path) -> None:
+def test_forked_process_can_search(tmp_path: Path) -> None:
     database, made = built(tmp_path / "p.mono")
     index = EcoVectorIndex()
     with database.read() as connection:
@@ -231,7 +231,7 @@ def test_a_fork_searches_too(tmp_path: Path) -> None:
     database.close()
 
 
-def test_a_file_may_be_deleted_while_it_is_read_ahead(tmp_path: Path) -> None:
+def test_file_can_be_deleted_while_it_is_read_ahead(tmp_path: Path) -> None:
     database, made = built(tmp_path / "p.mono")
     index = EcoVectorIndex()
     with database.read() as connection:

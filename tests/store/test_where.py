@@ -51,7 +51,7 @@ FILTERS = st.recursive(
 
 @settings(max_examples=examples(120))
 @given(all_metadata=st.lists(METADATA, min_size=1, max_size=8), own=METADATA, where=FILTERS)
-def test_sql_means_what_python_means(
+def test_filters_match_as_their_python_oracle(
     tmp_path_factory: pytest.TempPathFactory,
     all_metadata: list[dict[str, Any]],
     own: dict[str, Any],
@@ -81,7 +81,7 @@ def test_sql_means_what_python_means(
 
 @settings(max_examples=examples(60))
 @given(all_metadata=st.lists(METADATA, min_size=1, max_size=8), own=METADATA, asked=st.lists(FILTERS, max_size=12))
-def test_columns_mean_what_sql_means(
+def test_column_filters_match_as_sql(
     tmp_path_factory: pytest.TempPathFactory,
     all_metadata: list[dict[str, Any]],
     own: dict[str, Any],
@@ -107,7 +107,7 @@ def test_columns_mean_what_sql_means(
                 assert columns.allowed_bits(connection, condition).tolist() == wanted.tolist()
 
 
-def test_the_second_filter_on_a_key_finds_what_the_first_would(monograph: Monograph) -> None:
+def test_second_filter_on_a_key_finds_the_same(monograph: Monograph) -> None:
     def found(where: dict[str, Any]) -> set[str]:
         return {hit.chunk.document_id for hit in monograph.search("owl", how="dense", k=50, where=where)}
 
@@ -177,7 +177,7 @@ def filled(monograph: Monograph) -> Iterator[Monograph]:
     ],
 )
 @pytest.mark.parametrize("how", ["lexical", "dense", "hybrid", "tfidf"])
-def test_filters_in_every_mode(filled: Monograph, where: dict[str, Any], found: set[str], how: str) -> None:
+def test_every_search_mode_applies_filters(filled: Monograph, where: dict[str, Any], found: set[str], how: str) -> None:
     hits = filled.search("apples", 10, how=how, where=where)
     assert {hit.chunk.document_id for hit in hits} == found
 
@@ -191,7 +191,7 @@ def nested(depth: int) -> dict[str, Any]:
     [{"k": {"like": "x"}}, {"k": {}}, {"$nope": 1}, {"k": {"in": 3}}, {"k": {"in": "abc"}}, {"k": [1, 2]}, {"k": {"==": [1]}}, {1: 2},
      {"and": [3]}, {"k": {">": None}}, {"k": {"text_match": 3}}, {"k": object()}, {"k": float("nan")}, {"or": "x"}, [1], nested(40)],
 )  # fmt: skip
-def test_what_is_not_understood_is_refused(where: Any) -> None:
+def test_invalid_filters_are_refused(where: Any) -> None:
     with pytest.raises(InvalidFilter) as caught:
         filters.parse(where)
     assert caught.value.mend

@@ -63,7 +63,7 @@ KILLS = 50
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_killed_at_many_moments(tmp_path: Path, folder: Path, key: str | None) -> None:
+def test_killed_sync_loses_nothing_and_embeds_nothing_twice(tmp_path: Path, folder: Path, key: str | None) -> None:
     fill(folder, 120)
     most = KILLS if key is None else KILLS // 4
     measured = script(tmp_path, folder, key, "measured.mono")
@@ -98,7 +98,7 @@ def test_killed_at_many_moments(tmp_path: Path, folder: Path, key: str | None) -
     assert finished >= 1
 
 
-def test_two_processes_sync_at_once(tmp_path: Path, folder: Path, key: str | None) -> None:
+def test_two_processes_that_sync_at_once_give_the_file_of_one(tmp_path: Path, folder: Path, key: str | None) -> None:
     fill(folder, 60)
     children = [subprocess.Popen(script(tmp_path, folder, key), stdout=subprocess.DEVNULL) for _ in range(2)]
     assert [child.wait() for child in children] == [0, 0]
@@ -109,7 +109,7 @@ def test_two_processes_sync_at_once(tmp_path: Path, folder: Path, key: str | Non
     assert contents(tmp_path / "killed.mono", key) == contents(tmp_path / "alone.mono", key)
 
 
-def test_a_failing_embedder_loses_nothing_that_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_embedder_loses_no_stored_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "EMBEDDED_AT_ONCE", 5)
     embedder = HashEmbedder()
     documents = [Document(f"text number {n}", id=str(n)) for n in range(20)]
@@ -148,7 +148,7 @@ def small_disk(tmp_path: Path) -> Path:
 
 
 @pytest.mark.long
-def test_a_full_disk(small_disk: Path) -> None:
+def test_full_disk_raises_and_keeps_stored_documents(small_disk: Path) -> None:
     try:
         path = small_disk / "x.mono"
         documents = [Document(f"The {n}th crate holds {n * 7} lamps. " * 60, id=str(n)) for n in range(2000)]

@@ -60,7 +60,7 @@ def test_forgotten_documents_leave_no_bytes(tmp_path: Path) -> None:
         assert monograph.check() == []
 
 
-def test_removed_first_and_forgotten_with_another(tmp_path: Path) -> None:
+def test_forgetting_removes_bytes_of_documents_removed_before(tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, HashEmbedder()) as monograph:
         for round_ in range(12):
@@ -77,7 +77,7 @@ def test_removed_first_and_forgotten_with_another(tmp_path: Path) -> None:
         assert monograph.check() == []
 
 
-def test_forgetting_waits_for_no_one_and_says_so(tmp_path: Path) -> None:
+def test_forgetting_beside_a_reader_raises_busy_file(tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, HashEmbedder()) as monograph:
         monograph.add([Document(SECRET, id="secret"), *filler(20)])
@@ -89,7 +89,7 @@ def test_forgetting_waits_for_no_one_and_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_forgetting_waits_for_who_copies_the_log_back(tmp_path: Path) -> None:
+def test_forgetting_waits_for_checkpoints_of_other_writers(tmp_path: Path) -> None:
     """SQLite itself does not wait for another checkpoint, as every larger commit may begin one."""
     path = tmp_path / "notes.mono"
     ended = threading.Event()
@@ -123,7 +123,7 @@ def test_forgetting_waits_for_who_copies_the_log_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_forgetting_waits_for_a_crowd_of_which_someone_always_reads(tmp_path: Path) -> None:
+def test_forgetting_waits_for_overlapping_readers(tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     ended = threading.Event()
 
@@ -162,7 +162,7 @@ def test_forgetting_waits_for_a_crowd_of_which_someone_always_reads(tmp_path: Pa
             database.close()
 
 
-def test_a_short_form_that_stands_nowhere_else_stays_with_its_document(monograph: Monograph) -> None:
+def test_short_form_of_one_document_is_forgotten_with_it(monograph: Monograph) -> None:
     text = (
         "The IFFHS World's Best Goalkeeper is a football award given annually to the most outstanding goalkeeper as voted"
         " by the International Federation of Football History & Statistics (IFFHS). The votes are cast by IFFHS's staff."
@@ -175,7 +175,7 @@ def test_a_short_form_that_stands_nowhere_else_stays_with_its_document(monograph
     assert b"iffhs" not in monograph.path.read_bytes().lower()
 
 
-def test_names_that_were_set_apart_are_forgotten_with_their_documents(tmp_path: Path) -> None:
+def test_names_kept_apart_are_forgotten_with_their_documents(tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, HashEmbedder()) as monograph:
         monograph.add(
@@ -209,7 +209,7 @@ def secrets(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("tree", [False, True])
-def test_what_is_gone_from_a_folder_is_forgotten(tmp_path: Path, secrets: Path, tree: bool) -> None:
+def test_sync_with_forget_removes_bytes_of_deleted_files(tmp_path: Path, secrets: Path, tree: bool) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, HashEmbedder(), summarizer=ExtractiveSummarizer() if tree else None) as monograph:
         monograph.sync(secrets)
@@ -229,7 +229,7 @@ def test_what_is_gone_from_a_folder_is_forgotten(tmp_path: Path, secrets: Path, 
         assert monograph.check() == []
 
 
-def test_a_file_that_always_forgets(tmp_path: Path, secrets: Path) -> None:
+def test_always_forget_applies_to_every_removal(tmp_path: Path, secrets: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, HashEmbedder()) as monograph:
         assert not monograph.files.always_forget
@@ -260,7 +260,7 @@ def test_a_file_that_always_forgets(tmp_path: Path, secrets: Path) -> None:
         assert monograph.check() == []
 
 
-def test_a_sync_that_cannot_forget_says_so_and_the_next_write_does(tmp_path: Path, secrets: Path) -> None:
+def test_sync_that_cannot_forget_reports_it_and_the_next_write_forgets(tmp_path: Path, secrets: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, HashEmbedder()) as monograph:
         monograph.sync(secrets)
@@ -282,7 +282,7 @@ def test_a_sync_that_cannot_forget_says_so_and_the_next_write_does(tmp_path: Pat
         assert monograph.check() == []
 
 
-def test_what_is_forgotten_while_others_derive_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_summary_begun_before_forgetting_leaves_no_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A summary, that was begun before, is remembered after the memo was emptied."""
     monkeypatch.setattr(turn, "PATIENCE", 0.05)  # The one that forgets gets no turn at the tree.
     path = tmp_path / "notes.mono"
@@ -313,7 +313,7 @@ def test_what_is_forgotten_while_others_derive_from_it(tmp_path: Path, monkeypat
         assert monograph.check() == []
 
 
-def test_what_was_never_taken_out_is_not_owed(tmp_path: Path) -> None:
+def test_failed_removal_leaves_nothing_to_forget(tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, HashEmbedder()) as monograph:
         monograph.add([Document(SECRET, id="secret")])
@@ -322,7 +322,7 @@ def test_what_was_never_taken_out_is_not_owed(tmp_path: Path) -> None:
         assert monograph.check() == []
 
 
-def test_a_check_ends_forgetting(tmp_path: Path) -> None:
+def test_check_with_repair_finishes_forgetting(tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, HashEmbedder()) as monograph:
         monograph.add([Document(SECRET, id="secret"), *filler(20)])
@@ -333,7 +333,7 @@ def test_a_check_ends_forgetting(tmp_path: Path) -> None:
         assert has_traces(path) == []
 
 
-def test_a_backup_forgets_what_is_still_to_be_forgotten(tmp_path: Path) -> None:
+def test_backup_contains_no_bytes_still_to_be_forgotten(tmp_path: Path) -> None:
     path, copy = tmp_path / "notes.mono", tmp_path / "copy.mono"
     with Monograph.open(path, HashEmbedder()) as monograph:
         monograph.add([Document(SECRET, id="secret"), *filler(20)])

@@ -221,7 +221,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
 
 
 @pytest.mark.timeout(1_800)
-def test_rows_are_those_of_one_after_the_other(empty: dict[bool, Path], folders: Folders) -> None:
+def test_rows_equal_those_of_documents_added_one_by_one(empty: dict[bool, Path], folders: Folders) -> None:
     @settings(max_examples=examples(150))
     @given(history=entangled())
     def compare(history: History) -> None:
@@ -236,7 +236,7 @@ def test_rows_are_those_of_one_after_the_other(empty: dict[bool, Path], folders:
 
 
 @pytest.mark.timeout(1_800)
-def test_rows_hang_on_no_grouping(empty: dict[bool, Path], folders: Folders) -> None:
+def test_rows_do_not_depend_on_batches(empty: dict[bool, Path], folders: Folders) -> None:
     @settings(max_examples=examples(150))
     @given(histories=apart())
     def compare(histories: tuple[History, History]) -> None:
@@ -253,7 +253,7 @@ def test_rows_hang_on_no_grouping(empty: dict[bool, Path], folders: Folders) -> 
         Document("Invoice Number 2031 (INV-2031) is new. Anna Calder paid it.", id="later", title="Calder"),
     ],
 )
-def test_a_known_name_gets_what_it_lacks(
+def test_known_name_gets_its_missing_embedding(
     empty: dict[bool, Path], folders: Folders, later: Document, *, paid: bool
 ) -> None:
     first = parcel([Document("the bill INV-2031 was paid by A. Calder", id="first")], None)

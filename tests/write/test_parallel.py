@@ -80,7 +80,7 @@ def alone(folder: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("processes", [2, 3])
-def test_a_folder_is_the_same_file(
+def test_parallel_sync_gives_the_file_of_a_serial_one(
     processes: int, folder: Path, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parallel, "PROCESSES", processes)
@@ -91,7 +91,9 @@ def test_a_folder_is_the_same_file(
     assert rows(tmp_path / "x.mono") == rows(alone)
 
 
-def test_batches_that_are_small_count_together(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_batches_count_together_towards_parallel_work(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     started: list[str] = []
 
     class Counted(parallel.Worker):
@@ -114,7 +116,7 @@ def test_batches_that_are_small_count_together(folder: Path, tmp_path: Path, mon
     assert rows(tmp_path / "x.mono") == rows(tmp_path / "alone.mono")
 
 
-def test_a_process_that_cannot_be_had_is_not_missed(
+def test_sync_works_without_worker_processes(
     folder: Path, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parallel, "PROCESSES", 2)
@@ -137,7 +139,7 @@ def processes(marker: Path) -> list[str]:
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="processes are looked for in /proc")
 @pytest.mark.skipif(parallel.PROCESSES == 1, reason="one core: no other process is asked")
-def test_killed_while_others_work_for_it(folder: Path, alone: Path, tmp_path: Path) -> None:
+def test_workers_end_with_a_killed_writer(folder: Path, alone: Path, tmp_path: Path) -> None:
     path, marker = tmp_path / "x.mono", tmp_path / "marker"
     command = [sys.executable, "-m", "monograph.app.cli", "sync", str(path), str(folder)]
     child = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(marker)}, stdout=subprocess.DEVNULL)
@@ -156,7 +158,7 @@ def test_killed_while_others_work_for_it(folder: Path, alone: Path, tmp_path: Pa
             assert monograph.stats().chunks == other.stats().chunks
 
 
-def test_what_the_memo_has_is_not_counted_as_made(
+def test_stored_embeddings_are_not_counted_as_made(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parallel, "PROCESSES", 2)
@@ -168,7 +170,7 @@ def test_what_the_memo_has_is_not_counted_as_made(
         assert again.extracted == 0
 
 
-def test_what_cannot_be_stored_is_told_as_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parallel_sync_reports_documents_that_cannot_be_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "PROCESSES", 2)
     good = [Document(text_of(number), id=str(number)) for number in range(COUNT)]
     given = StaticEmbedder().embed(["a vector of its own"])[0]
@@ -186,7 +188,7 @@ def test_what_cannot_be_stored_is_told_as_ever(tmp_path: Path, monkeypatch: pyte
         assert monograph.check() == []
 
 
-def test_parts_of_other_names_set_apart_are_made_anew(folder: Path, tmp_path: Path) -> None:
+def test_prepared_parts_are_remade_after_names_are_kept_apart(folder: Path, tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono") as monograph:
         monograph.add([Document(text_of(3), id="a")])
         pipeline = monograph._file.pipeline()
@@ -201,7 +203,7 @@ def test_parts_of_other_names_set_apart_are_made_anew(folder: Path, tmp_path: Pa
         assert ready.part is other
 
 
-def test_another_embedder_is_asked_here(folder: Path, tmp_path: Path) -> None:
+def test_custom_embedder_runs_in_the_main_process(folder: Path, tmp_path: Path) -> None:
     asked: list[int] = []
 
     class Told(HashEmbedder):

@@ -36,7 +36,7 @@ def held(monograph: Monograph) -> dict[str, tuple[str, str]]:
     return {one.chunk.id: (one.chunk.document_id, one.chunk.text) for one in monograph.fetch()}
 
 
-def test_what_a_document_holds_stays(monograph: Monograph) -> None:
+def test_put_keeps_other_passages_of_a_document(monograph: Monograph) -> None:
     monograph.put([laid("d", 0, 1)])
     report = monograph.put([laid("d", 2)])
     assert (report.added, report.changed, report.chunks_added, report.chunks_removed) == (0, 1, 1, 0)
@@ -49,7 +49,7 @@ def test_what_a_document_holds_stays(monograph: Monograph) -> None:
     assert monograph.check() == []
 
 
-def test_a_passage_moves_from_document_to_document(monograph: Monograph) -> None:
+def test_passage_moves_to_another_document(monograph: Monograph) -> None:
     monograph.put([laid("d", 0, 1), laid("e", 2)])
     monograph.put([laid("e", 1), laid("f", 2)])
     assert {name: document for name, (document, _) in held(monograph).items()} == {"n0": "d", "n1": "e", "n2": "f"}
@@ -58,7 +58,7 @@ def test_a_passage_moves_from_document_to_document(monograph: Monograph) -> None
     assert monograph.check() == []
 
 
-def test_title_uri_and_metadata_are_laid_over(monograph: Monograph) -> None:
+def test_put_merges_title_uri_and_metadata(monograph: Monograph) -> None:
     first = Document(id="d", title="One", uri="/a", metadata={"a": 1, "b": 1}, passages=(passage(0),))
     monograph.put([first, Document(id="d", metadata={"b": 2}, passages=(passage(1),))])
     monograph.put([Document(id="d", title="Two", metadata={"c": 3}, passages=(passage(2),))])
@@ -66,7 +66,7 @@ def test_title_uri_and_metadata_are_laid_over(monograph: Monograph) -> None:
     assert (found.title, found.uri, dict(found.metadata)) == ("Two", "/a", {"a": 1, "b": 2, "c": 3})
 
 
-def test_what_was_embedded_here_is_not_embedded_again(tmp_path: Path) -> None:
+def test_put_does_not_embed_stored_passages_again(tmp_path: Path) -> None:
     embedder = HashEmbedder(8)
     with Monograph.open(tmp_path / "own.mono", embedder) as monograph:
         monograph.put([Document(id="d", passages=(Passage("one", "a"), Passage("two", "b"), passage(3)))])
@@ -79,7 +79,7 @@ def test_what_was_embedded_here_is_not_embedded_again(tmp_path: Path) -> None:
         assert monograph.check() == []
 
 
-def test_chunks_go_by_id_and_by_metadata(monograph: Monograph) -> None:
+def test_remove_chunks_takes_ids_and_filters(monograph: Monograph) -> None:
     monograph.put([Document(id="d", passages=tuple(passage(n, year=n) for n in range(6)))])
     assert monograph.remove_chunks(["n0", "nobody"]).chunks_removed == 1
     assert monograph.remove_chunks(["n1", "n2"], where={"year": {">": 1}}).chunks_removed == 1
@@ -95,7 +95,7 @@ def test_chunks_go_by_id_and_by_metadata(monograph: Monograph) -> None:
     assert monograph.check() == []
 
 
-def test_a_synced_file_changes_only_as_a_whole(monograph: Monograph, folder: Path) -> None:
+def test_remove_chunks_refuses_chunks_of_synced_files(monograph: Monograph, folder: Path) -> None:
     (folder / "a.txt").write_text("The anvil stands here. " * 300)
     monograph.sync(folder)
     (document,) = monograph.documents()
@@ -111,12 +111,12 @@ def test_a_synced_file_changes_only_as_a_whole(monograph: Monograph, folder: Pat
     assert monograph.sync(folder).added == 1
 
 
-def test_a_document_without_passages_is_refused(monograph: Monograph) -> None:
+def test_put_refuses_a_document_without_passages(monograph: Monograph) -> None:
     with pytest.raises(InvalidDocument, match="no passages"):
         monograph.put([Document("whole", id="d")])
 
 
-def test_a_file_of_given_vectors(tmp_path: Path) -> None:
+def test_given_vectors_are_stored_and_searched(tmp_path: Path) -> None:
     path = tmp_path / "given.mono"
     with Monograph.open(path) as monograph:
         monograph.put([laid("d", 0, 1)])
@@ -133,7 +133,7 @@ def test_a_file_of_given_vectors(tmp_path: Path) -> None:
         assert (hit.chunk.id, hit.score) == ("n1", pytest.approx(1.0, abs=1e-5))
 
 
-def test_the_embedder_of_given_vectors_can_be_made_again() -> None:
+def test_embedder_of_given_vectors_is_loaded_again() -> None:
     made = load_embedder("given:12")
     assert (made.key, made.dimension) == ("given/12", 12)
     with pytest.raises(InputError):
@@ -142,7 +142,7 @@ def test_the_embedder_of_given_vectors_can_be_made_again() -> None:
         load_embedder("given:x")
 
 
-def test_alpha_goes_from_words_to_vectors(monograph: Monograph) -> None:
+def test_alpha_weights_lexical_against_dense_search(monograph: Monograph) -> None:
     monograph.put([laid("d", *range(30))])
     query, vector = "the anvil and the engine of row 7", VECTORS[11]
 
@@ -162,13 +162,13 @@ def test_alpha_goes_from_words_to_vectors(monograph: Monograph) -> None:
 
 
 @pytest.mark.parametrize("vector", [[1.0, 2.0], "text", [[1.0] * 8], [float("nan")] * 8, [None] * 8])
-def test_a_vector_that_will_not_do(monograph: Monograph, vector: Any) -> None:
+def test_put_refuses_invalid_vectors(monograph: Monograph, vector: Any) -> None:
     monograph.put([laid("d", 0, 1)])
     with pytest.raises(InputError):
         monograph.search("anvil", how="dense", vector=vector)
 
 
-def test_fetching(monograph: Monograph) -> None:
+def test_fetch_returns_chunks_by_id_and_filter(monograph: Monograph) -> None:
     monograph.put([Document(id="d", metadata={"of": "d"}, passages=tuple(passage(n, year=n) for n in range(4)))])
     assert [one.chunk.id for one in monograph.fetch(["n3", "no", "n0", "n3"])] == ["n3", "n0"]
     assert [one.chunk.id for one in monograph.fetch(where={"year": {">=": 2}})] == ["n2", "n3"]
@@ -181,7 +181,7 @@ def test_fetching(monograph: Monograph) -> None:
     assert monograph.fetch([]) == []
 
 
-def test_many_write_one_document(monograph: Monograph) -> None:
+def test_concurrent_puts_and_removals_of_one_document_lose_nothing(monograph: Monograph) -> None:
     with Monograph.open(monograph.path) as other, ThreadPoolExecutor(6) as pool:
         hands = [monograph, other]
         list(pool.map(lambda n: hands[n % 2].put([laid("d", n)]), range(24)))
@@ -190,7 +190,7 @@ def test_many_write_one_document(monograph: Monograph) -> None:
     assert monograph.check() == []
 
 
-def test_one_who_is_always_overtaken_gives_up(monograph: Monograph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_put_raises_after_too_many_conflicts(monograph: Monograph, monkeypatch: pytest.MonkeyPatch) -> None:
     monograph.put([laid("d", 0)])
     monkeypatch.setattr(passages, "_TRIES", 3)
     rounds = iter(range(1, 30))
@@ -217,7 +217,9 @@ steps = st.lists(
 
 @settings(max_examples=examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(work=steps)
-def test_any_order_of_work_leaves_what_was_asked(tmp_path_factory: pytest.TempPathFactory, work: list[Step]) -> None:
+def test_any_order_of_puts_and_removals_leaves_expected_passages(
+    tmp_path_factory: pytest.TempPathFactory, work: list[Step]
+) -> None:
     expected: dict[str, str] = {}
     with Monograph.open(tmp_path_factory.mktemp("work") / "a.mono") as monograph:
         for kind, document, numbers in work:

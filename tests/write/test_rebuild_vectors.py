@@ -34,7 +34,7 @@ def codes_of(monograph: Monograph) -> dict[str, bytes | None]:
         return dict(connection.execute("SELECT key, code FROM names WHERE uses > 0"))
 
 
-def test_what_follows_from_the_vectors_is_exchanged_with_them(path: Path, tmp_path: Path) -> None:
+def test_rebuild_replaces_everything_derived_from_vectors(path: Path, tmp_path: Path) -> None:
     other = OtherEmbedder(32)
     with Monograph.open(path, HashEmbedder(32)) as monograph:
         before = codes_of(monograph)
@@ -70,7 +70,7 @@ def branch_text(gist: bytes) -> str:
     return tree.unpack(gist).text
 
 
-def test_a_summary_that_fails_leaves_all_as_it_was(path: Path) -> None:
+def test_rebuild_with_a_failing_summarizer_changes_nothing(path: Path) -> None:
     summarizer = ExtractiveSummarizer()
     with Monograph.open(path, HashEmbedder(32), summarizer=summarizer) as monograph:
         before = state_of(monograph)
@@ -88,7 +88,7 @@ def test_a_summary_that_fails_leaves_all_as_it_was(path: Path) -> None:
         assert monograph.check() == []
 
 
-def test_documents_that_come_meanwhile(path: Path, tmp_path: Path) -> None:
+def test_rebuild_embeds_documents_added_meanwhile(path: Path, tmp_path: Path) -> None:
     """Others write and forget while vectors are made: all that is there in the end has one."""
     calls = 0
     other = HashEmbedder(48)
@@ -122,7 +122,7 @@ def test_documents_that_come_meanwhile(path: Path, tmp_path: Path) -> None:
         assert codes_of(fresh) == codes
 
 
-def test_who_keeps_emptying_the_memo_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rebuild_names_the_process_that_keeps_emptying_the_memo(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rebuild_vectors, "MADE_INSIDE", 3)
     other = HashEmbedder(48)
     real = other.embed
@@ -142,7 +142,7 @@ def test_who_keeps_emptying_the_memo_is_named(path: Path, monkeypatch: pytest.Mo
         assert monograph.check() == []
 
 
-def test_a_tree_that_grows_while_the_embedder_is_exchanged(tmp_path: Path) -> None:
+def test_tree_update_with_the_previous_embedder_is_discarded(tmp_path: Path) -> None:
     """Who grows the tree by the vectors of yesterday does not put it in the place of today's."""
     path = tmp_path / "x.mono"
     summarizer = ExtractiveSummarizer()
@@ -173,7 +173,7 @@ def test_a_tree_that_grows_while_the_embedder_is_exchanged(tmp_path: Path) -> No
         assert monograph.check() == []
 
 
-def test_lost_codes_are_found_and_made_again(path: Path) -> None:
+def test_check_finds_missing_name_codes_and_repairs_them(path: Path) -> None:
     """Codes that are gone, or not of their length."""
     with Monograph.open(path, HashEmbedder(32)) as monograph:
         before = codes_of(monograph)
@@ -196,7 +196,7 @@ def test_lost_codes_are_found_and_made_again(path: Path) -> None:
             assert monograph.check() == []
 
 
-def test_an_emptied_file_gets_another_embedder(tmp_path: Path) -> None:
+def test_emptied_file_takes_another_embedder(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     with Monograph.open(path, HashEmbedder(32), summarizer=CountingSummarizer()) as monograph:
         monograph.add([document(number) for number in range(20)])

@@ -87,7 +87,7 @@ def make(monograph: Monograph, kind: str) -> None:
 
 
 @pytest.mark.timeout(1_800)
-def test_it_is_the_file_that_made_all_at_once(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_graph_built_later_equals_graph_built_with_documents(tmp_path_factory: pytest.TempPathFactory) -> None:
     @settings(max_examples=examples(150))
     @given(steps=st.lists(STEPS, min_size=1, max_size=8), paid=st.booleans())
     def compare(steps: list[tuple[str, list[Document] | None]], paid: bool) -> None:
@@ -112,7 +112,7 @@ def test_it_is_the_file_that_made_all_at_once(tmp_path_factory: pytest.TempPathF
     compare()
 
 
-def test_auto_says_that_there_is_no_graph(tmp_path: Path) -> None:
+def test_auto_search_notes_a_missing_graph(tmp_path: Path) -> None:
     with opened(tmp_path / "x.mono", later=True) as monograph:
         monograph.add(some_documents(12))
         found = answers(monograph, "auto")
@@ -133,7 +133,7 @@ def test_auto_says_that_there_is_no_graph(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["graph", "graph:faithful=true", "tfidf"])
 @pytest.mark.parametrize("read_only", [False, True])
-def test_a_search_that_needs_the_graph_says_what_builds_it(tmp_path: Path, how: str, *, read_only: bool) -> None:
+def test_graph_search_without_a_graph_names_the_build_command(tmp_path: Path, how: str, *, read_only: bool) -> None:
     path = tmp_path / "x.mono"
     with opened(path, later=True) as monograph:
         monograph.add(some_documents(5))
@@ -160,7 +160,7 @@ def test_a_search_that_needs_the_graph_says_what_builds_it(tmp_path: Path, how: 
         assert reader.search("Anna Calder", 3, how)
 
 
-def test_a_plan_prices_no_graph_where_there_is_none(tmp_path: Path, folder: Path, server: ModelServer) -> None:
+def test_plan_of_a_file_without_graph_prices_no_extraction(tmp_path: Path, folder: Path, server: ModelServer) -> None:
     (folder / "new.txt").write_text("Anna Calder met John Smith in Vienna.", "utf-8")
     extractor = load_extractor(f"llm:openai:{server.url}#scripted")
     with Monograph.open(tmp_path / "x.mono", extractor=extractor, settings=Settings(graph=False)) as monograph:
@@ -178,7 +178,7 @@ def test_a_plan_prices_no_graph_where_there_is_none(tmp_path: Path, folder: Path
         assert monograph.graph.price() == Cost()
 
 
-def test_a_file_that_is_there_stays_as_it_was_made(tmp_path: Path) -> None:
+def test_existing_file_keeps_its_graph_setting(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     opened(path, later=False).close()
     with opened(path, later=True) as monograph:
@@ -189,7 +189,7 @@ def test_a_file_that_is_there_stays_as_it_was_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_killed_while_it_is_made(tmp_path: Path, moment: str) -> None:
+def test_killed_graph_build_resumes(tmp_path: Path, moment: str) -> None:
     path, whole = tmp_path / "x.mono", tmp_path / "once.mono"
     with opened(path, later=True) as monograph, opened(whole, later=False) as once:
         monograph.add(some_documents(40))
@@ -217,7 +217,7 @@ Monograph.open({str(path)!r}).graph.build()
         assert monograph.check() == []
 
 
-def test_others_write_while_it_is_made(tmp_path: Path) -> None:
+def test_graph_build_beside_writers_gives_the_whole_graph(tmp_path: Path) -> None:
     path, whole = tmp_path / "x.mono", tmp_path / "once.mono"
     with opened(path, later=True) as monograph:
         monograph.add(some_documents(60))
@@ -248,7 +248,7 @@ with Monograph.open({str(path)!r}) as monograph:
         assert monograph.check() == []
 
 
-def test_a_repair_builds_no_graph(tmp_path: Path) -> None:
+def test_repair_does_not_build_the_graph(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     with opened(path, later=True) as monograph:
         monograph.add(some_documents(10))
@@ -264,7 +264,7 @@ def test_a_repair_builds_no_graph(tmp_path: Path) -> None:
             assert rows(monograph) == rows(once)
 
 
-def test_forgetting_what_is_half_made_leaves_no_trace(tmp_path: Path) -> None:
+def test_forgetting_in_a_half_built_graph_leaves_no_bytes(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     with opened(path, later=True) as monograph:
         monograph.add([*some_documents(6), Document("The password is Xylophone Quartz.", id="secret")])
@@ -278,7 +278,7 @@ def test_forgetting_what_is_half_made_leaves_no_trace(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("framework", ["langchain", "llama_index"])
-def test_graph_components_build_it_when_they_are_made(tmp_path: Path, framework: str) -> None:
+def test_graph_components_build_the_graph(tmp_path: Path, framework: str) -> None:
     pytest.importorskip("langchain_core" if framework == "langchain" else "llama_index.core")
     with opened(tmp_path / "x.mono", later=True) as monograph:
         monograph.add(some_documents(5))
@@ -301,7 +301,7 @@ def test_graph_components_build_it_when_they_are_made(tmp_path: Path, framework:
 
 
 @pytest.mark.parametrize("framework", ["langchain", "llama_index"])
-def test_a_file_of_a_vector_store_has_no_graph(tmp_path: Path, framework: str) -> None:
+def test_vector_store_creates_a_file_without_graph(tmp_path: Path, framework: str) -> None:
     path = tmp_path / "x.mono"
     if framework == "langchain":
         pytest.importorskip("langchain_core")

@@ -107,7 +107,7 @@ def held_against_fts5(connection: sqlite3.Connection, asked: Sequence[str], k: i
     st.integers(1, 12),
 )
 @settings(max_examples=examples(300))
-def test_the_same_as_fts5(
+def test_scores_equal_those_of_fts5(
     history: list[tuple[str, list[tuple[int, str, str]]]],
     page: int,
     automerge: int,
@@ -121,7 +121,7 @@ def test_the_same_as_fts5(
         assert lengths.are_right(connection)
 
 
-def test_the_same_as_fts5_where_words_fill_many_pages() -> None:
+def test_scores_equal_those_of_fts5_for_words_on_many_pages() -> None:
     chance = random.Random(7)
     with index(4_050, 4) as connection:
         for first in range(1, 30_001, 3_000):
@@ -153,7 +153,7 @@ def uneven(rows: int, seed: int) -> Iterator[tuple[int, str, str]]:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_the_same_as_fts5_where_most_of_what_is_common_is_passed_over(seed: int) -> None:
+def test_scores_equal_those_of_fts5_when_common_words_are_skipped(seed: int) -> None:
     chance = random.Random(seed)
     with index(4_050, 4) as connection:
         every = uneven(12_000, seed)
@@ -177,7 +177,7 @@ def test_the_same_as_fts5_where_most_of_what_is_common_is_passed_over(seed: int)
                         assert sorted(found) == wanted
 
 
-def test_what_was_read_of_words_is_kept_within_bounds() -> None:
+def test_cache_of_postings_is_bounded() -> None:
     with index(4_050, 4) as connection:
         play(connection, [("add", list(uneven(3_000, 5)))])
         counted = postings.Counted()
@@ -205,7 +205,7 @@ def test_what_was_read_of_words_is_kept_within_bounds() -> None:
             assert 0 < small.kept.size <= size // 3
 
 
-def test_a_filter_leaves_what_it_allows_in_order(tmp_path: Path) -> None:
+def test_filter_keeps_the_order_of_hits(tmp_path: Path) -> None:
     chance = random.Random(3)
     documents = [
         Document(" ".join(chance.choices(VOCABULARY[:9], k=9)), id=f"{at:04}", metadata={"part": at % 7, "odd": at % 2})
@@ -232,7 +232,7 @@ def test_a_filter_leaves_what_it_allows_in_order(tmp_path: Path) -> None:
                 assert bool(found) is (where != {"part": 9})
 
 
-def test_words_that_are_ranked_are_one_to_the_tokenizer() -> None:
+def test_each_ranked_word_is_one_token() -> None:
     every = [chr(code) for code in range(sys.maxunicode + 1) if postings._IS_ONE_WORD.fullmatch(chr(code))]
     with index(4_050, 4) as connection:
         connection.executemany(
@@ -246,7 +246,7 @@ def test_words_that_are_ranked_are_one_to_the_tokenizer() -> None:
 
 @given(st.integers(0, 1 << 30), st.integers(1, 12))
 @settings(max_examples=examples(200))
-def test_pages_that_were_damaged_are_left_to_fts5_or_read_as_they_are(seed: int, changes: int) -> None:
+def test_damaged_pages_are_left_to_fts5_or_read_as_they_are(seed: int, changes: int) -> None:
     chance = random.Random(seed)
     with index(200, 4) as connection:
         some = [(row, "", " ".join(chance.choices(VOCABULARY, k=12))) for row in range(1, 120)]
@@ -269,7 +269,7 @@ def test_pages_that_were_damaged_are_left_to_fts5_or_read_as_they_are(seed: int,
 
 
 @pytest.mark.parametrize("page", ["x'00'", "'many'", "-4", "2.5", "9000000000000000000"])
-def test_a_table_of_first_words_that_tells_no_pages_is_left_to_fts5(page: str) -> None:
+def test_unusable_page_table_is_left_to_fts5(page: str) -> None:
     with index(64, 4) as connection:
         play(connection, [("add", [(row, "", " ".join(VOCABULARY)) for row in range(1, 9)])])
         assert postings.read(connection, ["alpha"], (), 0) is not None
@@ -278,7 +278,7 @@ def test_a_table_of_first_words_that_tells_no_pages_is_left_to_fts5(page: str) -
         assert read is None or not read.chunks
 
 
-def test_a_chunk_without_a_length_is_left_to_fts5() -> None:
+def test_chunk_without_a_length_is_left_to_fts5() -> None:
     with index(4_050, 4) as connection:
         play(connection, [("add", [(row, "", "alpha alps") for row in (1, 2, 5_000)])])
         connection.execute("DELETE FROM lengths WHERE block = 2")
@@ -296,7 +296,7 @@ def test_a_chunk_without_a_length_is_left_to_fts5() -> None:
     asked=st.lists(st.sampled_from([*VOCABULARY, "東"]), min_size=1, max_size=4, unique=True),
     k=st.sampled_from([1, 3, 1_000]),
 )
-def test_with_the_counts_of_all_files_each_gives_the_scores_of_one(
+def test_global_counts_give_each_file_the_scores_of_one(
     rows: list[tuple[str, str, bool]], asked: list[str], k: int
 ) -> None:
     entries = [terms.Entry(row, title, text) for row, (title, text, _) in enumerate(rows, 1)]
