@@ -97,10 +97,11 @@ lint-release: $(VENV)/lint-release ## Check the workflows and the Dockerfile
 wheels: $(VENV)/wheels ## Build the source distribution, and wheels for every Python here, and try each; into dist/
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/wheels.py $(PYTHONS)
 
-bench: $(VENV)/bench ## Measure: retrieval, RAGdb beside us, start-up, install size, page sizes
+bench: $(VENV)/bench ## Measure: retrieval, RAGdb beside us, start-up, texts that ask for much work, install size, page sizes
 	$(BIN)/python benchmarks/lihuaworld.py
 	$(BIN)/python benchmarks/ragdb_experiment.py
 	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/linear.py
 	$(BIN)/python benchmarks/footprint.py
 	$(BIN)/python benchmarks/pages.py
 
