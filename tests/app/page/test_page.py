@@ -334,7 +334,7 @@ def test_back_forward_and_reload_restore_the_view(page: Any) -> None:
     show(page, "/document", file="archive")
     page.wait_for_selector(".rows li:nth-child(20)")
     page.evaluate("window.scrollTo(0, 500)")
-    page.wait_for_timeout(250)
+    until(page, "Object.entries(sessionStorage).some(([key, at]) => key.startsWith('scroll:') && at === '500')")
     page.locator(".rows a").nth(18).click()
     page.wait_for_selector(".tabs")
     page.go_back()

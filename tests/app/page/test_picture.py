@@ -331,10 +331,17 @@ def test_browser_lists_entities_links_and_paths(tmp_path: File) -> None:
             "Ines Calder",
             ["Also Miss Calder", "named in 4 chunks", "She found it first.", "logbook/1963.md 100–190", TEXT],
         ),
-        ("#chunk-0", "logbook/1963.md", ["14 April", TEXT, "the comet", "Vienna"]),
-        ("#link-0", "Ines Calder — the comet", ["weight 2.50", "from 2 chunks", "discovery", "spring", TEXT]),
-        ("#path-0", "Path", ["Who found the comet?", "the comet", "1.00 of the best", TEXT]),
-        ("#path-1", "Path", ["Okafor", "elsewhere", "not in this picture"]),
+        pytest.param("#chunk-0", "logbook/1963.md", ["14 April", TEXT, "the comet", "Vienna"], marks=pytest.mark.long),
+        pytest.param(
+            "#link-0",
+            "Ines Calder — the comet",
+            ["weight 2.50", "from 2 chunks", "discovery", "spring", TEXT],
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "#path-0", "Path", ["Who found the comet?", "the comet", "1.00 of the best", TEXT], marks=pytest.mark.long
+        ),
+        pytest.param("#path-1", "Path", ["Okafor", "elsewhere", "not in this picture"], marks=pytest.mark.long),
     ],
 )
 def test_address_opens_the_named_item(address: str, heading: str, said: list[str], tmp_path: File) -> None:

@@ -162,8 +162,8 @@ def test_dropped_files_are_stored_in_the_chosen_folder(page: Any, served: Site, 
 
 
 def test_other_tab_is_notified_of_changes(page: Any, served: Site, place: Path) -> None:
-    show(page, "/sources")
-    page.wait_for_timeout(300)
+    with page.expect_response(lambda reply: "/changes" in reply.url):
+        show(page, "/sources")
     other = page.context.new_page()
     show(other, "/sources")
     (place / "notes" / "late.txt").write_text("A late note.")
