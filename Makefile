@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt tools/build_backend.py tools/unicode_tables.py $(foreach room,vectors/kernel text_pass store/inverted search/reckoning,$(wildcard src/monograph/$(room)/*.?pp))
 
-.PHONY: help demo demo-shelf test test-all test-page alone check lint docs wheel wheels lint-release bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing bench-search bench-shelf bench-page fuzz soak soak-tenth sanitize clean
+.PHONY: help demo demo-shelf test test-all test-page alone check lint docs wheel wheels lint-release bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing bench-search bench-shelf bench-page bench-mcp fuzz soak soak-tenth sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -146,6 +146,13 @@ $(VENV)/bench-page: $(BUILT_FROM) | $(BIN)/python
 
 bench-page: $(VENV)/bench-page ## Measure the page in chromium, and its server (four minutes, and ten to make the files); writes docs/benchmarks
 	$(BIN)/python benchmarks/page_bench.py
+
+$(VENV)/bench-mcp: $(BUILT_FROM) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[bench-mcp]"
+	@touch $@
+
+bench-mcp: $(VENV)/bench-mcp ## Measure the server for agents: start, eight sessions, killed clients, idling (four minutes); writes docs/benchmarks
+	$(BIN)/python benchmarks/mcp_sessions.py
 
 $(VENV)/bench-tree: $(BUILT_FROM) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e ".[bench-tree]"

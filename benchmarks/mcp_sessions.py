@@ -1,0 +1,421 @@
+"""The server for agents: its start, eight sessions on one file, clients that are killed, and a minute without work.
+
+``make bench-mcp`` starts ``monograph mcp`` as an agent's program does, and speaks to it in lines of JSON over pipes. The
+file has 10,000 passages; ``make bench-search`` makes it as well (build/search). Beside it stands the memory server of
+the Model Context Protocol's own project, where npm can install it. Five minutes; writes docs/benchmarks/mcp.md;
+``--only start`` measures one part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from machine import console, run_sections
+from page import NOISE, write_page
+from search import made, passages
+from vector_report import table
+
+HERE = Path(__file__).resolve().parent
+CACHE = HERE.parent / "build" / "mcp"
+PAGE = HERE.parent / "docs" / "benchmarks" / "mcp.md"
+RIVAL = "@modelcontextprotocol/server-memory@2026.8.31"
+COUNT, SESSIONS, REPEATS, MINUTE = 10_000, 8, 5, 60.0
+LIMIT_SECONDS, PATIENCE_SECONDS = 5.0, 60.0
+MB = 1e6
+Results = dict[str, Any]
+
+CLIENT = """
+import subprocess, sys
+server = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+print(server.pid, flush=True)
+server.stdin.write(sys.argv[1].encode())
+server.stdin.flush()
+server.stdout.readline()
+print("answered", flush=True)
+sys.stdin.read()
+"""
+"""A client in a process of its own, which can be killed: it starts a server and asks one thing of it."""
+
+INITIALIZE = {
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}},
+}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server: how it is started, and a search in its own words."""
+
+    name: str
+    command: Sequence[str]
+    search: Callable[[str], dict[str, Any]]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def monograph() -> Server:
+    command = [sys.executable, "-m", "monograph.app.cli", "mcp", str(made(COUNT))]
+    return Server("Monograph", command, lambda word: {"name": "search", "arguments": {"query": word}})
+
+
+def memory_server() -> Server | None:
+    """The rival with the same passages, each the observation of an entity; None where npm cannot install it."""
+    program = CACHE / "node_modules/@modelcontextprotocol/server-memory/dist/index.js"
+    if not program.exists() and (npm := shutil.which("npm")):
+        subprocess.run([npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", CACHE, RIVAL], check=False)
+    if not program.exists():
+        return None
+    stored = CACHE / f"{COUNT}.jsonl"
+    if not stored.exists():
+        entities = (
+            {"type": "entity", "name": one.id or one.title, "entityType": "passage", "observations": [one.text]}
+            for one in passages(COUNT)
+        )
+        stored.write_text("\n".join(json.dumps(one) for one in entities), encoding="utf-8")
+    return Server(
+        "server-memory",
+        ["node", str(program)],
+        lambda word: {"name": "search_nodes", "arguments": {"query": word}},
+        {"MEMORY_FILE_PATH": str(stored)},
+    )
+
+
+def servers() -> list[Server]:
+    """Ours, and what stands beside it."""
+    return [one for one in (monograph(), memory_server()) if one is not None]
+
+
+def memory_of(smaps: str) -> dict[str, float]:
+    """RSS and PSS in MB, from what the system says of a process (``smaps_rollup``)."""
+    sizes = dict(line.split(":") for line in smaps.splitlines()[1:])
+    return {name.lower(): int(sizes[name].split()[0]) * 1024 / MB for name in ("Rss", "Pss")}
+
+
+class Session:
+    """A running server, and its pipes."""
+
+    def __init__(self, server: Server) -> None:
+        self.begun = time.perf_counter()
+        self.process = subprocess.Popen(
+            server.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=os.environ | server.environment,
+        )
+        self._server = server
+        self._number = 0
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send a message. A request gets the next number."""
+        assert self.process.stdin is not None
+        numbered = {"jsonrpc": "2.0", **message}
+        if not message["method"].startswith("notifications/"):
+            self._number += 1
+            numbered["id"] = self._number
+        self.process.stdin.write(json.dumps(numbered).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def received(self) -> float:
+        """Seconds from the process's start to the answer of the last request."""
+        assert self.process.stdout is not None
+        while True:
+            answer = json.loads(self.process.stdout.readline())
+            if answer.get("id") == self._number:
+                if "error" in answer or answer["result"].get("isError"):
+                    raise OSError(f"{self._server.name}: {answer}")
+                return time.perf_counter() - self.begun
+
+    def initialize(self) -> None:
+        """Ask for the first answer."""
+        self.send(INITIALIZE)
+
+    def search(self, word: str) -> None:
+        """Ask for passages."""
+        self.send({"method": "tools/call", "params": self._server.search(word)})
+
+    def initialized(self) -> None:
+        """Say that the session may begin."""
+        self.send({"method": "notifications/initialized"})
+
+    def processes(self) -> list[psutil.Process]:
+        """The server's process and all that it started."""
+        whole = psutil.Process(self.process.pid)
+        return [whole, *whole.children(recursive=True)]
+
+    def cpu(self) -> float:
+        """Seconds of processor time so far."""
+        return sum(sum(one.cpu_times()[:2]) for one in self.processes())
+
+    def memory(self) -> dict[str, float]:
+        """RSS and PSS in MB."""
+        every = [memory_of(Path(f"/proc/{one.pid}/smaps_rollup").read_text()) for one in self.processes()]
+        return {name: sum(one[name] for one in every) for name in every[0]}
+
+    def wakes(self) -> int:
+        """How often a thread of it has begun to wait so far."""
+        threads = [path for one in self.processes() for path in Path(f"/proc/{one.pid}/task").glob("*/status")]
+        lines = [line for path in threads for line in path.read_text().splitlines()]
+        return sum(int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt_switches"))
+
+    def close(self) -> None:
+        """Close standard input, and wait for the end."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(PATIENCE_SECONDS)
+
+
+@contextmanager
+def session(server: Server) -> Iterator[Session]:
+    running = Session(server)
+    try:
+        yield running
+    finally:
+        running.close()
+
+
+WORD = "comet"
+
+
+def whole_start(server: Server) -> dict[str, float]:
+    """One server alone, to its first answer and its first search."""
+    with session(server) as running:
+        running.initialize()
+        first = running.received()
+        first_cpu = running.cpu()
+        running.initialized()
+        running.search(WORD)
+        searched = running.received()
+        return {"first": first, "first_cpu": first_cpu, "searched": searched, "cpu": running.cpu(), **running.memory()}
+
+
+def cpu_of(*command: str) -> float:
+    """Seconds of processor time of a command, the median of some runs after a first."""
+    taken = []
+    for _ in range(REPEATS + 1):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return statistics.median(taken[1:])
+
+
+def start(_: argparse.Namespace) -> Results:
+    """Servers alone, one after the other in turn, beside imports that ours cannot do without."""
+    load = os.getloadavg()[0]
+    every = servers()
+    for server in every:
+        whole_start(server)  # Bytecode and pages of the files are there afterwards.
+    rounds = [{server.name: whole_start(server) for server in every} for _ in range(REPEATS)]
+    found = {
+        server.name: {
+            name: statistics.median(one[server.name][name] for one in rounds) for name in rounds[0][server.name]
+        }
+        for server in every
+    }
+    imports = {name: cpu_of(sys.executable, "-c", f"import {name}") for name in ("numpy", "mcp")}
+    asked = [sys.executable, "-c", "import mcp; print(open('/proc/self/smaps_rollup').read(), end='')"]
+    held = memory_of(subprocess.run(asked, check=True, capture_output=True, text=True).stdout)
+    return {"servers": found, "imports": imports, "mcp": held, "load": load}
+
+
+@contextmanager
+def crowd(server: Server) -> Iterator[tuple[list[Session], list[dict[str, float]]]]:
+    """Sessions that begin at once, each after its first search; and what each of them took until then."""
+    with ExitStack() as stack:
+        running = [stack.enter_context(session(server)) for _ in range(SESSIONS)]
+        for one in running:
+            one.initialize()
+        first = [one.received() for one in running]
+        for one in running:
+            one.initialized()
+            one.search(WORD)
+        searched = [one.received() for one in running]
+        times = zip(running, first, searched, strict=True)
+        yield running, [{"first": a, "searched": b, "cpu": one.cpu(), **one.memory()} for one, a, b in times]
+
+
+def sessions(_: argparse.Namespace) -> Results:
+    """Each of the sessions at once on one file."""
+    found = {}
+    for server in servers():
+        with crowd(server) as (running, measured):
+            found[server.name] = {"each": measured, "processes": sum(len(one.processes()) for one in running)}
+    return found
+
+
+def idle(_: argparse.Namespace) -> Results:
+    """What the sessions do in a minute in which nobody asks."""
+    found = {}
+    for server in servers():
+        with crowd(server) as (running, _):
+            time.sleep(2.0)  # What follows an answer is over.
+            before = [(one.cpu(), one.wakes()) for one in running]
+            time.sleep(MINUTE)
+            after = [(one.cpu(), one.wakes()) for one in running]
+            spent, woken = (sum(b[at] - a[at] for a, b in zip(before, after, strict=True)) for at in (0, 1))
+            found[server.name] = {"cpu": spent, "wakes": woken}
+    return found
+
+
+def has_ended(process: int) -> bool:
+    """Whether a process that is nobody's child any more is gone, or waits only to be counted out."""
+    try:
+        return bool(psutil.Process(process).status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
+
+
+def killed(_: argparse.Namespace) -> Results:
+    """Clients that are killed while their servers start, and after the first answer: how long servers stay."""
+    return {
+        server.name: {
+            "while it starts": ends(server, answered=False),
+            "after its first answer": ends(server, answered=True),
+        }
+        for server in servers()
+    }
+
+
+def ends(server: Server, *, answered: bool) -> dict[str, Any]:
+    """Start clients at once, kill them all, and wait for the servers to end."""
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, **INITIALIZE}) + "\n"
+    command = [sys.executable, "-c", CLIENT, line, *server.command]
+    clients = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | server.environment)
+        for _ in range(SESSIONS)
+    ]
+    started = []
+    for one in clients:
+        assert one.stdout is not None
+        started.append(int(one.stdout.readline()))
+        if answered:
+            one.stdout.readline()
+    for one in clients:
+        one.kill()
+    begun = time.perf_counter()
+    left, after_limit = started, None
+    while left and (waited := time.perf_counter() - begun) < PATIENCE_SECONDS:
+        if waited >= LIMIT_SECONDS and after_limit is None:
+            after_limit = len(left)
+        time.sleep(0.02)
+        left = [one for one in left if not has_ended(one)]
+    last = time.perf_counter() - begun
+    for one in left:
+        os.kill(one, 9)
+    for one in clients:
+        one.communicate()
+    return {"last": last, "after_limit": after_limit or 0, "left": len(left)}
+
+
+def of_start(found: Results) -> list[str]:
+    numpy = found["imports"]["numpy"]
+    rows = [
+        ("first answer (`initialize`), s", "first", "{:.2f}"),
+        ("answer of the first search, s", "searched", "{:.2f}"),
+        ("processor time to the first answer, s", "first_cpu", "{:.2f}"),
+        ("processor time to the first search, s", "cpu", "{:.2f}"),
+        ("RSS after it, MB", "rss", "{:.0f}"),
+        ("PSS after it, MB", "pss", "{:.0f}"),
+    ]
+    measured = found["servers"]
+    cells = [[what, *(form.format(one[name]) for one in measured.values())] for what, name, form in rows]
+    times = [f"{one['first_cpu'] / numpy:.1f}" for one in measured.values()]
+    cells.insert(3, ["the same, in times of `import numpy`", *times])
+    floor, held = found["imports"]["mcp"], found["mcp"]
+    return [
+        f"{COUNT:,} passages, one server after the other, {REPEATS} rounds, medians. Before, {found['load']:.1f} processes of "
+        "other programs wanted a core (load average); processor times depend less on that than others do.",
+        f"`import numpy` takes {numpy:.3f} s of a processor. `import mcp`, the protocol's own package for Python, takes "
+        f"{floor:.2f} s, {floor / numpy:.1f} times as much, and {held['pss']:.0f} MB (PSS): its `__init__` imports the client, "
+        "the server, HTTP and the models of all versions of the protocol, whichever part is asked for. That is the floor of "
+        "our start; the low-level server of the package has the same.",
+        table(["", *measured], cells),
+    ]
+
+
+def of_sessions(found: Results) -> list[str]:
+    cells = []
+    for name, one in found.items():
+        for what, key, form, whole in (
+            ("first answer, s", "first", "{:.2f}", False),
+            ("answer of the first search, s", "searched", "{:.2f}", False),
+            ("processor time, s", "cpu", "{:.2f}", True),
+            ("RSS, MB", "rss", "{:.0f}", True),
+            ("PSS, MB", "pss", "{:.0f}", True),
+        ):
+            values = sorted(each[key] for each in one["each"])
+            ends = [form.format(value) for value in (values[0], statistics.median(values), values[-1])]
+            cells.append([f"{name}: {what}", *ends, form.format(sum(values)) if whole else "–"])
+        cells.append([f"{name}: processes", "–", "–", "–", str(one["processes"])])
+    return [
+        f"{SESSIONS} servers started at once on one file of {COUNT:,} passages, each asked to search once. PSS shares out "
+        "what processes have in common, such as the pages of the file and the table of word vectors, which are mapped.",
+        table(["", "least", "median", "most", "all"], cells),
+    ]
+
+
+def of_killed(found: Results) -> list[str]:
+    cells = [
+        [f"{name}, {when}", f"{one['last']:.1f}", str(one["after_limit"]), str(one["left"])]
+        for name, moments in found.items()
+        for when, one in moments.items()
+    ]
+    return [
+        f"{SESSIONS} clients in processes of their own, each with a server, all killed with `kill -9`. A server "
+        f"that starts, or has a call in progress, has two seconds more; then `monograph mcp` ends in the middle of it.",
+        table(
+            ["client killed", "last server gone after, s", "left after 5 s", f"left after {PATIENCE_SECONDS:.0f} s"],
+            cells,
+        ),
+    ]
+
+
+def of_idle(found: Results) -> list[str]:
+    cells = [[name, f"{one['cpu']:.2f}", f"{one['wakes']:,}"] for name, one in found.items()]
+    return [
+        f"{SESSIONS} sessions that have searched once, and are asked nothing for {MINUTE:.0f} seconds.",
+        table(["all sessions together", "processor time, s", "times a thread was woken"], cells),
+    ]
+
+
+SECTIONS: dict[str, tuple[Callable[[argparse.Namespace], Results], str, Callable[[Any], list[str]]]] = {
+    "start": (start, "Start", of_start),
+    "sessions": (sessions, "Eight sessions on one file", of_sessions),
+    "killed": (killed, "Clients that are killed", of_killed),
+    "idle": (idle, "A minute without work", of_idle),
+}
+BESIDE = (
+    f" Beside it: `{RIVAL}` of npm, the memory server of the protocol's own project, on Node.js; it keeps a file of JSON"
+    " lines, which each search reads and looks through for the words as they are: no vectors, no ranking."
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", choices=SECTIONS, default=list(SECTIONS))
+    options = parser.parse_args()
+    CACHE.mkdir(parents=True, exist_ok=True)
+    jobs = {name: measured for name, (measured, _, _) in SECTIONS.items()}
+    results = run_sections(jobs, options, CACHE / "results.json", "")
+    headings = {name: (heading, made_of) for name, (_, heading, made_of) in SECTIONS.items()}
+    for path in write_page(results, PAGE, "The server for agents, measured", headings, remark=NOISE + BESIDE):
+        console.print(f"{path} written")
+
+
+if __name__ == "__main__":
+    main()
