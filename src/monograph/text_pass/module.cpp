@@ -10,6 +10,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/unordered_map.h>
 #include <nanobind/stl/vector.h>
 
@@ -124,7 +125,7 @@ NB_MODULE(_text_pass, module) {
     module.doc() = "One pass over a text, compiled.";
     nb::set_leak_warnings(false);
     nb::class_<Tokenizer>(module, "Tokenizer", "Byte-pair encoding with fallback to bytes.")
-        .def(nb::init<const std::unordered_map<std::string, std::uint32_t> &, const std::vector<std::string> &, std::size_t, std::size_t>(),
+        .def(nb::init<const std::unordered_map<std::string_view, std::uint32_t> &, const std::vector<std::string_view> &, std::size_t, std::size_t>(),
              nb::arg("vocabulary"), nb::arg("merges"), nb::arg("most_words"), nb::arg("longest_word"))
         .def("count", &count_tokens, nb::arg("texts"), "Tokens of each text; -1 for one with special tokens.")
         .def("ids", &token_ids, nb::arg("text"), "The tokens of a text; None for one with special tokens.")

@@ -68,7 +68,7 @@ struct Candidate {
 
 } // namespace
 
-Tokenizer::Tokenizer(const std::unordered_map<std::string, std::uint32_t> &vocabulary, const std::vector<std::string> &merges, std::size_t most_words, std::size_t longest_word)
+Tokenizer::Tokenizer(const std::unordered_map<std::string_view, std::uint32_t> &vocabulary, const std::vector<std::string_view> &merges, std::size_t most_words, std::size_t longest_word)
     : pieces_(1 << 17), merges_(1 << 17, Merge{NO_PAIR, 0, 0}), most_words_(most_words), longest_word_(longest_word), words_(1 << 15) {
     for (const auto &[piece, id] : vocabulary) {
         if (id >= MOST_TOKENS) throw std::invalid_argument("a token has a number above 65,534");
@@ -96,10 +96,10 @@ Tokenizer::Tokenizer(const std::unordered_map<std::string, std::uint32_t> &vocab
     if (merges.size() > MOST_MERGES) throw std::invalid_argument("there are more than 65,536 merges");
     std::string piece;
     std::size_t rank = 0;
-    for (const std::string &one : merges) {
+    for (const std::string_view one : merges) {
         const std::size_t gap = one.find(' ');
         if (gap == std::string::npos) throw std::invalid_argument("a merge is not two pieces");
-        const std::string_view left = std::string_view(one).substr(0, gap), right = std::string_view(one).substr(gap + 1);
+        const std::string_view left = one.substr(0, gap), right = one.substr(gap + 1);
         piece.assign(left).append(right);
         const Merge merge{pair_of(id_of(left), id_of(right)), static_cast<std::uint16_t>(rank++), static_cast<std::uint16_t>(id_of(piece))};
         std::size_t at = place_of(merge.pair, merges_.size());

@@ -19,7 +19,7 @@ namespace monograph {
 class Tokenizer {
   public:
     // The pieces with their numbers; the merges as "left right", of which the first ranks highest.
-    Tokenizer(const std::unordered_map<std::string, std::uint32_t> &vocabulary, const std::vector<std::string> &merges, std::size_t most_words, std::size_t longest_word);
+    Tokenizer(const std::unordered_map<std::string_view, std::uint32_t> &vocabulary, const std::vector<std::string_view> &merges, std::size_t most_words, std::size_t longest_word);
 
     // Append the tokens of a text; false, and nothing appended, where it has special tokens or half a surrogate pair.
     bool encode(const Text &text, std::vector<std::uint32_t> &ids);
