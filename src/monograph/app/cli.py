@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import UserDict
 from importlib import import_module
 from typing import Annotated, Any
@@ -98,6 +99,8 @@ def options(
 
 def main() -> None:
     """Run the command line."""
+    # Importing makes many objects and hardly any garbage: looking for it every 700 of them takes a seventh of the time.
+    gc.set_threshold(50_000)
     app(prog_name=PROGRAM)
 
 

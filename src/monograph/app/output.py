@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
 SHOWN_CHARACTERS = 400
 SHOWN_LINES = 20
 PIPED_WIDTH = 160
+_STYLED_ANYWAY = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+"""Variables by which rich is told to write for a terminal that it does not see."""
+
+_LEFT_OUT = dict.fromkeys(map(ord, "\a\b\v\f\r"))
+"""Control characters that rich leaves out of a text."""
+
 _KINDS: tuple[ChangeKind, ...] = ("new", "changed", "gone", "same")
 
 
@@ -56,8 +63,30 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(as_json(value), ensure_ascii=False, indent=2) + "\n")
 
 
-def console(*, stderr: bool = False) -> Console:
-    """Where tables go. Text from files is printed as it is: never read as markup."""
+class Lines:
+    """Where lines and tables go. Lines that nobody sees in colour are written without rich, whose import takes long."""
+
+    def __init__(self, *, stderr: bool) -> None:
+        self._stderr = stderr
+        self._stream = sys.stderr if stderr else sys.stdout
+        self._plain = not self._stream.isatty() and not any(map(os.environ.get, _STYLED_ANYWAY))
+
+    def print(self, what: str | Table = "", style: str | None = None) -> None:
+        """Print a line, some lines, or a table. Text from files is printed as it is: never read as markup."""
+        if self._plain and isinstance(what, str):
+            self._stream.write(what.translate(_LEFT_OUT).expandtabs() + "\n")
+            self._stream.flush()
+        else:
+            rich_console(stderr=self._stderr).print(what, style=style)
+
+
+def console(*, stderr: bool = False) -> Lines:
+    """Return what prints to standard output, or to standard error."""
+    return Lines(stderr=stderr)
+
+
+def rich_console(*, stderr: bool) -> Console:
+    """Return rich's own, for what it draws."""
     from rich.console import Console
 
     # Where no terminal sets a width, no table is to be cut.
@@ -85,7 +114,7 @@ def progress_bar(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
     from rich.progress import Progress as Bar
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"))
-    with Bar(*columns, TimeRemainingColumn(), console=console(stderr=True), transient=sys.stderr.isatty()) as bar:
+    with Bar(*columns, TimeRemainingColumn(), console=rich_console(stderr=True), transient=sys.stderr.isatty()) as bar:
         task = bar.add_task(phase, total=None, unit="")
 
         def watch(progress: Progress) -> None:
