@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 
-from monograph.answer.quotable import quotable
 from monograph.answer.wholes import is_about_a_whole, may_be_about_a_whole
 from monograph.store import chunks, documents
 from monograph.store import tree as store
@@ -132,6 +131,8 @@ def _hits(
     connection: Connection, nodes: Sequence[int], allowed: Allowed, named: Sequence[int] | None = None
 ) -> tuple[Hit, ...]:
     """Summaries as hits, in order; of each what may be said."""
+    from monograph.answer.quotable import quotable
+
     found = quotable(connection, nodes, allowed, named)
     rows = store.load(connection, found)
     nearest = chunks.load(connection, (rows[node].nearest or 0 for node in found))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from monograph.answer.query_terms import QueryTerms
 from monograph.regex import regex
-from monograph.search.snapshot import Snapshot
 from monograph.store.terms import words_of
-from monograph.values import Hit, Mention
+
+if TYPE_CHECKING:
+    from monograph.answer.query_terms import QueryTerms
+    from monograph.search.snapshot import Snapshot
+    from monograph.values import Hit, Mention
 
 RELATIONS = 3
 CANDIDATES = 6

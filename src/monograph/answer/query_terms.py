@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monograph.derive.extract.answer_kinds import answer_kinds
 from monograph.derive.extract.function_words import ASKING_WORDS, FUNCTION_WORDS, language_of
-from monograph.graph.evidence import Float64
 from monograph.graph.names import stem
 from monograph.regex import regex
-from monograph.search.snapshot import Snapshot
 from monograph.store import terms
+
+if TYPE_CHECKING:
+    from monograph.graph.evidence import Float64
+    from monograph.search.snapshot import Snapshot
 
 MOST_WORDS = 64
 LIGHTEST = 0.3

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monograph.derive.sentences import sentence_spans
 from monograph.errors import InputError
-from monograph.models import Embedder
-from monograph.values import Hit, ReducedHit, Span, arguments
+from monograph.values import ReducedHit, Span, arguments
+
+if TYPE_CHECKING:
+    from monograph.models import Embedder
+    from monograph.values import Hit
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from monograph.app.command import narrowed
-from monograph.app.shelf_engine import LOCAL, VARIABLE, engines_of
 from monograph.app.trust import opened, permission, remember
 
 if TYPE_CHECKING:
@@ -40,6 +39,8 @@ def opened_archive(
         from monograph.shelf import is_shelf
 
         if is_shelf(address):
+            from monograph.app.shelf_engine import LOCAL, VARIABLE, engines_of
+
             taken = {name: options[name] for name in ("model", "reranker") if name in options}
             engines = engines_of(engine or os.environ.get(VARIABLE) or LOCAL)
             return opened_shelf(address, trust=trust, named=named, engines=engines, **taken)

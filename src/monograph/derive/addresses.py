@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from monograph.models import Allow, Completion, VisionModel
+if TYPE_CHECKING:
+    from monograph.models import Allow, Completion, VisionModel
 
 HUB = "https://huggingface.co/"
 """Before a model's name on the hub: its address."""

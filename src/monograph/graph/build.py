@@ -18,9 +18,6 @@ from monograph.graph.short_names import Pairs
 from monograph.graph.text import Words, word_hashes
 from monograph.values import Extraction, Mention
 
-GRAPH = 1
-"""The version of how parts are made: a file whose graph has another one gets its graph made anew."""
-
 MOST_LINKS = 1_024
 _LEAD = 12
 """A document's subject is named within this many characters of its beginning."""

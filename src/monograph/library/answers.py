@@ -5,22 +5,27 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from monograph import telemetry
-from monograph.answer import abstain, ask, follow_up, overviews, preamble, query_terms
+from monograph.answer import abstain, ask, overviews, preamble, query_terms
 from monograph.answer.best import best_sentence, fitted
-from monograph.answer.pack import Packing, pack
+from monograph.answer.pack import pack
 from monograph.answer.reduce import reduce
-from monograph.answer.windows import Windows, reduce_to_windows
+from monograph.answer.windows import reduce_to_windows
 from monograph.library.ledger import spending_pieces
-from monograph.library.opened import OpenFile
 from monograph.library.searches import Brought, allowed, search
-from monograph.models import Reranker
 from monograph.search.how import strategy
 from monograph.search.how.tree import Tree
-from monograph.search.strategy import Strategy
-from monograph.values import Answer, Context, Hit, ReducedHit, Timings, Turn, arguments
+from monograph.values import Answer, Context, Timings, arguments
+
+if TYPE_CHECKING:
+    from monograph.answer.pack import Packing
+    from monograph.answer.windows import Windows
+    from monograph.library.opened import OpenFile
+    from monograph.models import Reranker
+    from monograph.search.strategy import Strategy
+    from monograph.values import Hit, ReducedHit, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,11 @@ def _streamed(
 ) -> Iterator[str | Answer]:
     abstain.check(asked.threshold or 0.0)
     begun = time.perf_counter()
-    query = follow_up.alone(file.model, asked.question, asked.history) if asked.history else asked.question
+    query = asked.question
+    if asked.history:
+        from monograph.answer import follow_up
+
+        query = follow_up.alone(file.model, asked.question, asked.history)
     hits = search(file, query, asked.k, asked.how, asked.where, Brought(reranker=asked.reranker))
     found = time.perf_counter()
     context = packed(file, query, hits, packing, asked)

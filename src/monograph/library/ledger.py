@@ -8,7 +8,6 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from monograph.library.opened import OpenFile
 from monograph.spending import noting_pieces
-from monograph.store import costs
 from monograph.values import LedgerEntry
 
 P = ParamSpec("P")
@@ -36,6 +35,8 @@ def spends(work: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, 
 
 def every(file: OpenFile) -> list[LedgerEntry]:
     """See :meth:`monograph.Monograph.costs`."""
+    from monograph.store import costs
+
     file.only_whole("costs")
     file.enter()
     with file.database.read() as connection:

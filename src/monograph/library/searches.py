@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from monograph import telemetry
 from monograph import where as filters
-from monograph.answer.answer_types import answer_types
 from monograph.library.opened import OpenFile
 from monograph.models import Reranker, reads_context, weight_of
 from monograph.search.how import strategy
@@ -94,7 +93,11 @@ def corpus(file: OpenFile) -> Corpus:
         return file.embedder.embed(texts, "query")
 
     def types(question: str) -> tuple[str, ...]:
-        return () if file.model is None else answer_types(file.model, file.answers(), question)
+        if file.model is None:
+            return ()
+        from monograph.answer.answer_types import answer_types
+
+        return answer_types(file.model, file.answers(), question)
 
     def in_context() -> bool:
         return reads_context(file.embedder)

@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monograph.search import ranking, relevance
-from monograph.search.ranking import Ranking, highest
-from monograph.search.snapshot import Snapshot
+from monograph.search.ranking import highest
 from monograph.values import Origin
+
+if TYPE_CHECKING:
+    from monograph.search.ranking import Ranking
+    from monograph.search.snapshot import Snapshot
 
 LIFTS = {"exact": 1000.0, "phrase": 2.0}
 """What a full match of the query's codes, or of its quoted phrases, adds to a score.

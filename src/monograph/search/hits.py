@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from monograph import telemetry
-from monograph.search.fusion import Fused
-from monograph.search.snapshot import Snapshot
-from monograph.store.chunks import Found
-from monograph.values import Hit, Path
+from monograph.values import Hit
+
+if TYPE_CHECKING:
+    from monograph.search.fusion import Fused
+    from monograph.search.snapshot import Snapshot
+    from monograph.store.chunks import Found
+    from monograph.values import Path
 
 NO_PATHS: Mapping[int, Path] = MappingProxyType({})
 

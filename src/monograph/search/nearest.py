@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from monograph import telemetry
 from monograph.search.ranking import Ranking, ranking
-from monograph.search.snapshot import Snapshot
-from monograph.store.filters import Allowed
-from monograph.values import Float32
+
+if TYPE_CHECKING:
+    from monograph.search.snapshot import Snapshot
+    from monograph.store.filters import Allowed
+    from monograph.values import Float32
 
 
 @telemetry.traced("monograph.search.vectors")

@@ -6,22 +6,26 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monograph import telemetry
 from monograph.dates.days import days_in
 from monograph.derive.extract.function_words import ASKING_WORDS, FUNCTION_WORDS, language_of
-from monograph.graph.evidence import Float64
 from monograph.graph.names import key_of, spaced
 from monograph.graph.near_days import yearless_days_in
-from monograph.graph.text import Words, word_hash
+from monograph.graph.text import word_hash
 from monograph.regex import regex
 from monograph.search import unspaced
-from monograph.search.frequencies import Frequencies
-from monograph.search.snapshot import Snapshot
-from monograph.store.names import NameRow
 from monograph.store.terms import words_of
+
+if TYPE_CHECKING:
+    from monograph.graph.evidence import Float64
+    from monograph.graph.text import Words
+    from monograph.search.frequencies import Frequencies
+    from monograph.search.snapshot import Snapshot
+    from monograph.store.names import NameRow
 
 LONGEST_NAME = 10
 """Words of a name that is looked for."""

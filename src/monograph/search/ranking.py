@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monograph.graph.evidence import Float64
-from monograph.search.snapshot import Snapshot
-from monograph.values import Effort
+if TYPE_CHECKING:
+    from monograph.graph.evidence import Float64
+    from monograph.search.snapshot import Snapshot
+    from monograph.values import Effort
 
 POOL = 100
 """Candidates that each retriever gives to a fusion, or k when that is more. Scores are relative to them: to ask for

@@ -11,14 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monograph.search.hits import is_exact
 from monograph.search.ranking import Ranking, standardised
-from monograph.search.snapshot import Snapshot
-from monograph.search.strategy import Corpus, Query
-from monograph.values import Hit, Origin
+from monograph.values import Origin
+
+if TYPE_CHECKING:
+    from monograph.search.snapshot import Snapshot
+    from monograph.search.strategy import Corpus, Query
+    from monograph.values import Hit
 
 FIRST = 30
 """So many are put in order."""

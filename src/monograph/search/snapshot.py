@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from monograph.graph.evidence import Int64
-from monograph.graph.text import Words
-from monograph.search.frequencies import Frequencies
-from monograph.search.leads import Leads
-from monograph.search.start_texts import StartText
 from monograph.store.chunks import Found
-from monograph.store.filters import Allowed
-from monograph.store.graphs import Records, SubjectChunk
-from monograph.store.names import NameRow
-from monograph.values import Effort, Float32, Mention, Summary
+
+if TYPE_CHECKING:
+    from monograph.graph.evidence import Int64
+    from monograph.graph.text import Words
+    from monograph.search.frequencies import Frequencies
+    from monograph.search.leads import Leads
+    from monograph.search.start_texts import StartText
+    from monograph.store.filters import Allowed
+    from monograph.store.graphs import Records, SubjectChunk
+    from monograph.store.names import NameRow
+    from monograph.values import Effort, Float32, Mention, Summary
 
 NO_DOCUMENT = -1
 """In the place of the document of a chunk that is not there."""

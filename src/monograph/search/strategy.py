@@ -7,15 +7,19 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import Field, dataclass, fields
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from monograph.errors import InputError
-from monograph.models import Embedder
-from monograph.search.snapshot import Snapshot
-from monograph.store.filters import EVERYTHING, Allowed
-from monograph.values import Float32, Hit, arguments
+from monograph.store.filters import EVERYTHING
+from monograph.values import arguments
+
+if TYPE_CHECKING:
+    from monograph.models import Embedder
+    from monograph.search.snapshot import Snapshot
+    from monograph.store.filters import Allowed
+    from monograph.values import Float32, Hit
 
 SMALL = 1e-9
 """A query's vector with no larger value, or with one larger than its inverse, is brought to one of 1."""

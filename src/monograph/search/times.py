@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from monograph.dates.asked import names_a_time, times_asked
 from monograph.dates.dating import FILE
-from monograph.dates.span import Span
 from monograph.search.hits import is_exact
-from monograph.search.snapshot import Snapshot
-from monograph.search.strategy import Corpus, Query
-from monograph.values import Hit, Origin
+from monograph.values import Origin
+
+if TYPE_CHECKING:
+    from monograph.dates.span import Span
+    from monograph.search.snapshot import Snapshot
+    from monograph.search.strategy import Corpus, Query
+    from monograph.values import Hit
 
 PLACES = 10
 """So many places a hit from that time is lifted; docs/measuring.md holds it against fewer and more."""

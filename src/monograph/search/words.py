@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from monograph import telemetry
 from monograph.derive.extract.function_words import FUNCTION_WORDS, language_of
 from monograph.regex import regex
-from monograph.search.frequencies import Frequencies
-from monograph.search.ranking import Ranking, ranking
-from monograph.search.snapshot import Snapshot
+from monograph.search.ranking import ranking
 from monograph.store import terms
-from monograph.store.filters import Allowed
+
+if TYPE_CHECKING:
+    from monograph.search.frequencies import Frequencies
+    from monograph.search.ranking import Ranking
+    from monograph.search.snapshot import Snapshot
+    from monograph.store.filters import Allowed
 
 MOST_WORDS = 64
 """A longer query is cut down to its rarest words."""

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from monograph.dates.dating import Dated
 from monograph.errors import InvalidDocument
-from monograph.store import assigned, dates, documents, encryption, graph_changes, graphs, terms, told_changes
+from monograph.store import assigned, dates, documents, encryption, graphs, terms
 from monograph.store.database import Connection
 from monograph.store.filters import MERGED, Allowed
 from monograph.store.keyed import select
@@ -157,6 +157,8 @@ def _update(connection: Connection, row: int, owner: Owner, chunk: Chunk) -> Non
 def _remove(connection: Connection, entries: Sequence[terms.Entry]) -> None:
     """Take chunks out of every table but the inverted index."""
     rows = [(entry.chunk,) for entry in entries]
+    from monograph.store import graph_changes, told_changes
+
     graph_changes.remove_chunks(connection, (entry.chunk for entry in entries))
     told_changes.remove_chunks(connection, (entry.chunk for entry in entries))
     connection.executemany("DELETE FROM vectors WHERE chunk = ?", rows)

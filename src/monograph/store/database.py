@@ -20,7 +20,7 @@ from monograph.errors import (
     StorageFull,
 )
 from monograph.spending import Noted
-from monograph.store import connections, costs, encryption, replacing, schema, unreadable
+from monograph.store import connections, encryption, replacing, schema, unreadable
 from monograph.store.encryption import RawKey
 from monograph.store.header import Header, check_header, check_length, read_header
 from monograph.store.refusals import refusals, state_of
@@ -268,6 +268,8 @@ class Database:
                 # Commit, and enter in the ledger what models were asked until now.
                 spent = self.noted.pending()
                 if spent:
+                    from monograph.store import costs
+
                     costs.add(connection, spent)
                 connection.execute("COMMIT")
                 self.noted.drop(spent)

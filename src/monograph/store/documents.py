@@ -10,12 +10,10 @@ from typing import Any
 
 from monograph.dates.dating import Dated
 from monograph.errors import DamagedFile, InvalidDocument
-from monograph.store import dates, encryption, graph_changes, told_changes, unreadable
+from monograph.store import dates, encryption, unreadable
 from monograph.store.checksums import BLOCK_BITS, blocks_of
 from monograph.store.database import Connection, path_of
 from monograph.store.keyed import select
-from monograph.store.roots import every as every_root
-from monograph.store.roots import owner_of
 from monograph.store.unreadable import UNDECODABLE
 from monograph.values import Document, Section, Valid
 
@@ -306,6 +304,8 @@ def loaded_object(text: str) -> dict[str, Any]:
 
 def remove(connection: Connection, row: int) -> None:
     """Take out a document whose chunks are gone already."""
+    from monograph.store import graph_changes, told_changes
+
     graph_changes.remove_document(connection, row)
     told_changes.remove_document(connection, row)
     connection.execute("DELETE FROM texts WHERE block BETWEEN ? AND ?", blocks_of(row))
@@ -332,7 +332,9 @@ def resolve(connection: Connection, names: Sequence[str]) -> tuple[list[Row], li
 
 def _by_path(connection: Connection, name: str) -> list[Row]:
     path = os.path.abspath(name)  # noqa: PTH100 - resolve() would follow links
-    root = owner_of(every_root(connection), path)
+    from monograph.store import roots
+
+    root = roots.owner_of(roots.every(connection), path)
     return [] if root is None else by_uri(connection, root.uri(path))
 
 

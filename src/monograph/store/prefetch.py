@@ -12,14 +12,17 @@ import struct
 import threading
 from collections.abc import Callable, Collection, Hashable, Iterable
 from itertools import chain
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from monograph.store import codes, encryption
 from monograph.store.checksums import BLOCK_BITS
-from monograph.store.database import Connection, path_of
+from monograph.store.database import path_of
 from monograph.store.documents import BLOCK_CHARACTERS
-from monograph.store.index_pages import Key
 from monograph.store.pages import Pages, descriptor_of, is_of
+
+if TYPE_CHECKING:
+    from monograph.store.database import Connection
+    from monograph.store.index_pages import Key
 
 _BY_KEY = "sqlite_autoindex_names_1"
 _DOCUMENT = "SELECT document FROM chunks WHERE chunk = ?1"

@@ -27,7 +27,7 @@ class StoredEmbedder:
 
 @dataclass(frozen=True, slots=True)
 class StoredExtractor:
-    """The extractor that a file's graph was made with, and how its parts were made (see graph.build.GRAPH)."""
+    """The extractor that a file's graph was made with, and how its parts were made (see graph.GRAPH)."""
 
     key: str
     spec: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,16 +20,19 @@ from monograph.store import vectors as stored_vectors
 from monograph.store.clusters import UNCLUSTERED, Placement
 from monograph.store.database import Connection, path_of
 from monograph.store.filters import Allowed
-from monograph.values import Float32, IndexStats, arguments
-from monograph.vectors import calibrate, exact, kernel, update
-from monograph.vectors.code_search import CodeSearch
+from monograph.values import Float32, arguments
+from monograph.vectors import exact, kernel
 from monograph.vectors.curve import Calibration, Point, stretched
 from monograph.vectors.design import DESIGNS, Design
 from monograph.vectors.exact import AllowedVectors, Vectors
-from monograph.vectors.graph_search import GraphSearch
 from monograph.vectors.memory import Memory, State
 from monograph.vectors.search import Bits, Effort, Neighbours, Query, compare_all, prepare, prepare_many
-from monograph.vectors.update import Update
+
+if TYPE_CHECKING:
+    from monograph.values import IndexStats
+    from monograph.vectors.code_search import CodeSearch
+    from monograph.vectors.graph_search import GraphSearch
+    from monograph.vectors.update import Update
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
@@ -138,9 +141,13 @@ class EcoVectorIndex:
         how = self._effort(state, query)
         search: GraphSearch | CodeSearch
         if state.space.design.has_graphs:
+            from monograph.vectors.graph_search import GraphSearch
+
             search = GraphSearch(query, how, asked)
             is_enough = search.run(connection, self._memory, state)
         else:
+            from monograph.vectors.code_search import CodeSearch
+
             search = CodeSearch(connection, self._memory, state, query, how, asked=asked)
             is_enough = search.run()
         if not is_enough and search.cuts_ties:  # The codes cannot tell the best from the rest: vectors do.
@@ -225,7 +232,7 @@ class EcoVectorIndex:
             return
         with _damage_as_error(connection):
             if len(state.centroids):
-                changes = Update(connection, state.space, state.centroids)
+                changes = _update(connection, state)
                 changes.insert(memos, prepared)
                 changes.finish()
                 self._recalibrate(connection)
@@ -256,7 +263,7 @@ class EcoVectorIndex:
                 store.unplace(connection, self.space, memos)
                 store.touch(connection, self.space, structure=False)
                 return
-            changes = Update(connection, state.space, state.centroids)
+            changes = _update(connection, state)
             changes.delete(memos)
             changes.finish()
             state = self._must(connection)
@@ -269,7 +276,7 @@ class EcoVectorIndex:
         if state is None or not len(state.centroids):
             return
         with _damage_as_error(connection):
-            changes = Update(connection, state.space, state.centroids)
+            changes = _update(connection, state)
             changes.fold()
             changes.finish()
 
@@ -287,6 +294,8 @@ class EcoVectorIndex:
             vectors = prepare_many(vectors, state.space.dimension)
         for cluster in store.sizes(connection, self.space):  # Of an index that has lost its centroids.
             store.remove_cluster(connection, cluster)
+        from monograph.vectors import update
+
         update.build(connection, state.space, memos, vectors)
         self._recalibrate(connection)
 
@@ -306,11 +315,15 @@ class EcoVectorIndex:
         before = state.calibration.vectors
         if before and max(count, before) < STALE_CALIBRATION * min(count, before):
             return
+        from monograph.vectors import calibrate
+
         measured = calibrate.measure(connection, state.space, state.centroids, count)
         store.put_calibration(connection, self.space, measured.to_json())
 
     def stats(self, connection: Connection) -> IndexStats:
         """Counts, and what is held in memory."""
+        from monograph.values import IndexStats
+
         state = self._state(connection)
         if state is None:
             return IndexStats(0, 0, 0, 0, 0, None, self.target_recall)
@@ -336,6 +349,12 @@ class EcoVectorIndex:
         if state is None:
             raise InputError("the index holds nothing", "insert vectors first")
         return state
+
+
+def _update(connection: Connection, state: State) -> Update:
+    from monograph.vectors.update import Update
+
+    return Update(connection, state.space, state.centroids)
 
 
 @contextmanager

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from monograph.errors import InputError
 from monograph.store import vectors as stored_vectors
-from monograph.store.database import Connection
-from monograph.store.prefetch import Prefetcher
 from monograph.values import Float32, arguments, inner_products
 from monograph.vectors import kernel
-from monograph.vectors.stop import StopCondition
+
+if TYPE_CHECKING:
+    from monograph.store.database import Connection
+    from monograph.store.prefetch import Prefetcher
+    from monograph.vectors.stop import StopCondition
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 Bits: TypeAlias = npt.NDArray[np.uint8]

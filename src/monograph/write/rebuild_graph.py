@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from monograph.errors import BusyFile, DamagedFile
-from monograph.graph.build import GRAPH
+from monograph.graph import GRAPH
 from monograph.store import check_terms, chunks, documents, graph_changes, memo, settings, terms, versions
 from monograph.store.database import Connection, Database
 from monograph.store.extractions import BEFORE_ALL, documents_lacking

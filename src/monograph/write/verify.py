@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from monograph.derive.embed.text import embedded_text
 from monograph.errors import DamagedFile
-from monograph.graph.build import GRAPH, document_part
+from monograph.graph import GRAPH
+from monograph.graph.build import document_part
 from monograph.graph.names import signature
 from monograph.store import assigned, check, chunks, documents, extractions, graphs, memo, names, vectors
 from monograph.store.checksums import given_key

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from monograph.derive.addresses import addresses
 from monograph.derive.api_key import api_key_of
 from monograph.derive.embed.given import GivenVectors
 from monograph.derive.embed.static import StaticEmbedder
 from monograph.errors import ModelUnavailable
-from monograph.models import Allow, Embedder
+
+if TYPE_CHECKING:
+    from monograph.models import Allow, Embedder
 
 __all__ = ["GivenVectors", "StaticEmbedder", "load_embedder"]
 

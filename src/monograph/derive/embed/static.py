@@ -6,13 +6,16 @@ import functools
 import json
 import struct
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from monograph.derive.tokens import token_ids, tokenizer, wordllama_file
-from monograph.models import TextKind
-from monograph.values import Float32
+
+if TYPE_CHECKING:
+    from monograph.models import TextKind
+    from monograph.values import Float32
 
 TOKENS_AT_ONCE = 8_192
 """Token vectors of one text that are summed at once: 8 MB."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monograph.derive.extract.kinds import kind_of
-from monograph.models import Embedder
 from monograph.regex import regex
-from monograph.values import Float32
+
+if TYPE_CHECKING:
+    from monograph.models import Embedder
+    from monograph.values import Float32
 
 _ASKING = {
     "person": "who whom whose wer wen wem wessen quién quiénes",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from monograph.search import times
-from monograph.search.how.graph import by_walk
 from monograph.search.how.hybrid import Hybrid, by_both
 from monograph.search.question import counted, take_apart
 from monograph.search.snapshot import Opening, Snapshot
@@ -38,5 +37,7 @@ def _found(corpus: Corpus, snapshot: Snapshot, query: Query) -> list[Hit]:
         return [replace(one, note=NOT_MADE) for one in Hybrid().search(corpus, query)]
     question = take_apart(snapshot, query.text)
     if question.names:
+        from monograph.search.how.graph import by_walk
+
         return by_walk(corpus, snapshot, query, question)
     return by_both(corpus, snapshot, query, question.frequencies)

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from monograph.search import feedback, fusion, hits, minirag, nearest, paths, rerank, walk, words
-from monograph.search.question import Question, counted, take_apart
-from monograph.search.ranking import Ranking, pool_size
+from monograph.search.question import counted, take_apart
+from monograph.search.ranking import pool_size
 from monograph.search.relevance import share
-from monograph.search.snapshot import Opening, Pooling, Snapshot, Walking
-from monograph.search.strategy import Corpus, Named, Query
-from monograph.search.walked import Walk
-from monograph.values import Hit, Origin
+from monograph.search.snapshot import Opening, Pooling, Walking
+from monograph.search.strategy import Named
+from monograph.values import Origin
+
+if TYPE_CHECKING:
+    from monograph.search.question import Question
+    from monograph.search.ranking import Ranking
+    from monograph.search.snapshot import Snapshot
+    from monograph.search.strategy import Corpus, Query
+    from monograph.search.walked import Walk
+    from monograph.values import Hit
 
 
 @dataclass(frozen=True, slots=True)

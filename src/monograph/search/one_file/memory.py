@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from monograph.search.leads import Leads
 from monograph.search.one_file.chunk_documents import ChunkDocuments
 from monograph.search.one_file.known_names import KnownNames
 from monograph.search.one_file.name_codes import NameCodes
 from monograph.search.one_file.subject_keys import SubjectKeys
-from monograph.search.start_texts import StartText
 from monograph.store import settings
-from monograph.store.database import Connection
 from monograph.store.postings import Counted
 from monograph.store.prefetch import Prefetcher
+
+if TYPE_CHECKING:
+    from monograph.search.leads import Leads
+    from monograph.search.start_texts import StartText
+    from monograph.store.database import Connection
 
 _Value = TypeVar("_Value")
 

@@ -5,31 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monograph.graph.build import GRAPH
-from monograph.graph.evidence import Int64
-from monograph.graph.text import Words
+from monograph.graph import GRAPH
 from monograph.search import words as word_for_word
 from monograph.search.frequencies import Frequencies, most
-from monograph.search.leads import Leads
-from monograph.search.one_file import leads, start_texts, summaries
-from monograph.search.one_file.memory import Memory, Remembered
-from monograph.search.one_file.written_names import written_names
-from monograph.search.snapshot import Nearest, NearName, Opening, Pooling, Shown
-from monograph.search.start_texts import StartText
+from monograph.search.snapshot import Nearest
 from monograph.store import chunks, dates, extractions, graphs, names, postings, settings, terms, vectors
 from monograph.store import tree as stored_tree
-from monograph.store.chunks import Found, titled_extractions
-from monograph.store.database import Connection, Database
-from monograph.store.filters import EVERYTHING, Allowed
-from monograph.store.graphs import Records, SubjectChunk
-from monograph.store.names import NameRow
-from monograph.store.postings import Postings
-from monograph.values import Effort, Float32, Mention, Summary, inner_products
-from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.search import Bits, Query, Read
+from monograph.store.chunks import titled_extractions
+from monograph.store.filters import EVERYTHING
+from monograph.values import Effort, inner_products
+from monograph.vectors.search import Query
+
+if TYPE_CHECKING:
+    from monograph.graph.evidence import Int64
+    from monograph.graph.text import Words
+    from monograph.search.leads import Leads
+    from monograph.search.one_file.memory import Memory, Remembered
+    from monograph.search.snapshot import NearName, Opening, Pooling, Shown
+    from monograph.search.start_texts import StartText
+    from monograph.store.chunks import Found
+    from monograph.store.database import Connection, Database
+    from monograph.store.filters import Allowed
+    from monograph.store.graphs import Records, SubjectChunk
+    from monograph.store.names import NameRow
+    from monograph.store.postings import Postings
+    from monograph.values import Float32, Mention, Summary
+    from monograph.vectors.index import EcoVectorIndex
+    from monograph.vectors.search import Bits, Read
 
 _WEIGHTS = terms.Weights(title=1.0, text=1.0)
 
@@ -190,12 +196,16 @@ class FileSnapshot:
         return {row: (memo, title) for row, memo, title in self.remembered.told.get(list(chunks), read)}
 
     def starts(self, chunks: Sequence[int]) -> list[StartText]:
+        from monograph.search.one_file import start_texts
+
         self.remembered.ahead.starts(self.connection, chunks)
         subjects = self.remembered.subjects
         return self.remembered.starts.get(chunks, lambda rows: start_texts.read(self.connection, rows, subjects))
 
     def leads(self, heads: Sequence[int], known: Mapping[int, NameRow], allowed: Allowed) -> list[Leads]:
         def read(some: Sequence[int]) -> dict[int, Leads]:
+            from monograph.search.one_file import leads
+
             self.remembered.ahead.leads(self.connection, some)
             return leads.read(self.connection, some, known, allowed)
 
@@ -236,10 +246,14 @@ class FileSnapshot:
         known: Mapping[int, NameRow],
         texts: Mapping[int, tuple[str, str]],
     ) -> Shown:
+        from monograph.search.one_file.written_names import written_names
+
         written = written_names(self.connection, where, known, texts)
         return self.chunks(rows), written
 
     def require_tree(self) -> None:
+        from monograph.search.one_file import summaries
+
         summaries.need_tree(self.connection)
 
     def nearest_summaries(self, vector: Float32, k: int, allowed: Allowed) -> Nearest:
@@ -252,6 +266,8 @@ class FileSnapshot:
         return Nearest([(node, score) for score, node, _ in best], Effort(near.loads, near.compared, near.stopped))
 
     def summaries(self, nodes: Sequence[int]) -> dict[int, tuple[Summary, int]]:
+        from monograph.search.one_file import summaries
+
         rows = stored_tree.load(self.connection, nodes)
         found = summaries.load(self.connection, nodes)
         return {node: (one, rows[node].nearest or 0) for node, one in found.items()}
