@@ -56,7 +56,7 @@ def key(request: pytest.FixtureRequest) -> str | None:
     return chosen
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def shared() -> Path:
     """The evaluation data beside the project."""
     if not SHARED.is_dir():

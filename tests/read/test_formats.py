@@ -604,6 +604,7 @@ def test_reader_pool_returns_files_in_order(shared: Path, tmp_path: Path) -> Non
     assert found == [(at, f"ingest-files/{name}") for at, name in enumerate(names)]
 
 
+@pytest.mark.long
 def test_large_table_is_stored_in_several_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from monograph.write import batch
 

@@ -164,8 +164,11 @@ def test_watch_survives_a_vanished_folder(follower: tuple[Follower, Monograph, H
     assert paths(monograph, folder) == {"first.md", "second.txt"}
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
-def test_watch_command_ends_cleanly_on_a_signal(tmp_path: Path, folder: Path, sent: signal.Signals, code: int) -> None:
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, -signal.SIGTERM, marks=pytest.mark.long)],
+)
+def test_watch_command_ends_on_a_signal(tmp_path: Path, folder: Path, sent: signal.Signals, code: int) -> None:
     pytest.importorskip("watchfiles", reason="the extra watch is not installed")
     put(folder, first_txt="The first text.")
     command = [sys.executable, "-m", "monograph.app.cli"]

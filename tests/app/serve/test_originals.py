@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import struct
 import zlib
 from collections.abc import Iterator
@@ -20,21 +21,29 @@ from monograph.errors import InputError, NotFound, SourceDamaged, SourceMissing,
 from support.api_server import Client, serving
 
 
-@pytest.fixture
-def folder(tmp_path: Path, shared: Path) -> Path:
-    made = tmp_path / "papers"
-    made.mkdir()
+@pytest.fixture(scope="module")
+def synced(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Path:
+    """A folder of papers, and beside it a file that holds them and one more document. Tests copy both."""
+    place = tmp_path_factory.mktemp("synced")
+    folder = place / "papers"
+    folder.mkdir()
     for name in ("pdf-outline.pdf", "pdf-multilang.pdf", "pdf-receipt.pdf", "pdf-borderless-table.pdf"):
-        (made / name).write_bytes((shared / "data/ingest-files" / name).read_bytes())
-    (made / "notes.txt").write_text("Plain text.")
-    return made
-
-
-@pytest.fixture
-def papers(tmp_path: Path, folder: Path) -> Iterator[Monograph]:
-    with Monograph.open(tmp_path / "papers.mono") as made:
+        (folder / name).write_bytes((shared / "data/ingest-files" / name).read_bytes())
+    (folder / "notes.txt").write_text("Plain text.")
+    with Monograph.open(place / "papers.mono") as made:
         made.sync(folder)
         made.add([Document("From nowhere.", id="nowhere")])
+    return place
+
+
+@pytest.fixture
+def folder(tmp_path: Path, synced: Path) -> Path:
+    return shutil.copytree(synced / "papers", tmp_path / "papers")
+
+
+@pytest.fixture
+def papers(tmp_path: Path, folder: Path, synced: Path) -> Iterator[Monograph]:
+    with Monograph.open(shutil.copy(synced / "papers.mono", tmp_path)) as made:
         yield made
 
 
