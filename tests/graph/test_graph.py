@@ -75,6 +75,7 @@ def test_after_any_changes_the_graph_is_that_of_a_fresh_build(steps: list[tuple[
             assert changed == graph_of(fresh)
 
 
+@pytest.mark.long
 def test_a_group_that_grows_too_large_and_shrinks_again_is_that_of_a_fresh_build(tmp_path: Path) -> None:
     letters = [f"{'abcdefgh'[n // 64]}{'abcdefgh'[n // 8 % 8]}{'abcdefgh'[n % 8]}" for n in range(LARGEST_GROUP)]
     documents = [

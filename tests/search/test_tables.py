@@ -16,7 +16,7 @@ from zlib import crc32
 
 import pytest
 
-from monograph import Document, Graph, Hit, Monograph
+from monograph import Graph, Hit, Monograph
 from monograph.search import walked
 from support.evaluation_data import excerpts
 from support.oracles.reckoning import PlainReckoning
@@ -87,12 +87,8 @@ def context_of(archive: Monograph, question: str, budget: int) -> list[list[Any]
     return [decided, list(map(nine_digits, worth))]
 
 
-def asked_by_formulas(shared: Path, step: int = 1) -> tuple[list[str], list[Document]]:
-    return excerpts(shared, SETS, lambda _, asked: asked[:FORMULAS:step])
-
-
 def formulas(shared: Path, place: Path) -> Table:
-    questions, documents = asked_by_formulas(shared)
+    questions, documents = excerpts(shared, SETS, lambda _, asked: asked[:FORMULAS])
     with Monograph.open(place / "formulas.mono") as archive:
         archive.add(documents)
         return {question: by_formulas(archive, question) for question in questions}
@@ -157,7 +153,7 @@ def test_formulas_follow_changes_of_the_file(
     shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remembered: int
 ) -> None:
     monkeypatch.setattr("monograph.search.one_file.known_names.REMEMBERED", remembered)
-    questions, documents = asked_by_formulas(shared, step=5)
+    questions, documents = excerpts(shared, SETS[:1], lambda _, asked: asked[:FORMULAS:3])
     with Monograph.open(tmp_path / "formulas.mono") as archive:
         archive.add(documents[::2])
         before = [by_formulas(archive, question) for question in questions]

@@ -230,7 +230,9 @@ def test_a_small_index_is_exact_with_filters_and_ties(database: Database, cache:
         assert (index.stats(connection).memory > 0) == (cache >= 1 << 20)
 
 
-@pytest.mark.parametrize("target", [0.9, 0.98, 0.995])
+@pytest.mark.parametrize(
+    "target", [pytest.param(0.9, marks=pytest.mark.long), 0.98, pytest.param(0.995, marks=pytest.mark.long)]
+)
 def test_expected_recall_is_that_of_searches(database: Database, target: float) -> None:
     made = clumps(6_000, dimension=48)
     rows = remember(database, made)

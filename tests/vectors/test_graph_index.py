@@ -149,8 +149,8 @@ def test_index_design_of_a_file_stays(tmp_path: Path) -> None:
     ],
 )
 def test_damaged_graph_indexes_are_repaired(tmp_path: Path, damage: str) -> None:
-    made = unit_clumps(2_000)
-    held = {f"d{name}": made[100 * name : 100 * name + 100] for name in range(20)}
+    made = unit_clumps(1_000)
+    held = {f"d{name}": made[100 * name : 100 * name + 100] for name in range(10)}
     documents = [vector_document(int(name[1:]), vectors) for name, vectors in held.items()]
     path = copy_archive(tmp_path / "v.mono", documents, HashEmbedder(UNIT_DIMENSION), vector_index="graph")
     with (
