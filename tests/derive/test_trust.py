@@ -6,8 +6,6 @@ import json
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -23,6 +21,7 @@ from monograph.derive.extract import load_extractor
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import InputError, MissingExtra, ModelUnavailable, ModelUntrusted
 from monograph.store import checksums
+from support.forks import COMMAND_LINE, COMMANDS, Forks
 from support.model_server import ModelServer
 from support.models import HashEmbedder
 from support.paths import DATA
@@ -32,15 +31,13 @@ FIXTURE = DATA / "format-1.mono"
 DIARY = "# Diary\n\nMy bank PIN is 4411 and Ann Mercer lives in Riga. Ann Mercer keeps bees with Otto Ruhl.\n"
 
 NO_NETWORK = """
-import sys
 def refuse(event, arguments):
     if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
         raise SystemExit(f"asked: {event} {arguments}")
 sys.addaudithook(refuse)
-from monograph.app.cli import main
-sys.argv = ["monograph", *sys.argv[1:]]
 main()
 """
+OFFLINE_COMMANDS = Forks(COMMAND_LINE, NO_NETWORK)
 
 
 class User:
@@ -51,18 +48,13 @@ class User:
         home.mkdir(exist_ok=True)
 
     def run(self, *arguments: object, code: int = 0, offline: bool = False, **variables: str) -> str:
-        command = [sys.executable, *(["-c", NO_NETWORK] if offline else ["-m", "monograph.app.cli"])]
-        known = {name: value for name, value in os.environ.items() if not name.startswith("MONOGRAPH")}
-        known |= {"HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / "config"), **variables}
-        done = subprocess.run(
-            [*command, *map(str, arguments)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-            env=known,
-        )
+        known = {"HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / "config"), **variables}
+        with pytest.MonkeyPatch.context() as environment:
+            for name in [name for name in os.environ if name.startswith("MONOGRAPH")]:
+                environment.delenv(name)
+            for name, value in known.items():
+                environment.setenv(name, value)
+            done = (OFFLINE_COMMANDS if offline else COMMANDS).run("monograph", *arguments)
         assert "Traceback" not in done.stderr, done.stderr
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
@@ -157,7 +149,6 @@ def test_trust_given_once_is_remembered(
     assert server.asked == []
 
 
-@pytest.mark.long
 def test_other_address_in_a_trusted_file_is_refused(
     received: Path, diary: Path, user: User, server: ModelServer
 ) -> None:
@@ -170,7 +161,6 @@ def test_other_address_in_a_trusted_file_is_refused(
     assert server.asked == []
 
 
-@pytest.mark.long
 def test_model_named_by_the_user_is_called(received: Path, diary: Path, user: User, server: ModelServer) -> None:
     spec = f"llm:openai:{server.url}#x"
     assert "1 added" in user.run("sync", received, diary, "--extractor", spec, "--summarizer", spec)
@@ -184,7 +174,6 @@ def test_model_named_by_the_user_is_called(received: Path, diary: Path, user: Us
     assert not (user.home / "config").exists()
 
 
-@pytest.mark.long
 def test_file_created_by_the_user_is_trusted(diary: Path, user: User, server: ModelServer, tmp_path: Path) -> None:
     path = tmp_path / "own.mono"
     user.run("sync", path, diary, "--extractor", f"llm:openai:{server.url}#x", "--trust")
@@ -197,7 +186,6 @@ def test_file_created_by_the_user_is_trusted(diary: Path, user: User, server: Mo
     assert server.url in user.run("stats", path)
 
 
-@pytest.mark.long
 def test_unusable_trust_list_is_reported(received: Path, user: User) -> None:
     config = user.home / "config"
     config.mkdir()
@@ -211,7 +199,6 @@ def test_unusable_trust_list_is_reported(received: Path, user: User) -> None:
     assert "line 1 of" in user.run("search", received, "Anna", "--trust", code=1)
 
 
-@pytest.mark.long
 def test_hostile_addresses_cannot_forge_lines(received: Path, diary: Path, user: User) -> None:
     """Neither an id nor an address can add another file or another address to the list."""
     another = "0" * 32
@@ -388,7 +375,6 @@ def test_copied_file_keeps_its_id(tmp_path: Path) -> None:
         assert archive.stats().id != identity
 
 
-@pytest.mark.long
 def test_read_only_file_without_id_is_trusted_for_this_call(tmp_path: Path, user: User) -> None:
     path = Path(shutil.copy(FIXTURE, tmp_path / "old.mono"))
     Monograph.open(path).close()
