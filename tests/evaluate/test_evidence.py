@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from monograph.errors import InputError
 from monograph.evaluate.datasets import Question, load_questions
 from monograph.evaluate.evidence import resolve
 from monograph.evaluate.run import evaluate
+from support.forks import run
 from support.properties import examples
 
 TEXTS = {
@@ -133,15 +132,6 @@ def test_one_document_by_two_names_counts_once_and_one_row_of_a_file_is_enough(f
         assert evaluate(monograph, questions, "lexical", 1).scores.recall[0] == 1.0
 
 
-def run(*arguments: object, code: int = 0) -> str:
-    command = [sys.executable, "-m", "monograph.app.cli", "eval", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == code, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stdout + done.stderr
-
-
-@pytest.mark.long
 def test_questions_of_ones_own_need_no_corpus(folder: Path, tmp_path: Path) -> None:
     file, mine = tmp_path / "x.mono", tmp_path / "mine.jsonl"
     with Monograph.open(file) as monograph:
@@ -151,21 +141,21 @@ def test_questions_of_ones_own_need_no_corpus(folder: Path, tmp_path: Path) -> N
         {"question": "What costs nine shillings?", "evidence_ids": ["Prices"]},
     ]
     mine.write_text("\n".join(map(json.dumps, lines)))
-    said = run("--file", file, "--queries", mine)
+    said = run("eval", "--file", file, "--queries", mine)
     assert "mine.jsonl: 2 questions with evidence" in said
     for how in ("auto", "lexical", "dense", "hybrid"):
         assert f"\n {how} " in said
-    results = json.loads(run("--file", file, "--queries", mine, "--json"))
+    results = json.loads(run("eval", "--file", file, "--queries", mine, "--json"))
     assert [one["how"] for one in results] == ["auto", "lexical", "dense", "hybrid"]
     assert results[0]["scores"]["recall"][4] == 1.0
     assert [one.id for one in load_questions(mine)] == ["1", "2"]
     only = tmp_path / "set"
     only.mkdir()
     (only / "queries.jsonl").write_text(mine.read_text())
-    assert "set: 2 questions" in run(only, "--file", file, "--how", "lexical")
+    assert "set: 2 questions" in run("eval", only, "--file", file, "--how", "lexical")
     mine.write_text(json.dumps({"id": "q9", "question": "Who?", "evidence_ids": ["house/boyler.md"]}))
-    assert "perhaps 'boiler.md'" in run("--file", file, "--queries", mine, code=1)
+    assert "perhaps 'boiler.md'" in run("eval", "--file", file, "--queries", mine, code=1)
     mine.write_text("")
-    assert "holds no question" in run("--file", file, "--queries", mine, code=1)
-    assert "there are no questions" in run("--file", file, code=1)
-    assert "there is nothing to search" in run("--queries", mine, code=1)
+    assert "holds no question" in run("eval", "--file", file, "--queries", mine, code=1)
+    assert "there are no questions" in run("eval", "--file", file, code=1)
+    assert "there is nothing to search" in run("eval", "--queries", mine, code=1)
