@@ -214,8 +214,9 @@ def ask(path: Path, chosen: random.Random, folder: Path) -> None:
     for repaired in (False, True):
         try:
             with Monograph.open(path, Words(16), model=Whole(SAID, 9)) as opened:
+                first: list[Callable[[], object]] = [partial(opened.check, repair=True)] if repaired else []
                 works = chosen.sample(reading(opened), 8) + chosen.sample(writing(opened, folder), 2)
-                for work in [partial(opened.check, repair=True), *works] if repaired else works:
+                for work in (*first, *works):
                     try:
                         work()
                     except MonographError as error:

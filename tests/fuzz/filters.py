@@ -179,7 +179,7 @@ def _of_frameworks(opened: Monograph) -> list[partial[None]]:
 
 
 def _llama_index(store: Any, drawn: Any, chosen: random.Random) -> None:
-    from llama_index.core.vector_stores.types import MetadataFilters, VectorStoreQuery
+    from llama_index.core.vector_stores.types import MetadataFilters, VectorStoreQuery, VectorStoreQueryMode
     from pydantic import ValidationError
 
     try:
@@ -190,7 +190,7 @@ def _llama_index(store: Any, drawn: Any, chosen: random.Random) -> None:
     if chosen.random() < 0.4:
         store.get_nodes(ids, filters)
         return
-    mode = chosen.choice(("default", "sparse", "hybrid", "mmr", "text_search"))
+    mode = VectorStoreQueryMode(chosen.choice(("default", "sparse", "hybrid", "mmr", "text_search")))
     k = chosen.randrange(4)
     store.query(
         VectorStoreQuery(query_str="comet", mode=mode, filters=filters, doc_ids=ids, similarity_top_k=k, alpha=0.5)

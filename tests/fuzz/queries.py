@@ -34,7 +34,12 @@ def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callab
     path = folder / "queries.mono"
     with Monograph.open(path, model=Whole("Anna Calder [1].", 3), summarizer=load_summarizer("extractive")) as opened:
         opened.add(Document(fact, id=f"d{at}", title=f"Note {at}") for at, fact in enumerate(FACTS * 4))
-        calls = (*_calls(opened), partial(_search, opened), partial(_search, opened), partial(_command_line, path))
+        calls: list[Callable[[random.Random], Drawn]] = [
+            *_calls(opened),
+            partial(_search, opened),
+            partial(_search, opened),
+            partial(_command_line, path),
+        ]
         for at in itertools.count(first):
             chosen = random.Random(f"{seed}/{at}")
             call = chosen.choice(calls)

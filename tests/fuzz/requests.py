@@ -69,7 +69,8 @@ class Served:
     def ask(self, request: dict[str, Any], name: str) -> dict[str, Any]:
         """Write a request, and wait for its answer."""
         self.send(json.dumps(request).encode())
-        return self.answers([name])[name]
+        answer: dict[str, Any] = self.answers([name])[name]
+        return answer
 
     def answers(self, names: list[Any]) -> dict[Any, Any]:
         """Wait until requests of these names are answered."""

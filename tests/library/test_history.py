@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -64,7 +65,8 @@ CHANGES = st.lists(
 def document(number: int, text: int) -> Document:
     title = f"Note {number}" if text % 2 else ""
     if text == 4:  # Handed over in passages, one of them with its vector.
-        half = (Passage(one, vector=[1.0, 2.0] * 16 if at else None) for at, one in enumerate(TEXTS[4].split(". ")))
+        vector = np.array([1.0, 2.0] * 16, dtype=np.float32)
+        half = (Passage(one, vector=vector if at else None) for at, one in enumerate(TEXTS[4].split(". ")))
         return Document(id=f"d{number}", title=title, passages=tuple(half), metadata={"n": text})
     return Document(TEXTS[text], id=f"d{number}", title=title, metadata={"n": text})
 
@@ -210,9 +212,9 @@ def test_as_of_a_day_means_its_end(archive: Monograph) -> None:
     for moment in ("2023-11-14", "2023-11", 2023, date(2023, 11, 14)):
         assert [one.title for one in archive.as_of(moment).documents()] == ["The boiler"]
     assert archive.as_of("2023-11-13").documents() == []
-    for moment in ("yesterday", True, None, [1]):
+    for invalid in ("yesterday", True, None, [1]):
         with pytest.raises(InputError, match="no time"):
-            archive.as_of(moment)  # type: ignore[arg-type]
+            archive.as_of(invalid)  # type: ignore[arg-type]
 
 
 def test_unchanged_document_adds_no_version(archive: Monograph) -> None:

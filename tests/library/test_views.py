@@ -8,7 +8,7 @@ import pickle
 import re
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -462,7 +462,7 @@ def test_view_does_not_overwrite_documents_outside(monograph: Monograph) -> None
     view = monograph.within(ANN)
     view.add([Document("Mine.", id="mine", uri="u")])
     before = [monograph.document(name) for name in ("taken", "passages")]
-    attempts = (
+    attempts: tuple[Callable[[], object], ...] = (
         lambda: view.add([Document("x", id="taken")]),
         lambda: view.add([Document(id="new", passages=(Passage("x", "p"),))]),
         lambda: view.put([Document(id="taken", passages=(Passage("x", "q"),))]),
@@ -583,9 +583,10 @@ def test_view_does_not_read_files_with_documents_outside(monograph: Monograph, f
 
 def test_sql_in_a_view_reads_no_rows_outside(shared_file: Monograph) -> None:
     view = shared_file.within(ANN)
-    closed = ("documents", "chunks", "texts", "names", "mentions", "nodes", "chunk_graphs", "extractions", "subjects")
-    closed = (*closed, "aliases", "apart", "vectors", "sources", "told_nodes", "told_relations", "costs")
-    closed = (*closed, "versions", "version_chunks")
+    closed = [
+        "documents", "chunks", "texts", "names", "mentions", "nodes", "chunk_graphs", "extractions", "subjects",
+        "aliases", "apart", "vectors", "sources", "told_nodes", "told_relations", "costs", "versions", "version_chunks",
+    ]  # fmt: skip
     for table in closed:
         with pytest.raises(OutsideView, match="stands outside"), view._file.database.read() as connection:
             connection.execute(f"SELECT * FROM main.{table}").fetchall()

@@ -116,7 +116,7 @@ def _kills(asked: Asked, progress: Progress) -> Tally:
     shares = [min(kills.LIFE, asked.kills - before) for before in range(0, asked.kills, kills.LIFE)]
     lives = enumerate(shares) if asked.life is None else [(asked.life, asked.kills)]
     alter = plant.alter if asked.plant else None
-    works = [
+    works: list[Work] = [
         partial(_live, asked.folder, asked.seed, number, share, alter) for number, share in lives
     ]  # fmt: skip
     return _gathered(works, asked, progress, "kills", asked.kills)
@@ -132,7 +132,7 @@ def _damage(asked: Asked, progress: Progress) -> Tally:
     known = harm.originals(asked.folder / "originals")
     numbers = range(asked.files) if asked.file is None else range(asked.file, asked.file + 1)
     alter = plant.alter if asked.plant else None
-    works = [
+    works: list[Work] = [
         partial(damage.run, asked.folder, known, asked.seed, numbers[first : first + AT_ONCE], alter)
         for first in range(0, len(numbers), AT_ONCE)
     ]

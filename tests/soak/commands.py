@@ -299,7 +299,8 @@ def rebuilt(life: Life, name: str, of: str, models: Mapping[str, Any], part: str
         with opened(path) as monograph:
             getattr(monograph, part).rebuild(models[wanted])
 
-    return Command(name, work, replace(life.state, **{of: wanted}))
+    changed: dict[str, Any] = {of: wanted}
+    return Command(name, work, replace(life.state, **changed))
 
 
 def reembed(life: Life) -> Command:

@@ -39,7 +39,8 @@ class WordEmbedder:
             for word in text.lower().split():
                 result[place] += self._of(word)
         lengths = np.linalg.norm(result, axis=1, keepdims=True)
-        return np.divide(result, lengths, out=result, where=lengths > 0)
+        np.divide(result, lengths, out=result, where=lengths > 0)
+        return result
 
     def _of(self, word: str) -> Float32:
         known = self._known.get(word)

@@ -19,7 +19,7 @@ from monograph.errors import NotFound
 from soak.corpus import CAPTAINS, SUMMARIZERS, document, everybody, initials, name_of, opened, passages, text_of
 from soak.kills import exact, leaked
 from soak.plant import Alter
-from soak.process import Tell, apart, side_by_side
+from soak.process import Tell, Work, apart, side_by_side
 from soak.state import HOWS, QUESTIONS, State, unlike_a_fresh_build
 from soak.tally import Fault, Tally
 
@@ -57,7 +57,9 @@ def meet(folder: Path, seed: int, seconds: float, tell: Tell, alter: Alter | Non
     tally, path = Tally(), folder / "crowd.mono"
     state = _begin(path)
     end = time.monotonic() + seconds
-    works = [partial(_write, path, folder / f"w{number}", f"{seed}/{number}", end) for number in range(WRITERS)]
+    works: list[Work] = [
+        partial(_write, path, folder / f"w{number}", f"{seed}/{number}", end) for number in range(WRITERS)
+    ]
     works += [partial(_read, path, f"{seed}/{number}", end) for number in range(WRITERS, WRITERS + READERS)]
 
     def blame(where: str, what: str) -> None:

@@ -76,7 +76,7 @@ def _closed(path: Path, _: Tell) -> tuple[str, dict[str, bytes], list[Texts]]:
 
 def _with_log(path: Path, _: Tell) -> tuple[str, dict[str, bytes], list[Texts]]:
     _closed(path, _)
-    states = []
+    states: list[Texts] = []
     with opened(path) as monograph:
         connection = monograph._file.database.connection()
         connection.execute("PRAGMA wal_autocheckpoint = 0")
@@ -186,7 +186,7 @@ class Damaged:
 
     original: Original
     what: str
-    data: Mapping[str, bytes]
+    data: Mapping[str, bytes | bytearray]
     foreign: tuple[Texts, ...] = ()
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from random import Random
 
 from monograph import Monograph
-from soak.commands import COMMANDS, Command, Life, Tell, add, first, sync
+from soak.commands import COMMANDS, Command, Life, add, first, sync
 from soak.corpus import held, opened
 from soak.plant import Alter
-from soak.process import Outcome, apart
+from soak.process import Outcome, Tell, apart
 from soak.state import HOWS, QUESTIONS, State, unlike_a_fresh_build
 from soak.tally import Fault, Tally
 from support.kill_at_commit import die_at
@@ -137,7 +137,8 @@ def _run_to_be_killed(life: Life, command: Command, usual: Usual) -> Outcome:
 
 def _after(life: Life, command: Command, acknowledged: set[str], *, killed: bool) -> tuple[int, list[str]]:
     """How many faults were owed, and which there are that may not be."""
-    owed, found = 0, []
+    owed = 0
+    found: list[str] = []
     if killed:
         if life.path.exists():
             owed, found = look(life.path, life.state, command, acknowledged)

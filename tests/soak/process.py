@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeAlias
@@ -123,9 +123,10 @@ def apart(work: Work, seconds: float, kill_after: float | None = None) -> Outcom
     return begin(work).wait(seconds, kill_after)
 
 
-def side_by_side(works: Iterable[Work], jobs: int, hear: Callable[[Any], None]) -> Iterator[Outcome]:
+def side_by_side(works: Iterable[Work], jobs: int, hear: Callable[[Any], None]) -> Generator[Outcome]:
     """How works end, so many going on at once, in the order in which they end; ``hear`` is told what they say."""
-    waiting, running = iter(works), []
+    waiting = iter(works)
+    running: list[Running] = []
     try:
         while True:
             running += [begin(work) for work in islice(waiting, jobs - len(running))]

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -16,10 +17,11 @@ import pytest
 from monograph.errors import InputError
 from monograph.store import encryption
 from soak import commands, damage, harm, kills, page, process
-from soak.corpus import opened, text_of
+from soak.corpus import document, opened, text_of
 from soak.process import Outcome, Tell, apart, side_by_side
 from soak.state import unlike_a_fresh_build
 from soak.tally import Fault, Tally
+from support.kill_at_commit import die_at
 from support.paths import ROOT
 
 SMALL = ("--kills", "4", "--seconds", "4", "--files", "10", "--jobs", "2")
@@ -82,7 +84,7 @@ def life(tmp_path: Path) -> commands.Life:
     life.folder.mkdir(parents=True)
     for make in (commands.first, commands.add, commands.sync, commands.resummarize):
         command = make(life)
-        apart(lambda tell, work=command.work: work(life.path, tell), 60)
+        apart(partial(command.work, life.path), 60)
         life.state = command.after
     return life
 
@@ -178,10 +180,10 @@ def test_parallel_parts_report_while_they_run() -> None:
 
 def test_soak_kills_at_the_given_commit(life: commands.Life) -> None:
     def work(tell: Tell) -> None:
-        kills.die_at(2, "before")
+        die_at(2, "before")
         with opened(life.path) as monograph:
             for number in range(4):
-                monograph.add([commands.document(f"z{number}", 1)])
+                monograph.add([document(f"z{number}", 1)])
                 tell(number)
 
     outcome = apart(work, 60)

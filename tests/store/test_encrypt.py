@@ -244,7 +244,7 @@ def test_key_is_derived_once_for_all_threads(locked: Path) -> None:
             assert opened.backup(locked.with_name("copy.mono"))
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
     assert len(connections) == 8
     assert derived == [threading.get_ident()]
 
@@ -848,7 +848,7 @@ def test_langchain_components_open_an_encrypted_file(locked: Path, tmp_path: Pat
         langchain_monograph.EraRAGRetriever,
         langchain_monograph.SCRCompressor,
     ):
-        component = kind(monograph=path, key=KEY)
+        component = kind(monograph=path, key=KEY)  # type: ignore[arg-type]
         for told in (
             repr(component),
             str(component),
@@ -857,7 +857,7 @@ def test_langchain_components_open_an_encrypted_file(locked: Path, tmp_path: Pat
             str(component.model_dump()),
         ):
             assert KEY not in told
-        allowed = {"allowed_objects": [kind], "valid_namespaces": ["langchain_monograph"]}
+        allowed: dict[str, Any] = {"allowed_objects": [kind], "valid_namespaces": ["langchain_monograph"]}
         again = loads(dumps(component), secrets_map={"MONOGRAPH_KEY": KEY}, **allowed)
         assert again.key.get_secret_value() == KEY
         if isinstance(component, langchain_monograph.HybridRetriever):
@@ -866,12 +866,12 @@ def test_langchain_components_open_an_encrypted_file(locked: Path, tmp_path: Pat
         component.close()
     assert "MONOGRAPH_KEY" not in dumps(langchain_monograph.HybridRetriever(monograph=tmp_path / "plain.mono"))
     with pytest.raises(WrongKey):
-        langchain_monograph.HybridRetriever(monograph=path, key="another").invoke("comet")
+        langchain_monograph.HybridRetriever(monograph=path, key="another").invoke("comet")  # type: ignore[arg-type]
     holders: list[Any] = [
         langchain_monograph.EcoVectorStore(path, key=KEY),
         langchain_monograph.MonographLoader(path, key=KEY),
-        langchain_monograph.HybridRetriever(monograph=path, key=KEY),
-        langchain_monograph.SCRCompressor(monograph=path, key=KEY),
+        langchain_monograph.HybridRetriever(monograph=path, key=KEY),  # type: ignore[arg-type]
+        langchain_monograph.SCRCompressor(monograph=path, key=KEY),  # type: ignore[arg-type]
     ]
     pickled_by_none(holders)
     store, loader, retriever, _ = (copy.deepcopy(one) for one in holders)
@@ -882,7 +882,7 @@ def test_langchain_components_open_an_encrypted_file(locked: Path, tmp_path: Pat
     with Monograph.open(path, key=KEY) as opened:
         for use in (
             lambda: langchain_monograph.EcoVectorStore(opened, key=KEY),
-            lambda: langchain_monograph.HybridRetriever(monograph=opened, key=KEY),
+            lambda: langchain_monograph.HybridRetriever(monograph=opened, key=KEY),  # type: ignore[arg-type]
         ):
             with pytest.raises(InputError, match="the file is open, and a key was given"):
                 use()

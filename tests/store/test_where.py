@@ -98,7 +98,8 @@ def test_column_filters_match_as_sql(
             )
             for n, metadata in enumerate(all_metadata)
         )
-        conditions += map(filters.parse, ({"large": 2**70}, {"large": {"<": 2**70}}, {"other": {"contains": 1}}))
+        more: tuple[dict[str, Any], ...] = ({"large": 2**70}, {"large": {"<": 2**70}}, {"other": {"contains": 1}})
+        conditions += [filters.parse(where) for where in more]
         with monograph._file.database.read() as connection:
             columns = Columns(connection)
             for condition in conditions:

@@ -71,6 +71,7 @@ def flip(path: Path, copy: Path, cell: Cell, seed: int, secret: str | None = Non
         connection.execute(f"DROP TRIGGER {name.decode()}")
     where = " AND ".join(f"CAST({column} AS BLOB) = CAST(? AS BLOB)" for column, _ in cell.key)
     bound = [value for _, value in cell.key]
+    refused: tuple[type[Exception], ...] = (*encryption.errors(), OverflowError)
     try:
         (kind,) = connection.execute(
             f'SELECT typeof("{cell.column}") FROM {cell.table} WHERE {where}', bound
@@ -78,7 +79,7 @@ def flip(path: Path, copy: Path, cell: Cell, seed: int, secret: str | None = Non
         new, cast = _changed(cell.value, chance), "CAST(? AS TEXT)" if kind == b"text" else "?"
         changed = connection.execute(f'UPDATE {cell.table} SET "{cell.column}" = {cast} WHERE {where}', [new, *bound])
         assert changed.rowcount == 1
-    except (*encryption.errors(), OverflowError) as error:
+    except refused as error:
         if not isinstance(error, OverflowError) and "constraint" not in str(error):
             raise
         return False

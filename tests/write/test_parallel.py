@@ -16,8 +16,11 @@ import pytest
 from monograph import Document, Monograph, Passage
 from monograph.derive.embed import StaticEmbedder
 from monograph.errors import InvalidDocument
+from monograph.graph.build import document_part
+from monograph.read.worker import PROCESSES, Worker
 from monograph.write import batch, parallel
 from monograph.write.graph import Parts, relate
+from monograph.write.prepare import Prepared, prepare
 from support.models import HashEmbedder
 from support.raw_sql import connected
 
@@ -96,7 +99,7 @@ def test_small_batches_count_together_towards_parallel_work(
 ) -> None:
     started: list[str] = []
 
-    class Counted(parallel.Worker):
+    class Counted(Worker):
         def __init__(self, module: str) -> None:
             started.append(module)
             super().__init__(module)
@@ -138,7 +141,7 @@ def processes(marker: Path) -> list[str]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="processes are looked for in /proc")
-@pytest.mark.skipif(parallel.PROCESSES == 1, reason="one core: no other process is asked")
+@pytest.mark.skipif(PROCESSES == 1, reason="one core: no other process is asked")
 def test_workers_end_with_a_killed_writer(folder: Path, alone: Path, tmp_path: Path) -> None:
     path, marker = tmp_path / "x.mono", tmp_path / "marker"
     command = [sys.executable, "-m", "monograph.app.cli", "sync", str(path), str(folder)]
@@ -192,10 +195,10 @@ def test_prepared_parts_are_remade_after_names_are_kept_apart(folder: Path, tmp_
     with Monograph.open(tmp_path / "x.mono") as monograph:
         monograph.add([Document(text_of(3), id="a")])
         pipeline = monograph._file.pipeline()
-        (prepared,) = parallel.prepare([(Document(text_of(3), id="a"), b"hash")], pipeline.embedder, pipeline.settings)
-        assert isinstance(prepared, parallel.Prepared)
+        (prepared,) = prepare([(Document(text_of(3), id="a"), b"hash")], pipeline.embedder, pipeline.settings)
+        assert isinstance(prepared, Prepared)
         (wanted,) = relate(pipeline, [prepared]) or []
-        other = parallel.document_part("", [], [], frozenset())
+        other = document_part("", [], [], frozenset())
         key = (prepared.document.id, prepared.sha256)
         (found,) = relate(pipeline, [prepared], Parts(frozenset({("x", "y")}), {key: other}, {})) or []
         assert [one.names for one in found.part.chunks] == [one.names for one in wanted.part.chunks] != []

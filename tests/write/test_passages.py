@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from monograph import Document, Hybrid, Monograph, Passage, Strategy
 from monograph.derive.embed import GivenVectors, load_embedder
 from monograph.errors import BusyFile, InputError, InvalidDocument, ModelUnavailable
-from monograph.write import passages
+from monograph.write import commit, passages
 from support.models import HashEmbedder
 from support.properties import examples
 
@@ -130,7 +130,8 @@ def test_given_vectors_are_stored_and_searched(tmp_path: Path) -> None:
         assert monograph.search("anvil", how="dense") == []
         assert monograph.search("anvil")[0].chunk.id == "n0"
         (hit,) = monograph.search("", 1, how="dense", vector=VECTORS[1] * 3)
-        assert (hit.chunk.id, hit.score) == ("n1", pytest.approx(1.0, abs=1e-5))
+        assert hit.chunk.id == "n1"
+        assert hit.score == pytest.approx(1.0, abs=1e-5)
 
 
 def test_embedder_of_given_vectors_is_loaded_again() -> None:
@@ -194,7 +195,7 @@ def test_put_raises_after_too_many_conflicts(monograph: Monograph, monkeypatch: 
     monograph.put([laid("d", 0)])
     monkeypatch.setattr(passages, "_TRIES", 3)
     rounds = iter(range(1, 30))
-    normal = passages.store
+    normal = commit.store
 
     def overtaken(pipeline: Any, *arguments: Any, **named: Any) -> Any:
         with Monograph.open(monograph.path) as other:

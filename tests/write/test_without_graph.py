@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -287,7 +288,7 @@ def test_graph_components_build_the_graph(tmp_path: Path, framework: str) -> Non
 
             EcoVectorStore(monograph)
             assert not monograph.settings.graph
-            found = MiniRAGRetriever(monograph=monograph).invoke("Anna Calder")
+            found: Sequence[object] = MiniRAGRetriever(monograph=monograph).invoke("Anna Calder")
         else:
             from llama_index.retrievers.monograph import MiniRAGRetriever as Retriever
             from llama_index.vector_stores.monograph import EcoVectorStore as Store
