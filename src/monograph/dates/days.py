@@ -52,8 +52,15 @@ def days_in(text: str) -> list[str]:
     ``20260410``, ``10.04.2026``, ``10 April 2026``, ``April 10th, 2026``, ``10 de abril de 2026`` and ``2026年4月10日``
     are one day. ``04/10/2026`` is none: it is April in one country and October in another.
     """
+    if not has_digit(text):
+        return []
     days = (_day(found) for found in _DAY.finditer(text))
     return list(dict.fromkeys(day for day in days if day))
+
+
+def has_digit(text: str) -> bool:
+    """Whether a text has a digit: one without names no day, and needs no expression compiled."""
+    return any(map(str.isdecimal, text))
 
 
 def own_day(title: str, text: str) -> date | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from monograph.dates.days import MONTH, MONTHS
+from monograph.dates.days import MONTH, MONTHS, has_digit
 from monograph.regex import regex
 
 _WEEKDAYS = {
@@ -61,6 +61,8 @@ def days_near(text: str, own: date) -> Iterator[tuple[int, str]]:
 
 def yearless_days_in(text: str) -> list[tuple[int, int]]:
     """(month, day) of the days that a text names without a year, in order and once each."""
+    if not has_digit(text):
+        return []
     return list(dict.fromkeys(_month_and_day(found) for found in _DAY.finditer(text)))
 
 

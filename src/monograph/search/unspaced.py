@@ -17,6 +17,8 @@ _EDGES = frozenset("的了是在和与或及对于把被从到向为以并也都
 
 def spans(text: str) -> Iterator[tuple[int, int, str]]:
     """(start, end, key) of every run of 2 to LONGEST characters that may be a name, in order of start."""
+    if text.isascii():
+        return
     for run in _RUN.finditer(text):
         written, begin = run.group(), run.start()
         for first in range(len(written) - 1):
