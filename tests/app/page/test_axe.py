@@ -46,7 +46,7 @@ def page(served: Site) -> Iterator[Any]:
         context = browser.new_context(
             viewport={"width": 1280, "height": 800}, base_url=served.address, storage_state=entered(browser, served)
         )
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(60_000)
         yield context.new_page()
 
 

@@ -95,7 +95,7 @@ def page(browser: Any, served: Site, heard: Heard, entrance: Any) -> Iterator[An
         viewport={"width": 1280, "height": 800}, base_url=served.address, storage_state=entrance
     )
     context.add_init_script(VIOLATIONS)
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(60_000)
     tab = context.new_page()
     heard.listen(tab)
     yield tab
@@ -382,8 +382,9 @@ def test_a_megabyte_opens_at_its_span(page: Any, served: Site) -> None:
     first = page.text_content(".text > :first-child")
     page.click(".more >> nth=0")
     until(page, "(first) => document.querySelector('.text > :first-child').textContent !== first", first)
+    last = page.text_content(".text > :last-child")
     page.evaluate("window.scrollTo(0, document.documentElement.scrollHeight)")
-    page.wait_for_timeout(300)
+    until(page, "(last) => document.querySelector('.text > :last-child').textContent !== last", last)
     shown = page.eval_on_selector_all(".text > *", "all => all.map(one => [+one.dataset.at, one.textContent])")
     assert [at for at, _ in shown] == sorted({at for at, _ in shown})
     assert all(text[at : at + len(one)] == one for at, one in shown)

@@ -71,7 +71,7 @@ def page(browser: Any, served: Site, entrance: Any) -> Iterator[Any]:
         viewport={"width": 1280, "height": 800}, base_url=served.address, storage_state=entrance, accept_downloads=True
     )
     context.add_init_script(VIOLATIONS)
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(60_000)
     tab = context.new_page()
     faults: list[str] = []
     tab.on("pageerror", lambda error: faults.append(str(error)))
