@@ -159,7 +159,6 @@ def test_a_summary_stays_whole() -> None:
     assert made[0].spans == ()
 
 
-@pytest.mark.long
 def test_fifty_thousand_sentences_are_reduced() -> None:
     text = "".join(f"Entry {n} says that boat {n * 7} was seen near the pier.\n" for n in range(50_000))
     (made,) = reduce(weighed("Which boat was seen in entry 31415?", {"boat": 9}, 9), [hit(text)], 0.7)
