@@ -93,6 +93,7 @@ def test_backup_answers_as_its_file(path: Path, tmp_path: Path, key: str | None)
             assert copy.stats().tables == opened.stats().tables
 
 
+@pytest.mark.long
 def test_backup_is_consistent_while_two_processes_write_and_two_read(
     path: Path, tmp_path: Path, key: str | None
 ) -> None:

@@ -262,6 +262,7 @@ assert monograph.check() == []
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
 
+@pytest.mark.long
 def test_concurrent_opens_create_one_file(tmp_path: Path, key: str | None) -> None:
     path = tmp_path / "race.mono"
     code = f"""

@@ -173,6 +173,7 @@ def held_open(process: int) -> set[str]:
 needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are listed in /proc")
 
 
+@pytest.mark.long
 @needs_proc
 def test_plain_file_log_and_temporary_files_contain_the_text(tmp_path: Path) -> None:
     """That the search of the bytes finds what there is to be found."""
@@ -182,6 +183,7 @@ def test_plain_file_log_and_temporary_files_contain_the_text(tmp_path: Path) -> 
         assert set(seen[kind]) >= {trace.decode() for trace in TRACES[:5]}, kind
 
 
+@pytest.mark.long
 @needs_proc
 def test_encrypted_store_writes_no_text_to_disk(tmp_path: Path) -> None:
     looked, seen = traces_in_bytes(tmp_path, KEY)

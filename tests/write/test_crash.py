@@ -98,6 +98,7 @@ def test_killed_sync_loses_nothing_and_embeds_nothing_twice(tmp_path: Path, fold
     assert finished >= 1
 
 
+@pytest.mark.long
 def test_two_processes_that_sync_at_once_give_the_file_of_one(tmp_path: Path, folder: Path, key: str | None) -> None:
     fill(folder, 60)
     children = [subprocess.Popen(script(tmp_path, folder, key), stdout=subprocess.DEVNULL) for _ in range(2)]

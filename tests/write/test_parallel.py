@@ -140,6 +140,7 @@ def processes(marker: Path) -> list[str]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="processes are looked for in /proc")
 @pytest.mark.skipif(PROCESSES == 1, reason="one core: no other process is asked")
 def test_workers_end_with_a_killed_writer(folder: Path, alone: Path, tmp_path: Path) -> None:
@@ -161,6 +162,7 @@ def test_workers_end_with_a_killed_writer(folder: Path, alone: Path, tmp_path: P
             assert monograph.stats().chunks == other.stats().chunks
 
 
+@pytest.mark.long
 def test_stored_embeddings_are_not_counted_as_made(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,6 +175,7 @@ def test_stored_embeddings_are_not_counted_as_made(
         assert again.extracted == 0
 
 
+@pytest.mark.long
 def test_parallel_sync_reports_documents_that_cannot_be_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "PROCESSES", 2)
     good = [Document(text_of(number), id=str(number)) for number in range(COUNT)]
@@ -206,6 +209,7 @@ def test_prepared_parts_are_remade_after_names_are_kept_apart(folder: Path, tmp_
         assert ready.part is other
 
 
+@pytest.mark.long
 def test_custom_embedder_runs_in_the_main_process(folder: Path, tmp_path: Path) -> None:
     asked: list[int] = []
 
