@@ -51,6 +51,8 @@ from monograph.store.filters import EVERYTHING
 from support.evaluation_data import excerpts
 from support.vector_server import VectorServer
 
+pytestmark = pytest.mark.long
+
 SHARDS = 3
 DOCUMENTS = 150
 WAYS = ("lexical", "hybrid", "graph")
@@ -371,7 +373,6 @@ print(engine.ask(asked) == first, signal.getsignal(signal.SIGTERM) is signal.SIG
 """
 
 
-@pytest.mark.long
 def test_a_ray_of_its_own_is_quiet_and_leaves_nothing(made: Made) -> None:
     mark = f"MARK={uuid.uuid4().hex}"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
