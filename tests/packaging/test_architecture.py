@@ -270,6 +270,13 @@ def test_names_of_test_modules_are_unique() -> None:
     assert [name for name, many in count.items() if many > 1] == []
 
 
+def test_names_of_tests_are_unique_and_no_questions() -> None:
+    line = re.compile(r"^ *(?:async )?def (test_\w+)", re.MULTILINE)
+    names = [name for path in TESTS.rglob("test_*.py") for name in line.findall(path.read_text(encoding="utf-8"))]
+    assert [name for name, many in Counter(names).items() if many > 1] == []
+    assert [name for name in names if re.match("test_(?:what|who|whose|where|it)_", name)] == []
+
+
 def test_no_test_module_is_imported() -> None:
     """Neither by another nor by a program that a test runs, whose text it holds."""
     names = "|".join(path.stem for path in TESTS.rglob("test_*.py"))
