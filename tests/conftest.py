@@ -47,7 +47,7 @@ def configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield place
 
 
-@pytest.fixture(params=[None, "only for tests"], ids=["plain", "encrypted"])
+@pytest.fixture(params=[None, pytest.param("only for tests", marks=pytest.mark.long)], ids=["plain", "encrypted"])
 def key(request: pytest.FixtureRequest) -> str | None:
     """The key of a test's file: a test that takes it runs with a plain file and with an encrypted one."""
     if request.param is not None:

@@ -88,7 +88,13 @@ def test_search_command_says_that_hits_are_irrelevant(file: Path) -> None:
         assert run("search", file, query, "-k", 1).startswith("1. ")
 
 
-@pytest.mark.parametrize("how", ["auto", "lexical", "tfidf", "dense", "hybrid", "graph", "graph:faithful=true"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        *("auto", "lexical", "dense", "graph:faithful=true"),
+        *(pytest.param(how, marks=pytest.mark.long) for how in ("tfidf", "hybrid", "graph")),
+    ],
+)
 def test_search_command_shows_raw_scores_only_with_explain(how: str, file: Path) -> None:
     raw = [f"{hit['score']:.3f}" for hit in json.loads(run("search", file, "INV-2024 boiler", "--how", how, "--json"))]
     plain, explained = (run("search", file, "INV-2024 boiler", "--how", how, *more) for more in ((), ("--explain",)))

@@ -122,6 +122,7 @@ def test_soak_finds_nothing_in_a_sound_file(life: commands.Life) -> None:
         ("UPDATE nodes SET rank = rank + 1 WHERE layer = 1", "tree are not those of a fresh build"),
     ],
 )
+@pytest.mark.long
 def test_soak_finds_an_altered_file(life: commands.Life, statement: str, said: str) -> None:
     with closing(sqlite3.connect(life.path)) as connection, connection:
         connection.executescript(statement)

@@ -481,7 +481,7 @@ def ended(child: subprocess.Popen[str]) -> None:
     child.wait()
 
 
-@pytest.mark.parametrize("key", [None, KEY])
+@pytest.mark.parametrize("key", [None, pytest.param(KEY, marks=pytest.mark.long)])
 def test_encryption_needs_exclusive_access_and_keeps_the_log(tmp_path: Path, key: str | None) -> None:
     path = tmp_path / "x.mono"
     with Monograph.open(path, key=key) as opened:
@@ -528,7 +528,7 @@ def converting(path: Path, what: str, *, after: bool) -> subprocess.Popen[str]:
     return child
 
 
-@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("after", [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.parametrize("what", ["encrypt", "decrypt"])
 def test_killed_encryption_leaves_the_old_file_or_the_new_one(
     plain: Path, locked: Path, what: str, after: bool
@@ -720,6 +720,7 @@ def typed(words: list[object], answers: list[str]) -> tuple[int, str]:
     return os.waitstatus_to_exitcode(status), said.decode()
 
 
+@pytest.mark.long
 def test_terminal_asks_for_the_key(plain: Path, tmp_path: Path) -> None:
     code, said = typed(["encrypt", plain], [KEY, "another"])
     assert code == 1

@@ -164,6 +164,7 @@ def test_changed_byte_is_found_or_harmless(
     assert len(verdicts["found"]) > count // 2
 
 
+@pytest.mark.long
 def test_changed_byte_in_an_encrypted_file_is_found(embedder: Embedder, tmp_path: Path) -> None:
     pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
     whole = made(tmp_path / "locked.mono", embedder, key="a key")

@@ -222,7 +222,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
 
 @pytest.mark.timeout(1_800)
 def test_rows_equal_those_of_documents_added_one_by_one(empty: dict[bool, Path], folders: Folders) -> None:
-    @settings(max_examples=examples(150))
+    @settings(max_examples=examples(100))
     @given(history=entangled())
     def compare(history: History) -> None:
         here, alone = together(empty, folders(), history)
@@ -237,7 +237,7 @@ def test_rows_equal_those_of_documents_added_one_by_one(empty: dict[bool, Path],
 
 @pytest.mark.timeout(1_800)
 def test_rows_do_not_depend_on_batches(empty: dict[bool, Path], folders: Folders) -> None:
-    @settings(max_examples=examples(150))
+    @settings(max_examples=examples(100))
     @given(histories=apart())
     def compare(histories: tuple[History, History]) -> None:
         compare_groupings(empty, folders(), histories)

@@ -82,7 +82,7 @@ def alone(folder: Path) -> Iterator[Path]:
     yield path
 
 
-@pytest.mark.parametrize("processes", [2, 3])
+@pytest.mark.parametrize("processes", [2, pytest.param(3, marks=pytest.mark.long)])
 def test_parallel_sync_gives_the_file_of_a_serial_one(
     processes: int, folder: Path, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

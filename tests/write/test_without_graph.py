@@ -89,7 +89,7 @@ def make(monograph: Monograph, kind: str) -> None:
 
 @pytest.mark.timeout(1_800)
 def test_graph_built_later_equals_graph_built_with_documents(tmp_path_factory: pytest.TempPathFactory) -> None:
-    @settings(max_examples=examples(150))
+    @settings(max_examples=examples(100))
     @given(steps=st.lists(STEPS, min_size=1, max_size=8), paid=st.booleans())
     def compare(steps: list[tuple[str, list[Document] | None]], paid: bool) -> None:
         folder = tmp_path_factory.mktemp("later")
@@ -132,7 +132,9 @@ def test_auto_search_notes_a_missing_graph(tmp_path: Path) -> None:
         assert monograph.check() == []
 
 
-@pytest.mark.parametrize("how", ["graph", "graph:faithful=true", "tfidf"])
+@pytest.mark.parametrize(
+    "how", ["graph", *(pytest.param(how, marks=pytest.mark.long) for how in ("graph:faithful=true", "tfidf"))]
+)
 @pytest.mark.parametrize("read_only", [False, True])
 def test_graph_search_without_a_graph_names_the_build_command(tmp_path: Path, how: str, *, read_only: bool) -> None:
     path = tmp_path / "x.mono"

@@ -92,4 +92,4 @@ def test_langchain_reranker_is_serialized_by_name(filled: Monograph, tmp_path: P
     assert again.reranker == "embedder:static"
     assert "rerank #" in again.invoke(QUESTION)[0].metadata["monograph_explanation"]
     again.close()
-    assert "reranker" not in dumps(HybridRetriever(monograph=filled, k=2))
+    assert '"reranker"' not in dumps(HybridRetriever(monograph=filled, k=2))
