@@ -303,6 +303,7 @@ def is_one_error(said: str) -> bool:
     return said.startswith("error:") and said.count("\n") == 2
 
 
+@pytest.mark.long
 def test_paths_that_are_no_file_raise_errors_of_ours(tmp_path: Path, filled: Monograph) -> None:
     os.mkfifo(tmp_path / "pipe.mono")
     with socket.socket(socket.AF_UNIX) as bound:

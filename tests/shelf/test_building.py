@@ -97,6 +97,7 @@ STEPS = st.builds(
 
 @settings(max_examples=examples(6))
 @given(steps=st.lists(STEPS, min_size=1, max_size=6), query=st.sampled_from(QUERIES))
+@pytest.mark.long
 def test_a_shelf_built_in_steps_is_one_file(
     tmp_path_factory: pytest.TempPathFactory, steps: list[Step], query: str
 ) -> None:
@@ -368,6 +369,7 @@ remove({url!r}, ["note-0"], home={home!r})
 """
 
 
+@pytest.mark.long
 def test_killed_over_and_over_nothing_is_asked_twice(tmp_path: Path) -> None:
     url, home = tmp_path / "shelf", tmp_path / "home"
     with VectorServer() as server:

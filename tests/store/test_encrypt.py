@@ -481,7 +481,8 @@ def ended(child: subprocess.Popen[str]) -> None:
     child.wait()
 
 
-@pytest.mark.parametrize("key", [None, pytest.param(KEY, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("key", [None, KEY])
 def test_encryption_needs_exclusive_access_and_keeps_the_log(tmp_path: Path, key: str | None) -> None:
     path = tmp_path / "x.mono"
     with Monograph.open(path, key=key) as opened:

@@ -177,7 +177,9 @@ def filled(monograph: Monograph) -> Iterator[Monograph]:
         ({"year": {"<": 10**30}}, {"one", "two"}),
     ],
 )
-@pytest.mark.parametrize("how", ["lexical", "dense", "hybrid", "tfidf"])
+@pytest.mark.parametrize(
+    "how", ["lexical", "dense", *(pytest.param(how, marks=pytest.mark.long) for how in ("hybrid", "tfidf"))]
+)
 def test_every_search_mode_applies_filters(filled: Monograph, where: dict[str, Any], found: set[str], how: str) -> None:
     hits = filled.search("apples", 10, how=how, where=where)
     assert {hit.chunk.document_id for hit in hits} == found

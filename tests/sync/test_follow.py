@@ -152,6 +152,7 @@ def test_watch_applies_changes(follower: tuple[Follower, Monograph, HashEmbedder
     assert monograph.check() == []
 
 
+@pytest.mark.long
 def test_watch_survives_a_vanished_folder(follower: tuple[Follower, Monograph, HashEmbedder], folder: Path) -> None:
     watch, monograph, _ = follower
     folder.rename(folder.with_name("elsewhere"))

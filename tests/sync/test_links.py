@@ -149,6 +149,7 @@ def test_file_swapped_for_a_link_is_never_read_outside(tmp_path: Path, folder: P
     assert texts == {"harmless"}
 
 
+@pytest.mark.long
 def test_watch_does_not_follow_links(folder: Path, outside: Path, tmp_path: Path) -> None:
     pytest.importorskip("watchfiles", reason="the extra watch is not installed")
     (folder / "plain.txt").write_text("A plain text.")

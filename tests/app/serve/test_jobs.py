@@ -245,6 +245,7 @@ def limit_patience(patched: pytest.MonkeyPatch) -> queue.SimpleQueue[int]:
     return ended
 
 
+@pytest.mark.long
 def test_slow_clients_are_disconnected(monograph: Monograph, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = limit_patience(monkeypatch)
     monograph.sync(notes)
