@@ -50,8 +50,9 @@ $(VENV)/shelf: $(BUILT_FROM) | $(BIN)/python
 demo-shelf: $(VENV)/shelf ## Deal the texts in examples/ out over a shelf on a Ray of this machine, ask, kill a process, ask again
 	$(BIN)/python examples/shelf/demo.py
 
-# Work stealing gives a worker neighbouring tests, which share fixtures. Three workers, since some tests wait for processes.
-PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q -n 3 --dist worksteal
+# Work stealing gives a worker neighbouring tests, which share fixtures. One thread of BLAS each: two workers fill two cores.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 test: $(VENV)/test ## Run the tests before a commit (three minutes on two cores)
 	@echo "make test takes about three minutes on two cores."

@@ -496,6 +496,7 @@ def test_served_reranker_retries_and_recovers(server: VectorServer, monkeypatch:
         ServedReranker("http://user:word@x/v1", "m")
 
 
+@pytest.mark.long
 def test_commands_use_a_reranker(
     server: VectorServer, archive: Monograph, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -623,6 +623,7 @@ def of_folder(tmp_path: Path, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_commands_accept_as_of(of_folder: Path, folder: Path, tmp_path: Path) -> None:
     then = ("--as-of", "2023-11-14")
     assert "Ines" not in run("search", of_folder, "Who repaired the boiler?")

@@ -749,6 +749,7 @@ def test_command_without_a_terminal_asks_no_key(plain: Path) -> None:
     assert found(plain, None)
 
 
+@pytest.mark.long
 def test_mcp_server_opens_an_encrypted_file(locked: Path) -> None:
     pytest.importorskip("mcp", reason="the extra mcp is not installed")
     from mcp import Client
@@ -892,6 +893,7 @@ def test_langchain_components_open_an_encrypted_file(locked: Path, tmp_path: Pat
                 use()
 
 
+@pytest.mark.long
 def test_llama_index_components_open_an_encrypted_file(tmp_path: Path) -> None:
     pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
     from llama_index.core import StorageContext, load_index_from_storage

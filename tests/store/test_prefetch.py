@@ -59,6 +59,7 @@ def chain(written: bytes, page_size: int, page: int, told: set[int]) -> bytes:
     st.data(),
 )
 @settings(max_examples=examples(300))
+@pytest.mark.long
 def test_announced_pages_contain_the_rows(page_size: int, sizes: dict[int, int], data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as place, closing(sqlite3.connect(Path(place) / "p.sqlite")) as connection:
         connection.execute(f"PRAGMA page_size = {page_size}")

@@ -169,6 +169,7 @@ def test_watch_survives_a_vanished_folder(follower: tuple[Follower, Monograph, H
     ("sent", "code"),
     [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, -signal.SIGTERM, marks=pytest.mark.long)],
 )
+@pytest.mark.long
 def test_watch_command_ends_on_a_signal(tmp_path: Path, folder: Path, sent: signal.Signals, code: int) -> None:
     pytest.importorskip("watchfiles", reason="the extra watch is not installed")
     put(folder, first_txt="The first text.")

@@ -185,6 +185,7 @@ def test_tokens_of_corpora_equal_those_of_the_tokenizer(shared: Path, name: str)
     assert_same_tokens(list(evaluation_data.corpus(shared, name, 400)))
 
 
+@pytest.mark.long
 def test_character_tables_equal_pythons() -> None:
     """Every character: its kind, its class, its form without case and accents, its small form."""
     for code in range(sys.maxunicode + 1):

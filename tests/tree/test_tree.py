@@ -83,6 +83,7 @@ def test_segments_of_a_layer_but_the_last_keep_the_least_size(tmp_path: Path) ->
             monograph.tree.outline("0" * 32)
 
 
+@pytest.mark.long
 def test_one_document_more_or_less_remakes_few_summaries(tmp_path: Path) -> None:
     summarizer = CountingSummarizer()
     with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=summarizer) as monograph:

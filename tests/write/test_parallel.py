@@ -94,6 +94,7 @@ def test_parallel_sync_gives_the_file_of_a_serial_one(
     assert rows(tmp_path / "x.mono") == rows(alone)
 
 
+@pytest.mark.long
 def test_small_batches_count_together_towards_parallel_work(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -220,6 +220,7 @@ Monograph.open({str(path)!r}).graph.build()
         assert monograph.check() == []
 
 
+@pytest.mark.long
 def test_graph_build_beside_writers_gives_the_whole_graph(tmp_path: Path) -> None:
     path, whole = tmp_path / "x.mono", tmp_path / "once.mono"
     with opened(path, later=True) as monograph:

@@ -382,6 +382,7 @@ def test_browser_shows_an_empty_neighbourhood(tmp_path: File) -> None:
 
 
 @browser
+@pytest.mark.long
 def test_browser_search_filters_the_list(tmp_path: File) -> None:
     type_it = (
         "const box = document.getElementById('search'); box.value = 'MISS'; box.dispatchEvent(new Event('input'));"

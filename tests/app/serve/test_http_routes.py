@@ -74,6 +74,7 @@ def same(answered: Any, said: Any) -> None:
     assert answered == said
 
 
+@pytest.mark.long
 def test_responses_equal_the_output_of_commands(client: Client, path: Path) -> None:
     document, chunk = document_id(client), chunk_id(client)
     found = client.get("/search", q=QUESTION, k=3, where=["year >= 1963"]).json

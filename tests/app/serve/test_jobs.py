@@ -94,6 +94,7 @@ def test_job_sends_progress_events(client: Client, notes: Path) -> None:
     assert client.get("/job", id=job["id"]).json == told[-1][1]
 
 
+@pytest.mark.long
 def test_stopped_job_can_be_continued(client: Client, notes: Path, monograph: Monograph) -> None:
     for number in range(1500):
         (notes / f"{number}.txt").write_text(f"Part {number} of the log, by Ines Calder. " * 30)

@@ -259,6 +259,7 @@ def run(path: Path, command: str, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("within", ["owner=ann", "owner == ann", '{"owner": "ann"}'])
+@pytest.mark.long
 def test_commands_show_only_the_view(path: Path, within: str) -> None:
     printed = [run(path, "show", "--within", within)]
     if within == "owner=ann":

@@ -93,6 +93,7 @@ def test_server_ends_when_its_client_is_killed_while_it_starts(file: Path) -> No
         everyone_ends(running)
 
 
+@pytest.mark.long
 def test_server_ends_in_the_middle_of_a_call_when_its_client_is_killed(tmp_path: Path) -> None:
     file = tmp_path / "notes.mono"
     call = {"id": 2, "method": "tools/call", "params": {"name": "search", "arguments": {"query": "comet"}}}

@@ -56,6 +56,7 @@ def replied(output: Any) -> tuple[dict[str, Any], bool]:
     return dict(result.structured_content or {"said": result.content[0].text}), bool(result.is_error)
 
 
+@pytest.mark.long
 def test_llama_index_uses_mcp_tools_over_standard_input(path: Path) -> None:
     """Every call is a session, and a server, of its own."""
 
@@ -71,6 +72,7 @@ def test_llama_index_uses_mcp_tools_over_standard_input(path: Path) -> None:
     assert reply["hits"][0]["citation"]["document"] == "long"
 
 
+@pytest.mark.long
 def test_every_tool_and_every_limit_over_http(path: Path) -> None:
     asked: dict[str, dict[str, Any]] = {
         "search": {"query": "who cleaned the telescope?", "k": 40},
