@@ -1,4 +1,4 @@
-"""Packages that give names out of their modules, and import a module when one of its names is first asked for."""
+"""Public names of packages, imported from their modules at first use (PEP 562)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from importlib import import_module
 
 
 def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` (PEP 562) of a package, by the names that it has of each module."""
+    """Return ``__getattr__`` and ``__dir__`` for a package.
+
+    `modules` maps each module to the names that the package exports from it, separated by spaces.
+    """
     home = {name: module for module, names in modules.items() for name in names.split()}
 
     def find(name: str) -> object:
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         found = getattr(import_module(home[name]), name)
-        setattr(sys.modules[package], name, found)  # It is not asked for again.
+        setattr(sys.modules[package], name, found)  # Later accesses skip this function.
         return found
 
     def names() -> list[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def serve_stdio(monograph: Archive, *, notes: bool = False) -> None:
-    """Serve until standard input ends, and the calls that were begun until then have."""
+    """Serve until standard input ends and the calls in progress have returned."""
     anyio.run(make_server(monograph, notes=notes).run_stdio_async)
 
 

@@ -35,7 +35,7 @@ SHOWN_CHARACTERS = 400
 SHOWN_LINES = 20
 PIPED_WIDTH = 160
 _STYLED_ANYWAY = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
-"""Variables by which rich is told to write for a terminal that it does not see."""
+"""Variables that make rich write colours where there is no terminal."""
 
 _LEFT_OUT = dict.fromkeys(map(ord, "\a\b\v\f\r"))
 """Control characters that rich leaves out of a text."""
@@ -64,7 +64,7 @@ def print_json(value: Any) -> None:
 
 
 class Lines:
-    """Where lines and tables go. Lines that nobody sees in colour are written without rich, whose import takes long."""
+    """Printer of lines and tables. It imports rich, which is slow to load, only for tables and terminals."""
 
     def __init__(self, *, stderr: bool) -> None:
         self._stderr = stderr
@@ -81,12 +81,12 @@ class Lines:
 
 
 def console(*, stderr: bool = False) -> Lines:
-    """Return what prints to standard output, or to standard error."""
+    """Return the printer for standard output, or for standard error."""
     return Lines(stderr=stderr)
 
 
 def rich_console(*, stderr: bool) -> Console:
-    """Return rich's own, for what it draws."""
+    """Return rich's console, for tables and progress bars."""
     from rich.console import Console
 
     # Where no terminal sets a width, no table is to be cut.
