@@ -61,7 +61,7 @@ test: $(VENV)/test ## Run the tests before a commit (three minutes on two cores)
 test-all: $(VENV)/test-all ## Run every test: kills, recall, Ray, buckets, words in images, properties by chance (ten minutes)
 	@echo "make test-all takes about ten minutes on two cores. SEED=n repeats the drawn examples of a run."
 	seed=$${SEED:-$$(date +%s)}; echo "SEED=$$seed"; \
-		$(PYTEST) -m "" --hypothesis-profile=all --hypothesis-seed=$$seed
+		$(PYTEST) -m "$(MARKS)" --hypothesis-profile=all --hypothesis-seed=$$seed
 
 test-page: $(VENV)/test ## Run the tests of the page, in chromium (a minute or two)
 	$(BIN)/python -m pytest -q -m "" tests/app/page

@@ -230,6 +230,7 @@ class Broken:
         raise ZeroDivisionError("division by zero")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not is_installed("rapidocr"), reason="the extra ocr is not installed")
 def test_ocr_replaces_a_failing_describer(tmp_path: Path) -> None:
     from PIL import ImageDraw, ImageFont

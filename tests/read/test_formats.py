@@ -113,6 +113,7 @@ def test_encrypted_pdf_raises_source_locked(shared: Path) -> None:
         read(shared / "data/ingest-files/pdf-password.pdf")
 
 
+@pytest.mark.long
 def test_image_of_rotated_text_is_recognised(shared: Path, tmp_path: Path) -> None:
     pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
     from PIL import Image
@@ -528,7 +529,7 @@ def test_every_bad_file_is_one_problem_in_the_report(tmp_path: Path, folder: Pat
         assert "cut.pdf" not in {Path(one.uri).name for one in monograph.files.sources()[0].failures}
 
 
-@pytest.mark.parametrize("kind", ["png", "rtf"])
+@pytest.mark.parametrize("kind", [pytest.param("png", marks=pytest.mark.long), "rtf"])
 def test_slow_reader_is_killed_at_its_time_limit(shared: Path, tmp_path: Path, kind: str) -> None:
     samples = shared / "data/ingest-files"
     slow = samples / "png-paper-page.png"

@@ -20,6 +20,7 @@ from support.roots import root_at
 
 pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
 Pillow = pytest.importorskip("PIL.Image", reason="the extra ocr is not installed")
+pytestmark = pytest.mark.long
 
 LINES = ("The harbour master keeps", "seventeen brass lanterns", "in the old customs house.")
 
@@ -63,7 +64,6 @@ def test_photo_is_rotated_by_its_exif_orientation(tmp_path: Path, orientation: i
     assert document.text.split("\n") == list(LINES)
 
 
-@pytest.mark.long
 def test_rotated_scanned_pages_are_recognised(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="the extra documents is not installed")
     page = Pillow.new("RGB", (620, 877), "white")
@@ -138,7 +138,6 @@ def office(folder: Path) -> dict[str, str]:
     }  # fmt: skip
 
 
-@pytest.mark.long
 def test_words_of_embedded_pictures_are_recognised(tmp_path: Path) -> None:
     pytest.importorskip("docx", reason="the extra documents is not installed")
     from monograph import Settings

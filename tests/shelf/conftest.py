@@ -19,7 +19,7 @@ def bucket() -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(params=["folder", "bucket"])
+@pytest.fixture(params=["folder", pytest.param("bucket", marks=pytest.mark.long)])
 def objects(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
     """The storage of a shelf: a test that takes it runs with a folder and with a bucket."""
     if request.param == "folder":

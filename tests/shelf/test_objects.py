@@ -109,6 +109,7 @@ def test_a_secret_in_an_address_is_refused_and_not_repeated(address: str) -> Non
     assert "hidden" not in str(raised.value)
 
 
+@pytest.mark.long
 def test_a_container_before_an_account_is_no_secret(bucket: str) -> None:
     address = "abfss://container@account.dfs.core.windows.net/x"
     assert storage_at(address).address == address
@@ -124,6 +125,7 @@ def test_a_folder_may_be_said_in_three_ways(tmp_path: Path) -> None:
             storage_at(wrong, create=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("address", ["s3://", "s3://no bucket/x", "az://account"])
 def test_an_address_that_the_client_cannot_understand_is_refused(bucket: str, address: str) -> None:
     with pytest.raises(InputError, match=r"cannot be understood: .*give s3://bucket/path"):
@@ -137,6 +139,7 @@ def test_without_the_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, 
             storage_at(address)
 
 
+@pytest.mark.long
 def test_a_bucket_that_is_not_there_or_does_not_answer_is_told(
     bucket: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

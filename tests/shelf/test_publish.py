@@ -317,6 +317,7 @@ def test_writer_killed_at_any_call_leaves_the_old_version_or_the_new(in_memory: 
     assert step > 12 * CALLS
 
 
+@pytest.mark.long
 def test_writer_killed_in_a_bucket_leaves_the_old_version_or_the_new(bucket: str, in_memory: Path) -> None:
     step = 0
     while not survives(storage_at(f"{bucket}/killed{step}"), in_memory, step, DIE + AT_STEPS):

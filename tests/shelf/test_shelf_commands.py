@@ -238,6 +238,7 @@ def test_the_environment_names_an_engine(shelf: str, monkeypatch: pytest.MonkeyP
     assert "Ines Calder" in run("search", shelf, "comet")
 
 
+@pytest.mark.long
 def test_shelf_commands_work_on_a_bucket(texts: Path) -> None:
     with bucket_server() as bucket:
         url = f"{bucket}/texts"
