@@ -16,24 +16,30 @@ import pytest
 from monograph import Document, Monograph
 from monograph.errors import StorageFull
 from monograph.write import vectors
+from support.forks import Forks
 from support.models import HashEmbedder
 from support.paths import TESTS
 
-SYNC = """
+PREPARED = f"""
 import signal, sys, time
-sys.path.insert(0, {tests!r})
+sys.path.insert(0, {str(TESTS)!r})
 from pathlib import Path
 from support.models import HashEmbedder
 from monograph import Monograph
 from monograph.write import apply, names, vectors
 apply.BATCH_FILES = 8
 vectors.EMBEDDED_AT_ONCE = names.EMBEDDED_AT_ONCE = 4
+"""
+SYNC = """
+log, folder, kill_after, file, *key = sys.argv[1:]
 begun = time.process_time()
-signal.setitimer(signal.ITIMER_PROF, {kill_after})
-with Monograph.open({file!r}, HashEmbedder(log=Path({log!r})), key={key!r}) as monograph:
-    monograph.sync({folder!r})
+signal.setitimer(signal.ITIMER_PROF, float(kill_after))
+with Monograph.open(file, HashEmbedder(log=Path(log)), key=key[0] if key else None) as monograph:
+    monograph.sync(folder)
 print(time.process_time() - begun)
 """
+"""A sync that prints its seconds of CPU, and is killed after so many: a clock that other work does not move."""
+SYNCS = Forks(PREPARED, SYNC)
 
 
 def fill(folder: Path, count: int) -> None:
@@ -49,13 +55,10 @@ def contents(path: Path, key: str | None) -> list[tuple[str, str]]:
         return [(chunk.id, chunk.text) for one in monograph.documents() for chunk in monograph.chunks(one.id)]
 
 
-def script(
-    tmp_path: Path, folder: Path, key: str | None, file: str = "killed.mono", kill_after: float = 0
-) -> list[str]:
-    """A sync that prints its seconds of CPU, and is killed after so many: a clock that other work does not move."""
-    place, log = str(tmp_path / file), str(tmp_path / "log")
-    names = {"tests": str(TESTS), "file": place, "log": log, "folder": str(folder), "key": key}
-    return [sys.executable, "-c", SYNC.format(**names, kill_after=kill_after)]
+def sync(tmp_path: Path, folder: Path, key: str | None, file: str, kill_after: float = 0) -> tuple[int, str]:
+    """Sync the folder in a process; return its exit code and what it printed."""
+    done = SYNCS.run("sync", tmp_path / "log", folder, kill_after, tmp_path / file, *([] if key is None else [key]))
+    return done.returncode, done.stdout
 
 
 KILLS = 50
@@ -66,8 +69,9 @@ KILLS = 50
 def test_killed_sync_loses_nothing_and_embeds_nothing_twice(tmp_path: Path, folder: Path, key: str | None) -> None:
     fill(folder, 120)
     most = KILLS if key is None else KILLS // 4
-    measured = script(tmp_path, folder, key, "measured.mono")
-    whole = float(subprocess.run(measured, check=True, capture_output=True).stdout)
+    code, printed = sync(tmp_path, folder, key, "measured.mono")
+    assert code == 0
+    whole = float(printed)
     expected = contents(tmp_path / "measured.mono", key)
     log, path = tmp_path / "log", tmp_path / "killed.mono"
     moments = random.Random(50)
@@ -75,9 +79,7 @@ def test_killed_sync_loses_nothing_and_embeds_nothing_twice(tmp_path: Path, fold
     log.unlink()
     while kills < most or not finished:
         kill_after = moments.uniform(0, whole) if kills < most else 0
-        code = subprocess.run(
-            script(tmp_path, folder, key, kill_after=kill_after), check=False, stdout=subprocess.DEVNULL
-        ).returncode
+        code, _ = sync(tmp_path, folder, key, "killed.mono", kill_after)
         if code == -signal.SIGPROF:
             kills, in_a_row = kills + 1, in_a_row + 1
             if path.exists():
@@ -101,12 +103,20 @@ def test_killed_sync_loses_nothing_and_embeds_nothing_twice(tmp_path: Path, fold
 @pytest.mark.long
 def test_two_processes_that_sync_at_once_give_the_file_of_one(tmp_path: Path, folder: Path, key: str | None) -> None:
     fill(folder, 60)
-    children = [subprocess.Popen(script(tmp_path, folder, key), stdout=subprocess.DEVNULL) for _ in range(2)]
+    arguments = [
+        str(tmp_path / "log"),
+        str(folder),
+        "0",
+        str(tmp_path / "killed.mono"),
+        *([] if key is None else [key]),
+    ]
+    command = [sys.executable, "-c", PREPARED + SYNC, *arguments]
+    children = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(2)]
     assert [child.wait() for child in children] == [0, 0]
     with Monograph.open(tmp_path / "killed.mono", key=key) as monograph:
         assert monograph.check() == []
         assert monograph.stats().documents == 60
-    subprocess.run(script(tmp_path, folder, key, "alone.mono"), check=True, capture_output=True)
+    assert sync(tmp_path, folder, key, "alone.mono")[0] == 0
     assert contents(tmp_path / "killed.mono", key) == contents(tmp_path / "alone.mono", key)
 
 
