@@ -241,10 +241,10 @@ def test_a_monograph_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     build(url, ENGINE_NOTES[:3], embedder=embedder, home=home)
     first = manifest_of(url)
 
-    def refused(message: str, model: HashEmbedder = embedder, **options: Settings) -> None:
+    def refused(message: str, model: HashEmbedder = embedder, settings: Settings | None = None) -> None:
         path = tmp_path / "other.mono"
         path.unlink(missing_ok=True)
-        with Monograph.open(path, model, **options) as archive:
+        with Monograph.open(path, model, settings=settings) as archive:
             archive.add([ENGINE_NOTES[9]])
             if "set apart" in message:
                 archive.graph.set_apart("Ada Lovelace", "Charles Babbage")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -150,15 +151,16 @@ def test_a_bucket_that_is_not_there_or_does_not_answer_is_told(
     monkeypatch.setenv("AWS_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setattr("monograph.shelf.storage._RETRIES", 1)
     silent = storage_at(f"{bucket}/x")
-    for step in (
+    steps: list[Callable[[], object]] = [
         lambda: silent.put_new("a", b""),
         lambda: silent.get("a", tmp_path / "got"),
         lambda: silent.read("a", 1),
         lambda: silent.listed("a"),
         lambda: silent.remove(["a"]),
-    ):
+    ]
+    for use in steps:
         with pytest.raises(ShelfUnreachable, match="does not answer as it should"):
-            step()
+            use()
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:

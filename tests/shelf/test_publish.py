@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -183,7 +184,7 @@ def test_a_sweep_between_any_two_steps_leaves_a_version_whole(in_memory: Path) -
     for step in range(steps_of(in_memory) + 1):
         folder = storage_at(in_memory / f"shelf{step}", create=True)
         first = put(folder, in_memory / "files", "one", None)
-        between = Between(folder, step, lambda folder=folder: sweep(folder, keep=1, age=0))
+        between = Between(folder, step, partial(sweep, folder, keep=1, age=0))
         try:
             put(between, in_memory / "files", "two", first)
             published += 1
@@ -452,9 +453,9 @@ def test_a_sweep_removes_nothing_where_a_kept_version_is_damaged(folder: Storage
     folder.remove([first.name])
     folder.put_new(first.name, b"{}")
     before = names_in(folder)
-    for step in (lambda: sweep(folder, age=0), lambda: sweep(folder, keep=9, age=0)):
+    for keep in (1, 9):
         with pytest.raises(ObjectDamaged, match=first.name):
-            step()
+            sweep(folder, keep=keep, age=0)
     assert names_in(folder) == before
 
 

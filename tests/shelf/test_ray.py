@@ -79,11 +79,11 @@ def cluster() -> Iterator[Any]:
     """Three machines; every process ends with it."""
     from ray.cluster_utils import Cluster
 
-    small = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
+    small: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
     # That a machine is gone is known after seconds, and not after fifteen.
     soon = {"health_check_period_ms": 1_000, "health_check_timeout_ms": 2_000, "health_check_failure_threshold": 3}
     head = {**small, "include_log_monitor": False, "_system_config": soon}
-    running = Cluster(initialize_head=True, head_node_args=head)
+    running: Any = Cluster(initialize_head=True, head_node_args=head)
     try:
         for _ in range(SHARDS - 1):
             running.add_node(**small)

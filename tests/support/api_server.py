@@ -16,6 +16,7 @@ from monograph import Monograph
 from monograph.app.serve.served import Served
 from monograph.app.serve.server import server
 from monograph.loopback import listen
+from monograph.shelf import Shelf
 
 TOKEN = "a token that only the tests know"
 BASE = "/api/v1"
@@ -98,7 +99,7 @@ def address(path: str, **parameters: Any) -> str:
 
 @contextmanager
 def serving(
-    files: Mapping[str, Monograph],
+    files: Mapping[str, Monograph | Shelf],
     *,
     write: bool = False,
     model: str = "",

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
 
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document as Page
 from langchain_core.runnables import RunnableLambda
 
 from langchain_monograph import HybridRetriever
@@ -127,8 +128,11 @@ def test_in_a_chain_with_callbacks(filled: Monograph) -> None:
         def on_retriever_end(self, documents: Any, **_: Any) -> None:
             self.found += len(documents)
 
+    def texts(found: list[Page]) -> list[str]:
+        return [one.page_content for one in found]
+
     seen = Seen()
-    chain = HybridRetriever(monograph=filled, k=2) | RunnableLambda(lambda found: [one.page_content for one in found])
+    chain = HybridRetriever(monograph=filled, k=2) | RunnableLambda(texts)
     assert chain.invoke("where is the gauge?", config={"callbacks": [seen]})[0] == "The gauge stands in hall 6."
     assert (seen.starts, seen.found) == (1, 2)
     asyncio.run(chain.ainvoke("where is the gauge?", config={"callbacks": [seen]}))

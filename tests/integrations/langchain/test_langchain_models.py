@@ -69,7 +69,7 @@ def test_a_chain_that_streams_from_the_file_to_the_answer(tmp_path: Path) -> Non
         tokens = 0
         found = 0
 
-        def on_llm_new_token(self, token: str, **_: Any) -> None:
+        def on_llm_new_token(self, token: Any, **_: Any) -> None:
             self.tokens += bool(token)
 
         def on_retriever_end(self, documents: Any, **_: Any) -> None:

@@ -77,7 +77,8 @@ def test_langchain_reranker_that_drops_hits_is_refused(filled: Monograph, model:
 @pytest.mark.parametrize("kind", [HybridRetriever, MiniRAGRetriever, TreeRetriever, EraRAGRetriever])
 def test_langchain_retrievers_accept_a_reranker(filled: Monograph, kind: type) -> None:
     encoder = LangChainReranker(Shortest(), "shortest")
-    how = {HybridRetriever: "auto", MiniRAGRetriever: "graph"}.get(kind, "tree")
+    modes: dict[type, str] = {HybridRetriever: "auto", MiniRAGRetriever: "graph"}
+    how = modes.get(kind, "tree")
     found = kind(monograph=filled, k=3, reranker=encoder).invoke(QUESTION)
     assert [one.page_content for one in found] == [
         hit.text for hit in filled.search(QUESTION, 3, how, reranker=encoder)

@@ -8,6 +8,7 @@ import os
 import pickle
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,7 @@ def test_langchain_components_refuse_a_closed_file(opened: Monograph) -> None:
     search = MonographToolkit(monograph=opened).get_tools()[0]
     some = [Document(page_content="The lathe is red. It is heavy.")]
     opened.close()
-    for use in (
+    uses: list[Callable[[], object]] = [
         lambda: store.add_texts(["x"]),
         lambda: store.delete(["x"]),
         lambda: store.get_by_ids(["x"]),
@@ -139,8 +140,9 @@ def test_langchain_components_refuse_a_closed_file(opened: Monograph) -> None:
         lambda: EraRAGRetriever(monograph=opened).add_documents(some),
         lambda: MonographLoader(opened).load(),
         lambda: SCRCompressor(monograph=opened).compress_documents(some, "x"),
-        *(lambda kind=kind: kind(monograph=opened).invoke("x") for kind in RETRIEVERS),
-    ):
+        *(partial(kind(monograph=opened).invoke, "x") for kind in RETRIEVERS),
+    ]
+    for use in uses:
         with pytest.raises(ClosedFile):
             use()
     assert "closed" in search.invoke({"query": "x"})
@@ -195,7 +197,7 @@ def test_the_compressor_is_written_down(opened: Monograph) -> None:
 
 
 def test_inside_a_chain(opened: Monograph) -> None:
-    chain = HybridRetriever(monograph=opened, k=1) | ChatPromptTemplate.from_template("{x}")
+    chain = {"x": HybridRetriever(monograph=opened, k=1)} | ChatPromptTemplate.from_template("{x}")
     assert str(opened.path) in dumps(chain)
     assert "not_implemented" not in dumps(chain)
 
@@ -261,6 +263,7 @@ def test_langchain_store_is_pickled_and_copied(path: Path, owned: bool) -> None:
         retriever = store.as_retriever(search_kwargs={"k": 3})
         for other in (copy.deepcopy(retriever), pickle.loads(pickle.dumps(retriever))):
             assert other.invoke("where was the lathe?") == [document for document, _ in expected]
+        assert isinstance(other.vectorstore, EcoVectorStore)
         other.vectorstore.close()
         assert store.similarity_search_with_score("where was the lathe?", k=3) == expected
         store.close()

@@ -50,10 +50,10 @@ class Hashed(Embeddings):
     model = "hashed"
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return HashEmbedder(16).embed(texts).tolist()
+        return [list(map(float, vector)) for vector in HashEmbedder(16).embed(texts)]
 
     def embed_query(self, text: str) -> list[float]:
-        return HashEmbedder(16).embed([text], "query")[0].tolist()
+        return list(map(float, HashEmbedder(16).embed([text], "query")[0]))
 
 
 @pytest.fixture
@@ -158,9 +158,10 @@ def test_ids_of_all_sources(store: EcoVectorStore) -> None:
     assert (made[0], made[2]) == ("mine", "ours")
     assert ids(store.get_by_ids(made)) == made
     assert store.add_texts([]) == []
-    for wrong in ({"ids": ["a"]}, {"metadatas": [{}]}):
+    wrong: list[dict[str, Any]] = [{"ids": ["a"]}, {"metadatas": [{}]}]
+    for one in wrong:
         with pytest.raises(InputError, match="give one a text"):
-            store.add_texts(["a", "b"], **wrong)  # type: ignore[arg-type]
+            store.add_texts(["a", "b"], **one)
 
 
 def test_a_text_of_nothing_is_kept(store: EcoVectorStore) -> None:
@@ -186,9 +187,10 @@ def test_filters(store: EcoVectorStore) -> None:
     assert halls(filter=lambda document: document.metadata["hall"] % 2 == 1) == {1, 3, 5, 7}
     assert halls(filter=lambda document: False) == set()
     assert halls(filter={}) == set(range(8))
-    for wrong in ({"hall": {"~": 1}}, {"hall": {}}, {"hall": object()}, ["hall"], "hall", {"hall": {"in": 3}}):
+    wrong: list[Any] = [{"hall": {"~": 1}}, {"hall": {}}, {"hall": object()}, ["hall"], "hall", {"hall": {"in": 3}}]
+    for one in wrong:
         with pytest.raises(InvalidFilter):
-            halls(filter=wrong)
+            halls(filter=one)
 
 
 @pytest.mark.parametrize("deep", [[], {"hall": 1}])
@@ -367,6 +369,8 @@ def test_a_store_that_is_given_no_file(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     made = EcoVectorStore.from_documents([Document(page_content="one"), Document(page_content="two")], Hashed())
     other = EcoVectorStore.from_texts(["three"])
+    assert isinstance(made.monograph, Monograph)
+    assert isinstance(other.monograph, Monograph)
     paths = [made.monograph.path, other.monograph.path]
     assert list(tmp_path.iterdir()) == []
     assert paths[0] != paths[1]
@@ -447,7 +451,7 @@ def test_langchain_embedders_convert_both_ways(tmp_path: Path) -> None:
     assert LangChainEmbedder(DeterministicFakeEmbedding(size=6), "mine").key == "langchain/mine"
     assert theirs.embed([]).shape == (0, 16)
     made = theirs.embed(["one text", ""])
-    assert (made.dtype, made.shape) == (np.float32, (2, 16))
+    assert (made.dtype, made.shape) == (np.dtype(np.float32), (2, 16))
     with Monograph.open(tmp_path / "theirs.mono", theirs) as monograph:
         monograph.add([own.Document("The anvil.", id="a"), own.Document("The bellows.", id="b")])
         assert monograph.search("the bellows", 1, how="dense")[0].chunk.document_id == "b"

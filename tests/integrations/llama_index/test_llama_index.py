@@ -19,7 +19,7 @@ pytest.importorskip("llama_index.core", reason="the extra llama-index is not ins
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.schema import MetadataMode, NodeRelationship
+from llama_index.core.schema import MetadataMode
 
 from llama_index.retrievers.monograph import HybridRetriever
 from monograph import Document, Monograph
@@ -55,7 +55,8 @@ def test_nodes_are_hits(filled: Monograph) -> None:
     assert first.metadata["hall"] == 2
     assert first.metadata["tags"] == ["a", "chisel"]
     assert first.metadata["monograph_uri"] == "/halls/2"
-    assert first.relationships[NodeRelationship.SOURCE].node_id == "doc/2"
+    assert first.source_node is not None
+    assert first.source_node.node_id == "doc/2"
     assert (first.start_char_idx, first.end_char_idx) == (0, 28)  # type: ignore[attr-defined]
     assert "monograph_" not in first.get_content(MetadataMode.LLM)
     assert "monograph_" not in first.get_content(MetadataMode.EMBED)
@@ -146,7 +147,7 @@ def test_a_path_is_opened_at_the_first_query(filled: Monograph) -> None:
     with ThreadPoolExecutor(6) as pool:
         assert len({tuple(ids) for ids in pool.map(ask, range(6))}) == 1
     filled.add([Document("Two bellows more.", id="later")])
-    assert "later" in {node.node.ref_doc_id for node in retriever.retrieve("bellows")}  # type: ignore[attr-defined]
+    assert "later" in {node.node.ref_doc_id for node in retriever.retrieve("bellows")}
     retriever.close()
     retriever.close()
     assert retriever.retrieve("bellows")

@@ -83,7 +83,7 @@ def test_llama_index_retriever_searches_the_tree(grown: Monograph) -> None:
         assert [one.node_id for one in children] == list(hit.summary.chunks)
         assert "monograph_" not in node.node.get_content(MetadataMode.LLM)
     chunks = asyncio.run(TreeRetriever(grown, detail=1.0, budget=400).aretrieve("lathe"))
-    assert {one.node.ref_doc_id for one in chunks} <= {f"d{n}" for n in range(4)}  # type: ignore[attr-defined]
+    assert {one.node.ref_doc_id for one in chunks} <= {f"d{n}" for n in range(4)}
 
 
 def test_a_tree_is_asked_of_a_file_that_has_one(filled: Monograph) -> None:

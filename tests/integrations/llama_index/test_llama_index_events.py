@@ -11,13 +11,13 @@ import pytest
 
 pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
 
-from llama_index.core.instrumentation import get_dispatcher
+import llama_index_instrumentation as instrument
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.instrumentation.events.query import QueryEndEvent, QueryStartEvent
 from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
 from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent, RetrievalStartEvent
 from llama_index.core.instrumentation.span_handlers import SimpleSpanHandler
-from llama_index.core.vector_stores.types import VectorStoreQuery
+from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryMode
 
 from llama_index.postprocessor.monograph import SCRPostprocessor
 from llama_index.query_engine.monograph import CitingQueryEngine
@@ -52,7 +52,7 @@ def told() -> Iterator[Told]:
         def handle(self, event: Any, **_: Any) -> None:
             made.events.append(event)
 
-    dispatcher = get_dispatcher()
+    dispatcher = instrument.get_dispatcher()
     kept = list(dispatcher.span_handlers), list(dispatcher.event_handlers)
     dispatcher.add_span_handler(made.handler)
     dispatcher.add_event_handler(Listening())
@@ -100,7 +100,7 @@ def test_a_search_of_the_tree(filled: Monograph, told: Told) -> None:
 def test_the_store_tells_of_its_searches(filled: Monograph, told: Told) -> None:
     store = EcoVectorStore(filled)
     store.query(VectorStoreQuery(query_str=QUESTION, similarity_top_k=3))
-    asyncio.run(store.aquery(VectorStoreQuery(query_str=QUESTION, mode="text_search")))
+    asyncio.run(store.aquery(VectorStoreQuery(query_str=QUESTION, mode=VectorStoreQueryMode.TEXT_SEARCH)))
     near, words = told.of(SearchEvent)
     assert (near.found, near.retrievers) == (3, ["dense"])
     assert words.retrievers == ["lexical"]

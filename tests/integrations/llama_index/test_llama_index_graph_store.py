@@ -31,6 +31,7 @@ from llama_index.core.indices.property_graph import (
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import Document, NodeRelationship, RelatedNodeInfo, TextNode
 from llama_index.core.vector_stores.types import (
+    FilterOperator,
     MetadataFilter,
     MetadataFilters,
     VectorStoreQuery,
@@ -225,7 +226,9 @@ def test_vectors(store: MonographPropertyGraphStore) -> None:
         found, _ = store.vector_query(VectorStoreQuery(query_embedding=[1.0, 0.0], similarity_top_k=9, **more))
         return [one.id for one in found]
 
-    assert asked(filters=MetadataFilters(filters=[MetadataFilter(key="born", value=1800, operator="<")])) == ["Charles"]
+    assert asked(
+        filters=MetadataFilters(filters=[MetadataFilter(key="born", value=1800, operator=FilterOperator.LT)])
+    ) == ["Charles"]
     assert asked(node_ids=["Charles", "x"]) == ["Charles"]
     assert asked() == ["Ada", "Charles", "The  Engine "]
     assert asked(doc_ids=["letters"]) == ["Ada", "Charles"]  # Of whom a relation tells that stands there.

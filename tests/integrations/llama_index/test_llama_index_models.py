@@ -137,7 +137,7 @@ def test_answers_that_cite_come_in_pieces(asked: Monograph) -> None:
     assert len(pieces) > 1
     assert "".join(pieces) == str(whole)
     assert [one.node_id for one in response.source_nodes] == [one.node_id for one in whole.source_nodes]
-    assert response.source_nodes[0].node.ref_doc_id == "log"  # type: ignore[attr-defined]
+    assert response.source_nodes[0].node.ref_doc_id == "log"
     assert response.metadata is not None
     assert response.metadata["model"] == "openai/scripted/0.0"
     assert response.metadata["tokens_in"] > 0
@@ -166,7 +166,7 @@ def test_and_asynchronously(asked: Monograph) -> None:
     pieces, response = asyncio.run(work())
     assert len(pieces) > 1
     assert "Okafor" in "".join(pieces)
-    assert [one.node.ref_doc_id for one in response.source_nodes] == ["log"]  # type: ignore[attr-defined]
+    assert [one.node.ref_doc_id for one in response.source_nodes] == ["log"]
 
 
 def test_a_model_that_breaks_off(asked: Monograph, server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ import monograph as own
 from llama_index.embeddings.monograph import LlamaIndexEmbedder, MonographEmbedding
 from llama_index.vector_stores.monograph import EcoVectorStore
 from llama_index.vector_stores.monograph.where import as_where
-from monograph import Monograph, where
+from monograph import Monograph, Stats, where
 from monograph.errors import ClosedFile, InputError, InvalidDocument, InvalidFilter, ModelUnavailable
 from support.models import HashEmbedder
 
@@ -61,13 +61,13 @@ class Hashed(BaseEmbedding):
     """Texts that share words are near each other."""
 
     def _get_query_embedding(self, query: str) -> list[float]:
-        return HashEmbedder(16).embed([query], "query")[0].tolist()
+        return list(map(float, HashEmbedder(16).embed([query], "query")[0]))
 
     async def _aget_query_embedding(self, query: str) -> list[float]:
         return self._get_query_embedding(query)
 
     def _get_text_embedding(self, text: str) -> list[float]:
-        return HashEmbedder(16).embed([text])[0].tolist()
+        return list(map(float, HashEmbedder(16).embed([text])[0]))
 
 
 def embedded(text: str) -> list[float]:
@@ -286,7 +286,7 @@ def test_nodes_come_back_whole(store: EcoVectorStore) -> None:
         ImageNode(id_="image", image="aGVsbG8=", metadata={"width": 3}, embedding=embedded("c")),
         ImageNode(id_="bare", image="aGVsbG8=", embedding=embedded("c")),
         TextNode(id_="empty", text="", embedding=embedded("d")),
-        Node(id_="node", embedding=embedded("e"), metadata={"a": 1}),
+        Node(id_="node", embedding=embedded("e"), extra_info={"a": 1}),
     ]  # fmt: skip
     assert store.add(given_nodes) == [one.node_id for one in given_nodes]
     back = store.get_nodes([one.node_id for one in given_nodes])
@@ -344,6 +344,7 @@ def test_deleting_takes_out_of_everything(store: EcoVectorStore) -> None:
     asyncio.run(store.adelete_nodes(["node/4"]))
     asyncio.run(store.adelete("ref/1"))
     stats = store.client.stats()
+    assert isinstance(stats, Stats)
     assert (stats.documents, stats.chunks, stats.vectors, stats.terms, stats.mentions) == (0, 0, 0, 0, 0)
     assert store.client.check() == []
 
@@ -540,6 +541,9 @@ def test_llama_index_store_does_not_block_the_event_loop(store: EcoVectorStore) 
     threads: list[int] = []
 
     class Noting(EcoVectorStore):
+        def __init__(self, monograph: Monograph) -> None:
+            super().__init__(monograph)
+
         def query(self, query: VectorStoreQuery, **kwargs: Any) -> Any:
             threads.append(get_ident())
             return super().query(query, **kwargs)
@@ -548,6 +552,7 @@ def test_llama_index_store_does_not_block_the_event_loop(store: EcoVectorStore) 
             threads.append(get_ident())
             return super().add(nodes, **kwargs)
 
+    assert isinstance(store.client, Monograph)
     noting = Noting(store.client)
 
     async def work() -> int:
@@ -626,6 +631,7 @@ def test_nodes_come_with_their_embeddings(store: EcoVectorStore) -> None:
     for one in stored:
         assert one.embedding == pytest.approx(embedded(one.get_content()), abs=1e-6)
         assert all(isinstance(value, float) for value in one.embedding or [])
+    assert isinstance(store.client, Monograph)
     again = EcoVectorStore(store.client.path.with_name("again.mono"))
     again.add(store.get_nodes())
     for one, other in zip(store.get_nodes(), again.get_nodes(), strict=True):

@@ -37,7 +37,7 @@ sys.stdin.read()
 
 
 def messages(*calls: dict[str, Any]) -> str:
-    begun = {
+    begun: dict[str, Any] = {
         "id": 1,
         "method": "initialize",
         "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},

@@ -10,6 +10,7 @@ import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +184,7 @@ def test_resources(opened: Monograph) -> None:
     listed = asked(server, lambda client: client.list_resources()).resources
     assert {one.title for one in listed} == {title for title, _ in TEXTS.values()}
     for name, (_, text) in TEXTS.items():
-        contents = asked(server, lambda client, name=name: client.read_resource(address(name))).contents
+        contents = asked(server, methodcaller("read_resource", address(name))).contents
         assert contents[0].text == text
     templates = asked(server, lambda client: client.list_resource_templates()).resource_templates
     assert [one.uri_template for one in templates] == ["monograph://document/{identifier}"]

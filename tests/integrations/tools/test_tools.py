@@ -20,6 +20,7 @@ for package in ("mcp", "llama_index.core", "langchain_core"):
 
 from mcp import Client
 from mcp.shared.exceptions import MCPError
+from mcp.types import TextContent
 
 from langchain_monograph import MonographToolkit
 from llama_index.tools.monograph import MonographToolSpec
@@ -204,7 +205,9 @@ def test_error_that_an_agent_cannot_repair_is_hidden(
             result = await client.call_tool("search", {"query": "x"})
             with pytest.raises(MCPError) as caught:
                 await client.read_resource("monograph://document/given")
-            return str(result.content[0].text), str(caught.value)
+            (content,) = result.content
+            assert isinstance(content, TextContent)
+            return content.text, str(caught.value)
 
     for said in asyncio.run(work()):
         assert "closed" in said
