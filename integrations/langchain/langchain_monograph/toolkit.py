@@ -9,7 +9,7 @@ from pydantic import ConfigDict
 
 from monograph import Monograph
 from monograph.shelf import Shelf
-from monograph_tools import as_json, offered
+from monograph_tools import as_json, offered, wrong_arguments
 
 
 class MonographToolkit(BaseToolkit):
@@ -18,7 +18,7 @@ class MonographToolkit(BaseToolkit):
     ``outline`` is there where the file has a tree of summaries.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     monograph: Monograph | Shelf
     """An open file or shelf; it stays the caller's to close."""
@@ -32,7 +32,9 @@ class MonographToolkit(BaseToolkit):
                 tool.answering(as_json, _failed),
                 name=tool.name,
                 description=tool.description,
+                args_schema=tool.arguments(),
                 handle_tool_error=True,
+                handle_validation_error=wrong_arguments,
             )
             for tool in offered(self.monograph, notes=self.notes)
         ]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import anyio.to_thread
 from mcp.server.mcpserver import MCPServer, ResourceSecurity
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.tools import Tool as ServedTool
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp_types import Resource, ToolAnnotations
 from pydantic import BaseModel
 
@@ -20,6 +22,7 @@ from monograph_tools.tools import address
 if TYPE_CHECKING:
     from monograph import Document
     from monograph.shelf import Archive
+    from monograph_tools import Tool
 
 LISTED = 200
 """Most documents that are listed as resources; all can be read, and searched for."""
@@ -37,7 +40,7 @@ _ANNOTATIONS = {"reads": _READING, "adds": _ADDING, "takes out": _TAKING_OUT}
 class FileServer(MCPServer[Any]):
     """A server whose listed resources are the documents of a file or a shelf."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: Archive, tools: list[ServedTool]) -> None:
         if isinstance(archive, Monograph):
             name, what = archive.path.name, "A file of documents"
         else:
@@ -48,6 +51,7 @@ class FileServer(MCPServer[Any]):
             instructions=INSTRUCTIONS.format(what=what),
             version=library.__version__,
             log_level="WARNING",
+            tools=tools,
         )
         self._archive = archive
 
@@ -74,15 +78,7 @@ def make_server(monograph: Archive, *, notes: bool = False) -> FileServer:
     InputError
         If notes are asked for in a shelf, which agents only read.
     """
-    server = FileServer(monograph)
-    for one in offered(monograph, notes=notes):
-        server.add_tool(
-            one.answering(_structured, _failed),
-            name=one.name,
-            description=one.description,
-            annotations=_ANNOTATIONS[one.effect],
-            structured_output=True,
-        )
+    server = FileServer(monograph, [_served(one) for one in offered(monograph, notes=notes)])
 
     # An id may look like a path: it is looked up in the file alone, never on the disk.
     @server.resource(
@@ -100,6 +96,30 @@ def make_server(monograph: Archive, *, notes: bool = False) -> FileServer:
         raise ResourceNotFoundError(said)
 
     return server
+
+
+class UncheckedArguments(FuncMetadata):
+    """The arguments of a tool that checks them itself: the library's own check leaves out those it does not know."""
+
+    def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
+        """The arguments as they were sent; objects that were sent as JSON text are parsed."""
+        return self.pre_parse_json(arguments_to_validate)
+
+
+def _served(tool: Tool) -> ServedTool:
+    made = ServedTool.from_function(
+        tool.answering(_structured, _failed),
+        name=tool.name,
+        description=tool.description,
+        annotations=_ANNOTATIONS[tool.effect],
+        structured_output=True,
+    )
+    known = made.fn_metadata
+    made.fn_metadata = UncheckedArguments(
+        arg_model=known.arg_model, output_schema=known.output_schema, output_model=known.output_model
+    )
+    made.parameters = tool.arguments().model_json_schema()
+    return made
 
 
 def _structured(reply: BaseModel) -> BaseModel:

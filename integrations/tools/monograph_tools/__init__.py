@@ -22,7 +22,7 @@ _MODULES = {
     "monograph_tools.given": (
         "COLLECTION Given HeldFile allowed_hits build_graph in_collection opened to_write whole_documents"
     ),
-    "monograph_tools.offering": "Tool as_json offered",
+    "monograph_tools.offering": "Tool as_json offered wrong_arguments",
     "monograph_tools.scores": "convention convert_score",
 }
 __all__ = [name for names in _MODULES.values() for name in names.split()]
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from monograph_tools.offering import Tool as Tool
     from monograph_tools.offering import as_json as as_json
     from monograph_tools.offering import offered as offered
+    from monograph_tools.offering import wrong_arguments as wrong_arguments
     from monograph_tools.scores import convention as convention
     from monograph_tools.scores import convert_score as convert_score
 else:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_type_hints
 
-from pydantic import BaseModel, create_model
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from monograph import Monograph
 from monograph.errors import InputError, MonographError
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from monograph.shelf import Archive
 
 Effect: TypeAlias = Literal["reads", "adds", "takes out"]
+
+TOLD, NAMED = 5, 100
+"""Most mistakes that one error names, and most characters of an argument's name in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,24 +54,29 @@ class Tool:
         return inspect.getdoc(self.work) or ""
 
     def arguments(self) -> type[BaseModel]:
-        """Its arguments, with what an agent is told of each, and their bounds."""
+        """Its arguments, with what an agent is told of each, and their bounds; any other is refused."""
         hints = get_type_hints(self.work, include_extras=True)
         fields: dict[str, Any] = {
             name: (hints[name], ... if one.default is one.empty else one.default)
             for name, one in inspect.signature(self.work).parameters.items()
         }
-        return create_model(self.name, **fields)
+        return create_model(self.name, __config__=ConfigDict(extra="forbid"), **fields)
 
     def answering(self, reply: Callable[[BaseModel], Any], failed: Callable[[str], Any]) -> Callable[..., Any]:
         """It as a framework wants it: what it replies, and what comes of an error, which may be another one raised.
 
-        It has the name, docstring and types: schemas are made of them where the names of that module are unknown.
+        It has the name, docstring and types: schemas are made of them where the names of that module are unknown. It
+        checks its arguments itself, so that all frameworks refuse the same ones, in the same words.
         """
+        known = self.arguments()
 
         @functools.wraps(self.work)
         def answered(*arguments: Any, **named: Any) -> Any:
             try:
-                return reply(self.work(*arguments, **named))
+                given = known.model_validate({**dict(zip(known.model_fields, arguments, strict=False)), **named})
+                return reply(self.work(**{name: getattr(given, name) for name in given.model_fields_set}))
+            except ValidationError as error:
+                said = wrong_arguments(error)
             except MonographError as error:
                 said = for_agents(error, where(self.archive))
             return failed(said)
@@ -95,6 +103,17 @@ def offered(archive: Archive, *, notes: bool = False) -> list[Tool]:
         made += [Tool(writing.add_note, "adds", archive)]
         made += [Tool(one, "takes out", archive) for one in (writing.change_note, writing.forget_note)]
     return made
+
+
+def wrong_arguments(error: ValidationError) -> str:
+    """What is wrong with a tool's arguments, for the agent that gave them: each argument with its mistake."""
+    found = error.errors()
+    said = [
+        f"{'.'.join(map(str, one['loc']))[:NAMED]!r}: "
+        + ("there is no such argument" if one["type"] == "extra_forbidden" else one["msg"])
+        for one in found[:TOLD]
+    ]
+    return "; ".join(said) + (f"; and {len(found) - TOLD} more" if len(found) > TOLD else "")
 
 
 def as_json(reply: BaseModel) -> str:

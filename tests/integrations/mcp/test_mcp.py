@@ -119,7 +119,7 @@ def test_replies_keep_to_their_tokens(opened: Monograph) -> None:
         ("search", {"query": "the telescope in its dome", "k": 50}),
         ("read", {"document": "long"}),
         ("outline", {"layers": 6}),
-        ("entity", {"name": "Renk", "hops": 3, "most": 100}),
+        ("entity", {"name": "Renk", "hops": 3, "limit": 100}),
     ):
         for room in (200, 700, 3_000):
             reply = call(server, tool, **arguments, max_tokens=room)

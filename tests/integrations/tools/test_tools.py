@@ -163,6 +163,36 @@ def test_agent_is_told_its_errors(archive: Monograph, way: str) -> None:
         assert not COMMAND.search(said), said
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_tools_refuse_unknown_and_wrong_arguments(archive: Monograph, way: str) -> None:
+    call = WAYS[way](archive)
+    before = archive.stats().documents
+    for tool, arguments, named in (
+        ("search", {"query": "boiler", "filter": {"kind": "note"}}, "'filter': there is no such argument"),
+        ("search", {"query": "boiler", "k": -3}, "'k': "),
+        ("search", {"query": "", "max_tokens": 10**30}, "'max_tokens': "),
+        ("read", {}, "'document': "),
+        ("add_note", {"text": "Kumquat.", "ttl": 3}, "'ttl': there is no such argument"),
+        ("entity", {"name": "x", **{f"x{n}": n for n in range(9)}}, "; and 4 more"),
+    ):
+        well, said = call(tool, **arguments)
+        assert not well
+        assert named in said
+        assert "pydantic" not in said
+    assert archive.stats().documents == before
+    assert call("search", query="boiler", k="1", where={"kind": "note"})[0]
+
+
+def test_tool_schemas_allow_no_other_arguments(archive: Monograph) -> None:
+    async def listed() -> Any:
+        async with Client(make_server(archive, notes=True)) as client:
+            return (await client.list_tools()).tools
+
+    assert all(one.input_schema["additionalProperties"] is False for one in asyncio.run(listed()))
+    tools = MonographToolkit(monograph=archive, notes=True).get_tools()
+    assert all(one.get_input_jsonschema()["additionalProperties"] is False for one in tools)
+
+
 def test_there_is_something_to_hide(archive: Monograph) -> None:
     """What the core says of the same, to people."""
     for work in (
