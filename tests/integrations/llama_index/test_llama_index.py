@@ -22,6 +22,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode
 
 from llama_index.retrievers.monograph import HybridRetriever
+from llama_index.vector_stores.monograph import HitNode
 from monograph import Document, Monograph
 from monograph.errors import InvalidFilter, NotAMonograph
 
@@ -49,7 +50,7 @@ def test_nodes_are_hits(filled: Monograph) -> None:
     hits = filled.search("where is the chisel?", 3)
     assert [node.node_id for node in nodes] == [hit.chunk.id for hit in hits]
     assert [node.score for node in nodes] == [hit.relevance for hit in hits]
-    assert [node.metadata["monograph_score"] for node in nodes] == [hit.score for hit in hits]
+    assert [node.own_score for node in nodes if isinstance(node, HitNode)] == [hit.score for hit in hits]
     first = nodes[0].node
     assert first.get_content() == "The chisel stands in hall 2."
     assert first.metadata["hall"] == 2
@@ -86,7 +87,8 @@ def test_llama_index_node_metadata_take_precedence(monograph: Monograph) -> None
     monograph.add([Document("The anvil.", id="doc", title="ours", metadata=own)])
     (found,) = HybridRetriever(monograph).retrieve("anvil")
     assert {key: found.metadata[key] for key in own} == own
-    assert found.metadata["monograph_explanation"] == monograph.search("anvil")[0].explain()
+    assert isinstance(found, HitNode)
+    assert found.explanation == monograph.search("anvil")[0].explain()
 
 
 def test_a_node_changed_by_its_user_changes_no_later_one(filled: Monograph) -> None:
@@ -212,7 +214,7 @@ def test_llamahub_metadata_match_the_classes() -> None:
         for name, component in components.items()
         if any(base.__module__.startswith("llama_index.core") for base in component.__mro__)
     }
-    assert set(told["class_authors"]) == theirs - {"AnswerEvent", "ReductionEvent", "SearchEvent"}
+    assert set(told["class_authors"]) == theirs - {"AnswerEvent", "HitNode", "ReductionEvent", "SearchEvent"}
     assert set(told["class_authors"].values()) == {"monograph"}
 
 

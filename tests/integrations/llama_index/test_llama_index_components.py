@@ -13,9 +13,12 @@ import pytest
 pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
 
 from llama_index.core import Settings, StorageContext, VectorStoreIndex, load_index_from_storage
+from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.retrievers import QueryFusionRetriever
+from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
 from llama_index.core.schema import Document, ImageNode, MetadataMode, NodeRelationship, NodeWithScore, TextNode
 
 import monograph as own
@@ -25,7 +28,7 @@ from llama_index.query_engine.monograph import CitingQueryEngine
 from llama_index.readers.monograph import MonographReader
 from llama_index.retrievers.monograph import HybridRetriever, MiniRAGRetriever, TreeRetriever
 from llama_index.tools.monograph import MonographToolSpec
-from llama_index.vector_stores.monograph import EcoVectorStore
+from llama_index.vector_stores.monograph import EcoVectorStore, HitNode
 from monograph import Graph, Hybrid, Monograph, Tree
 from monograph.errors import InputError, NotFound
 from support.letter_corpus import FACTS, FILLER
@@ -56,7 +59,7 @@ def test_llama_index_retriever_follows_the_graph(filled: Monograph) -> None:
     nodes = MiniRAGRetriever(filled, similarity_top_k=2).retrieve(question)
     hits = filled.search(question, 2, how="graph")
     assert [(one.node_id, one.score) for one in nodes] == [(hit.chunk.id, hit.relevance) for hit in hits]
-    assert nodes[0].metadata["monograph_explanation"] == hits[0].explain()
+    assert [one.explanation for one in nodes if isinstance(one, HitNode)] == [hit.explain() for hit in hits]
     faithful = MiniRAGRetriever(filled, faithful=True, where={"n": {">": 0}})
     assert [one.node_id for one in asyncio.run(faithful.aretrieve("Anna Calder"))] == [
         hit.chunk.id for hit in filled.search("Anna Calder", 5, how=Graph(faithful=True), where={"n": {">": 0}})
@@ -84,6 +87,31 @@ def test_llama_index_retriever_searches_the_tree(grown: Monograph) -> None:
         assert "monograph_" not in node.node.get_content(MetadataMode.LLM)
     chunks = asyncio.run(TreeRetriever(grown, detail=1.0, budget=400).aretrieve("lathe"))
     assert {one.node.ref_doc_id for one in chunks} <= {f"d{n}" for n in range(4)}
+
+
+def test_fusion_adds_the_ranks_of_a_node_that_two_retrievers_find(grown: Monograph) -> None:
+    question = "who got the plates from the woman that Tobias Renk met?"
+    retrievers: list[BaseRetriever] = [HybridRetriever(grown, how="dense"), MiniRAGRetriever(grown)]
+    alone = [{one.node_id: one.node.hash for one in retriever.retrieve(question)} for retriever in retrievers]
+    shared = alone[0].keys() & alone[1].keys()
+    assert shared
+    assert all(alone[0][name] == alone[1][name] for name in shared)
+    fused = QueryFusionRetriever(
+        retrievers, similarity_top_k=9, mode=FUSION_MODES.RECIPROCAL_RANK, num_queries=1, use_async=False
+    ).retrieve(question)
+    assert sorted(one.node_id for one in fused) == sorted(alone[0].keys() | alone[1].keys())
+    scores = {one.node_id: one.score or 0.0 for one in fused}
+    assert all((scores[name] > 1 / 60) == (name in shared) for name in scores)
+
+
+def test_a_node_is_the_same_whatever_was_asked(grown: Monograph) -> None:
+    for retriever in (HybridRetriever(grown), MiniRAGRetriever(grown), TreeRetriever(grown, similarity_top_k=9)):
+        first, second = (
+            {one.node_id: (one.node.hash, one.metadata) for one in retriever.retrieve(question)}
+            for question in ("who got the comet plates?", "Anna Calder and the lathe")
+        )
+        assert first.keys() & second.keys()
+        assert all(first[name] == second[name] for name in first.keys() & second.keys())
 
 
 def test_a_tree_is_asked_of_a_file_that_has_one(filled: Monograph) -> None:

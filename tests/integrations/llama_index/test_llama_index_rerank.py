@@ -60,8 +60,8 @@ def test_llama_index_retrievers_accept_a_reranker(filled: Monograph, kind: type,
     reranker = LlamaIndexReranker(Shortest(), "shortest")
     found = kind(filled, similarity_top_k=3, reranker=reranker).retrieve(QUESTION)
     assert [one.text for one in found] == [hit.text for hit in filled.search(QUESTION, 3, how, reranker=reranker)]
-    assert all("rerank #" in one.metadata["monograph_explanation"] for one in found)
-    assert all("rerank" not in one.metadata["monograph_explanation"] for one in kind(filled).retrieve(QUESTION))
+    assert all("rerank #" in one.explanation for one in found)
+    assert all("rerank" not in one.explanation for one in kind(filled).retrieve(QUESTION))
 
 
 def test_answers_take_one(filled: Monograph) -> None:

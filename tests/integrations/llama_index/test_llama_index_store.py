@@ -48,7 +48,7 @@ from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 
 import monograph as own
 from llama_index.embeddings.monograph import LlamaIndexEmbedder, MonographEmbedding
-from llama_index.vector_stores.monograph import EcoVectorStore
+from llama_index.vector_stores.monograph import EcoVectorStore, HitNode
 from llama_index.vector_stores.monograph.where import as_where
 from monograph import Monograph, Stats, where
 from monograph.errors import ClosedFile, InputError, InvalidDocument, InvalidFilter, ModelUnavailable
@@ -419,8 +419,8 @@ def test_a_stored_node_says_how_a_retriever_found_it(store: EcoVectorStore) -> N
     (found,) = MiniRAGRetriever(store.client, similarity_top_k=1).retrieve("the chisel")
     assert found.node_id == "node/2"
     (hit,) = store.client.search("the chisel", 1, how="graph")
-    assert found.metadata.pop("monograph_explanation") == hit.explain()
-    assert found.metadata.pop("monograph_score") == hit.score
+    assert isinstance(found, HitNode)
+    assert (found.explanation, found.own_score) == (hit.explain(), hit.score)
     assert found.metadata == {"hall": 2}
     assert "monograph_" not in found.node.get_content(MetadataMode.LLM)
     assert store.get_nodes(["node/2"])[0].metadata == {"hall": 2}

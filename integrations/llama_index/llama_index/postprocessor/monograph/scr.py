@@ -81,4 +81,4 @@ def _cut(one: NodeWithScore, text: str, spans: list[tuple[int, int]]) -> NodeWit
     for keys in (node.excluded_embed_metadata_keys, node.excluded_llm_metadata_keys):
         if SPANS not in keys:
             keys.append(SPANS)
-    return NodeWithScore(node=node, score=one.score)
+    return one.model_copy(update={"node": node})

@@ -24,7 +24,7 @@ class FileRetriever(BaseRetriever):
 
     Nodes carry the chunk's id, its text and offsets, the document's metadata, and the document as their source; a chunk
     that came from LlamaIndex comes back as the node it was. Scores are the hits' relevances, from 0 to 1 and never
-    rising; their own scores stand under ``monograph_score``.
+    rising. Results are ``HitNode`` objects: ``own_score`` is the hit's own, ``explanation`` says how it was found.
 
     Parameters
     ----------

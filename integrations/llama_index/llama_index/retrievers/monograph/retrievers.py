@@ -37,7 +37,7 @@ class HybridRetriever(FileRetriever):
 class MiniRAGRetriever(FileRetriever):
     """Finds chunks hop by hop along the graph of what is named together (Fan et al., MiniRAG, arXiv 2501.06713).
 
-    Each node says by which entities it was reached, under ``monograph_explanation``. This is not built on LlamaIndex's
+    ``explanation`` of each result names the entities that led to it. This is not built on LlamaIndex's
     property graphs: there an entity keeps one source, and who else named it is lost. The graph of an open file without
     one is built here; the file of a path must have one.
 

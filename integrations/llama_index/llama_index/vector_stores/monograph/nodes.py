@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from monograph import Document, Hit, Passage, StoredChunk
     from monograph.values import Summary
 
-OWN_KEYS = ("monograph_title", "monograph_uri", "monograph_explanation")
+OWN_KEYS = ("monograph_title", "monograph_uri")
 """Metadata keys that are added to chunks which did not come from LlamaIndex; neither embedded nor shown to a model."""
-SCORE_KEY = "monograph_score"
-"""Metadata key of a hit's own score; neither embedded nor shown to a model."""
 
 _CONTENT = "_node_content"
 _WHOLE = "_node_whole"
@@ -72,14 +70,24 @@ def _check_numbers(node: BaseNode) -> None:
         ) from error
 
 
-def as_node(found: Hit | StoredChunk, explanation: str = "") -> BaseNode:
+class HitNode(NodeWithScore):
+    """A node that a search found, with its relevance (0 to 1) as ``score``.
+
+    The node depends on the stored chunk alone: its metadata and hash are the same whatever the query was.
+    """
+
+    own_score: float
+    """The hit's own score, whose range depends on the search mode."""
+    explanation: str
+    """Which retrievers found the node, and by which entities."""
+
+
+def as_node(found: Hit | StoredChunk) -> BaseNode:
     """A chunk as a node: one that came from LlamaIndex comes back as it was, but for its embedding."""
     if _CONTENT in found.metadata:
         whole = _WHOLE in found.metadata
         return metadata_dict_to_node(dict(found.metadata), text=None if whole else found.chunk.text)
-    own = dict(zip(OWN_KEYS, (found.title, found.uri, explanation), strict=True))
-    if not explanation:
-        del own[OWN_KEYS[-1]]
+    own = dict(zip(OWN_KEYS, (found.title, found.uri), strict=True))
     return TextNode(
         id_=found.chunk.id,
         text=found.chunk.text,
@@ -92,21 +100,14 @@ def as_node(found: Hit | StoredChunk, explanation: str = "") -> BaseNode:
     )
 
 
-def as_scored_node(hit: Hit) -> NodeWithScore:
-    """A hit, a chunk or a summary, with its relevance as the score, its own score and how it was found."""
-    if hit.summary is not None:
-        return NodeWithScore(node=_summary_node(hit, hit.summary), score=hit.relevance)
-    node = as_node(hit, hit.explain())
-    for name, value in ((OWN_KEYS[-1], hit.explain()), (SCORE_KEY, hit.score)):
-        if name not in node.metadata:
-            node.metadata[name] = value
-            node.excluded_embed_metadata_keys.append(name)
-            node.excluded_llm_metadata_keys.append(name)
-    return NodeWithScore(node=node, score=hit.relevance)
+def as_scored_node(hit: Hit) -> HitNode:
+    """Convert a hit, a chunk or a summary, to a node with its scores and its explanation."""
+    node = as_node(hit) if hit.summary is None else _summary_node(hit.summary)
+    return HitNode(node=node, score=hit.relevance, own_score=hit.score, explanation=hit.explain())
 
 
-def _summary_node(hit: Hit, summary: Summary) -> TextNode:
-    own = {"monograph_layer": summary.layer, OWN_KEYS[-1]: hit.explain(), SCORE_KEY: hit.score}
+def _summary_node(summary: Summary) -> TextNode:
+    own = {"monograph_layer": summary.layer}
     return TextNode(
         id_=summary.id,
         text=summary.text,
