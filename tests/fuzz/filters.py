@@ -67,7 +67,7 @@ METADATA: tuple[dict[str, Any], ...] = (
         "": 0,
         'q"uote': "y",
     },
-    {"year": "2019", "tags": "ab", "who": "ann\x00İß", "share": 0, "none": "null"},
+    {"year": "2019", "tags": "ab", "who": "annİß", "share": 0, "none": "null"},
 )
 
 

@@ -24,7 +24,7 @@ from support.kill_at_commit import killed
 from support.models import CapitalExtractor, HashEmbedder
 from support.properties import examples
 
-IDS = ("Ada", 'Bab"bage', "Ko\0ln", "東京")
+IDS = ("Ada", 'Bab"bage', "Köln", "東京")
 LABELS = ("MET", "KNOWS")
 ORIGINS = ("", "c1", "c2", "d2")
 

@@ -26,7 +26,7 @@ from monograph.search.how.hybrid import Hybrid
 from monograph.search.how.tfidf import Tfidf
 from monograph.search.how.tree import Tree
 from monograph.store.filters import MOST_COMPARISONS, compile_condition, rows
-from monograph.values import Place, Section
+from monograph.values import Place, Section, ToldNode, ToldRelation
 from support.forks import COMMANDS
 
 HALF = "half \ud800 a pair"
@@ -417,3 +417,48 @@ def test_want_of_memory_raises_and_keeps_documents(small: Path, megabytes: int) 
     assert kind == "OutOfMemory" and str(small) in message and "ulimit -v" in mend
     with Monograph.open(small) as monograph:
         assert len(monograph.documents()) == 5 and monograph.check() == []
+
+
+NUL_DOCUMENTS: dict[str, Callable[[str], Document]] = {
+    "id": lambda text: Document("A comet.", id=text),
+    "title": lambda text: Document("A comet.", title=text),
+    "uri": lambda text: Document("A comet.", uri=text),
+    "key": lambda text: Document("A comet.", metadata={text: 1}),
+    "value": lambda text: Document("A comet.", metadata={"owner": text}),
+    "nested key": lambda text: Document("A comet.", metadata={"deep": [{text: 1}]}),
+    "nested value": lambda text: Document("A comet.", metadata={"deep": [{"a": [text]}]}),
+    "passage id": lambda text: Document(passages=(Passage("A comet.", text),)),
+    "passage metadata": lambda text: Document(passages=(Passage("A comet.", metadata={text: 1}),)),
+    "heading": lambda text: Document("A comet.", sections=(Section(0, (text,)),)),
+    "sheet": lambda text: Document("A comet.", places=(Place(0, sheet=text),)),
+}
+
+
+@pytest.mark.parametrize("of", NUL_DOCUMENTS)
+def test_documents_refuse_nul_characters(of: str) -> None:
+    for text in ("owner\0", "\0", "a\0b", "\\\0"):
+        with pytest.raises(InvalidDocument, match=r"U\+0000"):
+            NUL_DOCUMENTS[of](text)
+    for text in ("owner", r"\u0000", r"\\u0000"):
+        NUL_DOCUMENTS[of](text)
+
+
+def test_ids_and_assertions_with_nul_characters_are_refused(filled: Monograph) -> None:
+    name = "d1\0 of another"
+    for act in (
+        lambda: filled.remove([name]),
+        lambda: filled.remove_chunks([name]),
+        lambda: filled.document(name),
+        lambda: filled.chunks(name),
+        lambda: filled.fetch([name]),
+        lambda: filled.graph.of_document(name),
+        lambda: filled.graph.tell([ToldNode(name)]),
+        lambda: filled.graph.tell([ToldNode("a", properties={name: 1})]),
+        lambda: filled.graph.tell([], [ToldRelation("a", name, "b")]),
+        lambda: filled.graph.tell([ToldNode("a", origins=(name,))]),
+        lambda: filled.graph.told([name]),
+        lambda: filled.graph.untell([name]),
+    ):
+        with pytest.raises((InputError, InvalidDocument), match=r"U\+0000"):
+            act()
+    assert "d1" in {one.id for one in filled.documents()}

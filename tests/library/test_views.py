@@ -24,6 +24,7 @@ from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.errors import (
     ClosedFile,
     InputError,
+    InvalidDocument,
     InvalidFilter,
     MonographError,
     NotFound,
@@ -709,3 +710,15 @@ def test_damage_in_a_view_raises_errors_of_ours(tmp_path: Path, damage: str) -> 
                 failed += 1
                 assert "zorblax" not in str(error).lower()
         assert failed
+
+
+def test_nul_characters_do_not_cross_views(monograph: Monograph) -> None:
+    view = monograph.within(ANN)
+    view.add([Document("The comet was seen in Riga.", id="a")])
+    with pytest.raises(InvalidDocument):
+        monograph.add([Document("The comet was seen in Bonn.", id="b", metadata={"owner\0": "ann"})])
+    with pytest.raises(InvalidDocument):
+        monograph.add([Document("The comet was seen in Bonn.", id="b", metadata={"owner": "ann\0"})])
+    with pytest.raises(InputError):
+        view.remove(["a\0"])
+    assert [one.id for one in view.documents()] == [one.id for one in monograph.documents()] == ["a"]

@@ -257,6 +257,22 @@ def test_broken_attachment_does_not_hide_others(tmp_path: Path) -> None:
     assert [problem.uri.rpartition("!/")[2] for problem in problems] == ["a.pdf", "b.bin", "d.docx"]
 
 
+def test_nul_characters_in_names_and_cells_are_dropped(tmp_path: Path) -> None:
+    mail = (
+        b"Subject: A =?utf-8?Q?co=00met?=\nMIME-Version: 1.0\nContent-Type: text/plain\n"
+        b"Content-Disposition: attachment; filename*=utf-8''no%00te.txt\n\nIt was seen in Riga.\n"
+    )
+    for path in (
+        write(tmp_path / "mail.eml", mail),
+        write(tmp_path / "keys.json", '{"own\\u0000er": {"na\\u0000me": {"a": {"b": "Ann\\u0000"}}}}'),
+        write(tmp_path / "page.html", "<title>A&#0;B</title><a href='http://x/&#0;y'>z</a><p>The comet.</p>"),
+    ):
+        documents, problems = read(path)
+        assert documents
+        assert problems == []
+        assert r"\x00" not in repr(documents)
+
+
 def test_files_in_an_archive_become_documents(tmp_path: Path) -> None:
     inner = zipped(tmp_path / "inner.zip", {"x.txt": b"deep"}).read_bytes()
     path = zipped(

@@ -74,7 +74,7 @@ class Composer:
     def place(self, place: Place) -> None:
         """Say where in the source the next paragraph stands. Where none follows, the place is dropped."""
         boundary = place.boundary or (self._waiting is not None and self._waiting.boundary)
-        self._waiting = Place(0, place.page, place.slide, place.sheet, place.row, place.json, boundary)
+        self._waiting = Place(0, place.page, place.slide, clean(place.sheet), place.row, place.json, boundary)
 
     def first_heading(self) -> str:
         """The first heading of the first level, else the first heading, else nothing."""
@@ -89,13 +89,19 @@ class Composer:
         """
         if not self._parts:
             return None
-        known = {key: clean(value) if isinstance(value, str) else value for key, value in metadata.items()}
+        known = {key: _cleaned(value) for key, value in metadata.items()}
         title = " ".join(clean(title).split())[:TITLE_CHARACTERS] or self.first_heading() or opened.address.stem
         identifier = content_id("file", opened.address.uri, *([part] if part else []))
         return Document(
             "".join(self._parts), identifier, title, opened.address.uri, known,
             sections_of(sorted(self._headings, key=lambda one: one.start)), places=tuple(self._places),
         )  # fmt: skip
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_cleaned(one) for one in value]
+    return clean(value) if isinstance(value, str) else value
 
 
 def _at(place: Place, start: int) -> Place:

@@ -45,6 +45,7 @@ class Address:
 
     def inside(self, name: str) -> Address:
         """The address of a file within this one."""
+        name = name.replace("\0", "")
         return Address(*(one + INSIDE + name for one in (self.uri, self.path)))
 
 

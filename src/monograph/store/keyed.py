@@ -12,10 +12,7 @@ _ASKED_AT_ONCE = 500
 def select(
     connection: sqlite3.Connection, query: str, keys: Sequence[bytes | str | int], *before: object
 ) -> Iterator[tuple[Any, ...]]:
-    """The rows of a query that ends with ``IN``, for some keys; ``before`` are parameters that come before them.
-
-    Not by json_each: it cuts a text at a NUL, which an id may hold.
-    """
+    """The rows of a query that ends with ``IN``, for some keys; ``before`` are parameters that come before them."""
     for first in range(0, len(keys), _ASKED_AT_ONCE):
         some = keys[first : first + _ASKED_AT_ONCE]
         yield from connection.execute(f"{query} ({','.join('?' * len(some))})", (*before, *some))

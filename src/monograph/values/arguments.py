@@ -106,6 +106,21 @@ def text(value: Any, name: str) -> str:
     return value
 
 
+def label(value: Any, name: str) -> str:
+    r"""Return an id, a uri, a title or another text by which things are found.
+
+    Raises
+    ------
+    InputError
+        If it is no text, or holds U+0000, at which SQLite's JSON functions cut a text: filters would take
+        ``"ann\0x"`` for ``"ann"``.
+    """
+    given = text(value, name)
+    if "\0" in given:
+        raise InputError(f"{name} holds U+0000: {shown(given)}", "remove that character")
+    return given
+
+
 def path(value: Any, name: str) -> Path:
     """A path that a system can be asked for.
 
@@ -124,10 +139,10 @@ def path(value: Any, name: str) -> Path:
 
 
 def names(values: Iterable[Any], name: str) -> list[str]:
-    """Ids or uris as texts. Raises as :func:`text`."""
+    """Ids or uris as texts. Raises as :func:`label`."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InputError(f"{name} is to be in a list, not {shown(values)}", "give a list of them")
-    return [text(one if isinstance(one, str) else shown(one), name) for one in values]
+    return [label(one if isinstance(one, str) else shown(one), name) for one in values]
 
 
 def vector(value: Any, name: str) -> Float32:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from monograph.dates.dating import Dated
 from monograph.errors import InputError, InvalidDocument
+from monograph.regex import regex
 from monograph.values import arguments
 from monograph.values.arguments import shown
 from monograph.values.versions import Valid
@@ -152,8 +153,8 @@ class Document:
     Raises
     ------
     InvalidDocument
-        If metadata is not a JSON object, a text holds half a surrogate pair, both a text and passages are given, or a
-        passage does not stand in the text where it says.
+        If metadata is not a JSON object, a text holds half a surrogate pair, an id, title, uri or metadata hold U+0000,
+        both a text and passages are given, or a passage does not stand in the text where it says.
     """
 
     text: str = ""
@@ -169,8 +170,9 @@ class Document:
 
     def __post_init__(self) -> None:
         named = f"document {shown(self.id or self.uri or self.title or self.text)}"
-        for text in (self.text, self.id, self.title, self.uri):
-            _check(arguments.text, text, named)
+        _check(arguments.text, self.text, named)
+        for value, field_name in ((self.id, "id"), (self.title, "title"), (self.uri, "uri")):
+            _check(arguments.label, value, f"the {field_name} of {named}")
         if self.passages:
             for passage in self.passages:
                 _check_passage(passage, named)
@@ -218,17 +220,17 @@ def _check_places(document: Document, named: str) -> None:
     for section in document.sections:
         _check(arguments.whole_number, section.start, f"the start of a section of {named}")
         for heading in section.path:
-            _check(arguments.text, heading, f"a heading of {named}")
+            _check(arguments.label, heading, f"a heading of {named}")
     for place in document.places:
         for number in (place.start, place.page, place.slide, place.row):
             _check(arguments.whole_number, number, f"a place of {named}")
         for text in (place.sheet, place.json):
-            _check(arguments.text, text, f"a place of {named}")
+            _check(arguments.label, text, f"a place of {named}")
 
 
 def _check_passage(passage: Passage, document: str) -> None:
-    for text in (passage.text, passage.id):
-        _check(arguments.text, text, f"a passage of {document}")
+    _check(arguments.text, passage.text, f"a passage of {document}")
+    _check(arguments.label, passage.id, f"the id of a passage of {document}")
     owner = f"passage {shown(passage.id or passage.text)}"
     check_json(passage.metadata, owner)
     if passage.vector is not None:
@@ -252,12 +254,17 @@ def _is_deeper(value: object, most: int) -> bool:
     return True
 
 
+_NUL = regex(r"(?<!\\)(?:\\\\)*\\u0000")
+"""U+0000 as JSON writes it: the backslash of its escape is not itself escaped."""
+
+
 def check_json(metadata: Metadata, owner: str) -> None:
-    """Raise InvalidDocument unless metadata is a JSON object with text keys and finite numbers."""
+    """Raise InvalidDocument unless metadata is a JSON object with text keys, finite numbers and no U+0000."""
     if not isinstance(metadata, Mapping):
         raise InvalidDocument(f"the metadata of {owner} is {shown(metadata)}", "give an object")
     try:
-        json.dumps(metadata, allow_nan=False, ensure_ascii=False).encode("utf-8")
+        written = json.dumps(metadata, allow_nan=False, ensure_ascii=False)
+        written.encode("utf-8")
         text_keys = all(isinstance(key, str) for key in metadata)
         too_deep = _is_deeper(metadata, MOST_NESTED)
     except (TypeError, ValueError, RecursionError) as error:
@@ -265,6 +272,10 @@ def check_json(metadata: Metadata, owner: str) -> None:
             f"the metadata of {owner} is not JSON: {error}",
             "use text, finite numbers, true, false, null, lists and objects",
         ) from error
+    if _NUL.search(written):
+        raise InvalidDocument(
+            f"the metadata of {owner} holds U+0000: {shown(metadata)}", "remove that character from its keys and values"
+        )
     if too_deep:
         raise InvalidDocument(f"the metadata of {owner} is nested more than {MOST_NESTED} deep", "make it flatter")
     if not text_keys:

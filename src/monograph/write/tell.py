@@ -104,7 +104,7 @@ def check(nodes: Iterable[ToldNode], relations: Iterable[ToldRelation]) -> None:
 
 def _check_node(node: ToldNode) -> None:
     for value, name in ((node.id, "a node's id"), (node.name, "a node's name"), (node.label, "a node's label")):
-        arguments.text(value, name)
+        arguments.label(value, name)
     arguments.names(node.origins, "an origin")
     check_json(node.properties, f"the node {arguments.shown(node.id)}")
     if node.embedding is not None:
@@ -116,6 +116,6 @@ def _check_node(node: ToldNode) -> None:
 def _check_relation(relation: ToldRelation) -> None:
     said = ((relation.source, "a source"), (relation.label, "a relation's label"), (relation.target, "a target"))
     for value, name in said:
-        arguments.text(value, name)
+        arguments.label(value, name)
     arguments.names(relation.origins, "an origin")
     check_json(relation.properties, f"the relation {arguments.shown(relation.label)}")
