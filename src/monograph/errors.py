@@ -11,6 +11,7 @@ The tree::
     │   ├── ReadOnlyFile     a write was asked of a file that cannot be written
     │   ├── BusyFile         another process held the write lock for too long
     │   ├── StorageFull      no room left: the disk is full, or a quota or limit is reached
+    │   ├── ReplacedFile     deleted, replaced or cut off by another program while it was open
     │   └── ClosedFile       used after close()
     ├── SourceError          one file or folder that was to be read
     │   ├── SourceMissing    it is not there, or vanished while it was read
@@ -102,6 +103,10 @@ class BusyFile(FileError):
 
 class StorageFull(FileError):
     """No room is left on the disk, or a quota or limit is reached; what was committed before is safe."""
+
+
+class ReplacedFile(FileError):
+    """Another program deleted, replaced or cut off the file while it was open."""
 
 
 class ClosedFile(FileError):

@@ -5,11 +5,14 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
+import re
 import sqlite3
 import struct
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,7 @@ from monograph.errors import (
     NewerFormat,
     NotAMonograph,
     ReadOnlyFile,
+    ReplacedFile,
 )
 from monograph.store import schema
 from monograph.store.database import Database
@@ -323,3 +327,48 @@ def test_closed_archive_leaves_no_open_connection(filled: Path, key: str | None)
     finally:
         gc.enable()
     assert not [one for one in held if str(filled) in one]
+
+
+def deleted(path: Path) -> None:
+    path.unlink()
+
+
+def moved(path: Path) -> None:
+    path.rename(path.with_name("moved.mono"))
+
+
+def replaced(path: Path) -> None:
+    other = path.with_name("other.mono")
+    Monograph.open(other).close()
+    other.replace(path)
+
+
+@pytest.mark.parametrize("change", [deleted, moved, replaced])
+def test_write_to_a_file_that_is_gone_raises(tmp_path: Path, change: Callable[[Path], None]) -> None:
+    path = tmp_path / "x.mono"
+    with Monograph.open(path) as monograph:
+        monograph.add([Document("The lighthouse keeper wrote a letter.", id="d0")])
+    with Monograph.open(path) as monograph:
+        monograph.search("lighthouse", how="lexical")
+        change(path)
+        with pytest.raises(ReplacedFile, match=re.escape(str(path))) as caught:
+            monograph.add([Document("Another letter.", id="d1")])
+        assert "open it again" in caught.value.mend
+        for write in (lambda: monograph.remove(["d0"]), lambda: monograph.sync(tmp_path), monograph.compact):
+            with pytest.raises(ReplacedFile):
+                write()
+        with ThreadPoolExecutor(1) as other, pytest.raises(ReplacedFile):
+            other.submit(monograph.search, "lighthouse").result()
+        assert [hit.chunk.document_id for hit in monograph.search("lighthouse", how="lexical")] == ["d0"]
+    if change is replaced:
+        with Monograph.open(path) as monograph:
+            assert monograph.documents() == []
+            assert monograph.check() == []
+
+
+def test_file_that_is_replaced_within_a_write_is_not_committed(tmp_path: Path) -> None:
+    database = Database(tmp_path / "x.mono")
+    with pytest.raises(ReplacedFile), database.write() as connection:
+        connection.execute("UPDATE settings SET value = value")
+        replaced(tmp_path / "x.mono")
+    database.close()

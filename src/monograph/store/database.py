@@ -17,12 +17,14 @@ from monograph.errors import (
     MonographError,
     NotAMonograph,
     ReadOnlyFile,
+    ReplacedFile,
     StorageFull,
 )
 from monograph.spending import Noted
 from monograph.store import connections, encryption, replacing, schema, unreadable
 from monograph.store.encryption import RawKey
 from monograph.store.header import Header, check_header, check_length, read_header
+from monograph.store.identity import Identity, identity_of, require_same
 from monograph.store.refusals import refusals, state_of
 from monograph.store.sqlite_errors import translated
 from monograph.store.unreadable import UNDECODABLE, damaged, is_own
@@ -31,9 +33,9 @@ Connection: TypeAlias = sqlite3.Connection
 
 _abandoned: list[Connection] = []
 """Connections that a fork copied: closing one would release its parent's locks, so they are kept and never used."""
-_opened: Counter[tuple[int, int]] = Counter()
+_opened: Counter[Identity] = Counter()
 """How often each file, by device and inode, is open here: to read its bytes beside SQLite would drop its locks."""
-_salts: dict[tuple[int, int], bytes] = {}
+_salts: dict[Identity, bytes] = {}
 """The salts of those that are encrypted."""
 _opening = threading.Lock()
 
@@ -139,7 +141,7 @@ class Database:
         self._write_lock = threading.RLock()
         self._open: list[tuple[int, Connection]] = []
         self._closed = False
-        self._file: tuple[int, int] | None = None
+        self._file: Identity | None = None
         with _opening:
             salt = self._salt(key)
         self.raw_key = None if key is None and salt is None else encryption.unlock(path, key, salt, made)
@@ -152,14 +154,14 @@ class Database:
 
     def _salt(self, key: str | RawKey | None) -> bytes | None:
         """The salt of an encrypted file; its bytes are looked at only with a key, and if it is not open here."""
-        identity = _identity(self.path)
+        identity = identity_of(self.path)
         if _opened[identity] or key is None:
             return _salts.get(identity)
         return encryption.salt_of(self.path)
 
     def _enter(self, salt: bytes | None) -> None:
         """Look at the file, unless it is open here already, and bring it to the newest format."""
-        identity = _identity(self.path)
+        identity = identity_of(self.path)
         header = None
         if self.raw_key is not None:
             header = self._header_by_sql()
@@ -173,7 +175,7 @@ class Database:
                 schema.migrate(self.connection())
         with our_errors(self.path, self.connection()):
             self.connection().execute("SELECT value FROM settings WHERE name = 'generation'").fetchone()
-        if identity != _identity(self.path):
+        if identity != identity_of(self.path):
             raise BusyFile(f"{self.path} was replaced while it was being opened", "run the same command again")
         self._file = identity
         _opened[identity] += 1
@@ -204,6 +206,7 @@ class Database:
             _abandoned.append(held[1])
             self._write_lock = threading.RLock()
         with our_errors(self.path):
+            require_same(self.path, self._file)
             connection = self._connect()
         self._local.held = (os.getpid(), connection)
         self._open.append(self._local.held)
@@ -259,6 +262,7 @@ class Database:
             if getattr(self._local, "writing", None) is connection:
                 yield connection
                 return
+            require_same(self.path, self._file)
             connections.begin_writing(connection, wait=not aside)
             self._local.writing = connection
             try:
@@ -271,6 +275,7 @@ class Database:
                     from monograph.store import costs
 
                     costs.add(connection, spent)
+                require_same(self.path, self._file)
                 connection.execute("COMMIT")
                 self.noted.drop(spent)
             except BaseException as error:
@@ -285,7 +290,7 @@ class Database:
         """Enter in the ledger what models were asked; where that cannot be done just now, the next write does it."""
         if self.read_only or not self.noted.pending():
             return
-        with suppress(BusyFile, ClosedFile, ReadOnlyFile, StorageFull):
+        with suppress(BusyFile, ClosedFile, ReadOnlyFile, ReplacedFile, StorageFull):
             if not self.connection().in_transaction:
                 with self.write(aside=True):
                     pass
@@ -330,6 +335,7 @@ class Database:
         """
         with self._write_lock, our_errors(self.path):
             connection = self.connection()
+            require_same(self.path, self._file)
             # The whole file goes through a temporary one, which may be larger than the memory; not so where it is
             # encrypted, since SQLCipher gives the temporary one pages of another size, and so ruins the file.
             if self.raw_key is None:
@@ -357,17 +363,9 @@ class Database:
             self._file = None
 
 
-def _identity(path: Path) -> tuple[int, int]:
-    try:
-        state = path.stat()
-    except OSError:
-        return (0, 0)  # Reading it says why.
-    return (state.st_dev, state.st_ino)
-
-
 def is_open(path: Path) -> bool:
     """Whether this process has a file open."""
-    return _opened[_identity(path)] > 0
+    return _opened[identity_of(path)] > 0
 
 
 def _make(path: Path, key: str | RawKey | None) -> RawKey | None:
