@@ -73,7 +73,7 @@ def test_a_day_without_a_year_is_the_nearest_one(own: date, away: int, form: str
         ("the player, Ayers Rock", []),
     ],
 )  # fmt: skip
-def test_days_told_from_the_day_of_the_text(text: str, days: list[str]) -> None:
+def test_relative_days_are_counted_from_the_day_of_the_text(text: str, days: list[str]) -> None:
     assert [day for _, day in days_near(text, date(2026, 5, 6))] == days
 
 

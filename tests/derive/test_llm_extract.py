@@ -241,7 +241,7 @@ def test_output_of_small_models_is_parsed(form: str) -> None:
 
 
 @pytest.mark.parametrize("written", [*ANSWERS.values(), "None.", "There are no entities in this text.", "[]", "{}"])
-def test_an_answer_that_says_nothing(written: str) -> None:
+def test_empty_model_answer_extracts_nothing(written: str) -> None:
     assert ground(parse(written), TEXT) == Extraction()
 
 
@@ -560,7 +560,7 @@ def test_instructions_in_a_text_stay_between_the_marks() -> None:
     assert LLMExtractor(model, CapitalExtractor()).key == LLMExtractor(Scripted(""), CapitalExtractor()).key
 
 
-def test_braces_and_long_texts_in_a_prompt() -> None:
+def test_prompt_holds_braces_and_bounds_long_texts() -> None:
     model = Scripted("entity | London | place | a city")
     text = "{mark} {0} {text} " + "x " * MAX_TEXT + "London"
     (found,) = LLMExtractor(model, CapitalExtractor()).extract([chunk(text)])

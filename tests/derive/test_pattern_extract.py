@@ -151,7 +151,7 @@ def test_a_number_at_the_head_of_a_sentence_names_nothing(text: str, names: set[
         ("Hoffnung ist das, was wir mit euch haben.", {"Hoffnung/term"}),
     ],
 )  # fmt: skip
-def test_german_names_and_the_nouns_beside_them(text: str, names: set[str]) -> None:
+def test_german_names_are_distinguished_from_nouns(text: str, names: set[str]) -> None:
     assert found(text) == names
 
 
@@ -167,7 +167,7 @@ def test_german_names_and_the_nouns_beside_them(text: str, names: set[str]) -> N
         ("由于大雨,我们在这个地区停留。", set()),
     ],
 )
-def test_chinese_names_by_what_stands_beside_them(text: str, names: set[str]) -> None:
+def test_chinese_names_are_found_by_their_context(text: str, names: set[str]) -> None:
     assert found(text) == names
 
 
@@ -203,7 +203,7 @@ def test_function_words_are_small() -> None:
 @example("\ud800 Ann \udfff Lee")
 @example("İstanbul İİ İ. A")
 @example("«Ann Lee , »")
-def test_mentions_of_any_text(text: str) -> None:
+def test_mentions_of_any_text_are_valid(text: str) -> None:
     found = mentions(text)
     assert found == mentions(text)
     assert [(one.start, -one.end) for one in found] == sorted({(one.start, -one.end) for one in found})

@@ -105,7 +105,7 @@ def test_noun_phrases_are_terms_where_the_pipeline_parses(tmp_path: Path) -> Non
     assert found(extractor, "Ada Lovelace wrote.") == [("Ada Lovelace", "person")]
 
 
-def test_languages_without_noun_phrases(tmp_path: Path) -> None:
+def test_language_without_noun_phrases_is_extracted(tmp_path: Path) -> None:
     pipeline = spacy.blank("zh")
     pipeline.add_pipe("entity_ruler").add_patterns([{"label": "LOC", "pattern": "东京"}])
     pipeline.add_pipe("tests_parser")

@@ -80,7 +80,7 @@ SENTENCES = {
 
 
 @pytest.mark.parametrize("text", SENTENCES)
-def test_sentence_spans_of_examples(text: str) -> None:
+def test_sentences_of_examples_have_expected_spans(text: str) -> None:
     assert [text[start:end] for start, end in sentence_spans(text)] == SENTENCES[text]
 
 

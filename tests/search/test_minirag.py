@@ -115,7 +115,7 @@ def test_paths_are_equation_3(
             assert found.score <= limit.score
 
 
-def test_paths_in_a_small_graph_by_hand() -> None:
+def test_path_scores_equal_those_by_hand() -> None:
     # film - director - town, and the film's cast, which leads nowhere.
     film, director, town, cast = 1, 2, 3, 4
     graph = graph_of((film, director, town, cast), [(film, director), (town, director), (film, cast)])
@@ -132,7 +132,7 @@ def test_paths_in_a_small_graph_by_hand() -> None:
 
 @pytest.mark.parametrize("dimension", [16, 21])
 @pytest.mark.parametrize("k", [0, 1, 4, 100])
-def test_nearest_names_by_brute_force(tmp_path: Path, dimension: int, k: int) -> None:
+def test_nearest_names_equal_brute_force(tmp_path: Path, dimension: int, k: int) -> None:
     embedder = HashEmbedder(dimension)
     with Monograph.open(tmp_path / "x.mono", embedder, CapitalExtractor()) as monograph:
         words = [f"Name{chr(97 + n)}{chr(97 + 3 * n % 26)}" for n in range(20)]

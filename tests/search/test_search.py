@@ -146,7 +146,7 @@ def test_filters_never_cost_hits(monograph: Monograph, how: str) -> None:
     assert ids(monograph, "harbours", how, where={"$document": {"in": ["3", "5"]}}) in (["3", "5"], ["5", "3"])
 
 
-def test_dense_is_the_cosine(filled: Monograph) -> None:
+def test_dense_score_is_the_cosine(filled: Monograph) -> None:
     query = filled.embedder.embed(["paying a bill"], "query")[0]
     vectors = filled.embedder.embed(list(TEXTS.values()))
     cosines = dict(zip(TEXTS, (vectors @ query).tolist(), strict=True))

@@ -98,7 +98,7 @@ STEPS = st.builds(
 @settings(max_examples=examples(6))
 @given(steps=st.lists(STEPS, min_size=1, max_size=6), query=st.sampled_from(QUERIES))
 @pytest.mark.long
-def test_a_shelf_built_in_steps_is_one_file(
+def test_shelf_built_in_steps_equals_one_file(
     tmp_path_factory: pytest.TempPathFactory, steps: list[Step], query: str
 ) -> None:
     folder = tmp_path_factory.mktemp("steps")
@@ -294,7 +294,7 @@ def test_a_shelf_follows_folders(folder: Path, tmp_path: Path) -> None:
         build(url, sources=[folder / "nowhere"], embedder=embedder, home=home)
 
 
-def test_values_that_do_not_fit_are_refused(folder: Path, tmp_path: Path) -> None:
+def test_shelf_build_refuses_invalid_arguments(folder: Path, tmp_path: Path) -> None:
     url, home = tmp_path / "shelf", tmp_path / "home"
     for wrong in (
         {"documents": ENGINE_NOTES, "sources": [folder]}, {}, {"documents": ENGINE_NOTES, "shards": 0},
@@ -321,7 +321,7 @@ def test_the_shelf_asks_a_server_of_its_own_only_if_that_is_trusted(tmp_path: Pa
         assert build(url, ENGINE_NOTES[:3], trusted=[server.url], home=home).added == 1
 
 
-def test_of_two_writers_the_second_is_refused_and_goes_on(tmp_path: Path) -> None:
+def test_second_writer_of_a_shelf_is_refused_and_may_retry(tmp_path: Path) -> None:
     url, home, embedder = tmp_path / "shelf", tmp_path / "home", Counting()
     build(url, ENGINE_NOTES[:2], embedder=embedder, home=home)
 
@@ -370,7 +370,7 @@ remove({url!r}, ["note-0"], home={home!r})
 
 
 @pytest.mark.long
-def test_killed_over_and_over_nothing_is_asked_twice(tmp_path: Path) -> None:
+def test_killed_shelf_builds_ask_the_embedder_once(tmp_path: Path) -> None:
     url, home = tmp_path / "shelf", tmp_path / "home"
     with VectorServer() as server:
         options = {"url": str(url), "home": str(home), "embedder": f"openai:{server.url}#model"}

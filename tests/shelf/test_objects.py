@@ -22,7 +22,7 @@ def put(objects: Storage, path: Path) -> ObjectName:
     return name
 
 
-def test_an_object_is_put_once_and_stays_what_it_was(objects: Storage, tmp_path: Path) -> None:
+def test_stored_object_is_not_overwritten(objects: Storage, tmp_path: Path) -> None:
     assert objects.put_new("versions/00000001.json", b"one")
     assert not objects.put_new("versions/00000001.json", b"two")
     assert objects.read("versions/00000001.json", 3) == b"one"
@@ -36,7 +36,7 @@ def test_an_object_is_put_once_and_stays_what_it_was(objects: Storage, tmp_path:
     assert objects.listed("elsewhere") == []
 
 
-def test_an_empty_object_is_one_too(objects: Storage, tmp_path: Path) -> None:
+def test_empty_object_is_stored_and_read(objects: Storage, tmp_path: Path) -> None:
     assert objects.put_new("versions/00000001.json", b"")
     assert objects.read("versions/00000001.json", 0) == b""
     objects.get("versions/00000001.json", tmp_path / "got")
@@ -54,13 +54,13 @@ def test_removed_object_may_be_put_again(objects: Storage, tmp_path: Path) -> No
     put(objects, tmp_path / "a.mono")
 
 
-def test_more_than_a_reader_takes_is_refused(objects: Storage) -> None:
+def test_object_above_the_read_limit_is_refused(objects: Storage) -> None:
     objects.put_new("versions/00000001.json", b"1234")
     with pytest.raises(ObjectDamaged, match="more than 3 bytes"):
         objects.read("versions/00000001.json", 3)
 
 
-def test_large_files_go_in_pieces(objects: Storage, tmp_path: Path) -> None:
+def test_large_files_are_uploaded_in_parts(objects: Storage, tmp_path: Path) -> None:
     path = tmp_path / "large"
     with path.open("wb") as file:
         file.truncate(PIECE + 5)
@@ -97,7 +97,7 @@ def test_names_are_read_as_they_are_written() -> None:
         ("s3://shelves/x?versionId=1", r"has a \? or a #"),
     ],
 )
-def test_an_address_that_is_none_is_refused(tmp_path: Path, address: str, message: str) -> None:
+def test_invalid_shelf_address_is_refused(tmp_path: Path, address: str, message: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match=message):
         storage_at(address.format(tmp_path))
@@ -116,7 +116,7 @@ def test_a_container_before_an_account_is_no_secret(bucket: str) -> None:
     assert storage_at(address).address == address
 
 
-def test_a_folder_may_be_said_in_three_ways(tmp_path: Path) -> None:
+def test_folder_address_has_three_notations(tmp_path: Path) -> None:
     folder = tmp_path / "a shelf"
     assert storage_at(folder, create=True).put_new("a", b"x")
     for address in (str(folder), folder, f"file://{tmp_path}/a%20shelf"):
@@ -128,7 +128,7 @@ def test_a_folder_may_be_said_in_three_ways(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("address", ["s3://", "s3://no bucket/x", "az://account"])
-def test_an_address_that_the_client_cannot_understand_is_refused(bucket: str, address: str) -> None:
+def test_address_unknown_to_the_storage_client_is_refused(bucket: str, address: str) -> None:
     with pytest.raises(InputError, match=r"cannot be understood: .*give s3://bucket/path"):
         storage_at(address)
 
@@ -141,7 +141,7 @@ def test_without_the_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, 
 
 
 @pytest.mark.long
-def test_a_bucket_that_is_not_there_or_does_not_answer_is_told(
+def test_missing_or_silent_bucket_raises_shelf_unreachable(
     bucket: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     absent = storage_at("s3://no-such-bucket/x")
@@ -163,7 +163,7 @@ def test_a_bucket_that_is_not_there_or_does_not_answer_is_told(
             use()
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_unusable_shelf_folder_raises_shelf_unreachable(tmp_path: Path) -> None:
     folder = storage_at(tmp_path / "shelf", create=True)
     (tmp_path / "shelf" / "objects").touch()
     path = shard(tmp_path, "a", "a")
@@ -193,7 +193,7 @@ def files_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
-def test_a_full_place_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+def test_object_above_the_file_size_limit_raises_storage_full_and_leaves_nothing(tmp_path: Path) -> None:
     place = place_at(tmp_path / "shelf", tmp_path / "home", create=True)
     there = put_file(place.objects, shard(tmp_path, "there", "there"))
     path = shard(tmp_path, "a", "a")
@@ -204,7 +204,7 @@ def test_a_full_place_is_told_and_leaves_nothing(tmp_path: Path) -> None:
     assert issubclass(StorageFull, Exception)
 
 
-def test_a_machine_holds_what_was_fetched_and_verified(objects: Storage, tmp_path: Path) -> None:
+def test_fetched_objects_are_verified_and_cached(objects: Storage, tmp_path: Path) -> None:
     name = put_file(objects, shard(tmp_path, "a", "a"))
     place = Place("", objects, tmp_path / "home")
     path = place.file_of(name)
@@ -229,7 +229,7 @@ def test_an_object_of_other_bytes_is_refused(objects: Storage, tmp_path: Path, w
     assert files_in(tmp_path / "home") == []
 
 
-def test_a_machine_keeps_the_versions_that_it_is_told_to(tmp_path: Path) -> None:
+def test_cache_keeps_the_requested_versions(tmp_path: Path) -> None:
     place = place_at(tmp_path / "shelf", tmp_path / "home", create=True)
     names = [put_file(place.objects, shard(tmp_path, letter, letter)) for letter in "abcd"]
     paths = [place.file_of(name) for name in names]

@@ -377,7 +377,7 @@ class Overwriting(Between):
         return self._objects.put_new(name, source)
 
 
-def test_a_store_that_overwrites_is_found_out(folder: Storage, tmp_path: Path) -> None:
+def test_storage_that_overwrites_objects_is_detected(folder: Storage, tmp_path: Path) -> None:
     with pytest.raises(ShelfUnreachable, match="cannot put an object only if it is absent"):
         put(Overwriting(folder, -1, lambda: None), tmp_path / "files", "one", None)
 
@@ -390,7 +390,7 @@ class Deaf(Between):
         return self._objects.put_new(name, source) if name.startswith("versions") else put
 
 
-def test_an_answer_that_was_lost_is_no_conflict(folder: Storage, tmp_path: Path) -> None:
+def test_lost_reply_of_the_storage_is_no_conflict(folder: Storage, tmp_path: Path) -> None:
     deaf = Deaf(folder, -1, lambda: None)
     first = put(folder, tmp_path / "files", "one", None)
     assert put(deaf, tmp_path / "files", "two", first) == latest(folder)
@@ -585,7 +585,7 @@ def test_invalid_manifest_is_refused_by_name(folder: Storage, stored: bytes) -> 
     assert len(str(raised.value)) < 1000
 
 
-def test_a_manifest_of_a_later_monograph_is_told(folder: Storage) -> None:
+def test_manifest_of_a_newer_version_is_refused(folder: Storage) -> None:
     folder.put_new("versions/00000001.json", changed(format=2, unheard="of"))
     with pytest.raises(NewerFormat, match=r"versions/00000001.json of .* has format 2.*update Monograph"):
         latest(folder)

@@ -212,12 +212,12 @@ def test_an_error_of_a_shard_is_raised_as_here(engine: OnRay, made: Made) -> Non
     local.close()
 
 
-def test_a_process_that_is_killed_is_started_again(cluster: Any, engine: OnRay, answers: dict[int, list[Any]]) -> None:
+def test_killed_shard_process_is_started_again(cluster: Any, engine: OnRay, answers: dict[int, list[Any]]) -> None:
     os.kill(min(holders(cluster)), signal.SIGKILL)
     assert engine.ask(ASKED) == answers
 
 
-def test_processes_are_killed_while_they_are_asked(cluster: Any, engine: OnRay, answers: dict[int, list[Any]]) -> None:
+def test_searches_survive_killed_shard_processes(cluster: Any, engine: OnRay, answers: dict[int, list[Any]]) -> None:
     answered = threading.Semaphore(0)
 
     def kill() -> None:
@@ -373,7 +373,7 @@ print(engine.ask(asked) == first, signal.getsignal(signal.SIGTERM) is signal.SIG
 """
 
 
-def test_a_ray_of_its_own_is_quiet_and_leaves_nothing(made: Made) -> None:
+def test_own_ray_cluster_is_quiet_and_ends(made: Made) -> None:
     mark = f"MARK={uuid.uuid4().hex}"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     done = subprocess.run(

@@ -207,7 +207,7 @@ def test_shelf_commands_refuse_addresses_without_a_shelf(tmp_path: Path) -> None
     assert "is a folder" in run("search", tmp_path, "comet", code=1)
 
 
-def test_files_become_a_shelf(file: Path, texts: Path, tmp_path: Path) -> None:
+def test_shelf_build_command_accepts_files(file: Path, texts: Path, tmp_path: Path) -> None:
     url = tmp_path / "shelf"
     assert "version 1 has 5 documents, 5 chunks in 1 shards" in run("shelf", "build", url, file)
     hits = [without_effort(asked("search", one, "who found the comet?")) for one in (file, url)]
@@ -219,7 +219,7 @@ def test_files_become_a_shelf(file: Path, texts: Path, tmp_path: Path) -> None:
     assert "all is well" in run("shelf", "check", url)
 
 
-def test_engines_are_named() -> None:
+def test_engine_specs_are_parsed() -> None:
     assert engines_of("local") is local
     made = engines_of("ray:replicas=2,deadline=1.5")
     assert isinstance(made, partial)

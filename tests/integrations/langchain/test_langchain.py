@@ -37,7 +37,7 @@ def filled(monograph: Monograph) -> Iterator[Monograph]:
     yield fill(monograph)
 
 
-def test_documents_are_hits(filled: Monograph) -> None:
+def test_langchain_documents_equal_the_hits(filled: Monograph) -> None:
     documents = HybridRetriever(monograph=filled, k=3).invoke("where is the chisel?")
     hits = filled.search("where is the chisel?", 3)
     assert [document.id for document in documents] == [hit.chunk.id for hit in hits]
@@ -66,13 +66,13 @@ def test_langchain_document_metadata_take_precedence(monograph: Monograph) -> No
     assert found.metadata["monograph_document_id"] == "doc"
 
 
-def test_the_span_is_the_documents(filled: Monograph) -> None:
+def test_langchain_document_equals_its_span_of_the_text(filled: Monograph) -> None:
     for found in HybridRetriever(monograph=filled).invoke("where is the drill?"):
         text = filled.document(found.metadata["monograph_document_id"]).text
         assert text[found.metadata["monograph_start"] : found.metadata["monograph_end"]] == found.page_content
 
 
-def test_call_options_override_the_retriever(filled: Monograph) -> None:
+def test_call_options_override_those_of_the_retriever(filled: Monograph) -> None:
     retriever = HybridRetriever(monograph=filled)
     assert len(retriever.invoke("stands", k=2)) == 2
     assert {one.metadata["hall"] for one in retriever.invoke("the anvil stands", where={"hall": {">": 4}})} == {5, 6}
@@ -89,7 +89,7 @@ def test_call_options_override_the_retriever(filled: Monograph) -> None:
     assert narrow.invoke("stands", k=0) == []
 
 
-def test_asking_asynchronously_and_in_batches(filled: Monograph) -> None:
+def test_langchain_batches_find_the_same_as_single_queries(filled: Monograph) -> None:
     retriever = HybridRetriever(monograph=filled, how="dense")
     queries = ["engine", "drill", "file"]
     alone = [[one.id for one in retriever.invoke(query)] for query in queries]
@@ -117,7 +117,7 @@ def test_langchain_retriever_does_not_block_the_event_loop(filled: Monograph) ->
     assert threads[1] == loop
 
 
-def test_in_a_chain_with_callbacks(filled: Monograph) -> None:
+def test_langchain_callbacks_see_each_search_of_a_chain(filled: Monograph) -> None:
     class Seen(BaseCallbackHandler):
         starts = 0
         found = 0

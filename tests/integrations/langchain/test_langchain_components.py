@@ -134,7 +134,7 @@ def test_langchain_retriever_searches_the_tree(filled: Monograph) -> None:
     assert [one.metadata["n"] for one in chunks] == [3]
 
 
-def test_the_tree_follows_what_is_added_and_taken_out(filled: Monograph) -> None:
+def test_langchain_tree_retriever_adds_and_deletes_documents(filled: Monograph) -> None:
     retriever = EraRAGRetriever(monograph=filled, detail=1.0, k=1)
     names = retriever.add_documents([Document(page_content="The steamer left Trieste.", metadata={"n": 9})], ["mine"])
     assert names == ["mine"]
@@ -149,7 +149,7 @@ def test_the_tree_follows_what_is_added_and_taken_out(filled: Monograph) -> None
         retriever.add_documents([Document(page_content="x")], ["a", "b"])
 
 
-def test_documents_are_reduced_and_left_as_they_were(filled: Monograph) -> None:
+def test_compressor_reduces_copies_of_documents(filled: Monograph) -> None:
     given = [*HybridRetriever(monograph=filled, k=4).invoke("who got the comet plates?"), Document(page_content=" ")]
     before = [one.model_dump_json() for one in given]
     compressor = SCRCompressor(monograph=filled, cut=0.6)
@@ -169,7 +169,7 @@ def test_documents_are_reduced_and_left_as_they_were(filled: Monograph) -> None:
         SCRCompressor(monograph=filled, cut=7).compress_documents(given, "x")
 
 
-def test_inside_the_frameworks_compression_retriever(filled: Monograph) -> None:
+def test_compressor_works_in_the_contextual_compression_retriever(filled: Monograph) -> None:
     retrievers = pytest.importorskip("langchain_classic.retrievers", reason="langchain-classic is not installed")
     retriever = retrievers.ContextualCompressionRetriever(
         base_compressor=SCRCompressor(monograph=filled), base_retriever=HybridRetriever(monograph=filled, k=2)
@@ -179,7 +179,7 @@ def test_inside_the_frameworks_compression_retriever(filled: Monograph) -> None:
     assert len(asyncio.run(retriever.ainvoke("who got the comet plates?"))) == 2
 
 
-def test_loading_whole_documents(filled: Monograph) -> None:
+def test_langchain_loader_returns_whole_documents(filled: Monograph) -> None:
     documents = MonographLoader(filled).load()
     assert [one.id for one in documents] == ["d0", "d1", "d2", "d3"]
     assert documents[1].metadata == {"title": "Letter 1", "source": "/l/1", "n": 1}
@@ -189,7 +189,7 @@ def test_loading_whole_documents(filled: Monograph) -> None:
         MonographLoader(filled, ["nothing"]).load()
 
 
-def test_walks_without_their_package_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_graph_retriever_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "graph_retriever", None)
     monkeypatch.delitem(sys.modules, "langchain_monograph.graph_adapter", raising=False)
     with pytest.raises(MissingExtra, match="pip install langchain-graph-retriever"):

@@ -106,7 +106,9 @@ def test_graph_retriever_finds_the_same_as_the_store_in_memory(
 
 @pytest.mark.parametrize("strategy", [Eager(k=6, start_k=1, max_depth=2), Mmr(k=5, start_k=2)])
 @pytest.mark.parametrize("edges", [[("tags", "$id")], [("hall", "hall")], [("beside", "tags"), ("made.by", "made.by")]])
-def test_a_walk_is_the_same(both: tuple[MonographAdapter, InMemoryAdapter], strategy: Any, edges: Any) -> None:
+def test_graph_traversal_equals_the_store_in_memory(
+    both: tuple[MonographAdapter, InMemoryAdapter], strategy: Any, edges: Any
+) -> None:
     ours, theirs = (walking.GraphRetriever(store=one, edges=edges, strategy=strategy) for one in both)
     for query in ("where is the engine?", "the anvil stands"):
         found = ours.invoke(query)
@@ -115,7 +117,7 @@ def test_a_walk_is_the_same(both: tuple[MonographAdapter, InMemoryAdapter], stra
         assert ids(ours.invoke(query, filter={"hall": 1})) == ids(theirs.invoke(query, filter={"hall": 1}))
 
 
-def test_filters_of_ours(both: tuple[MonographAdapter, InMemoryAdapter]) -> None:
+def test_graph_adapter_applies_where_filters(both: tuple[MonographAdapter, InMemoryAdapter]) -> None:
     ours, _ = both
     embedding = ours.store.embeddings.embed_query("the anvil")
     assert set(ids(ours.search(embedding, 9, {"hall": {">=": 1}, "not": {"kind": "anvil"}}))) == {
@@ -127,7 +129,7 @@ def test_filters_of_ours(both: tuple[MonographAdapter, InMemoryAdapter]) -> None
     assert ours.search(embedding, 3, {"kind": float("nan")}) == []
 
 
-def test_along_the_names_in_the_file(tmp_path: Path) -> None:
+def test_graph_traversal_follows_shared_entities(tmp_path: Path) -> None:
     store = EcoVectorStore(tmp_path / "names.mono")
     store.add_documents(
         [

@@ -64,7 +64,7 @@ class TestEmbeddings(standard.EmbeddingsIntegrationTests):  # type: ignore[misc,
         return {"embedder": HashEmbedder(16)}
 
 
-def test_a_chain_that_streams_from_the_file_to_the_answer(tmp_path: Path) -> None:
+def test_langchain_chain_streams_an_answer_from_the_file(tmp_path: Path) -> None:
     class Seen(BaseCallbackHandler):
         tokens = 0
         found = 0

@@ -80,7 +80,9 @@ def asked(server: ModelServer, store: EcoVectorStore, said: str, **options: Any)
         (r'{"query": "the boiler", "filter": "NO_FILTER", "limit": 1}', ["boiler"]),
     ],
 )
-def test_a_model_filters(server: ModelServer, store: EcoVectorStore, said: str, found: list[str]) -> None:
+def test_self_query_applies_the_filter_of_the_model(
+    server: ModelServer, store: EcoVectorStore, said: str, found: list[str]
+) -> None:
     assert asked(server, store, said, enable_limit="limit" in said) == found
 
 
@@ -138,7 +140,7 @@ def holds(wanted: FilterDirective, metadata: dict[str, Any]) -> bool:
 
 
 @given(FILTERS, st.lists(METADATA, max_size=6))
-def test_a_filter_means_the_same_when_it_is_translated(wanted: FilterDirective, entries: list[dict[str, Any]]) -> None:
+def test_translated_filters_match_the_same_entries(wanted: FilterDirective, entries: list[dict[str, Any]]) -> None:
     words, narrowed = MonographTranslator().visit_structured_query(
         StructuredQuery(query="x", filter=wanted, limit=None)
     )

@@ -87,7 +87,7 @@ def test_langchain_deletion_removes_from_every_index(path: Path, tmp_path: Path,
         assert monograph.graph.entities(like="Mary Poole") == []
 
 
-def test_two_stores_and_a_retriever_on_one_path(path: Path) -> None:
+def test_two_stores_and_a_retriever_of_one_path_see_each_others_writes(path: Path) -> None:
     one, other = EcoVectorStore(path), EcoVectorStore(path)
     retriever = EraRAGRetriever(monograph=path, detail=1.0)
     one.add_texts(["The lighthouse of Zadar was painted."], ids=["a"])
@@ -105,7 +105,9 @@ def test_two_stores_and_a_retriever_on_one_path(path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", RETRIEVERS)
-def test_a_retriever_over_a_path(kind: type[FileRetriever], path: Path, opened: Monograph, tmp_path: Path) -> None:
+def test_retriever_of_a_path_finds_the_same_and_opens_again(
+    kind: type[FileRetriever], path: Path, opened: Monograph, tmp_path: Path
+) -> None:
     by_path = kind(monograph=path, k=2)
     assert by_path.invoke("the comet plates") == kind(monograph=opened, k=2).invoke("the comet plates")
     by_path.close()
@@ -116,7 +118,7 @@ def test_a_retriever_over_a_path(kind: type[FileRetriever], path: Path, opened: 
     assert not (tmp_path / "missing.mono").exists()
 
 
-def test_a_fork_of_a_retriever_over_a_path(path: Path) -> None:
+def test_langchain_retriever_answers_in_a_forked_process(path: Path) -> None:
     retriever = HybridRetriever(monograph=path, how="lexical", k=1)
     retriever.invoke("lathe")
     child = os.fork()
@@ -166,7 +168,7 @@ def read_back(text: str, kind: type) -> Any:
 
 
 @pytest.mark.parametrize("kind", RETRIEVERS)
-def test_retrievers_are_written_down_with_their_path(kind: type[FileRetriever], opened: Monograph) -> None:
+def test_langchain_retrievers_are_serialized_with_their_path(kind: type[FileRetriever], opened: Monograph) -> None:
     settings: dict[str, Any] = {"k": 2, "where": {"kind": "kept"}, "tags": ["letters"]}
     retriever = kind(monograph=opened, **settings)
     again = read_back(dumps(retriever), kind)
@@ -177,7 +179,7 @@ def test_retrievers_are_written_down_with_their_path(kind: type[FileRetriever], 
     again.close()
 
 
-def test_settings_of_their_own_too(opened: Monograph) -> None:
+def test_langchain_retriever_options_are_serialized(opened: Monograph) -> None:
     again = read_back(dumps(HybridRetriever(monograph=opened, how=Hybrid(alpha=0.25))), HybridRetriever)
     assert again.how == "hybrid:alpha=0.25"
     assert strategy(again.how) == Hybrid(alpha=0.25)
@@ -186,7 +188,7 @@ def test_settings_of_their_own_too(opened: Monograph) -> None:
     assert (tree.detail, tree.budget) == (0.0, 99)
 
 
-def test_the_compressor_is_written_down(opened: Monograph) -> None:
+def test_deserialized_compressor_reduces_the_same(opened: Monograph) -> None:
     compressor = SCRCompressor(monograph=opened, cut=0.6)
     again = read_back(dumps(compressor), SCRCompressor)
     given = HybridRetriever(monograph=opened).invoke("who got the comet plates?")
@@ -196,7 +198,7 @@ def test_the_compressor_is_written_down(opened: Monograph) -> None:
     again.close()
 
 
-def test_inside_a_chain(opened: Monograph) -> None:
+def test_langchain_chain_with_a_retriever_is_serialized(opened: Monograph) -> None:
     chain = {"x": HybridRetriever(monograph=opened, k=1)} | ChatPromptTemplate.from_template("{x}")
     assert str(opened.path) in dumps(chain)
     assert "not_implemented" not in dumps(chain)
@@ -208,7 +210,7 @@ def test_serialization_names_unsupported_parts(opened: Monograph) -> None:
             loads(dumps(one), allowed_objects="core")
 
 
-def test_documents_are_json(opened: Monograph) -> None:
+def test_langchain_documents_are_serialized_and_other_metadata_refused(opened: Monograph) -> None:
     metadata = {"ü": [1, None, 2.5, {"deep": True}], "empty": {}}
     store = EcoVectorStore(opened)
     store.add_documents([Document(id="json", page_content="An odd one out.", metadata=metadata)])

@@ -94,7 +94,7 @@ def test_scores_are_cosines(store: EcoVectorStore) -> None:
 
 
 @pytest.mark.parametrize("how", ["dense", "hybrid"])
-def test_scores_as_distances(store: EcoVectorStore, how: str) -> None:
+def test_distance_scores_equal_converted_relevance(store: EcoVectorStore, how: str) -> None:
     query = "when was the comet seen?"
     near = [score for _, score in store.similarity_search_with_score(query, how=how)]
     for scores, wanted in (("distance", [1 - one for one in near]), ("squared_l2", [2 - 2 * one for one in near])):
@@ -111,7 +111,7 @@ def test_scores_as_distances(store: EcoVectorStore, how: str) -> None:
         EcoVectorStore(store.monograph, scores="loudness")  # type: ignore[arg-type]
 
 
-def test_distances_are_those_of_the_vectors(store: EcoVectorStore) -> None:
+def test_distance_scores_equal_vector_distances(store: EcoVectorStore) -> None:
     vector = np.asarray(store.embeddings.embed_query("the comet"), dtype=np.float64)
     far = EcoVectorStore(store.monograph, scores="squared_l2")
     found = far.similarity_search_with_score_by_vector(vector.tolist())
@@ -125,14 +125,14 @@ def test_distances_are_those_of_the_vectors(store: EcoVectorStore) -> None:
 
 
 @given(st.floats(0, 1), st.sampled_from(get_args(Convention)))
-def test_scores_lead_back(relevance: float, name: Convention) -> None:
+def test_converted_scores_convert_back(relevance: float, name: Convention) -> None:
     there = convert_score(relevance, "relevance", name)
     assert convert_score(there, name, "relevance") == pytest.approx(relevance)
     assert convert_score(there, name, name) == pytest.approx(there)
     assert convert_score(5.0, name, name) == pytest.approx({"relevance": 1, "distance": 1, "squared_l2": 2}[name])
 
 
-def test_documents_come_as_they_went(store: EcoVectorStore) -> None:
+def test_langchain_store_returns_documents_unchanged(store: EcoVectorStore) -> None:
     metadata = {"nested": {"a": [1, None, 2.5]}, "flag": True, "monograph_uri": "mine", "ü": "é"}
     store.add_documents([Document(id="whole", page_content="  All of it.\n\n", metadata=metadata)])
     assert store.get_by_ids(["whole"]) == [Document(id="whole", page_content="  All of it.\n\n", metadata=metadata)]
@@ -148,7 +148,7 @@ def test_langchain_store_keeps_any_id(store: EcoVectorStore, name: str) -> None:
     assert store.get_by_ids([name]) == []
 
 
-def test_ids_of_all_sources(store: EcoVectorStore) -> None:
+def test_langchain_store_takes_ids_from_documents_and_arguments(store: EcoVectorStore) -> None:
     given = [
         Document(id="mine", page_content="one"),
         Document(page_content="two"),
@@ -164,7 +164,7 @@ def test_ids_of_all_sources(store: EcoVectorStore) -> None:
             store.add_texts(["a", "b"], **one)
 
 
-def test_a_text_of_nothing_is_kept(store: EcoVectorStore) -> None:
+def test_langchain_store_keeps_blank_texts(store: EcoVectorStore) -> None:
     store.add_texts(["", " \n"], [{"kind": "blank"}] * 2, ids=["empty", "space"])
     assert [one.page_content for one in store.get_by_ids(["empty", "space"])] == ["", " \n"]
     assert {one.page_content for one in store.similarity_search("x empty", k=20, filter={"kind": "blank"})} == {
@@ -173,7 +173,7 @@ def test_a_text_of_nothing_is_kept(store: EcoVectorStore) -> None:
     }
 
 
-def test_filters(store: EcoVectorStore) -> None:
+def test_langchain_store_applies_filters(store: EcoVectorStore) -> None:
     def halls(**options: Any) -> set[int]:
         return {one.metadata["hall"] for one in store.similarity_search("the hall", k=8, **options)}
 
@@ -194,7 +194,7 @@ def test_filters(store: EcoVectorStore) -> None:
 
 
 @pytest.mark.parametrize("deep", [[], {"hall": 1}])
-def test_a_filter_that_is_nested_without_end(store: EcoVectorStore, deep: Any) -> None:
+def test_langchain_store_refuses_endlessly_nested_filters(store: EcoVectorStore, deep: Any) -> None:
     for _ in range(5_000):
         deep = [deep] if isinstance(deep, list) else {"not": deep}
     with pytest.raises(InvalidFilter):
@@ -212,7 +212,7 @@ def test_a_function_filters_before_the_k_are_counted(tmp_path: Path) -> None:
     store.close()
 
 
-def test_the_same_store_by_words_and_by_the_graph(store: EcoVectorStore) -> None:
+def test_langchain_store_searches_in_every_mode(store: EcoVectorStore) -> None:
     for how in ("graph", "tfidf"):
         with pytest.raises(InputError, match="has no graph"):
             store.similarity_search("chisel", k=1, how=how)
@@ -238,7 +238,7 @@ def test_the_same_store_by_words_and_by_the_graph(store: EcoVectorStore) -> None
     assert len(words.similarity_search("chisel")) == 1
 
 
-def test_by_vector(store: EcoVectorStore) -> None:
+def test_search_by_vector_equals_search_by_text(store: EcoVectorStore) -> None:
     vector = Hashed().embed_query("the gauge in hall 6")
     assert store.similarity_search_by_vector(vector, k=3) == store.similarity_search("the gauge in hall 6", k=3)
     assert asyncio.run(store.asimilarity_search_by_vector(vector, k=1, filter={"hall": 5}))[0].metadata["hall"] == 5
@@ -268,7 +268,7 @@ def test_langchain_store_ranks_by_maximal_marginal_relevance(store: EcoVectorSto
         store.max_marginal_relevance_search("anvil", lambda_mult=2)
 
 
-def test_as_retriever(store: EcoVectorStore) -> None:
+def test_langchain_store_retriever_applies_thresholds_and_diversity(store: EcoVectorStore) -> None:
     assert ids(store.as_retriever(search_kwargs={"k": 1}).invoke("the drill in hall 3")) == ["doc/3"]
     scored = store.similarity_search_with_relevance_scores("the drill in hall 3", k=8)
     threshold = (scored[1][1] + scored[2][1]) / 2
@@ -280,7 +280,7 @@ def test_as_retriever(store: EcoVectorStore) -> None:
     assert set(ids(asyncio.run(diverse.ainvoke("the drill")))) == {"doc/3", "doc/4"}
 
 
-def test_from_texts_and_reopening(tmp_path: Path) -> None:
+def test_langchain_store_from_texts_finds_the_same_after_reopening(tmp_path: Path) -> None:
     path = tmp_path / "kept.mono"
     made = EcoVectorStore.from_texts(["one", "two"], Hashed(), [{"n": 1}, {"n": 2}], ids=["a", "b"], monograph=path)
     before = made.similarity_search_with_score("one", k=2)
@@ -297,7 +297,7 @@ def test_from_texts_and_reopening(tmp_path: Path) -> None:
     async_made.close()
 
 
-def test_an_open_file_is_shared(store: EcoVectorStore) -> None:
+def test_langchain_stores_share_an_open_file(store: EcoVectorStore) -> None:
     other = EcoVectorStore(store.monograph)
     other.add_texts(["shared by two"], ids=["shared"])
     assert ids(store.get_by_ids(["shared"])) == ["shared"]
@@ -307,7 +307,7 @@ def test_an_open_file_is_shared(store: EcoVectorStore) -> None:
         EcoVectorStore(store.monograph, Hashed())
 
 
-def test_without_embeddings_the_files_own_serve(monograph: Monograph) -> None:
+def test_langchain_store_uses_the_embedder_of_the_file(monograph: Monograph) -> None:
     monograph.add([own.Document("The comet of 1963 was seen at noon.", id="log", uri="/log", metadata={"year": 1963})])
     store = EcoVectorStore(monograph)
     (found,) = store.similarity_search("when was the comet seen?", k=1)
@@ -316,7 +316,7 @@ def test_without_embeddings_the_files_own_serve(monograph: Monograph) -> None:
     assert store.embeddings.embed_documents(["a", "b"])[1] == pytest.approx(monograph.embedder.embed(["b"])[0].tolist())
 
 
-def test_deleting(store: EcoVectorStore) -> None:
+def test_langchain_store_deletes_by_id_and_filter(store: EcoVectorStore) -> None:
     assert store.delete(["doc/0", "nobody"]) is True
     assert store.delete(filter={"hall": {"<=": 2}}) is True
     assert store.delete(["doc/3", "doc/4"], filter=lambda one: one.metadata["hall"] == 4) is True
@@ -328,14 +328,14 @@ def test_deleting(store: EcoVectorStore) -> None:
     assert store.monograph.stats().documents == 0
 
 
-def test_metadata_that_is_not_json(store: EcoVectorStore) -> None:
+def test_langchain_store_refuses_metadata_that_is_not_json(store: EcoVectorStore) -> None:
     for wrong in ({"nan": float("nan")}, {"set": {1}}, {1: "one"}, {"deep": [{"set": {1}}]}):
         with pytest.raises(InvalidDocument, match="metadata"):
             store.add_documents([Document(page_content="x", metadata=wrong)])
     assert len(store.similarity_search("the hall", k=20)) == 8
 
 
-def test_dates_become_text(store: EcoVectorStore) -> None:
+def test_langchain_store_keeps_dates_as_text(store: EcoVectorStore) -> None:
     """As LlamaIndex's nodes have them."""
     given = {
         "day": date(2031, 3, 2),
@@ -365,7 +365,7 @@ def test_dates_become_text(store: EcoVectorStore) -> None:
     assert store.get_by_ids(["dated"]) == []
 
 
-def test_a_store_that_is_given_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_langchain_store_without_a_path_uses_a_temporary_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     made = EcoVectorStore.from_documents([Document(page_content="one"), Document(page_content="two")], Hashed())
     other = EcoVectorStore.from_texts(["three"])
@@ -393,7 +393,7 @@ def test_langchain_store_ranks_by_filter_for_a_zero_vector(store: EcoVectorStore
     assert store.similarity_search_by_vector(nowhere, k=2) == []
 
 
-def test_an_embedding_that_fails(tmp_path: Path) -> None:
+def test_failing_langchain_embeddings_raise_model_unavailable(tmp_path: Path) -> None:
     class Broken(Embeddings):
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
             raise RuntimeError("no room")
@@ -408,7 +408,7 @@ def test_an_embedding_that_fails(tmp_path: Path) -> None:
     store.close()
 
 
-def test_the_indexing_api(store: EcoVectorStore) -> None:
+def test_langchain_indexing_api_adds_skips_and_deletes(store: EcoVectorStore) -> None:
     manager = InMemoryRecordManager("tests")
     manager.create_schema()
     first = [Document(page_content=f"page {n}", metadata={"source": f"s{n % 2}"}) for n in range(6)]

@@ -45,7 +45,7 @@ def filled(monograph: Monograph) -> Iterator[Monograph]:
     yield monograph
 
 
-def test_nodes_are_hits(filled: Monograph) -> None:
+def test_llama_index_nodes_equal_the_hits(filled: Monograph) -> None:
     nodes = HybridRetriever(filled, similarity_top_k=3).retrieve("where is the chisel?")
     hits = filled.search("where is the chisel?", 3)
     assert [node.node_id for node in nodes] == [hit.chunk.id for hit in hits]
@@ -71,7 +71,7 @@ def test_llama_index_node_scores_equal_the_hits(filled: Monograph, how: str) -> 
 
 
 @pytest.mark.parametrize("how", ["auto", "graph", "lexical", "tfidf", "dense", "hybrid"])
-def test_a_cutoff_keeps_what_is_relevant(filled: Monograph, how: str) -> None:
+def test_similarity_cutoff_keeps_relevant_nodes(filled: Monograph, how: str) -> None:
     retriever = HybridRetriever(filled, how=how, similarity_top_k=8)
     for cutoff in (0.0, 0.2, 0.5, 0.8):
         kept = SimilarityPostprocessor(similarity_cutoff=cutoff).postprocess_nodes(
@@ -91,14 +91,14 @@ def test_llama_index_node_metadata_take_precedence(monograph: Monograph) -> None
     assert found.explanation == monograph.search("anvil")[0].explain()
 
 
-def test_a_node_changed_by_its_user_changes_no_later_one(filled: Monograph) -> None:
+def test_changing_a_returned_node_changes_no_later_result(filled: Monograph) -> None:
     retriever = HybridRetriever(filled, similarity_top_k=1)
     first = retriever.retrieve("chisel")[0].node
     first.metadata["tags"].append("spoilt")
     assert retriever.retrieve("chisel")[0].metadata["tags"] == ["a", "chisel"]
 
 
-def test_asking_asynchronously_gives_the_same(filled: Monograph) -> None:
+def test_llama_index_concurrent_queries_find_the_same(filled: Monograph) -> None:
     retriever = HybridRetriever(filled, how="dense")
 
     async def ask() -> list[list[str]]:
@@ -129,14 +129,14 @@ def test_llama_index_retriever_does_not_block_the_event_loop(filled: Monograph) 
     assert retriever.threads[1] == loop
 
 
-def test_filters_hold(filled: Monograph) -> None:
+def test_llama_index_retriever_applies_its_filter(filled: Monograph) -> None:
     retriever = HybridRetriever(filled, where={"hall": {">=": 3}})
     assert {node.metadata["hall"] for node in retriever.retrieve("the anvil stands")} == {3, 4}
     with pytest.raises(InvalidFilter):
         HybridRetriever(filled, where={"hall": {"~": 3}}).retrieve("x")
 
 
-def test_a_path_is_opened_at_the_first_query(filled: Monograph) -> None:
+def test_llama_index_retriever_opens_its_path_at_the_first_query(filled: Monograph) -> None:
     retriever = HybridRetriever(filled.path)
     (found,) = HybridRetriever(str(filled.path), similarity_top_k=1).retrieve("chisel")
     assert found.metadata["hall"] == 2
@@ -156,7 +156,7 @@ def test_a_path_is_opened_at_the_first_query(filled: Monograph) -> None:
     retriever.close()
 
 
-def test_a_path_is_never_made_nor_written(filled: Monograph, tmp_path: Path) -> None:
+def test_llama_index_retriever_neither_creates_nor_changes_its_file(filled: Monograph, tmp_path: Path) -> None:
     retriever = HybridRetriever(tmp_path / "missing.mono")
     with pytest.raises(NotAMonograph, match=r"missing\.mono does not exist"):
         retriever.retrieve("anvil")
@@ -169,18 +169,18 @@ def test_a_path_is_never_made_nor_written(filled: Monograph, tmp_path: Path) -> 
     assert filled.path.read_bytes() == before
 
 
-def test_an_open_file_stays_open(filled: Monograph) -> None:
+def test_closing_a_llama_index_retriever_leaves_a_given_file_open(filled: Monograph) -> None:
     HybridRetriever(filled).close()
     assert filled.search("anvil")
 
 
-def test_events_fire(filled: Monograph) -> None:
+def test_llama_index_callbacks_see_a_retrieval(filled: Monograph) -> None:
     debug = LlamaDebugHandler(print_trace_on_end=False)
     HybridRetriever(filled, callback_manager=CallbackManager([debug])).retrieve("anvil")
     assert len(debug.get_event_pairs(CBEventType.RETRIEVE)) == 1
 
 
-def test_a_query_engine_without_a_model(filled: Monograph) -> None:
+def test_llama_index_query_engine_returns_sources_without_a_model(filled: Monograph) -> None:
     from llama_index.core import Settings
     from llama_index.core.llms import MockLLM
 
@@ -189,7 +189,7 @@ def test_a_query_engine_without_a_model(filled: Monograph) -> None:
     assert engine.query("where is the drill?").source_nodes[0].metadata["hall"] == 3
 
 
-def test_the_namespaces_belong_to_nobody() -> None:
+def test_llama_index_namespaces_have_no_init_module() -> None:
     for name in ("llama_index", *(f"llama_index.{path.parent.name}" for path in SPACE.glob("*/monograph"))):
         assert getattr(importlib.import_module(name), "__file__", None) is None, name
 
@@ -218,7 +218,7 @@ def test_llamahub_metadata_match_the_classes() -> None:
     assert set(told["class_authors"].values()) == {"monograph"}
 
 
-def test_the_index_is_in_both_registries() -> None:
+def test_index_is_in_both_registries() -> None:
     from llama_index.core.data_structs.registry import INDEX_STRUCT_TYPE_TO_INDEX_STRUCT_CLASS
     from llama_index.core.indices.registry import INDEX_STRUCT_TYPE_TO_INDEX_CLASS
 

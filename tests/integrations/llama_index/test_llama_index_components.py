@@ -69,7 +69,7 @@ def test_llama_index_retriever_follows_the_graph(filled: Monograph) -> None:
     by_path.close()
 
 
-def test_hybrid_with_a_weight(filled: Monograph) -> None:
+def test_hybrid_retriever_applies_its_weight(filled: Monograph) -> None:
     nodes = HybridRetriever(filled, how=Hybrid(alpha=1.0), similarity_top_k=9).retrieve("a red lathe")
     assert [one.node_id for one in nodes] == [hit.chunk.id for hit in filled.search("a red lathe", 9, how="dense")]
 
@@ -114,12 +114,12 @@ def test_a_node_is_the_same_whatever_was_asked(grown: Monograph) -> None:
         assert all(first[name] == second[name] for name in first.keys() & second.keys())
 
 
-def test_a_tree_is_asked_of_a_file_that_has_one(filled: Monograph) -> None:
+def test_tree_retriever_refuses_a_file_without_a_tree(filled: Monograph) -> None:
     with pytest.raises(InputError, match="no tree"):
         TreeRetriever(filled).retrieve("x")
 
 
-def test_nodes_are_reduced_and_left_as_they_were(filled: Monograph) -> None:
+def test_postprocessor_reduces_copies_of_nodes(filled: Monograph) -> None:
     given = HybridRetriever(filled, similarity_top_k=4).retrieve("who got the comet plates?")
     given.append(NodeWithScore(node=ImageNode(id_="image", image="aGVsbG8="), score=0.1))
     before = [one.model_dump_json() for one in given]
@@ -181,7 +181,7 @@ def sources(index: EraRAGIndex) -> set[str]:
     return set(index.ref_doc_info)
 
 
-def test_an_index_with_a_tree(index: EraRAGIndex) -> None:
+def test_tree_index_answers_from_passages_and_summaries(index: EraRAGIndex) -> None:
     assert sources(index) == {"d0", "d1", "d2", "d3"}
     assert index.monograph.stats().tree is not None
     assert index.docstore.docs == {}
@@ -192,7 +192,7 @@ def test_an_index_with_a_tree(index: EraRAGIndex) -> None:
     assert len(response.source_nodes) == 2
 
 
-def test_an_index_changes_and_its_tree_follows(index: EraRAGIndex) -> None:
+def test_tree_index_updates_its_tree_on_each_change(index: EraRAGIndex) -> None:
     index.insert(Document(text="The steamer left Trieste.", id_="new"))
     index.update_ref_doc(Document(text="The lathe is blue now.", id_="d3"))
     texts = " ".join(one.chunk.text for one in index.monograph.fetch())
@@ -212,7 +212,7 @@ def test_an_index_changes_and_its_tree_follows(index: EraRAGIndex) -> None:
     assert "alone" in sources(index)
 
 
-def test_refreshing_goes_by_the_file(index: EraRAGIndex) -> None:
+def test_refresh_compares_documents_with_the_file(index: EraRAGIndex) -> None:
     documents = [Document(text=f"{fact} {FILLER}", id_=f"d{n}", metadata={"n": n}) for n, fact in enumerate(FACTS)]
     assert index.refresh_ref_docs(documents) == [False] * 4
     index.delete_ref_doc("d1", delete_from_docstore=True)
@@ -222,7 +222,7 @@ def test_refreshing_goes_by_the_file(index: EraRAGIndex) -> None:
     assert sources(index) == {"d0", "d1", "d2", "d3"}
 
 
-def test_an_index_is_persisted_and_loaded(index: EraRAGIndex, tmp_path: Path) -> None:
+def test_tree_index_is_persisted_and_loaded(index: EraRAGIndex, tmp_path: Path) -> None:
     folder = str(tmp_path / "storage")
     index.storage_context.persist(folder)
     before = [one.node_id for one in index.as_retriever(detail=1.0).retrieve("who got the comet plates?")]
@@ -235,7 +235,7 @@ def test_an_index_is_persisted_and_loaded(index: EraRAGIndex, tmp_path: Path) ->
     loaded.close()
 
 
-def test_two_indexes_on_one_file(index: EraRAGIndex) -> None:
+def test_two_indexes_of_one_file_see_each_others_writes(index: EraRAGIndex) -> None:
     other = EraRAGIndex([TextNode(text="From the other hand.", id_="other")], index.monograph)
     assert sources(other) == sources(index) == {"d0", "d1", "d2", "d3", "other"}
     empty = EraRAGIndex([], index.monograph)
@@ -245,7 +245,7 @@ def test_two_indexes_on_one_file(index: EraRAGIndex) -> None:
         EraRAGIndex([])
 
 
-def test_answers_cite(filled: Monograph) -> None:
+def test_citing_engine_returns_the_cited_spans(filled: Monograph) -> None:
     engine = CitingQueryEngine(filled, budget=300)
     question = "to whom did Anna Calder give the comet plates?"
     response = engine.query(question)
@@ -265,7 +265,7 @@ def test_answers_cite(filled: Monograph) -> None:
     assert {span[0] for one in narrow.source_nodes for span in one.metadata["monograph_spans"]} <= {"d3"}
 
 
-def test_tools_for_an_agent(grown: Monograph) -> None:
+def test_llama_index_tools_return_results_and_errors(grown: Monograph) -> None:
     tools = {one.metadata.name: one for one in MonographToolSpec(grown).to_tool_list()}
     assert set(tools) == {"search", "read", "outline", "entity", "paths", "stats"}
     schema = json.loads(tools["search"].metadata.fn_schema_str)
@@ -280,7 +280,7 @@ def test_tools_for_an_agent(grown: Monograph) -> None:
     assert "add_note" in {one.metadata.name for one in MonographToolSpec(grown, notes=True).to_tool_list()}
 
 
-def test_reading_whole_documents(filled: Monograph) -> None:
+def test_llama_index_reader_returns_whole_documents(filled: Monograph) -> None:
     documents = MonographReader(filled).load_data()
     assert [one.id_ for one in documents] == ["d0", "d1", "d2", "d3"]
     assert documents[0].text == filled.document("d0").text

@@ -94,7 +94,7 @@ def ends(triplets: list[Any]) -> list[tuple[str, str, str]]:
     return [(source.id, relation.id, target.id) for source, relation, target in triplets]
 
 
-def test_nodes_come_back(store: MonographPropertyGraphStore) -> None:
+def test_graph_store_returns_nodes_by_id_and_property(store: MonographPropertyGraphStore) -> None:
     people(store)
     assert [one.id for one in store.get(ids=["Charles", "nobody", "Ada"])] == ["Charles", "Ada"]
     (ada,) = store.get(ids=["Ada"])
@@ -120,7 +120,7 @@ def test_nodes_come_back(store: MonographPropertyGraphStore) -> None:
     assert store.client.check() == []
 
 
-def test_triplets(store: MonographPropertyGraphStore) -> None:
+def test_graph_store_returns_triplets_by_name_relation_and_property(store: MonographPropertyGraphStore) -> None:
     people(store)
     met = ("Ada", "MET", "Charles")
     built, born = ("Charles", "BUILT", "The  Engine "), ("Ada", "BORN_IN", "London")
@@ -140,7 +140,7 @@ def test_triplets(store: MonographPropertyGraphStore) -> None:
     assert (source.label, target.properties) == ("PERSON", {"born": 1791})
 
 
-def test_a_map_of_relations(store: MonographPropertyGraphStore) -> None:
+def test_relation_map_lists_relations_by_depth(store: MonographPropertyGraphStore) -> None:
     store.upsert_relations([Relation(label="NEXT", source_id=f"n{at}", target_id=f"n{at + 1}") for at in range(9)])
     store.upsert_relations([Relation(label="SKIP", source_id="n0", target_id="n7")])
     start = store.get(ids=["n2"])
@@ -176,7 +176,7 @@ def test_upsert_replaces_the_previous_node(store: MonographPropertyGraphStore) -
     assert (ada.label, ada.properties) == ("PERSON", {"born": 1815, "triplet_source_id": "c1"})
 
 
-def test_deletion(store: MonographPropertyGraphStore) -> None:
+def test_graph_store_deletes_by_name_relation_property_and_id(store: MonographPropertyGraphStore) -> None:
     people(store)
     store.delete()
     assert len(store.get()) == 5
@@ -195,7 +195,7 @@ def test_deletion(store: MonographPropertyGraphStore) -> None:
     assert store.client.check() == []
 
 
-def test_deletion_by_what_says_it(store: MonographPropertyGraphStore) -> None:
+def test_deleting_llama_nodes_deletes_their_entities(store: MonographPropertyGraphStore) -> None:
     for at, document in enumerate(("d1", "d1", "d2"), 1):
         source = {"triplet_source_id": f"c{at}"}
         store.upsert_nodes([ChunkNode(text=f"Text {at}", id_=f"c{at}", properties={"ref_doc_id": document})])
@@ -214,7 +214,7 @@ def test_deletion_by_what_says_it(store: MonographPropertyGraphStore) -> None:
     assert store.client.check() == []
 
 
-def test_vectors(store: MonographPropertyGraphStore) -> None:
+def test_graph_store_ranks_entities_by_vector(store: MonographPropertyGraphStore) -> None:
     people(store)
     found, scores = store.vector_query(VectorStoreQuery(query_embedding=[1.0, 0.0], similarity_top_k=2))
     assert [one.id for one in found] == ["Ada", "Charles"]
@@ -259,7 +259,7 @@ def test_graph_store_refuses_invalid_arguments(store: MonographPropertyGraphStor
     assert store.get() == []
 
 
-def test_a_schema(store: MonographPropertyGraphStore) -> None:
+def test_graph_store_schema_lists_labels_and_properties(store: MonographPropertyGraphStore) -> None:
     assert store.get_schema() == {"node_props": {}, "rel_props": {}, "relationships": []}
     people(store)
     schema = store.get_schema(refresh=True)
@@ -273,7 +273,7 @@ def test_a_schema(store: MonographPropertyGraphStore) -> None:
     assert "PERSON {born: INTEGER, triplet_source_id: STRING}" in text
 
 
-def test_nodes_of_llama_index_come_back_whole(store: MonographPropertyGraphStore) -> None:
+def test_graph_store_returns_llama_nodes_unchanged(store: MonographPropertyGraphStore) -> None:
     node = TextNode(
         id_="n1", text="Ada met Charles.", metadata={"page": 2, "deep": {"x": [1]}}, excluded_llm_metadata_keys=["page"],
         relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id="d1")},
@@ -293,7 +293,7 @@ def test_nodes_of_llama_index_come_back_whole(store: MonographPropertyGraphStore
     assert [hit.chunk.id for hit in store.client.search("Ada met Charles", 1)] == ["n1"]
 
 
-def test_a_chunk_that_the_file_has_is_not_doubled(file: Monograph, tmp_path: Path) -> None:
+def test_graph_store_does_not_duplicate_stored_chunks(file: Monograph, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "letter.txt").write_text(TEXTS["d1"])
     file.sync(tmp_path / "in")
@@ -319,7 +319,9 @@ def noting(real: Any, threads: set[int]) -> Any:
     return noted
 
 
-def test_off_the_event_loop(store: MonographPropertyGraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_graph_store_does_not_block_the_event_loop(
+    store: MonographPropertyGraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     threads: set[int] = set()
     for name in ("get", "get_triplets", "get_rel_map", "get_llama_nodes", "upsert_nodes", "upsert_relations", "delete",
                  "delete_llama_nodes", "vector_query", "get_schema", "get_schema_str"):  # fmt: skip
@@ -366,7 +368,7 @@ def test_graph_store_is_opened_by_path_and_copied(tmp_path: Path) -> None:
         assert file.check() == []
 
 
-def test_collections(file: Monograph) -> None:
+def test_graph_store_keeps_to_its_collection(file: Monograph) -> None:
     ours, theirs = (MonographPropertyGraphStore(file, collection=name) for name in ("ours", "theirs"))
     for store, name in ((ours, "Ada"), (theirs, "Zorblax")):
         store.upsert_nodes([ChunkNode(text=f"{name} is here.", id_=name.lower())])
@@ -435,7 +437,7 @@ def llm(server: ModelServer) -> ServedLLM:
     return ServedLLM(model="scripted", api_base=server.url)
 
 
-def test_an_index_writes_into_the_file_and_reads_from_it(file: Monograph, llm: ServedLLM) -> None:
+def test_property_graph_index_writes_and_reads_the_file(file: Monograph, llm: ServedLLM) -> None:
     store = MonographPropertyGraphStore(file)
     embed = MonographEmbedding(file.embedder)
     documents = [Document(text=text, id_=name, metadata={"shelf": name}) for name, text in TEXTS.items()]
@@ -472,7 +474,7 @@ def test_an_index_writes_into_the_file_and_reads_from_it(file: Monograph, llm: S
     assert file.check() == []
 
 
-def test_vectors_of_entities_may_lie_in_a_collection_of_the_same_file(file: Monograph, llm: ServedLLM) -> None:
+def test_property_graph_index_keeps_entity_vectors_in_a_collection(file: Monograph, llm: ServedLLM) -> None:
     store = MonographPropertyGraphStore(file)
     vectors = EcoVectorStore(file, collection="entities")
     embed = MonographEmbedding(file.embedder)
@@ -492,7 +494,7 @@ def test_vectors_of_entities_may_lie_in_a_collection_of_the_same_file(file: Mono
     assert file.check() == []
 
 
-def test_a_file_by_its_path_with_a_model(tmp_path: Path) -> None:
+def test_graph_store_of_a_path_uses_the_given_embedding_model(tmp_path: Path) -> None:
     embed = MonographEmbedding(HashEmbedder())
     store = MonographPropertyGraphStore(tmp_path / "x.mono", embed)
     index = PropertyGraphIndex(

@@ -98,7 +98,7 @@ def test_an_agent_searches_a_file(tmp_path: Path) -> None:
             assert COMET in asyncio.run(asked(agent))
 
 
-def test_an_index_over_a_file_answers_with_the_models_of_the_settings(tmp_path: Path, server: ModelServer) -> None:
+def test_index_over_a_file_answers_with_the_global_models(tmp_path: Path, server: ModelServer) -> None:
     server.say("Ines Okafor did.", containing=COMET)
     kept = Settings._llm, Settings._embed_model
     with Monograph.open(tmp_path / "settings.mono") as monograph:
@@ -127,7 +127,7 @@ def asked(tmp_path: Path, ours: OpenAICompatible) -> Iterator[Monograph]:
         yield monograph
 
 
-def test_answers_that_cite_come_in_pieces(asked: Monograph) -> None:
+def test_citing_engine_streams_the_same_answer(asked: Monograph) -> None:
     whole = CitingQueryEngine(asked).query(QUESTION)
     asked.compact()  # nothing is remembered: the model is asked anew
     response = CitingQueryEngine(asked, streaming=True).query(QUESTION)
@@ -143,7 +143,7 @@ def test_answers_that_cite_come_in_pieces(asked: Monograph) -> None:
     assert response.metadata["tokens_in"] > 0
 
 
-def test_scores_of_what_is_cited(asked: Monograph) -> None:
+def test_citation_scores_fall_from_one(asked: Monograph) -> None:
     asked.add(Document(f"On day {n} Ines Okafor looked for the comet of {1960 + n}.", id=f"day/{n}") for n in range(9))
     with Monograph.open(asked.path) as without_a_model:
         found = CitingQueryEngine(without_a_model).query("Which comet did Ines Okafor find?")
@@ -157,7 +157,7 @@ def test_scores_of_what_is_cited(asked: Monograph) -> None:
     assert scores == pytest.approx([math.exp(one - worth[0]) for one in worth])
 
 
-def test_and_asynchronously(asked: Monograph) -> None:
+def test_citing_engine_streams_asynchronously(asked: Monograph) -> None:
     async def work() -> tuple[list[str], AsyncStreamingResponse]:
         response = await CitingQueryEngine(asked, streaming=True).aquery(QUESTION)
         assert isinstance(response, AsyncStreamingResponse)
@@ -169,7 +169,9 @@ def test_and_asynchronously(asked: Monograph) -> None:
     assert [one.node.ref_doc_id for one in response.source_nodes] == ["log"]
 
 
-def test_a_model_that_breaks_off(asked: Monograph, server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broken_stream_raises_and_cites_nothing(
+    asked: Monograph, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("monograph.derive.server.FIRST_WAIT", 0.01)
     server.fail("cut", times=9)
     response = CitingQueryEngine(asked, streaming=True).query(QUESTION)

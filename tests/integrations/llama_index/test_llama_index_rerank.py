@@ -64,7 +64,7 @@ def test_llama_index_retrievers_accept_a_reranker(filled: Monograph, kind: type,
     assert all("rerank" not in one.explanation for one in kind(filled).retrieve(QUESTION))
 
 
-def test_answers_take_one(filled: Monograph) -> None:
+def test_citing_engine_uses_its_reranker(filled: Monograph) -> None:
     reranker = LlamaIndexReranker(Shortest(), "shortest")
     answer = CitingQueryEngine(filled, reranker=reranker).query(QUESTION)
     assert str(answer) == filled.ask(QUESTION, reranker=reranker).text

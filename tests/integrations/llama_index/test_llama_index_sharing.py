@@ -85,7 +85,7 @@ def test_llama_index_deletion_removes_from_every_index(path: Path, tmp_path: Pat
         assert monograph.graph.entities(like="Mary Poole") == []
 
 
-def test_many_hands_on_one_file(path: Path, opened: Monograph) -> None:
+def test_llama_index_components_of_one_file_see_each_others_writes(path: Path, opened: Monograph) -> None:
     """Two stores, two indexes and a retriever, open by path and shared: each sees what the others write."""
     store, index = EcoVectorStore(opened), EraRAGIndex([], opened)
     other = EraRAGIndex([], Monograph.open(path, HashEmbedder()))
@@ -109,7 +109,7 @@ def _in_a_fork(store: EcoVectorStore, retriever: HybridRetriever, answers: Any) 
     answers.put([one.node_id for one in retriever.retrieve("the lathe was painted red")])
 
 
-def test_a_forked_worker(opened: Monograph) -> None:
+def test_llama_index_components_work_in_a_forked_process(opened: Monograph) -> None:
     store, retriever = EcoVectorStore(opened), HybridRetriever(opened, similarity_top_k=1)
     assert retriever.retrieve("the lathe was painted red")[0].node_id == "kept/3"
     context = multiprocessing.get_context("fork")

@@ -102,7 +102,7 @@ def ask(store: EcoVectorStore, text: str | None = None, mode: str = "default", *
     return list(result.ids or [])
 
 
-def test_the_nearest_are_those_of_the_simple_store(store: EcoVectorStore) -> None:
+def test_llama_index_store_finds_the_same_as_the_simple_store(store: EcoVectorStore) -> None:
     simple = SimpleVectorStore()
     simple.add([node(n, f"ref/{n // 3}") for n in range(8)])
     for text in ("the chisel in hall 2", "engine", "hall"):
@@ -112,7 +112,7 @@ def test_the_nearest_are_those_of_the_simple_store(store: EcoVectorStore) -> Non
         assert ours.similarities == pytest.approx(theirs.similarities, abs=1e-5)
 
 
-def test_words_and_both(store: EcoVectorStore) -> None:
+def test_llama_index_store_searches_by_words_and_hybrid(store: EcoVectorStore) -> None:
     assert ask(store, "chisel", "text_search", query_embedding=None) == ["node/2"]
     assert ask(store, "chisel", "sparse", query_embedding=None) == ["node/2"]
     assert len(ask(store, "hall", "sparse", sparse_top_k=3)) == 3
@@ -144,7 +144,7 @@ def test_llama_index_store_ranks_by_maximal_marginal_relevance(store: EcoVectorS
 
 
 @pytest.mark.parametrize("mode", ["semantic_hybrid", "svm", "logistic_regression", "linear_regression"])
-def test_other_modes_are_refused(store: EcoVectorStore, mode: str) -> None:
+def test_llama_index_store_refuses_other_modes(store: EcoVectorStore, mode: str) -> None:
     with pytest.raises(InputError, match="has no mode"):
         ask(store, "anvil", mode)
 
@@ -196,7 +196,7 @@ OPERANDS: dict[FilterOperator, list[tuple[str, Any]]] = {
 LEAVES = [MetadataFilter(key=k, value=v, operator=operator) for operator, some in OPERANDS.items() for k, v in some]
 
 
-def test_all_operators_are_tried() -> None:
+def test_filter_tests_cover_every_operator() -> None:
     assert set(OPERANDS) == set(FilterOperator)
     assert len(FilterOperator) == 14
 
@@ -245,7 +245,7 @@ nested = st.recursive(
 
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(filters=nested)
-def test_filters_nested_as_deep_as_they_come(filterable: EcoVectorStore, filters: Any) -> None:
+def test_nested_filters_match_as_in_the_framework(filterable: EcoVectorStore, filters: Any) -> None:
     whole = filters if isinstance(filters, MetadataFilters) else MetadataFilters(filters=[filters])
     expected = {str(n) for n, metadata in enumerate(METADATA) if holds(whole, metadata)}
     parsed = where.parse(as_where(whole))
@@ -253,7 +253,7 @@ def test_filters_nested_as_deep_as_they_come(filterable: EcoVectorStore, filters
     assert {one.node_id for one in filterable.get_nodes(filters=whole)} == expected
 
 
-def test_a_filter_that_cannot_be_understood(store: EcoVectorStore) -> None:
+def test_llama_index_store_refuses_invalid_filters(store: EcoVectorStore) -> None:
     for wrong in (
         MetadataFilter(key="hall", value=3, operator=FilterOperator.IN),
         MetadataFilter(key="hall", value=None, operator=FilterOperator.GT),
@@ -269,7 +269,7 @@ def test_a_filter_that_cannot_be_understood(store: EcoVectorStore) -> None:
     assert len(ask(store, "hall")) == 8
 
 
-def test_nodes_come_back_whole(store: EcoVectorStore) -> None:
+def test_llama_index_store_returns_nodes_unchanged(store: EcoVectorStore) -> None:
     links = {
         NodeRelationship.SOURCE: RelatedNodeInfo(node_id="src", hash="h", metadata={"a": 1}),
         NodeRelationship.NEXT: RelatedNodeInfo(node_id="next"),
@@ -318,7 +318,7 @@ def test_llama_index_store_keeps_any_id(store: EcoVectorStore, name: str) -> Non
     assert store.get_nodes([name]) == []
 
 
-def test_a_node_of_a_known_id_takes_its_place(store: EcoVectorStore) -> None:
+def test_llama_index_store_replaces_a_node_of_the_same_id(store: EcoVectorStore) -> None:
     store.add([node(2, "ref/0", text="Now a lathe.", embedding=embedded("Now a lathe."))])
     assert store.get_nodes(["node/2"])[0].get_content() == "Now a lathe."
     assert ask(store, "chisel", "sparse") == []
@@ -328,7 +328,7 @@ def test_a_node_of_a_known_id_takes_its_place(store: EcoVectorStore) -> None:
     assert store.client.check() == []
 
 
-def test_deleting_takes_out_of_everything(store: EcoVectorStore) -> None:
+def test_llama_index_store_deletes_nodes_from_every_table(store: EcoVectorStore) -> None:
     store.delete("ref/0")
     assert set(ask(store, "hall")) == {f"node/{n}" for n in range(3, 8)}
     store.delete("nobody")
@@ -349,7 +349,7 @@ def test_deleting_takes_out_of_everything(store: EcoVectorStore) -> None:
     assert store.client.check() == []
 
 
-def test_clearing(store: EcoVectorStore) -> None:
+def test_cleared_llama_index_store_is_empty(store: EcoVectorStore) -> None:
     store.clear()
     assert ask(store, "hall") == []
     store.add([node(1)])
@@ -358,14 +358,14 @@ def test_clearing(store: EcoVectorStore) -> None:
     store.clear()
 
 
-def test_nodes_by_id_and_by_filter(store: EcoVectorStore) -> None:
+def test_llama_index_store_returns_nodes_by_id_and_filter(store: EcoVectorStore) -> None:
     assert [one.node_id for one in store.get_nodes(["node/5", "nobody", "node/1"])] == ["node/5", "node/1"]
     assert len(store.get_nodes()) == 8
     even = MetadataFilters(filters=[MetadataFilter(key="hall", value=[0, 2], operator=FilterOperator.IN)])
     assert [one.node_id for one in asyncio.run(store.aget_nodes(filters=even))] == ["node/0", "node/2"]
 
 
-def test_bad_nodes(store: EcoVectorStore) -> None:
+def test_llama_index_store_refuses_invalid_nodes(store: EcoVectorStore) -> None:
     with pytest.raises(InvalidDocument, match="came without a vector"):
         store.add([TextNode(text="x")])
     with pytest.raises(InvalidDocument, match="shape"):
@@ -376,7 +376,7 @@ def test_bad_nodes(store: EcoVectorStore) -> None:
     assert store.add([]) == []
 
 
-def test_the_stores_own_model(tmp_path: Path) -> None:
+def test_llama_index_store_embeds_with_its_own_model(tmp_path: Path) -> None:
     store = EcoVectorStore(tmp_path / "own.mono", Hashed())
     store.add([TextNode(id_="a", text="The anvil."), node(3)])
     assert ask(store, "The anvil.", query_embedding=None, similarity_top_k=1) == ["a"]
@@ -388,7 +388,7 @@ def test_the_stores_own_model(tmp_path: Path) -> None:
         ask(store, "anvil")
 
 
-def test_reopening(store: EcoVectorStore, tmp_path: Path) -> None:
+def test_reopened_llama_index_store_finds_the_same(store: EcoVectorStore, tmp_path: Path) -> None:
     before = ask(store, "the gauge in hall 6")
     store.close()
     again = EcoVectorStore(tmp_path / "store.mono")
@@ -398,7 +398,7 @@ def test_reopening(store: EcoVectorStore, tmp_path: Path) -> None:
     again.close()
 
 
-def test_a_synced_file_is_a_store_too(monograph: Monograph, folder: Path) -> None:
+def test_llama_index_store_searches_a_synced_file(monograph: Monograph, folder: Path) -> None:
     (folder / "log.md").write_text("# 1963\n\nThe comet was seen at noon.")
     monograph.sync(folder)
     store = EcoVectorStore(monograph)
@@ -429,7 +429,7 @@ def test_a_stored_node_says_how_a_retriever_found_it(store: EcoVectorStore) -> N
 # The traps.
 
 
-def test_trap_2_an_empty_store_is_true(tmp_path: Path) -> None:
+def test_empty_llama_index_store_is_true(tmp_path: Path) -> None:
     store = EcoVectorStore(tmp_path / "empty.mono")
     assert store
     assert not hasattr(type(store), "__len__")
@@ -438,7 +438,7 @@ def test_trap_2_an_empty_store_is_true(tmp_path: Path) -> None:
     store.close()
 
 
-def test_trap_3_refreshing_after_deleting(tmp_path: Path) -> None:
+def test_refresh_after_a_deletion_updates_only_changed_documents(tmp_path: Path) -> None:
     store = EcoVectorStore(tmp_path / "a.mono")
     first, second = (Document(text=f"The {word} stands here.", id_=word) for word in WORDS[:2])
     context = StorageContext.from_defaults(vector_store=store)
@@ -457,7 +457,7 @@ def test_trap_3_refreshing_after_deleting(tmp_path: Path) -> None:
     store.close()
 
 
-def test_trap_4_a_persisted_context_is_loaded_with_the_store(tmp_path: Path) -> None:
+def test_persisted_context_is_loaded_with_the_store(tmp_path: Path) -> None:
     folder = str(tmp_path / "storage")
     store = EcoVectorStore.from_persist_dir(folder)
     context = StorageContext.from_defaults(vector_store=store)
@@ -470,7 +470,7 @@ def test_trap_4_a_persisted_context_is_loaded_with_the_store(tmp_path: Path) -> 
     again.close()
 
 
-def test_trap_5_a_pipeline_without_embedding_stores_nothing(store: EcoVectorStore) -> None:
+def test_pipeline_without_embeddings_stores_nothing(store: EcoVectorStore) -> None:
     store.clear()
     documents = [Document(text="The anvil stands here.", id_="d")]
     assert (
@@ -481,7 +481,7 @@ def test_trap_5_a_pipeline_without_embedding_stores_nothing(store: EcoVectorStor
     assert [one.ref_doc_id for one in store.get_nodes()] == ["d"]
 
 
-def test_trap_7_calls_are_spans(store: EcoVectorStore) -> None:
+def test_llama_index_store_calls_are_spans(store: EcoVectorStore) -> None:
     dispatcher, spans = instrument.get_dispatcher(), SimpleSpanHandler()
     kept = list(dispatcher.span_handlers)
     dispatcher.add_span_handler(spans)
@@ -497,7 +497,7 @@ def test_trap_7_calls_are_spans(store: EcoVectorStore) -> None:
 
 
 @pytest.mark.parametrize("strategy", list(DocstoreStrategy))
-def test_ingestion_pipelines(tmp_path: Path, strategy: DocstoreStrategy) -> None:
+def test_ingestion_pipeline_stores_nodes_by_its_docstore_strategy(tmp_path: Path, strategy: DocstoreStrategy) -> None:
     store = EcoVectorStore(tmp_path / "pipe.mono")
     pipeline = IngestionPipeline(
         transformations=[SentenceSplitter(chunk_size=32, chunk_overlap=0), Hashed()],
@@ -520,7 +520,7 @@ def test_ingestion_pipelines(tmp_path: Path, strategy: DocstoreStrategy) -> None
     store.close()
 
 
-def test_an_index_inserts_updates_and_deletes(tmp_path: Path) -> None:
+def test_vector_store_index_inserts_updates_and_deletes(tmp_path: Path) -> None:
     store = EcoVectorStore(tmp_path / "index.mono")
     index = VectorStoreIndex.from_vector_store(store, embed_model=Hashed())
     index.insert(Document(text="The anvil stands here.", id_="d", metadata={"year": 1963}))
@@ -584,7 +584,7 @@ def test_llama_index_embedders_convert_both_ways(tmp_path: Path) -> None:
         np.testing.assert_allclose(asyncio.run(ours.aget_text_embedding_batch(["anvil"])), expected[:1], atol=1e-6)
 
 
-def test_an_embedding_model_that_fails() -> None:
+def test_failing_llama_index_embedding_raises_model_unavailable() -> None:
     class Broken(Hashed):
         def _get_text_embedding(self, text: str) -> list[float]:
             raise RuntimeError("no room")

@@ -92,13 +92,13 @@ def test_mcp_server_lists_its_tools(opened: Monograph) -> None:
     assert (added.read_only_hint, added.destructive_hint) == (False, False)
 
 
-def test_no_outline_without_a_tree(monograph: Monograph) -> None:
+def test_mcp_server_offers_no_outline_without_a_tree(monograph: Monograph) -> None:
     names = {one.name for one in asked(make_server(monograph), lambda client: client.list_tools()).tools}
     assert "outline" not in names
     assert call(make_server(monograph), "stats")["has_tree"] is False
 
 
-def test_searching_with_places(opened: Monograph) -> None:
+def test_mcp_search_cites_the_place_of_each_hit(opened: Monograph) -> None:
     found = call(make_server(opened), "search", query="who brought the comet plates?", k=2)
     assert found["hits"][0]["citation"]["title"] == "To Vienna"
     for hit in found["hits"]:
@@ -113,7 +113,7 @@ def test_searching_with_places(opened: Monograph) -> None:
     assert any(hit["summary"] for hit in tree["hits"])
 
 
-def test_replies_keep_to_their_tokens(opened: Monograph) -> None:
+def test_mcp_replies_keep_to_their_token_limit(opened: Monograph) -> None:
     server = make_server(opened)
     for tool, arguments in (
         ("search", {"query": "the telescope in its dome", "k": 50}),
@@ -132,7 +132,7 @@ def test_replies_keep_to_their_tokens(opened: Monograph) -> None:
     assert refused(server, "search", query="x", k=1_000)
 
 
-def test_reading_on(opened: Monograph) -> None:
+def test_mcp_read_returns_a_long_document_in_parts(opened: Monograph) -> None:
     server = make_server(opened)
     pieces, start = [], 0
     while start is not None:
@@ -148,7 +148,7 @@ def test_reading_on(opened: Monograph) -> None:
     assert "start earlier" in refused(server, "read", document="letters/1", start=10_000)
 
 
-def test_the_outline(opened: Monograph) -> None:
+def test_mcp_outline_opens_summaries_layer_by_layer(opened: Monograph) -> None:
     server = make_server(opened)
     top = call(server, "outline", layers=0)["items"]
     opened_once = call(server, "outline", node=top[0]["id"], layers=1)["items"]
@@ -164,7 +164,7 @@ def test_the_outline(opened: Monograph) -> None:
     assert "holds no summary" in refused(server, "outline", node="ffffffff")
 
 
-def test_entities_and_the_ways_between_them(opened: Monograph) -> None:
+def test_mcp_entity_and_paths_cite_their_links(opened: Monograph) -> None:
     server = make_server(opened)
     found = call(server, "entity", name="Anna Calder")
     assert found["entity"][0]["name"] == "Anna Calder"
@@ -179,7 +179,7 @@ def test_entities_and_the_ways_between_them(opened: Monograph) -> None:
     assert "Nobody" in refused(server, "paths", name="Nobody Here", other="Renk")
 
 
-def test_resources(opened: Monograph) -> None:
+def test_mcp_server_lists_and_reads_resources(opened: Monograph) -> None:
     server = make_server(opened)
     listed = asked(server, lambda client: client.list_resources()).resources
     assert {one.title for one in listed} == {title for title, _ in TEXTS.values()}
@@ -232,7 +232,7 @@ def status(address: str, **headers: str) -> int:
         return error.code
 
 
-def test_over_http_to_those_who_know_the_token(path: Path, tmp_path: Path) -> None:
+def test_mcp_over_http_requires_the_token(path: Path, tmp_path: Path) -> None:
     command = [PROGRAM, "mcp", str(path), "--http", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as server:
         assert server.stdout is not None
@@ -263,7 +263,7 @@ def test_over_http_to_those_who_know_the_token(path: Path, tmp_path: Path) -> No
             server.wait(30)
 
 
-def test_http_is_for_this_machine_alone(opened: Monograph) -> None:
+def test_mcp_over_http_refuses_other_hosts_and_short_tokens(opened: Monograph) -> None:
     token = "a-token-of-many-signs"
     for host in ("0.0.0.0", "192.168.1.1", "example", "::"):
         with pytest.raises(InputError):
@@ -276,7 +276,7 @@ def test_http_is_for_this_machine_alone(opened: Monograph) -> None:
         serve_http(opened, token, port=taken.getsockname()[1])
 
 
-def test_texts_are_cut_where_the_room_ends() -> None:
+def test_tool_texts_are_cut_at_their_token_limit() -> None:
     text = "Zürich 😀 telescope " * 50
     for room in (1, 5, 40, 10_000):
         kept = shortened(text, room)

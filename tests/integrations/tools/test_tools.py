@@ -92,7 +92,7 @@ def by_llama_index(monograph: Monograph) -> Callable[..., tuple[bool, str]]:
 WAYS = {"mcp": by_mcp, "langchain": by_langchain, "llama-index": by_llama_index}
 
 
-def test_all_three_tell_an_agent_the_same(archive: Monograph) -> None:
+def test_tools_are_described_alike_on_every_surface(archive: Monograph) -> None:
     archive.tree.rebuild()
 
     async def listed() -> Any:
@@ -116,7 +116,7 @@ def test_all_three_tell_an_agent_the_same(archive: Monograph) -> None:
         assert all(len(one.get("description", "")) < 100 for one in properties.values())
 
 
-def test_a_description_of_ones_own(archive: Monograph) -> None:
+def test_llama_index_tool_accepts_a_custom_description(archive: Monograph) -> None:
     from llama_index.core.tools import ToolMetadata
 
     own = {"search": ToolMetadata(name="look_up", description="Look up a letter.")}
@@ -193,7 +193,7 @@ def test_tool_schemas_allow_no_other_arguments(archive: Monograph) -> None:
     assert all(one.get_input_jsonschema()["additionalProperties"] is False for one in tools)
 
 
-def test_there_is_something_to_hide(archive: Monograph) -> None:
+def test_core_errors_name_paths_and_commands(archive: Monograph) -> None:
     """What the core says of the same, to people."""
     for work in (
         lambda: archive.search("x", how="tree"),
@@ -244,7 +244,7 @@ def test_error_that_an_agent_cannot_repair_is_hidden(
         assert "secret place" not in said
 
 
-def test_every_kind_of_error_has_words(tmp_path: Path) -> None:
+def test_errors_for_agents_name_no_path_or_command(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     for kind in (BusyFile, DamagedFile, MissingExtra, ModelMismatch, StorageFull, MonographError):
         said = for_agents(kind(f"{path} is in trouble", f"monograph check {path} --repair"), path)
@@ -324,7 +324,9 @@ def test_a_blank_correction_changes_nothing(archive: Monograph) -> None:
 
 
 @pytest.mark.long
-def test_traces_are_told_while_another_reads(archive: Monograph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forget_note_reports_traces_while_another_process_reads(
+    archive: Monograph, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from monograph.store import connections
 
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.1)
@@ -352,7 +354,7 @@ def test_traces_are_told_while_another_reads(archive: Monograph, monkeypatch: py
         assert note not in {one.id for one in opened.documents()}
 
 
-def test_writing_tools_say_so(archive: Monograph) -> None:
+def test_writing_tools_are_annotated_as_writing(archive: Monograph) -> None:
     async def listed() -> Any:
         async with Client(make_server(archive, notes=True)) as client:
             return {one.name: one.annotations for one in (await client.list_tools()).tools}
