@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from monograph.app import output
@@ -20,7 +19,7 @@ def print_doubt(found: Context, *, stderr: bool = False) -> None:
     """What is to be said ahead of passages that may have nothing to do with the question; nothing where they have."""
     said = doubt_of(found)
     if said:
-        output.console(stderr=stderr).print(f"{said}\n")
+        output.console(stderr=stderr).print_text(f"{said}\n")
 
 
 def doubt_of(found: Context) -> str:
@@ -34,51 +33,49 @@ def doubt_of(found: Context) -> str:
     return ""
 
 
-def print_piece(text: str) -> None:
-    """A piece of an answer, as soon as it comes."""
-    sys.stdout.write(output.safe(text))
-    sys.stdout.flush()
-
-
 def print_end(answer: Answer, *, with_model: bool, explain: bool) -> None:
     """What follows an answer: where it stands, and what there is to say about it."""
     out = output.console()
     out.print()
     if answer.unknown:
         numbers = ", ".join(f"[{number}]" for number in answer.unknown)
-        out.print(f"\n{numbers}: no passage has this number")
+        out.print()
+        out.print(f"{numbers}: no passage has this number")
     if answer.best is not None and not answer.model:
-        out.print(f"\nmost likely: {best(answer.best)}")
+        out.print()
+        out.print(f"most likely: {best(answer.best)}")
     if answer.citations:
-        out.print("\nsources:")
+        out.print_text("\nsources:")
         for one in answer.citations:
             out.print(f"  {source(one)}")
     elif answer.context.citations and (answer.model or answer.abstained):
-        out.print("\nnearest passages:" if answer.abstained else "\nit cites nothing; it was shown:")
+        out.print_text("\nnearest passages:" if answer.abstained else "\nit cites nothing; it was shown:")
         for one in answer.context.citations[:NEAREST]:
             out.print(f"  {source(one)}")
     if not with_model:
-        out.print(f"\n{NO_MODEL}")
+        out.print_text(f"\n{NO_MODEL}")
     if explain:
-        out.print(f"\n{explanation(answer)}")
+        out.print()
+        for line in explanation(answer):
+            out.print(line)
 
 
 def source(citation: Citation) -> str:
     """A citation on one line: number, name, place."""
     places = ", ".join(f"{span.start}–{span.end}" for span in citation.spans)
     where = " · ".join(part for part in (citation.uri, f"characters {places}" if places else "") if part)
-    return output.visible(f"{citation.heading}  {where}".rstrip())
+    return f"{citation.heading}  {where}".rstrip()
 
 
 def best(sentence: BestSentence) -> str:
     """The best sentence on one line: how likely, what in it answers, its document, place."""
     one, inner = sentence.span, sentence.within
     said = (f"{sentence.confidence:.0%}", inner.text if inner else "", sentence.title or sentence.uri)
-    return output.visible(" · ".join(part for part in (*said, f"characters {one.start}–{one.end}") if part))
+    return " · ".join(part for part in (*said, f"characters {one.start}–{one.end}") if part)
 
 
-def explanation(answer: Answer) -> str:
-    """What was searched for, what it came to, and what it took."""
+def explanation(answer: Answer) -> list[str]:
+    """What was searched for, what it came to, and what it took, line by line."""
     context, seconds = answer.context, answer.seconds
     cut = 1 - context.tokens / context.tokens_found if context.tokens_found else 0.0
     lines = [
@@ -90,7 +87,7 @@ def explanation(answer: Answer) -> str:
         took = f"first word after {seconds.first_token:.2f} s, the rest in {seconds.generation:.2f} s"
         spent = f"{answer.tokens_in} tokens read, {answer.tokens_out} written"
         lines.append(f"{answer.model}: " + ("remembered" if answer.remembered else f"{took} · {spent}"))
-    return "\n".join(map(output.visible, lines))
+    return lines
 
 
 def as_object(value: Answer | Context) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
                 if isinstance(piece, Answer):
                     answer_output.print_end(piece, with_model=chosen is not None, explain=explain)
                 else:
-                    answer_output.print_piece(piece)
+                    output.print_piece(piece)
 
 
 def context(  # noqa: PLR0913, PLR0917 - options are arguments
@@ -136,7 +136,7 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
             return
         answer_output.print_doubt(found, stderr=True)  # Standard output may go to a model.
         text = found.prompt() if prompt else found.markdown() if markdown else found.text
-        output.console().print(output.safe(text) if text else "nothing found")
+        output.console().print_text(text or "nothing found")
 
 
 def chat(  # noqa: PLR0913, PLR0917 - options are arguments

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from monograph.app import answer_output, output
+from monograph.app import answer_output, document_output, output
 from monograph.errors import ModelError, MonographError
 from monograph.library.monograph import Monograph
 from monograph.values import Answer, Citation, Turn
@@ -58,10 +57,9 @@ class Chat:
                     self._keep(question, piece)
                     answer_output.print_end(piece, with_model=self._with_model or len(self._turns) > 1, explain=False)
                 else:
-                    answer_output.print_piece(piece)
+                    output.print_piece(piece)
         except ModelError as error:
-            sys.stdout.write("\n")
-            sys.stdout.flush()
+            output.print_piece("\n")
             output.console(stderr=True).print(f"error: {error}", style="red")
 
     def _answer_as_json(self, question: str) -> None:
@@ -71,8 +69,7 @@ class Chat:
             made = answer_output.as_object(answer)
         except MonographError as error:
             made = {"error": error.message, "mend": error.mend, "kind": type(error).__name__}
-        sys.stdout.write(json.dumps(made, ensure_ascii=False) + "\n")
-        sys.stdout.flush()
+        output.print_json(made, indent=None)
 
     def _keep(self, question: str, answer: Answer) -> None:
         self._turns = [*self._turns, Turn(question, answer)][-REMEMBERED:]
@@ -105,15 +102,16 @@ class Chat:
         for chunk in (one.chunk for one in stored):
             chunks = self._archive.chunks(chunk.document_id)
             near = chunks[max(0, chunk.ordinal - 1) : chunk.ordinal + len(found.chunks) + 1]
-            output.print_neighbours(chunk, near, len(chunks))
+            document_output.print_neighbours(chunk, near, len(chunks))
         return bool(stored)
 
     def _why(self, _: str) -> None:
         answer = self._turns[-1].answer
         out = output.console()
-        out.print(answer_output.explanation(answer))
+        for line in answer_output.explanation(answer):
+            out.print(line)
         for hit in answer.context.hits:
-            out.print(output.visible(f"{hit.rank + 1}. {hit.title or hit.uri}: {hit.explain()}"))
+            out.print(f"{hit.rank + 1}. {hit.title or hit.uri}: {hit.explain()}")
 
     def _new(self, _: str) -> None:
         self._turns = []
@@ -124,8 +122,7 @@ def _lines() -> Iterator[str]:
     shown = sys.stdin.isatty()
     while True:
         if shown:
-            sys.stdout.write("\n? ")
-            sys.stdout.flush()
+            output.print_piece("\n? ")
         line = sys.stdin.readline()
         if not line:
             return

@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from monograph import __version__
+from monograph.app.group import CommandGroup
 from monograph.app.manual import MANUAL, PROGRAM, as_written
 
 COMMANDS = {
@@ -61,7 +61,7 @@ class _Commands(UserDict[str, Any]):
         return typer.main.get_command(found)
 
 
-class _Group(TyperGroup):
+class _Group(CommandGroup):
     """The group of all commands, of which it imports those that it needs."""
 
     def __init__(self, **attributes: Any) -> None:

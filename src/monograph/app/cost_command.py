@@ -79,14 +79,14 @@ def _print(found: Sequence[LedgerEntry], prices: Sequence[tuple[str, float, floa
         out.print("no model was asked")
         return
     numbers = ["calls", "tokens read", "written", *(["price"] if prices else [])]
-    made = output.table("day", "model", "for", *numbers, right=numbers)
+    made = output.Table("day", "model", "for", *numbers, right=numbers)
     total = 0.0
     for one in found:
         cost = _of(one, prices)
         total += cost or 0.0
         shown = [f"{cost:,.4f}" if cost is not None else ""] if prices else []
         counts = (f"{one.calls:,}", f"{one.tokens_in:,}", f"{one.tokens_out:,}")
-        made.add_row(one.day, output.visible(one.model), output.visible(one.purpose), *counts, *shown)
+        made.add_row(one.day, one.model, one.purpose, *counts, *shown)
     out.print(made)
     calls, read, written = (sum(getattr(one, name) for one in found) for name in ("calls", "tokens_in", "tokens_out"))
     said = f"{calls:,} calls, {read:,} tokens read, {written:,} written"

@@ -6,17 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from monograph.app.output import (
-    SHOWN_CHARACTERS,
-    SHOWN_LINES,
-    console,
-    headed,
-    placed,
-    safe,
-    table,
-    title_and_place,
-    visible,
-)
+from monograph.app.document_output import headed, placed, title_and_place
+from monograph.app.output import SHOWN_CHARACTERS, SHOWN_LINES, Table, console
 
 if TYPE_CHECKING:
     from monograph.values import Chunk, Document, Entity, Link, Merge, Neighbourhood
@@ -52,20 +43,16 @@ def print_entities(entities: Sequence[Entity], merges: Sequence[Merge] = ()) -> 
     if not entities and not merges:
         out.print("nothing found")
     if entities:
-        made = table("name", "kind", "chunks", "also", "id", right=["chunks"], folding=["name", "also"])
+        made = Table("name", "kind", "chunks", "also", "id", right=["chunks"], folding=["name", "also"])
         for entity in entities:
-            made.add_row(
-                _name(entity.name), _name(entity.kind), f"{entity.chunks:,}", _others(entity), visible(entity.id)
-            )
+            made.add_row(_name(entity.name), _name(entity.kind), f"{entity.chunks:,}", _others(entity), entity.id)
         out.print(made)
     if merges:
-        made = table("name", "taken for", "why", "merge", folding=["name", "taken for", "why"])
+        made = Table("name", "taken for", "why", "merge", folding=["name", "taken for", "why"])
         for merge in merges:
             why = f"{merge.reason}: {merge.detail}" if merge.detail else merge.reason
             undone = " (undone)" if merge.undone else ""
-            made.add_row(
-                _name(merge.other), _name(merge.name), _line(why, DESCRIPTION_CHARACTERS) + undone, visible(merge.id)
-            )
+            made.add_row(_name(merge.other), _name(merge.name), _line(why, DESCRIPTION_CHARACTERS) + undone, merge.id)
         out.print(made)
 
 
@@ -92,7 +79,7 @@ def _print_neighbours(neighbourhood: Neighbourhood, known: dict[str, Entity]) ->
     """A line a neighbour; of several links that lead to it from one hop nearer, the heaviest."""
     out = console()
     nearest = _nearest(neighbourhood)
-    made = table(
+    made = Table(
         "hop", "name", "kind", "weight", "shared", "through", right=["hop", "weight", "shared"], folding=["name"]
     )
     said = []
@@ -148,7 +135,7 @@ def _print_chunk(chunk: Chunk, title: str, where: str) -> None:
         out.print(heading, style="bold")
     out.print(placed(where, chunk, chunk.metadata), style="dim")
     text = chunk.text if len(chunk.text) <= SHOWN_CHARACTERS else chunk.text[:SHOWN_CHARACTERS].rstrip() + " …"
-    out.print("\n".join(f"   {line}" for line in safe(text).split("\n") if line.strip()))
+    out.print_text("\n".join(f"   {line}" for line in text.split("\n") if line.strip()))
     out.print()
 
 
@@ -168,7 +155,7 @@ def _name(text: str) -> str:
 def _line(text: str, limit: int) -> str:
     """Text on one line of at most about ``limit`` characters."""
     flat = " ".join(text.split())
-    return visible(flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…")
+    return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
 
 
 def _counted(count: int, what: str) -> str:

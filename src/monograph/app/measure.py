@@ -100,7 +100,7 @@ def print_results(results: Sequence[runs.Result], name: str) -> None:
 
 
 def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    made = output.table(*headings, right=set(headings) - {"how", "type"})
+    made = output.Table(*headings, right=set(headings) - {"how", "type"})
     for row in rows:
         made.add_row(*row)
     output.console().print(made)

@@ -6,29 +6,24 @@ import dataclasses
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
     from monograph.values import (
         ChangeKind,
-        Chunk,
         Cost,
-        Document,
         Finding,
-        Hit,
-        Metadata,
         Move,
         OnProgress,
         Plan,
         Problem,
         Progress,
         Report,
-        Version,
     )
 
 SHOWN_CHARACTERS = 400
@@ -37,8 +32,8 @@ PIPED_WIDTH = 160
 _STYLED_ANYWAY = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 """Variables that make rich write colours where there is no terminal."""
 
-_LEFT_OUT = dict.fromkeys(map(ord, "\a\b\v\f\r"))
-"""Control characters that rich leaves out of a text."""
+_HARMLESS = "".join(map(chr, (0xA0, 0xAD, 0x1680, *range(0x2000, 0x200B), 0x200C, 0x200D, 0x202F, 0x205F, 0x3000)))
+"""Characters of texts that are not printable and stay as they are: spaces, soft hyphens and joiners."""
 
 _KINDS: tuple[ChangeKind, ...] = ("new", "changed", "gone", "same")
 
@@ -58,13 +53,42 @@ def as_json(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
-def print_json(value: Any) -> None:
-    """Write a value as indented JSON to standard output."""
-    sys.stdout.write(json.dumps(as_json(value), ensure_ascii=False, indent=2) + "\n")
+def print_json(value: Any, *, indent: int | None = 2) -> None:
+    """Write a value as JSON to standard output: indented, or with ``indent=None`` on one line."""
+    text = json.dumps(as_json(value), ensure_ascii=False, indent=indent)
+    _write(sys.stdout, "\n".join(_escaped(line, lambda one: json.dumps(one)[1:-1]) for line in text.split("\n")) + "\n")
+
+
+class Table:
+    """Headings and rows; ``right`` names the columns of numbers, ``folding`` those that may take several lines."""
+
+    def __init__(self, *headings: str, right: Iterable[str] = (), folding: Iterable[str] = ()) -> None:
+        self._headings, self._right, self._folding = headings, set(right), set(folding)
+        self._rows: list[tuple[str, ...]] = []
+
+    def add_row(self, *cells: str) -> None:
+        """Add a row, a cell for each heading."""
+        self._rows.append(cells)
+
+    def rendered(self) -> RichTable:
+        """Return it as rich prints it, each cell on a line."""
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table as RichTable
+
+        made = RichTable(box=SIMPLE_HEAD, pad_edge=False)
+        for one in self._headings:
+            side: Literal["left", "right"] = "right" if one in self._right else "left"
+            made.add_column(one, justify=side, overflow="fold", no_wrap=one not in self._folding)
+        for row in self._rows:
+            made.add_row(*map(visible, row))
+        return made
 
 
 class Lines:
-    """Printer of lines and tables. It imports rich, which is slow to load, only for tables and terminals."""
+    """Printer of lines and tables, which escapes control characters in all that it prints.
+
+    It imports rich, which is slow to load, only for tables and terminals.
+    """
 
     def __init__(self, *, stderr: bool) -> None:
         self._stderr = stderr
@@ -72,10 +96,16 @@ class Lines:
         self._plain = not self._stream.isatty() and not any(map(os.environ.get, _STYLED_ANYWAY))
 
     def print(self, what: str | Table = "", style: str | None = None) -> None:
-        """Print a line, some lines, or a table. Text from files is printed as it is: never read as markup."""
+        """Print one line, or a table. Text from files is printed as it is: never read as markup."""
+        self._print(visible(what) if isinstance(what, str) else what.rendered(), style)
+
+    def print_text(self, text: str) -> None:
+        """Print a text of many lines."""
+        self._print(safe(text), None)
+
+    def _print(self, what: str | RichTable, style: str | None) -> None:
         if self._plain and isinstance(what, str):
-            self._stream.write(what.translate(_LEFT_OUT).expandtabs() + "\n")
-            self._stream.flush()
+            _write(self._stream, f"{what}\n")
         else:
             rich_console(stderr=self._stderr).print(what, style=style)
 
@@ -83,6 +113,28 @@ class Lines:
 def console(*, stderr: bool = False) -> Lines:
     """Return the printer for standard output, or for standard error."""
     return Lines(stderr=stderr)
+
+
+def print_piece(text: str) -> None:
+    """Print a piece of a text as soon as it comes."""
+    _write(sys.stdout, safe(text))
+
+
+def _write(stream: TextIO, text: str) -> None:
+    stream.write(text)
+    stream.flush()
+
+
+def escape_logs() -> None:
+    """Escape control characters in what the loggers of this process write to standard error."""
+    import logging
+
+    class Escaped(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return safe(super().format(record))
+
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(Escaped())
 
 
 def rich_console(*, stderr: bool) -> Console:
@@ -96,12 +148,19 @@ def rich_console(*, stderr: bool) -> Console:
 
 def visible(text: str) -> str:
     """Text on one line with control characters shown as escapes: a file's name cannot move the cursor."""
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    return _escaped(text, lambda one: one.encode("unicode_escape").decode())
 
 
 def safe(text: str) -> str:
     """Text on many lines, its other control characters shown as escapes."""
     return "\n".join(visible(line.replace("\t", "    ")) for line in text.split("\n"))
+
+
+def _escaped(text: str, escape: Callable[[str], str]) -> str:
+    """Text with what moves the cursor, changes the terminal or the direction of writing escaped."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() or one in _HARMLESS else escape(one) for one in text)
 
 
 @contextmanager
@@ -113,7 +172,12 @@ def progress_bar(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"))
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[unit]}", markup=False),
+    )
     with Bar(*columns, TimeRemainingColumn(), console=rich_console(stderr=True), transient=sys.stderr.isatty()) as bar:
         task = bar.add_task(phase, total=None, unit="")
 
@@ -126,19 +190,6 @@ def progress_bar(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
         yield watch
 
 
-def table(*headings: str, right: Iterable[str] = (), folding: Iterable[str] = ()) -> Table:
-    """An aligned table; ``right`` names the columns of numbers, ``folding`` those that may take several lines."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    made = Table(box=SIMPLE_HEAD, pad_edge=False)
-    numbers, folded = set(right), set(folding)
-    for heading in headings:
-        side: Literal["left", "right"] = "right" if heading in numbers else "left"
-        made.add_column(heading, justify=side, overflow="fold", no_wrap=heading not in folded)
-    return made
-
-
 def print_problems(problems: Sequence[Problem]) -> None:
     """One line a source that could not be taken in, or a kind of file that nothing here reads."""
     if not problems:
@@ -149,9 +200,9 @@ def print_problems(problems: Sequence[Problem]) -> None:
     for first, *others in groups[:SHOWN_LINES]:
         mend = f"  ({first.mend})" if first.mend else ""
         if others:
-            out.print(f"  {len(others) + 1:,} files, {visible(first.uri)} and others: {_cause(first)}{mend}")
+            out.print(f"  {len(others) + 1:,} files, {first.uri} and others: {_cause(first)}{mend}")
         else:
-            out.print(f"  {visible(first.uri)}: {first.reason}{mend}")
+            out.print(f"  {first.uri}: {first.reason}{mend}")
     if len(groups) > SHOWN_LINES:
         out.print(f"  … and {sum(map(len, groups[SHOWN_LINES:])):,} more (--json lists all)")
 
@@ -177,7 +228,7 @@ def print_plan(plan: Plan) -> None:
     for kind, sign in zip(_KINDS, "+~-", strict=False):
         changes = plan.of(kind)
         for change in changes[:SHOWN_LINES]:
-            out.print(f"{sign} {visible(change.uri)}  {in_bytes(change.size)}")
+            out.print(f"{sign} {change.uri}  {in_bytes(change.size)}")
         if len(changes) > SHOWN_LINES:
             out.print(f"{sign} … and {len(changes) - SHOWN_LINES} more")
     out.print(", ".join(f"{len(plan.of(kind))} {kind}" for kind in _KINDS))
@@ -209,7 +260,7 @@ def print_embedding_cost(cost: Cost, path: str) -> None:
 def print_moves(moves: Sequence[Move]) -> None:
     """A line a root that lies in another place than before."""
     for one in moves:
-        console().print(f"{visible(one.root)} was moved: {visible(one.old)} is now {visible(one.new)}")
+        console().print(f"{one.root} was moved: {one.old} is now {one.new}")
 
 
 def print_report(report: Report, path: str) -> None:
@@ -230,69 +281,6 @@ def print_report(report: Report, path: str) -> None:
     )
 
 
-def print_hits(hits: Sequence[Hit], *, explain: bool) -> None:
-    """Hits with their sources, best first."""
-    out = console()
-    if not hits:
-        out.print("nothing found")
-    for hit in hits:
-        out.print(f"{hit.rank + 1}. {headed(hit.title, hit.metadata)}", style="bold")
-        if hit.summary is None:
-            place = placed(hit.uri or hit.chunk.document_id, hit.chunk, hit.metadata)
-            former = "" if hit.valid is None or hit.valid.until is None else f"  (as it was {hit.valid})"
-            out.print(f"   {place}  [{hit.chunk.id}]{former}", style="dim")
-        else:
-            under = f"summary of {len(hit.summary.chunks):,} passages, layer {hit.summary.layer}"
-            out.print(f"   {under}  [{hit.summary.id}]", style="dim")
-        if explain:
-            out.print(f"   {visible(hit.explain())}", style="dim")
-        elif hit.path is not None:
-            out.print(f"   {visible(str(hit.path))}", style="dim")
-        out.print(_indented(_shortened(hit.text)))
-        out.print()
-
-
-def headed(title: str, metadata: Metadata) -> str:
-    """What a chunk stands under: its document's title, and the section."""
-    return " › ".join(visible(one) for one in (title, section_of(title, metadata)) if one)
-
-
-def title_and_place(documents: Mapping[str, Document], identifier: str) -> tuple[str, str]:
-    """(title, uri or else id) of a document, by its id; one that is not there has only that."""
-    found = documents.get(identifier)
-    return ("", identifier) if found is None else (found.title, found.uri or found.id)
-
-
-def section_of(title: str, metadata: Metadata) -> str:
-    """The headings above a chunk, without its document's title."""
-    return str(metadata.get("section", "")).removeprefix(title).removeprefix(" > ")
-
-
-def placed(where: str, chunk: Chunk, metadata: Metadata) -> str:
-    """Where a chunk stands: its document's uri or id, its characters, and its page or the like."""
-    place = f"{visible(where)}:{chunk.start}-{chunk.end}"
-    from monograph.values import cite
-
-    cited = cite(metadata)
-    return f"{visible(cited)} of {place}" if cited else place
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS].rstrip() + " …"
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"   {line}" for line in safe(text).split("\n") if line.strip())
-
-
-def print_documents(documents: Sequence[Document]) -> None:
-    """A line a document."""
-    made = table("id", "title", "uri", folding=["id", "title", "uri"])
-    for document in documents:
-        made.add_row(visible(document.id), visible(document.title), visible(document.uri))
-    console().print(made)
-
-
 def print_findings(findings: Sequence[Finding]) -> None:
     """A line a fault."""
     out = console()
@@ -311,37 +299,3 @@ def in_bytes(size: int) -> str:
             return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1000
     return f"{amount:.2f} GB"
-
-
-def print_document(document: Document) -> None:
-    """A document with its text."""
-    out = console()
-    out.print(visible(document.title), style="bold")
-    out.print(f"{visible(document.uri)}  [{visible(document.id)}]", style="dim")
-    if document.date is not None:
-        out.print(f"from {document.date} (by its {document.date.told_by})", style="dim")
-    if document.valid is not None:
-        out.print(f"stood here {document.valid}", style="dim")
-    for key, value in document.metadata.items():
-        out.print(f"{visible(key)}: {visible(str(value))}", style="dim")
-    out.print()
-    out.print(safe(document.text))
-
-
-def print_versions(versions: Sequence[Version]) -> None:
-    """The states of a document, oldest first."""
-    for one in versions:
-        console().print(f"{one.valid}  {visible(one.title)}  {one.characters:,} characters  [{visible(one.id)}]")
-
-
-def print_neighbours(chunk: Chunk, near: Sequence[Chunk], count: int) -> None:
-    """A chunk among the chunks before and after it."""
-    out = console()
-    for one in near:
-        mark = "▶" if one.id == chunk.id else " "
-        out.print(
-            f"{mark} {one.ordinal + 1} of {count}  {one.start}-{one.end}  [{one.id}]",
-            style="bold" if one.id == chunk.id else "dim",
-        )
-        out.print(_indented(one.text))
-        out.print()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from monograph.app import answer_output, output
+from monograph.app import answer_output, document_output, output
 from monograph.app.archives import ArchiveArgument, narrowed_archive, opened_archive
 from monograph.app.command import (
     AsOfOption,
@@ -66,7 +66,7 @@ def search(  # noqa: PLR0913, PLR0917 - options are arguments
             output.print_json(found.hits)
         else:
             answer_output.print_doubt(found)
-            output.print_hits(found.hits, explain=explain)
+            document_output.print_hits(found.hits, explain=explain)
 
 
 def show(  # noqa: PLR0913, PLR0917 - options are arguments
@@ -90,18 +90,18 @@ def show(  # noqa: PLR0913, PLR0917 - options are arguments
         monograph = narrowed(whole, within, as_of)
         if versions:
             had = monograph.versions(name or "")
-            output.print_json(had) if json_output else output.print_versions(had)
+            output.print_json(had) if json_output else document_output.print_versions(had)
             return
         if name is None:
             listed = monograph.documents()
-            output.print_json(listed) if json_output else output.print_documents(listed)
+            output.print_json(listed) if json_output else document_output.print_documents(listed)
             return
         found = monograph.fetch([name])
         if not found:
             document = monograph.document(name)
-            output.print_json(document) if json_output else output.print_document(document)
+            output.print_json(document) if json_output else document_output.print_document(document)
             return
         chunk = found[0].chunk
         chunks = monograph.chunks(chunk.document_id)
         near = chunks[max(0, chunk.ordinal - around) : chunk.ordinal + around + 1]
-        output.print_json(near) if json_output else output.print_neighbours(chunk, near, len(chunks))
+        output.print_json(near) if json_output else document_output.print_neighbours(chunk, near, len(chunks))

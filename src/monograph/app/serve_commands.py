@@ -76,6 +76,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
       monograph mcp ~/shelf
     """
     with outcome(as_json=json_output), contextlib.nullcontext() if http else _ends_with_client():
+        output.escape_logs()
         with _without_collecting():
             from monograph_mcp import serve_http, serve_stdio
 
@@ -93,7 +94,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
                 if json_output:
                     output.print_json(said)
                 else:
-                    output.console().print(f"{address}\nAuthorization: Bearer {chosen}")
+                    output.console().print_text(f"{address}\nAuthorization: Bearer {chosen}")
                 sys.stdout.flush()
 
             serve_http(archive, chosen, host=host, port=port, notes=notes, ready=ready)
@@ -173,6 +174,7 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
         from monograph.app.serve.server import server
         from monograph.loopback import address_of, listen
 
+        output.escape_logs()
         answering = load(model, api_key)
         named: dict[str, Archive] = {}
         for name, file in zip(names_of(files), files, strict=True):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from monograph.app import output, source_commands, stats_output
+from monograph.app import document_output, output, source_commands, stats_output
 from monograph.app.archives import UrlArgument, known_as, opened_shelf
 from monograph.app.command import DONE_WITH_PROBLEMS, JsonOption, TrustOption, outcome, unseen
 from monograph.app.manual import as_written
@@ -134,7 +134,7 @@ def _print_published(report: Report, url: str, *, json_output: bool) -> None:
     if json_output:
         output.print_json({**output.as_json(report), "version": found.version})
     else:
-        output.print_report(report, output.visible(url))
+        output.print_report(report, url)
         stats_output.print_version(found)
         output.print_problems(report.problems)
     if report.problems:
@@ -154,7 +154,7 @@ def show(
     with outcome(as_json=json_output):
         with opened_shelf(url) as shelf:
             found = shelf.document(name)
-        output.print_json(found) if json_output else output.print_document(found)
+        output.print_json(found) if json_output else document_output.print_document(found)
 
 
 @app.command()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -214,14 +212,14 @@ def sources(
             output.print_moves([moved])
         if removed is not None:
             output.print_report(removed, str(file))
-        made = output.table(
+        made = output.Table(
             "source", "place", "files", "documents", "size", "last sync", "failed",
             right=["files", "documents", "size", "failed"], folding=["source", "place"],
         )  # fmt: skip
         for one in found:
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.synced)) if one.synced else "-"
             counts = (f"{one.files:,}", f"{one.documents:,}", output.in_bytes(one.size), when, f"{len(one.failures):,}")
-            made.add_row(output.visible(one.root), output.visible(one.place), *counts)
+            made.add_row(one.root, one.place, *counts)
         output.console().print(made)
         output.print_problems([failure for one in found for failure in one.failures])
 
@@ -280,14 +278,13 @@ def watch(  # noqa: PLR0913, PLR0917 - options are arguments
                 output.console(stderr=True).print(f"{file} follows {', '.join(map(str, sources))}; Ctrl-C ends it")
             for event in monograph.files.watch(*sources, forget=forget, follow_links=follow_links, limits=limits):
                 if json_output:
-                    sys.stdout.write(json.dumps(output.as_json(event), ensure_ascii=False) + "\n")
-                    sys.stdout.flush()
+                    output.print_json(event, indent=None)
                 else:
                     output.console().print(_line(event))
 
 
 def _line(event: WatchEvent) -> str:
-    was = f"  (was {output.visible(event.before)})" if event.before else ""
+    was = f"  (was {event.before})" if event.before else ""
     why = f": {event.reason}" if event.reason else ""
     mend = f"  ({event.mend})" if event.mend else ""
-    return f"{time.strftime('%H:%M:%S')}  {event.kind:8} {output.visible(event.uri)}{was}{why}{mend}"
+    return f"{time.strftime('%H:%M:%S')}  {event.kind:8} {event.uri}{was}{why}{mend}"

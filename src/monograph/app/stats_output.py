@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monograph.app.output import console, in_bytes, table, visible
+from monograph.app.output import Table, console, in_bytes
 from monograph.app.tree_output import tree_rows
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def print_stats(stats: Stats) -> None:
     """Counts and sizes."""
-    made = table("what", "value", right=["value"])
+    made = Table("what", "value", right=["value"])
     rows: list[tuple[str, str]] = [
         ("documents", f"{stats.documents:,}"),
         ("files read", f"{stats.sources:,}"),
@@ -40,11 +40,11 @@ def print_stats(stats: Stats) -> None:
     out = console()
     made_with = f"embedder {stats.embedder or '(none yet)'}  extractor {stats.extractor or '(none yet)'}"
     made_with += f"  summarizer {stats.summarizer}" if stats.summarizer else ""
-    made_with += f"  asks {', '.join(map(visible, stats.addresses))}" if stats.addresses else ""
+    made_with += f"  asks {', '.join(stats.addresses)}" if stats.addresses else ""
     out.print(f"{stats.path}  format {stats.format}  {made_with}")
     out.print(made)
     if not stats.has_graph:
-        out.print(f"no graph; to build it: monograph build {visible(stats.path)}")
+        out.print(f"no graph; to build it: monograph build {stats.path}")
 
 
 def _index_rows(index: IndexStats) -> list[tuple[str, str]]:
@@ -62,14 +62,14 @@ def _index_rows(index: IndexStats) -> list[tuple[str, str]]:
 def print_version(stats: ShelfStats) -> None:
     """Print the newest version, and what it holds."""
     console().print(
-        f"{visible(stats.url)}: version {stats.version} has {stats.documents:,} documents, "
+        f"{stats.url}: version {stats.version} has {stats.documents:,} documents, "
         f"{stats.chunks:,} chunks in {stats.shards:,} shards, {in_bytes(stats.bytes)}"
     )
 
 
 def print_shelf_stats(stats: ShelfStats) -> None:
     """Counts and sizes, then the documents of each shard."""
-    made = table("what", "value", right=["value"])
+    made = Table("what", "value", right=["value"])
     most, least = max(stats.documents_by_shard, default=0), min(stats.documents_by_shard, default=0)
     rows = (
         ("version", f"{stats.version}"),
@@ -85,7 +85,7 @@ def print_shelf_stats(stats: ShelfStats) -> None:
         made.add_row(*row)
     out = console()
     with_what = f"embedder {stats.embedder or '(none yet)'}  extractor {stats.extractor or '(none yet)'}"
-    out.print(f"{visible(stats.url)}  {visible(with_what)}")
+    out.print(f"{stats.url}  {with_what}")
     out.print(made)
 
 
@@ -94,8 +94,6 @@ def print_forgotten(made: Forgotten, url: str, version: int) -> None:
     out = console()
     objects = len(made.digests)
     manifests = len(made.removed) - objects
-    out.print(
-        f"{visible(url)}: {manifests:,} older versions and {objects:,} objects removed; version {version} is left"
-    )
+    out.print(f"{url}: {manifests:,} older versions and {objects:,} objects removed; version {version} is left")
     if objects:
         out.print("  it is complete when the same was done on every other machine that has opened the shelf")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from monograph.app.output import console, visible
+from monograph.app.output import console
 
 if TYPE_CHECKING:
     from monograph.values import Cost, OutlineNode, TreeStats
@@ -25,14 +25,14 @@ def print_outline(branches: Sequence[OutlineNode]) -> None:
 
 def _print(branch: OutlineNode, number: str, depth: int) -> None:
     out = console()
-    said = visible(" ".join(branch.text.split()))
+    said = " ".join(branch.text.split())
     said = said if len(said) <= SHOWN_CHARACTERS or not depth else said[:SHOWN_CHARACTERS].rstrip() + " …"
     head = f"{'  ' * depth}{number + ' ' if number else ''}"
     if branch.layer:
         out.print(f"{head}{said}", style="bold" if not depth else None)
         out.print(f"{'  ' * depth}  {branch.count:,} passages  [{branch.id[:SHOWN_ID]}]", style="dim")
     else:
-        title = f"{visible(branch.title)}: " if branch.title else ""
+        title = f"{branch.title}: " if branch.title else ""
         out.print(f"{head}{title}{said}  [{branch.id}]")
     for place, child in enumerate(branch.children, start=1):
         _print(child, f"{number}.{place}" if number else f"{place}", depth + 1)

@@ -111,7 +111,7 @@ def remember(identity: str, wanted: Iterable[str]) -> None:
 
 def _say(what: str, some: Iterable[str]) -> None:
     for address in some:
-        output.console(stderr=True).print(f"{what}: {output.visible(address)}")
+        output.console(stderr=True).print(f"{what}: {address}")
 
 
 def _trusted() -> Iterator[tuple[str, str]]:

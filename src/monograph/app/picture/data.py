@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from monograph.app.output import section_of, title_and_place
+from monograph.app.document_output import section_of, title_and_place
 from monograph.regex import regex
 from monograph.values import Chunk, Document, Entity, Link, Neighbourhood, Path, PathNode, cite
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from monograph.app import answer_output, output
+from monograph.app import answer_output, document_output
 from monograph.app.command import where_of
 from monograph.app.serve.faults import Fault, fault_of
 from monograph.app.serve.pieces import Marks, Piece, Words
@@ -144,7 +144,7 @@ def _shown(hit: Hit, words: Words) -> FoundHit:
         hit.explain(),
         "" if hit.path is None else str(hit.path),
         "" if hit.summary else cite(hit.metadata),
-        "" if hit.summary else output.section_of(hit.title, hit.metadata),
+        "" if hit.summary else document_output.section_of(hit.title, hit.metadata),
         tuple(Piece(one.start + offset, one.end + offset, one.text, one.marks, one.word) for one in cut),
     )
 

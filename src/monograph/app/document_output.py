@@ -1,0 +1,108 @@
+"""Hits, documents and passages on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from monograph.app.output import SHOWN_CHARACTERS, Table, console
+
+if TYPE_CHECKING:
+    from monograph.values import Chunk, Document, Hit, Metadata, Version
+
+
+def print_hits(hits: Sequence[Hit], *, explain: bool) -> None:
+    """Hits with their sources, best first."""
+    out = console()
+    if not hits:
+        out.print("nothing found")
+    for hit in hits:
+        out.print(f"{hit.rank + 1}. {headed(hit.title, hit.metadata)}", style="bold")
+        if hit.summary is None:
+            place = placed(hit.uri or hit.chunk.document_id, hit.chunk, hit.metadata)
+            former = "" if hit.valid is None or hit.valid.until is None else f"  (as it was {hit.valid})"
+            out.print(f"   {place}  [{hit.chunk.id}]{former}", style="dim")
+        else:
+            under = f"summary of {len(hit.summary.chunks):,} passages, layer {hit.summary.layer}"
+            out.print(f"   {under}  [{hit.summary.id}]", style="dim")
+        if explain:
+            out.print(f"   {hit.explain()}", style="dim")
+        elif hit.path is not None:
+            out.print(f"   {hit.path}", style="dim")
+        out.print_text(_indented(_shortened(hit.text)))
+        out.print()
+
+
+def headed(title: str, metadata: Metadata) -> str:
+    """What a chunk stands under: its document's title, and the section."""
+    return " › ".join(one for one in (title, section_of(title, metadata)) if one)
+
+
+def title_and_place(documents: Mapping[str, Document], identifier: str) -> tuple[str, str]:
+    """(title, uri or else id) of a document, by its id; one that is not there has only that."""
+    found = documents.get(identifier)
+    return ("", identifier) if found is None else (found.title, found.uri or found.id)
+
+
+def section_of(title: str, metadata: Metadata) -> str:
+    """The headings above a chunk, without its document's title."""
+    return str(metadata.get("section", "")).removeprefix(title).removeprefix(" > ")
+
+
+def placed(where: str, chunk: Chunk, metadata: Metadata) -> str:
+    """Where a chunk stands: its document's uri or id, its characters, and its page or the like."""
+    place = f"{where}:{chunk.start}-{chunk.end}"
+    from monograph.values import cite
+
+    cited = cite(metadata)
+    return f"{cited} of {place}" if cited else place
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS].rstrip() + " …"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"   {line}" for line in text.split("\n") if line.strip())
+
+
+def print_documents(documents: Sequence[Document]) -> None:
+    """A line a document."""
+    made = Table("id", "title", "uri", folding=["id", "title", "uri"])
+    for document in documents:
+        made.add_row(document.id, document.title, document.uri)
+    console().print(made)
+
+
+def print_document(document: Document) -> None:
+    """A document with its text."""
+    out = console()
+    out.print(document.title, style="bold")
+    out.print(f"{document.uri}  [{document.id}]", style="dim")
+    if document.date is not None:
+        out.print(f"from {document.date} (by its {document.date.told_by})", style="dim")
+    if document.valid is not None:
+        out.print(f"stood here {document.valid}", style="dim")
+    for key, value in document.metadata.items():
+        out.print(f"{key}: {value}", style="dim")
+    out.print()
+    out.print_text(document.text)
+
+
+def print_versions(versions: Sequence[Version]) -> None:
+    """The states of a document, oldest first."""
+    for one in versions:
+        console().print(f"{one.valid}  {one.title}  {one.characters:,} characters  [{one.id}]")
+
+
+def print_neighbours(chunk: Chunk, near: Sequence[Chunk], count: int) -> None:
+    """A chunk among the chunks before and after it."""
+    out = console()
+    for one in near:
+        mark = "▶" if one.id == chunk.id else " "
+        out.print(
+            f"{mark} {one.ordinal + 1} of {count}  {one.start}-{one.end}  [{one.id}]",
+            style="bold" if one.id == chunk.id else "dim",
+        )
+        out.print_text(_indented(one.text))
+        out.print()
