@@ -16,12 +16,12 @@ from monograph import Document, Monograph
 from monograph.errors import InputError, MonographError, NotFound
 from monograph.explore.nodes import MOST_READ
 from monograph.graph.names import asked_keys, key_of
-from monograph.store import graphs, names
+from monograph.store import graphs
 from monograph.values import Chunk, Entity, Extraction, Mention, Neighbourhood, Relation
-from support.kill_at_commit import killed
+from support.contents import graph_rows
 from support.models import CapitalExtractor, HashEmbedder
 from support.paths import EXAMPLES
-from support.people import open_people
+from support.people import NAMES, open_people
 
 TEXTS = EXAMPLES / "texts"
 HOSTILE = [
@@ -171,32 +171,6 @@ def test_chunks_say_where_they_come_from_and_the_most_telling_come_first(station
     shown = [chunk.id in centre for chunk in found.chunks]
     assert shown == sorted(shown, reverse=True)
     assert found.entities[0].chunks == len(centre) > 1
-
-
-def graph_rows(monograph: Monograph) -> dict[str, object]:
-    """All that the graph's tables say, without row numbers, of names that live."""
-    with monograph._file.database.read() as connection:
-        keys = dict(connection.execute("SELECT name, key FROM names"))
-        ids = dict(connection.execute("SELECT chunk, id FROM chunks"))
-        documents = dict(connection.execute("SELECT document, id FROM documents"))
-        rows = {table: connection.execute(f"SELECT * FROM {table}").fetchall() for table in
-                ("names", "mentions", "chunk_graphs", "subjects", "aliases", "apart", "unresolved")}  # fmt: skip
-    return {
-        "names": {
-            name: (signature, code, uses, persons, keys.get(head), reason)
-            for _, name, signature, code, uses, persons, head, reason, _ in rows["names"]
-            if uses
-        },
-        "mentions": {(keys[name], ids[chunk]) for name, chunk in rows["mentions"]},
-        "chunks": {
-            ids[chunk]: (words, [(keys[one[0]], *one[1:]) for one in np.frombuffer(some, graphs.NAMED).tolist()], links)
-            for chunk, words, some, links in rows["chunk_graphs"]
-        },
-        "subjects": {(keys[name], documents[document], *more) for name, document, *more in rows["subjects"]},
-        "aliases": {(keys[name], keys[full], documents[document]) for name, full, document in rows["aliases"]},
-        "apart": set(rows["apart"]),
-        "unresolved": rows["unresolved"],
-    }
 
 
 def views(monograph: Monograph, names: Sequence[str]) -> list[object]:
@@ -444,18 +418,6 @@ def test_links_carry_relations_of_present_chunks_only(tmp_path: Path) -> None:
         assert len(link.chunks) == 1
 
 
-NAMES = [
-    Document(
-        "John Paul Smith lives in Bergen. Smith was born in Oslo. On leaving, Smith wept.",
-        id="1",
-        title="Smith at home",
-    ),
-    Document("J. Smith wrote to John P. Smith about the North Atlantic Treaty Organization (NATO).", id="2"),
-    Document("NATO met in Bergen. Solar panels are old, and a solar panel costs little. It rains in BERGEN.", id="3"),
-    Document("Arkwright saw J. Smith in Bergen.", id="4"),
-]
-
-
 def test_every_merge_says_why(tmp_path: Path) -> None:
     with open_people(tmp_path / "a.mono") as monograph:
         monograph.add(NAMES)
@@ -520,43 +482,6 @@ def test_names_set_apart_are_joined_again_on_request(tmp_path: Path, name: str, 
         assert graph_rows(monograph) == before
         with pytest.raises(NotFound, match="were not set apart"):
             monograph.graph.unite(name, other)
-
-
-SET_APART = """
-from monograph import Monograph
-from support.people import open_people
-from pathlib import Path
-with open_people(Path({path!r})) as monograph:
-    monograph.graph.{said}("John Paul Smith", "J. Smith")
-"""
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("said", ["set_apart", "unite"])
-def test_killed_while_names_are_set_apart_the_next_write_ends_it(tmp_path: Path, said: str) -> None:
-    """Whatever is said of two names when the file is opened again, the graph is what that makes of it."""
-    made, states = tmp_path / "made.mono", {}
-    with open_people(made) as monograph:
-        monograph.add(NAMES)
-        states[False] = graph_rows(monograph)
-        monograph.graph.set_apart("John Paul Smith", "J. Smith")
-        states[True] = graph_rows(monograph)
-        if said == "set_apart":
-            monograph.graph.unite("John Paul Smith", "J. Smith")
-    seen = []
-    for commit in range(1, 9):
-        cut = Path(shutil.copy(made, tmp_path / f"{commit}.mono"))
-        if not killed(SET_APART.format(path=str(cut), said=said), commit, "after"):
-            break
-        with open_people(cut) as monograph:
-            assert monograph.check() == []
-            monograph.add([])
-            assert monograph.check() == []
-            with monograph._file.database.read() as connection:
-                apart = bool(names.cannot_link(connection))
-            assert graph_rows(monograph) == states[apart]
-            seen.append(apart)
-    assert seen[-1] is (said == "set_apart")
 
 
 def test_names_that_are_one_by_way_of_another_are_parted(tmp_path: Path) -> None:

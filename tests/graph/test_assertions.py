@@ -20,7 +20,6 @@ from monograph.store import checksums
 from monograph.store.told_changes import TABLES
 from monograph.values import Float32, Told, ToldNode, ToldRelation
 from support import raw_sql
-from support.kill_at_commit import killed
 from support.models import CapitalExtractor, HashEmbedder
 from support.properties import examples
 
@@ -438,30 +437,6 @@ def test_assertions_are_exported_and_imported(tmp_path: Path) -> None:
     broken(tmp_path / "x.mono", "UPDATE told_nodes SET label = 'z'")
     with Monograph.open(tmp_path / "x.mono") as archive, pytest.raises(DamagedFile, match="nothing was exported"):
         archive.export(out, overwrite=True)
-
-
-@pytest.mark.parametrize(("commit", "moment", "told"), [(2, "before", 1), (2, "after", 2), (3, "before", 2)])
-def test_assertions_of_a_killed_program_are_kept_whole_or_not_at_all(
-    tmp_path: Path, commit: int, moment: str, told: int
-) -> None:
-    path = tmp_path / "x.mono"
-    library(path).close()
-    program = f"""
-from monograph import Monograph
-from monograph.values import ToldNode, ToldRelation
-from support.models import HashEmbedder
-from support.models import CapitalExtractor
-with Monograph.open({str(path)!r}, HashEmbedder(), CapitalExtractor()) as archive:
-    archive.graph.tell([ToldNode("a")], [ToldRelation("a", "MET", "b", {{}}, ("c1",))])
-    archive.graph.tell([ToldNode("c")], [ToldRelation("c", "MET", "d", {{}}, ("c1",))])
-    archive.remove_chunks(["c1"])
-"""
-    assert killed(program, commit, moment)
-    with Monograph.open(path, HashEmbedder(), CapitalExtractor()) as archive:
-        found = archive.graph.told()
-        assert len(found.relations) == told
-        assert len(found.nodes) == 2 * told
-        assert archive.check() == []
 
 
 def broken(path: Path, statement: str, *parameters: object) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from monograph import Monograph
 from monograph.store import graphs
 from monograph.store.database import Connection
+from monograph.store.extractions import documents_lacking
 from monograph.values import ENTITY_KINDS
 from support.trees import tree_of
 
@@ -114,3 +115,42 @@ def graph_of(monograph: Monograph) -> dict[str, Any]:
             ),
             "codes": sorted(connection.execute("SELECT key, code FROM names WHERE uses > 0")),
         }
+
+
+def documents_without_graph(monograph: Monograph) -> tuple[int, int]:
+    """Documents whose part of the graph, and documents whose trigrams, are not built."""
+    with monograph._file.database.read() as connection:
+        return len(documents_lacking(connection, "graph")), len(documents_lacking(connection, "trigrams"))
+
+
+def compacted_contents(monograph: Monograph) -> dict[str, list[tuple[object, ...]]]:
+    """What a file holds, without what is remembered of what is gone."""
+    monograph.compact()
+    with monograph._file.database.read() as connection:
+        return contents(connection)
+
+
+def graph_rows(monograph: Monograph) -> dict[str, object]:
+    """All that the graph's tables say, without row numbers, of names that live."""
+    with monograph._file.database.read() as connection:
+        keys = dict(connection.execute("SELECT name, key FROM names"))
+        ids = dict(connection.execute("SELECT chunk, id FROM chunks"))
+        documents = dict(connection.execute("SELECT document, id FROM documents"))
+        rows = {table: connection.execute(f"SELECT * FROM {table}").fetchall() for table in
+                ("names", "mentions", "chunk_graphs", "subjects", "aliases", "apart", "unresolved")}  # fmt: skip
+    return {
+        "names": {
+            name: (signature, code, uses, persons, keys.get(head), reason)
+            for _, name, signature, code, uses, persons, head, reason, _ in rows["names"]
+            if uses
+        },
+        "mentions": {(keys[name], ids[chunk]) for name, chunk in rows["mentions"]},
+        "chunks": {
+            ids[chunk]: (words, [(keys[one[0]], *one[1:]) for one in np.frombuffer(some, graphs.NAMED).tolist()], links)
+            for chunk, words, some, links in rows["chunk_graphs"]
+        },
+        "subjects": {(keys[name], documents[document], *more) for name, document, *more in rows["subjects"]},
+        "aliases": {(keys[name], keys[full], documents[document]) for name, full, document in rows["aliases"]},
+        "apart": set(rows["apart"]),
+        "unresolved": rows["unresolved"],
+    }

@@ -6,9 +6,20 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from monograph import Monograph
+from monograph import Document, Monograph
 from monograph.values import Chunk, Extraction, Mention
 from support.models import HashEmbedder
+
+NAMES = [
+    Document(
+        "John Paul Smith lives in Bergen. Smith was born in Oslo. On leaving, Smith wept.",
+        id="1",
+        title="Smith at home",
+    ),
+    Document("J. Smith wrote to John P. Smith about the North Atlantic Treaty Organization (NATO).", id="2"),
+    Document("NATO met in Bergen. Solar panels are old, and a solar panel costs little. It rains in BERGEN.", id="3"),
+    Document("Arkwright saw J. Smith in Bergen.", id="4"),
+]
 
 
 class People:

@@ -11,10 +11,14 @@ from typing import ClassVar, Literal, TypeAlias
 
 import pytest
 
-from monograph import Document, Monograph, Settings
+from monograph import Document, Monograph, Passage, Settings
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
+from monograph.store import names
+from support.contents import compacted_contents, documents_without_graph, graph_rows
+from support.drawn_documents import some_documents
 from support.kill_at_commit import count_commits, killed
 from support.models import CapitalExtractor, HashEmbedder, OtherEmbedder
+from support.people import NAMES, open_people
 from support.rebuilt_files import notes, state_of
 from support.secrets import SECRET, has_traces, write_secrets
 
@@ -144,12 +148,123 @@ archive.add([Document("The boiler was replaced by Otto.", id="boiler")])
         return "done" if replaced else "as before"
 
 
+class KeepApart(Operation):
+    """Two names are kept apart, or merged again: the next write completes the graph of a killed program."""
+
+    least: ClassVar[dict[State, int]] = {"as before": 1, "done": 1}
+
+    def __init__(self, folder: Path, command: Literal["set_apart", "unite"]) -> None:
+        self.file = folder / "x.mono"
+        self.command = command
+        self.program = f"""
+from support.people import open_people
+with open_people(Path({{path!r}})) as monograph:
+    monograph.graph.{command}("John Paul Smith", "J. Smith")
+"""
+        self.states: dict[bool, dict[str, object]] = {}
+        with open_people(self.file) as monograph:
+            monograph.add(NAMES)
+            self.states[False] = graph_rows(monograph)
+            monograph.graph.set_apart("John Paul Smith", "J. Smith")
+            self.states[True] = graph_rows(monograph)
+            if command == "set_apart":
+                monograph.graph.unite("John Paul Smith", "J. Smith")
+        assert self.states[False] != self.states[True]
+
+    def check(self, path: Path, number: int) -> State:
+        with open_people(path) as monograph:
+            assert monograph.check() == []
+            monograph.add([])
+            assert monograph.check() == []
+            with monograph._file.database.read() as connection:
+                apart = bool(names.cannot_link(connection))
+            assert graph_rows(monograph) == self.states[apart]
+        return "done" if apart is (self.command == "set_apart") else "as before"
+
+
+class Assert(Operation):
+    """Two assertions are stored one after the other, then removed with the chunk they name."""
+
+    least: ClassVar[dict[State, int]] = {"as before": 1, "to be finished": 4, "done": 1}
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "x.mono"
+        self.program = """
+from monograph.values import ToldNode, ToldRelation
+from support.models import CapitalExtractor
+with Monograph.open({path!r}, HashEmbedder(), CapitalExtractor()) as archive:
+    archive.graph.tell([ToldNode("a")], [ToldRelation("a", "MET", "b", dict(), ("c1",))])
+    archive.graph.tell([ToldNode("c")], [ToldRelation("c", "MET", "d", dict(), ("c1",))])
+    archive.remove_chunks(["c1"])
+"""
+        passages = (Passage("Ada met Babbage.", "c1"), Passage("They talked.", "c2"))
+        with Monograph.open(self.file, HashEmbedder(), CapitalExtractor()) as archive:
+            archive.add([Document(id="d1", passages=passages), Document("A third note.", id="d2")])
+
+    def check(self, path: Path, number: int) -> State:
+        with Monograph.open(path, HashEmbedder(), CapitalExtractor()) as archive:
+            found = archive.graph.told()
+            assert archive.check() == []
+            removed = archive.fetch(["c1"]) == []
+        relations = len(found.relations)
+        if removed:
+            assert relations == 0
+            return "done"
+        assert relations <= 2
+        assert len(found.nodes) == 2 * relations
+        return "to be finished" if relations else "as before"
+
+
+class BuildGraph(Operation):
+    """The graph is built later: a killed build resumes and never repeats a stored part."""
+
+    least: ClassVar[dict[State, int]] = {"as before": 1, "to be finished": 4, "done": 1}
+
+    def __init__(self, folder: Path) -> None:
+        self.file, whole = folder / "x.mono", folder / "whole.mono"
+        self.program = """
+from monograph import Settings
+from monograph.write import rebuild_graph
+rebuild_graph.DOCUMENTS_AT_ONCE = 10
+with Monograph.open({path!r}, HashEmbedder(32)) as monograph:
+    monograph.graph.build()
+"""
+        with self._open(self.file, graph=False) as monograph, self._open(whole, graph=True) as once:
+            monograph.add(some_documents(40))
+            once.add(some_documents(40))
+            self.wanted = compacted_contents(once)
+        self.left = (40, 40)
+
+    def _open(self, path: Path, *, graph: bool) -> Monograph:
+        return Monograph.open(path, HashEmbedder(32), settings=Settings(chunk_tokens=16, chunk_overlap=0, graph=graph))
+
+    def check(self, path: Path, number: int) -> State:
+        with Monograph.open(path, HashEmbedder(32)) as monograph:
+            assert monograph.check() == []
+            left, done = documents_without_graph(monograph), monograph.stats().has_graph
+            if number:
+                assert left <= self.left
+                self.left = left
+            monograph.graph.build()
+            assert monograph.stats().has_graph
+            assert compacted_contents(monograph) == self.wanted
+            assert monograph.check() == []
+        if done:
+            assert left == (0, 0)
+            return "done"
+        return "as before" if left == (40, 40) else "to be finished"
+
+
 OPERATIONS: dict[str, Callable[[Path], Operation]] = {
     "rebuild longer vectors": partial(RebuildVectors, embedder=HashEmbedder(48)),
     "rebuild vectors as long": partial(RebuildVectors, embedder=OtherEmbedder(32)),
     "forget by remove": partial(Forget, command="remove"),
     "forget by sync": partial(Forget, command="sync"),
     "replace a version": ReplaceVersion,
+    "keep names apart": partial(KeepApart, command="set_apart"),
+    "merge names again": partial(KeepApart, command="unite"),
+    "store and remove assertions": Assert,
+    "build the graph": BuildGraph,
 }
 
 

@@ -18,12 +18,10 @@ from monograph import Document, Hit, Monograph, Settings
 from monograph.derive.extract import load_extractor
 from monograph.errors import InputError, InvalidDocument
 from monograph.search.how.auto import NOT_MADE
-from monograph.store.extractions import documents_lacking
 from monograph.values import Cost
 from monograph.write import rebuild_graph
-from support.contents import contents
+from support.contents import compacted_contents, documents_without_graph
 from support.drawn_documents import DIMENSION, documents, some_documents
-from support.kill_at_commit import killed
 from support.model_server import ModelServer
 from support.models import HashEmbedder
 from support.paths import TESTS
@@ -35,19 +33,6 @@ QUESTIONS = ("Who met Anna Calder in Vienna?", "comet plate", "Who signed the NS
 def opened(path: Path, *, later: bool, paid: bool = False) -> Monograph:
     settings = Settings(chunk_tokens=16, chunk_overlap=0, graph=not later)
     return Monograph.open(path, HashEmbedder(DIMENSION) if paid else None, settings=settings)
-
-
-def lacking(monograph: Monograph) -> tuple[int, int]:
-    """Documents whose part of the graph, and documents whose trigrams, are not built."""
-    with monograph._file.database.read() as connection:
-        return len(documents_lacking(connection, "graph")), len(documents_lacking(connection, "trigrams"))
-
-
-def rows(monograph: Monograph) -> dict[str, list[tuple[object, ...]]]:
-    """What a file holds, without what is remembered of what is gone."""
-    monograph.compact()
-    with monograph._file.database.read() as connection:
-        return contents(connection)
 
 
 def answers(monograph: Monograph, how: str) -> list[Hit]:
@@ -107,7 +92,7 @@ def test_graph_built_later_equals_graph_built_with_documents(tmp_path_factory: p
             for how in ("graph", "tfidf", "auto", "graph:faithful=true"):
                 assert answers(later, how) == answers(once, how), how
             assert later.stats().has_graph
-            assert rows(later) == rows(once)
+            assert compacted_contents(later) == compacted_contents(once)
             assert later.check() == []
 
     compare()
@@ -128,7 +113,7 @@ def test_auto_search_notes_a_missing_graph(tmp_path: Path) -> None:
         assert monograph.settings.graph
         assert {hit.note for hit in answers(monograph, "auto")} == {""}
         monograph.add(some_documents(3, 12))
-        assert lacking(monograph) == (0, 0)
+        assert documents_without_graph(monograph) == (0, 0)
         assert monograph.check() == []
 
 
@@ -191,35 +176,6 @@ def test_existing_file_keeps_its_graph_setting(tmp_path: Path) -> None:
         assert monograph.stats().entities > 0
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_killed_graph_build_resumes(tmp_path: Path, moment: str) -> None:
-    path, whole = tmp_path / "x.mono", tmp_path / "once.mono"
-    with opened(path, later=True) as monograph, opened(whole, later=False) as once:
-        monograph.add(some_documents(40))
-        once.add(some_documents(40))
-        wanted = rows(once)
-    program = f"""
-from monograph import Monograph
-from monograph.write import rebuild_graph
-rebuild_graph.DOCUMENTS_AT_ONCE = 10
-Monograph.open({str(path)!r}).graph.build()
-"""
-    left = [(40, 40)]
-    kills = 0
-    while killed(program, 4, moment):
-        kills += 1
-        with Monograph.open(path) as monograph:
-            assert monograph.check() == []
-            left.append(lacking(monograph))
-            assert not monograph.stats().has_graph
-        assert left[-1] <= left[-2]
-    assert kills > 2
-    with Monograph.open(path) as monograph:
-        assert monograph.stats().has_graph
-        assert rows(monograph) == wanted
-        assert monograph.check() == []
-
-
 @pytest.mark.long
 def test_graph_build_beside_writers_gives_the_whole_graph(tmp_path: Path) -> None:
     path, whole = tmp_path / "x.mono", tmp_path / "once.mono"
@@ -248,7 +204,7 @@ with Monograph.open({str(path)!r}) as monograph:
         monograph.graph.build()
         once.add(some_documents(80, 20))
         assert monograph.stats().has_graph
-        assert rows(monograph) == rows(once)
+        assert compacted_contents(monograph) == compacted_contents(once)
         assert monograph.check() == []
 
 
@@ -260,12 +216,12 @@ def test_repair_does_not_build_the_graph(tmp_path: Path) -> None:
             connection.execute("DELETE FROM words_docsize WHERE id = 3")
         assert monograph.check() != []
         assert monograph.check(repair=True) == []
-        assert lacking(monograph) == (10, 10)
+        assert documents_without_graph(monograph) == (10, 10)
         assert not monograph.stats().has_graph
         monograph.graph.build()
         with opened(tmp_path / "once.mono", later=False) as once:
             once.add(some_documents(10))
-            assert rows(monograph) == rows(once)
+            assert compacted_contents(monograph) == compacted_contents(once)
 
 
 def test_forgetting_in_a_half_built_graph_leaves_no_bytes(tmp_path: Path) -> None:
@@ -275,7 +231,7 @@ def test_forgetting_in_a_half_built_graph_leaves_no_bytes(tmp_path: Path) -> Non
         rebuild_graph._index_some(monograph._file.database, 3)
         monograph.remove(["secret", "n1", "n5"], forget=True)
         assert monograph.check() == []
-        assert lacking(monograph) == (4, 2)
+        assert documents_without_graph(monograph) == (4, 2)
     held = b"".join(one.read_bytes() for one in tmp_path.glob("x.mono*")).lower()
     assert b"xylophone" not in held
     assert b"xyl" not in held
@@ -301,7 +257,7 @@ def test_graph_components_build_the_graph(tmp_path: Path, framework: str) -> Non
             found = Retriever(monograph).retrieve("Anna Calder")
         assert found
         assert monograph.settings.graph
-        assert lacking(monograph) == (0, 0)
+        assert documents_without_graph(monograph) == (0, 0)
 
 
 @pytest.mark.parametrize("framework", ["langchain", "llama_index"])
