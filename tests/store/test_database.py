@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import multiprocessing
 import os
 import re
 import sqlite3
@@ -13,6 +14,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,7 @@ from monograph.errors import (
 from monograph.store import schema
 from monograph.store.database import Database
 from monograph.store.header import read_header
+from support.models import HashEmbedder
 from support.unprivileged import run_unprivileged
 
 
@@ -266,19 +269,23 @@ assert monograph.check() == []
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
 
-@pytest.mark.long
+def add_one(path: Path, key: str | None, number: int, ready: Barrier) -> None:
+    ready.wait(60)
+    with Monograph.open(path, HashEmbedder(), key=key) as monograph:
+        monograph.add([Document(f"text of {number}", id=str(number))])
+
+
 def test_concurrent_opens_create_one_file(tmp_path: Path, key: str | None) -> None:
-    path = tmp_path / "race.mono"
-    code = f"""
-from monograph import Monograph, Document
-import sys
-with Monograph.open({str(path)!r}, key={key!r}) as monograph:
-    monograph.add([Document("text of " + sys.argv[1], id=sys.argv[1])])
-"""
-    children = [subprocess.Popen([sys.executable, "-c", code, str(number)]) for number in range(4)]
-    assert [child.wait() for child in children] == [0] * 4
-    with Monograph.open(path, key=key) as monograph:
-        assert [document.id for document in monograph.documents()] == ["0", "1", "2", "3"]
+    path, forks = tmp_path / "race.mono", multiprocessing.get_context("fork")
+    ready = forks.Barrier(4)
+    children = [forks.Process(target=add_one, args=(path, key, number, ready)) for number in range(4)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+    assert [child.exitcode for child in children] == [0] * 4
+    with Monograph.open(path, HashEmbedder(), key=key) as monograph:
+        assert sorted(document.id for document in monograph.documents()) == ["0", "1", "2", "3"]
         assert monograph.check() == []
 
 

@@ -193,6 +193,18 @@ def test_encrypted_store_writes_no_text_to_disk(tmp_path: Path) -> None:
     assert "temporary" not in seen
 
 
+@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "encrypted"])
+def test_only_a_plain_file_and_its_log_contain_the_text(tmp_path: Path, key: str | None) -> None:
+    with Monograph.open(tmp_path / "x.mono", HashEmbedder(), key=key) as opened:
+        opened.add([Document("The kumquat lies under the seventh stair.", id="first")])
+        opened.compact()
+        opened.add([Document("The quinces hang in the cellar.", id="second")])
+        data = {path.name: path.read_bytes().lower() for path in tmp_path.iterdir()}
+    assert {"x.mono", "x.mono-wal"} <= set(data)
+    found = {trace for trace in (b"kumquat", b"quinces") for one in data.values() if trace in one}
+    assert found == ({b"kumquat", b"quinces"} if key is None else set())
+
+
 def test_encrypted_pages_look_random(locked: Path) -> None:
     """But for the salt, whatever is in a page: no run of zeros, no header, no word of the schema."""
     data = locked.read_bytes()

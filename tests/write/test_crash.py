@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import shutil
 import signal
 import subprocess
-import sys
 from collections import Counter
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pytest
 
 from monograph import Document, Monograph
 from monograph.errors import StorageFull
-from monograph.write import vectors
+from monograph.write import apply, vectors
 from support.forks import Forks
 from support.models import HashEmbedder
 from support.paths import TESTS
@@ -100,24 +101,32 @@ def test_killed_sync_loses_nothing_and_embeds_nothing_twice(tmp_path: Path, fold
     assert finished >= 1
 
 
-@pytest.mark.long
-def test_two_processes_that_sync_at_once_give_the_file_of_one(tmp_path: Path, folder: Path, key: str | None) -> None:
-    fill(folder, 60)
-    arguments = [
-        str(tmp_path / "log"),
-        str(folder),
-        "0",
-        str(tmp_path / "killed.mono"),
-        *([] if key is None else [key]),
-    ]
-    command = [sys.executable, "-c", PREPARED + SYNC, *arguments]
-    children = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(2)]
-    assert [child.wait() for child in children] == [0, 0]
-    with Monograph.open(tmp_path / "killed.mono", key=key) as monograph:
+def sync_at_once(file: Path, folder: Path, key: str | None, ready: Barrier) -> None:
+    ready.wait(60)
+    with Monograph.open(file, HashEmbedder(), key=key) as monograph:
+        monograph.sync(folder)
+
+
+def test_two_processes_that_sync_at_once_give_the_file_of_one(
+    tmp_path: Path, folder: Path, key: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(folder, 12)
+    monkeypatch.setattr(apply, "BATCH_FILES", 4)
+    monkeypatch.setattr(vectors, "EMBEDDED_AT_ONCE", 4)
+    forks = multiprocessing.get_context("fork")
+    ready = forks.Barrier(2)
+    children = [forks.Process(target=sync_at_once, args=(tmp_path / "both.mono", folder, key, ready)) for _ in range(2)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+    assert [child.exitcode for child in children] == [0, 0]
+    with Monograph.open(tmp_path / "both.mono", key=key) as monograph:
         assert monograph.check() == []
-        assert monograph.stats().documents == 60
-    assert sync(tmp_path, folder, key, "alone.mono")[0] == 0
-    assert contents(tmp_path / "killed.mono", key) == contents(tmp_path / "alone.mono", key)
+        assert monograph.stats().documents == 12
+    with Monograph.open(tmp_path / "alone.mono", HashEmbedder(), key=key) as monograph:
+        monograph.sync(folder)
+    assert contents(tmp_path / "both.mono", key) == contents(tmp_path / "alone.mono", key)
 
 
 def test_failing_embedder_loses_no_stored_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -139,6 +140,31 @@ def processes(marker: Path) -> list[str]:
             if str(marker).encode() in said and parallel.MODULE.encode() in said:
                 found.append(entry.name)
     return found
+
+
+def sync_file(path: Path, folder: Path) -> None:
+    with Monograph.open(path) as monograph:
+        monograph.sync(folder)
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="processes are looked for in /proc")
+def test_workers_end_when_a_forked_writer_is_killed(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, marker = tmp_path / "x.mono", tmp_path / "marker"
+    monkeypatch.setattr(parallel, "PROCESSES", 2)
+    monkeypatch.syspath_prepend(marker)
+    child = multiprocessing.get_context("fork").Process(target=sync_file, args=(path, folder))
+    child.start()
+    while not processes(marker):
+        assert child.is_alive(), "it came to its end and asked no other process"
+        time.sleep(0.01)
+    child.kill()
+    child.join()
+    while processes(marker):
+        time.sleep(0.01)
+    with Monograph.open(path) as monograph:
+        assert monograph.check() == []
 
 
 @pytest.mark.long
