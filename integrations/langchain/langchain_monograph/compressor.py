@@ -17,7 +17,7 @@ SPANS = "monograph_spans"
 """Metadata key of what was kept: (start, end) in the document's own text."""
 
 
-class SCRCompressor(OverFile, BaseDocumentCompressor):
+class SCRCompressor(OverFile, BaseDocumentCompressor, extra="forbid"):
     """Cuts documents down to the sentences that a question needs, and puts those first that answer it best.
 
     From whatever retriever they come: their ids and metadata stay, what is kept stands word for word in them, and the

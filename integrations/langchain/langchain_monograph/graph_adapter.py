@@ -60,18 +60,16 @@ class MonographAdapter(Adapter):
         query: str,
         k: int = 4,
         filter: dict[str, Any] | None = None,  # noqa: A002
-        **kwargs: Any,
     ) -> tuple[list[float], list[Content]]:
         """The vector of a query, and what is nearest to it; see :meth:`search`."""
         embedding = self.store.embeddings.embed_query(query)
-        return embedding, self.search(embedding, k, filter, **kwargs)
+        return embedding, self.search(embedding, k, filter)
 
     def search(
         self,
         embedding: list[float],
         k: int = 4,
         filter: dict[str, Any] | None = None,  # noqa: A002
-        **kwargs: Any,
     ) -> list[Content]:
         """At most ``k`` documents nearest to a vector, the nearest first.
 
@@ -97,7 +95,6 @@ class MonographAdapter(Adapter):
         self,
         ids: Sequence[str],
         filter: dict[str, Any] | None = None,  # noqa: A002
-        **kwargs: Any,
     ) -> list[Content]:
         """The documents of these ids that are there and meet the filter, each once.
 

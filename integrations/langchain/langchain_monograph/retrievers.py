@@ -17,18 +17,18 @@ from monograph import Graph, Reranker, Strategy, Tree
 from monograph_tools import build_graph, in_thread, told
 
 
-class FileRetriever(OverFile, BaseRetriever):
+class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
     """Finds chunks of a monograph.
 
     Documents carry the chunk's id and text and the document's metadata; what Monograph adds stands under keys that
     begin with ``monograph_``: ``relevance`` (0 to 1, never rising), ``score``, ``title``, ``uri``, ``document_id``,
-    ``start``, ``end`` and ``explanation``. ``k``, ``where`` and what a kind of retriever has besides may be given anew
+    ``start``, ``end`` and ``explanation``. ``k``, ``filter`` and what a kind of retriever has besides may be given anew
     with each call of ``invoke``.
     """
 
     k: int = 5
     """Most documents to return."""
-    where: dict[str, Any] | None = None
+    filter: dict[str, Any] | None = None
     """Only chunks whose metadata meet this filter."""
     as_of: str | None = None
     """Search the file as it stood at the end of this moment, where it keeps that: see ``Monograph.as_of``."""
@@ -56,8 +56,8 @@ class FileRetriever(OverFile, BaseRetriever):
     def _search(self, query: str, *changed: Any, **named: Any) -> list[Document]:
         """The documents for a query, best first."""
 
-    def _found(self, query: str, how: str | Strategy, k: int | None, where: dict[str, Any] | None) -> list[Document]:
-        allowed = plain(self.where if where is None else where)
+    def _found(self, query: str, how: str | Strategy, k: int | None, given: dict[str, Any] | None) -> list[Document]:
+        allowed = plain(self.filter if given is None else given)
         most = self.k if k is None else k
         hits = self._file.open().search(query, most, how, allowed, reranker=self.reranker, as_of=self.as_of)
         return [as_document(hit) for hit in hits]
@@ -79,9 +79,9 @@ class HybridRetriever(FileRetriever):
         query: str,
         k: int | None = None,
         how: str | Strategy | None = None,
-        where: dict[str, Any] | None = None,
+        filter: dict[str, Any] | None = None,  # noqa: A002
     ) -> list[Document]:
-        return self._found(query, self.how if how is None else how, k, where)
+        return self._found(query, self.how if how is None else how, k, filter)
 
 
 class MiniRAGRetriever(FileRetriever):
@@ -99,9 +99,13 @@ class MiniRAGRetriever(FileRetriever):
         build_graph(self.monograph)
 
     def _search(
-        self, query: str, k: int | None = None, where: dict[str, Any] | None = None, faithful: bool | None = None
+        self,
+        query: str,
+        k: int | None = None,
+        filter: dict[str, Any] | None = None,  # noqa: A002
+        faithful: bool | None = None,
     ) -> list[Document]:
-        return self._found(query, Graph(faithful=self.faithful if faithful is None else faithful), k, where)
+        return self._found(query, Graph(faithful=self.faithful if faithful is None else faithful), k, filter)
 
 
 class TreeRetriever(FileRetriever):
@@ -116,12 +120,12 @@ class TreeRetriever(FileRetriever):
         self,
         query: str,
         k: int | None = None,
-        where: dict[str, Any] | None = None,
+        filter: dict[str, Any] | None = None,  # noqa: A002
         detail: float | None = None,
         budget: int | None = None,
     ) -> list[Document]:
         share, room = self.detail if detail is None else detail, self.budget if budget is None else budget
-        return self._found(query, Tree(detail=share, budget=room), k, where)
+        return self._found(query, Tree(detail=share, budget=room), k, filter)
 
 
 class EraRAGRetriever(TreeRetriever):

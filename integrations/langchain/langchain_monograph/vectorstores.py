@@ -148,13 +148,13 @@ class EcoVectorStore(VectorStore):
         store._discard = weakref.finalize(store, _discard, store._whole, folder)
         return store
 
-    def add_texts(
+    def add_texts(  # type: ignore[override]  # an unknown argument is an error
         self,
         texts: Iterable[str],
         metadatas: list[dict[Any, Any]] | None = None,
         *,
         ids: Sequence[str | None] | None = None,
-        **kwargs: Any,
+        batch_size: int | None = None,
     ) -> list[str]:
         """Store texts; see :meth:`add_documents`.
 
@@ -173,8 +173,12 @@ class EcoVectorStore(VectorStore):
             ids=ids,
         )
 
-    def add_documents(
-        self, documents: list[Document], *, ids: Sequence[str | None] | None = None, **kwargs: Any
+    def add_documents(  # type: ignore[override]  # an unknown argument is an error
+        self,
+        documents: list[Document],
+        *,
+        ids: Sequence[str | None] | None = None,
+        batch_size: int | None = None,
     ) -> list[str]:
         """Store documents; one of a known id replaces that one.
 
@@ -184,6 +188,8 @@ class EcoVectorStore(VectorStore):
             Their metadata must be JSON; dates and times become text (``2031-03-02``), in filters too.
         ids:
             One a document. Where one is missing the document's own id serves, or a new one is made.
+        batch_size:
+            Has no effect: LangChain's ``index`` passes it. Documents are stored in batches of 1,024.
 
         Returns
         -------
@@ -205,7 +211,12 @@ class EcoVectorStore(VectorStore):
             )
         return names
 
-    def delete(self, ids: list[str] | None = None, *, filter: Filter | None = None, **kwargs: Any) -> bool:  # noqa: A002
+    def delete(  # type: ignore[override]  # an unknown argument is an error
+        self,
+        ids: list[str] | None = None,
+        *,
+        filter: Filter | None = None,  # noqa: A002
+    ) -> bool:
         """Take documents out, by id or by a filter; without either, everything that is in the collection.
 
         Returns
@@ -226,9 +237,16 @@ class EcoVectorStore(VectorStore):
         """The documents that are there, in the order of the ids."""
         return self._fetched(ids)
 
-    def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
+    def similarity_search(  # type: ignore[override]  # an unknown argument is an error
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        filter: Filter | None = None,  # noqa: A002
+        how: How | None = None,
+    ) -> list[Document]:
         """Documents, best first; see :meth:`similarity_search_with_score`."""
-        return [document for document, _ in self.similarity_search_with_score(query, k, **kwargs)]
+        return [document for document, _ in self.similarity_search_with_score(query, k, filter=filter, how=how)]
 
     def similarity_search_with_score(
         self,
@@ -237,7 +255,6 @@ class EcoVectorStore(VectorStore):
         *,
         filter: Filter | None = None,  # noqa: A002
         how: How | None = None,
-        **kwargs: Any,
     ) -> list[tuple[Document, float]]:
         """Documents and their relevances, best first: from 0 to 1, of ``dense`` the cosines (0 for a negative one).
 
@@ -262,13 +279,12 @@ class EcoVectorStore(VectorStore):
         chosen = self._how if how is None else _checked(how)
         return self._search(k, filter, lambda most, where: self.monograph.search(query, most, chosen, where))
 
-    def similarity_search_by_vector(
+    def similarity_search_by_vector(  # type: ignore[override]  # an unknown argument is an error
         self,
         embedding: list[float],
         k: int = 4,
         *,
         filter: Filter | None = None,  # noqa: A002
-        **kwargs: Any,
     ) -> list[Document]:
         """Documents nearest to a vector."""
         return [document for document, _ in self.similarity_search_with_score_by_vector(embedding, k, filter=filter)]
@@ -279,7 +295,6 @@ class EcoVectorStore(VectorStore):
         k: int = 4,
         *,
         filter: Filter | None = None,  # noqa: A002
-        **kwargs: Any,
     ) -> list[tuple[Document, float]]:
         """Documents nearest to a vector, and their cosines, 0 for a negative one; or what ``scores`` says instead.
 
@@ -290,7 +305,7 @@ class EcoVectorStore(VectorStore):
         """
         return self._search(k, filter, lambda most, where: self._nearest(embedding, most, where))
 
-    def max_marginal_relevance_search(
+    def max_marginal_relevance_search(  # type: ignore[override]  # an unknown argument is an error
         self,
         query: str,
         k: int = 4,
@@ -298,13 +313,12 @@ class EcoVectorStore(VectorStore):
         lambda_mult: float = 0.5,
         *,
         filter: Filter | None = None,  # noqa: A002
-        **kwargs: Any,
     ) -> list[Document]:
         """Documents that are near to the query and unlike each other, chosen from the ``fetch_k`` nearest."""
         vector = self.embeddings.embed_query(query)
         return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, filter=filter)
 
-    def max_marginal_relevance_search_by_vector(
+    def max_marginal_relevance_search_by_vector(  # type: ignore[override]  # an unknown argument is an error
         self,
         embedding: list[float],
         k: int = 4,
@@ -312,7 +326,6 @@ class EcoVectorStore(VectorStore):
         lambda_mult: float = 0.5,
         *,
         filter: Filter | None = None,  # noqa: A002
-        **kwargs: Any,
     ) -> list[Document]:
         """As :meth:`max_marginal_relevance_search`, from a vector. ``lambda_mult`` 1 ignores likeness, 0 avoids it.
 

@@ -14,8 +14,9 @@ pytest.importorskip("langchain_core", reason="the extra langchain is not install
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document as Page
 from langchain_core.runnables import RunnableLambda
+from pydantic import ValidationError
 
-from langchain_monograph import HybridRetriever
+from langchain_monograph import HybridRetriever, MiniRAGRetriever, MonographToolkit, SCRCompressor, TreeRetriever
 from monograph import Document, Monograph
 from monograph.errors import InputError, InvalidFilter
 
@@ -75,18 +76,25 @@ def test_langchain_document_equals_its_span_of_the_text(filled: Monograph) -> No
 def test_call_options_override_those_of_the_retriever(filled: Monograph) -> None:
     retriever = HybridRetriever(monograph=filled)
     assert len(retriever.invoke("stands", k=2)) == 2
-    assert {one.metadata["hall"] for one in retriever.invoke("the anvil stands", where={"hall": {">": 4}})} == {5, 6}
+    assert {one.metadata["hall"] for one in retriever.invoke("the anvil stands", filter={"hall": {">": 4}})} == {5, 6}
     assert len(retriever.invoke("drill", how="lexical")) == 1
     with pytest.raises(InvalidFilter):
-        retriever.invoke("x", where={"hall": {"~": 3}})
+        retriever.invoke("x", filter={"hall": {"~": 3}})
     with pytest.raises(InputError):
         retriever.invoke("x", how="")
     with pytest.raises(TypeError):
         retriever.invoke("x", top_k=3)
-    narrow = HybridRetriever(monograph=filled, where={"hall": 1})
+    narrow = HybridRetriever(monograph=filled, filter={"hall": 1})
     assert {one.metadata["hall"] for one in narrow.invoke("stands")} == {1}
-    assert len(narrow.invoke("stands", where={}, k=7)) == 7
+    assert len(narrow.invoke("stands", filter={}, k=7)) == 7
     assert narrow.invoke("stands", k=0) == []
+
+
+def test_langchain_components_refuse_unknown_fields(filled: Monograph) -> None:
+    for kind in (HybridRetriever, MiniRAGRetriever, TreeRetriever, SCRCompressor, MonographToolkit):
+        for wrong in ({"where": {"hall": 1}}, {"top_k": 3}):
+            with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
+                kind(monograph=filled, **wrong)
 
 
 def test_langchain_batches_find_the_same_as_single_queries(filled: Monograph) -> None:

@@ -119,7 +119,7 @@ def test_langchain_retriever_follows_the_graph(filled: Monograph) -> None:
     hits = filled.search(question, 2, how="graph")
     assert [(one.id, one.metadata["monograph_score"]) for one in found] == [(hit.chunk.id, hit.score) for hit in hits]
     assert found[0].metadata["monograph_explanation"] == hits[0].explain()
-    faithful = MiniRAGRetriever(monograph=filled).invoke("Anna Calder", faithful=True, k=3, where={"n": 1})
+    faithful = MiniRAGRetriever(monograph=filled).invoke("Anna Calder", faithful=True, k=3, filter={"n": 1})
     expected = filled.search("Anna Calder", 3, how=Graph(faithful=True), where={"n": 1})
     assert [one.id for one in faithful] == [hit.chunk.id for hit in expected]
 
@@ -130,7 +130,7 @@ def test_langchain_retriever_searches_the_tree(filled: Monograph) -> None:
     assert [one.page_content for one in summaries] == [hit.text for hit in hits]
     assert summaries[0].metadata["monograph_layer"] >= 1
     assert summaries[0].metadata["monograph_chunks"]
-    chunks = asyncio.run(TreeRetriever(monograph=filled).ainvoke("the lathe", detail=1.0, k=1, where={"n": 3}))
+    chunks = asyncio.run(TreeRetriever(monograph=filled).ainvoke("the lathe", detail=1.0, k=1, filter={"n": 3}))
     assert [one.metadata["n"] for one in chunks] == [3]
 
 

@@ -154,7 +154,7 @@ def test_langchain_components_refuse_filters_of_other_kinds(opened: Monograph) -
     store = EcoVectorStore(opened)
     for wrong in ("kind", ["kind"], 7, {"kind": {"~": 1}}):
         with pytest.raises(InvalidFilter):
-            store.similarity_search("x", filter=wrong)
+            store.similarity_search("x", filter=wrong)  # type: ignore[arg-type]
         with pytest.raises(InvalidFilter):
             store.delete(filter=wrong)  # type: ignore[arg-type]
     assert len(opened.documents()) == len(FACTS)
@@ -169,7 +169,7 @@ def read_back(text: str, kind: type) -> Any:
 
 @pytest.mark.parametrize("kind", RETRIEVERS)
 def test_langchain_retrievers_are_serialized_with_their_path(kind: type[FileRetriever], opened: Monograph) -> None:
-    settings: dict[str, Any] = {"k": 2, "where": {"kind": "kept"}, "tags": ["letters"]}
+    settings: dict[str, Any] = {"k": 2, "filter": {"kind": "kept"}, "tags": ["letters"]}
     retriever = kind(monograph=opened, **settings)
     again = read_back(dumps(retriever), kind)
     assert type(again) is kind

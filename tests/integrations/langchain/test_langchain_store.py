@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from pathlib import Path
 from threading import get_ident
@@ -328,6 +328,30 @@ def test_langchain_store_deletes_by_id_and_filter(store: EcoVectorStore) -> None
     assert store.monograph.stats().documents == 0
 
 
+def test_langchain_store_refuses_unknown_arguments(store: EcoVectorStore) -> None:
+    vector = Hashed().embed_query("the hall")
+    calls: list[Callable[[dict[str, Any]], Any]] = [
+        lambda wrong: store.similarity_search("the hall", **wrong),
+        lambda wrong: store.similarity_search_with_score("the hall", **wrong),
+        lambda wrong: store.similarity_search_with_relevance_scores("the hall", **wrong),
+        lambda wrong: store.similarity_search_by_vector(vector, **wrong),
+        lambda wrong: store.similarity_search_with_score_by_vector(vector, **wrong),
+        lambda wrong: store.max_marginal_relevance_search("the hall", **wrong),
+        lambda wrong: store.max_marginal_relevance_search_by_vector(vector, **wrong),
+        lambda wrong: store.as_retriever(search_kwargs=wrong).invoke("the hall"),
+        lambda wrong: store.as_retriever(search_type="mmr", search_kwargs=wrong).invoke("the hall"),
+        lambda wrong: asyncio.run(store.asimilarity_search("the hall", **wrong)),
+        lambda wrong: store.delete(**wrong),
+        lambda wrong: asyncio.run(store.adelete(**wrong)),
+        lambda wrong: store.add_texts(["more"], **wrong),
+        lambda wrong: store.add_documents([Document(page_content="more")], **wrong),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match="'where'"):
+            call({"where": {"hall": 3}})
+    assert len(store.similarity_search("the hall", k=20)) == len(WORDS)
+
+
 def test_langchain_store_refuses_metadata_that_is_not_json(store: EcoVectorStore) -> None:
     for wrong in ({"nan": float("nan")}, {"set": {1}}, {1: "one"}, {"deep": [{"set": {1}}]}):
         with pytest.raises(InvalidDocument, match="metadata"):
@@ -359,7 +383,7 @@ def test_langchain_store_keeps_dates_as_text(store: EcoVectorStore) -> None:
     assert store.get_by_ids(["dated"])[0].metadata == expected
     for allowed in ({"day": date(2031, 3, 2)}, {"day": {">": date(2031, 3, 1)}}, {"at": {"$in": [given["at"]]}}):
         assert ids(store.similarity_search("the dome", filter=allowed)) == ["dated"]
-        assert ids(HybridRetriever(monograph=store.monograph, where=allowed).invoke("the dome")) == ["dated"]
+        assert ids(HybridRetriever(monograph=store.monograph, filter=allowed).invoke("the dome")) == ["dated"]
     assert store.similarity_search("the dome", filter={"day": {">": date(2031, 3, 2)}}) == []
     store.delete(filter={"day": date(2031, 3, 2)})
     assert store.get_by_ids(["dated"]) == []
