@@ -40,7 +40,7 @@ The tree::
     └── ModelError           something plugged in
         ├── MissingExtra     an optional dependency is not installed
         ├── ModelUnavailable a model that could not be loaded, or did not answer
-        ├── ModelUntrusted   the file names a server that nobody here has allowed it to ask
+        ├── ModelUntrusted   the file names a model that it is not allowed to open
         └── ModelMismatch    the file was built with another model
 
 A :class:`SourceError` met while a folder is read never ends the batch: it becomes one
@@ -239,7 +239,7 @@ class ModelUnavailable(ModelError):
 
 
 class ModelUntrusted(ModelError):
-    """A model that the file names asks a server which the file has not been allowed to ask; it was not asked."""
+    """The file names a model (a server, folder or hub name) that it is not allowed to open; it was not opened."""
 
 
 class ModelMismatch(ModelError):

@@ -79,7 +79,7 @@ def test_onnx_embedder_is_stored_in_a_file(shared: Path, tmp_path: Path) -> None
     (text / "b.txt").write_text("Interest rates rose again in spring.")
     with Monograph.open(tmp_path / "x.mono", load_embedder(f"onnx:{folder}")) as monograph:
         monograph.sync(text)
-    with Monograph.open(tmp_path / "x.mono") as monograph:  # made again from what the file remembers
+    with Monograph.open(tmp_path / "x.mono", trusted=[str(folder)]) as monograph:  # made again from its spec
         assert "Cats" in monograph.search("a happy kitten", 1, how="dense")[0].chunk.text
 
 

@@ -99,7 +99,7 @@ def test_model2vec_reads_the_wordllama_table(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Cats purr when they are content.")
     with Monograph.open(tmp_path / "x.mono", embedder) as archive:
         archive.sync(tmp_path / "a.txt")
-    with Monograph.open(tmp_path / "x.mono") as archive:  # made again by its folder
+    with Monograph.open(tmp_path / "x.mono", trusted=[str(tmp_path)]) as archive:  # made again by its folder
         assert "Cats" in archive.search("content cats", 1, how="dense")[0].text
 
 

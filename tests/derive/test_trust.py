@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
@@ -276,6 +277,37 @@ def test_downloads_from_a_hub_need_trust(diary: Path, user: User, tmp_path: Path
     assert "Riga" in user.run("search", path, "Where does Ann Mercer live?", offline=True)
 
 
+@pytest.mark.parametrize(
+    "spec", ["onnx:evil", "sentence-transformers:evil", "model2vec:evil", "spacy:evil", "spacy:en_core_web_sm"]
+)
+def test_folder_named_by_a_received_file_is_not_opened(
+    spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "received.mono"
+    kind = "extractor" if spec.startswith("spacy") else "embedder"
+    with Monograph.open(path) as archive:
+        archive.add([Document("Ann Mercer lives in Riga.", id="a")])
+    with closing(sqlite3.connect(path)) as rows, rows:
+        (own,) = rows.execute("SELECT value FROM settings WHERE name = ?", (kind,)).fetchone()
+        stored = json.dumps({**json.loads(own), "spec": spec})
+        rows.execute("UPDATE settings SET value = ? WHERE name = ?", (stored, kind))
+        checksums.put(rows, f"settings/{kind}", stored)
+    (tmp_path / "evil").mkdir()
+    monkeypatch.chdir(tmp_path)
+    (address,) = addresses(spec)
+    said = f"{spec!r} as its {kind}, which opens {address!r}"
+    for trusted in ((), ["other"], [HUB + "evil"]):
+        with Monograph.open(path, trusted=trusted) as archive:
+            with pytest.raises(ModelUntrusted, match=re.escape(said)):
+                archive.add([Document("Bob Jones lives in Bonn.")])
+            with pytest.raises(ModelUntrusted) if kind == "embedder" else nullcontext():
+                archive.search("Ann", 1, how="dense")
+    # A trusted folder, which holds no model here, is opened.
+    named = address if address.startswith("spacy:") else "./evil/"
+    with Monograph.open(path, trusted=[named]) as archive, pytest.raises((ModelUnavailable, MissingExtra)):
+        archive.add([Document("Bob Jones lives in Bonn.")])
+
+
 def test_every_address_of_a_model_needs_trust(server: ModelServer) -> None:
     with ModelServer() as second:
         server.fail(400, times=float("inf"))
@@ -356,9 +388,14 @@ def _asks(work: Callable[[], object]) -> bool:
 
 def test_addresses_of_specs_are_listed(tmp_path: Path) -> None:
     assert addresses("static") == addresses("pattern") == addresses("extractive") == addresses("given:3") == ()
-    assert addresses(f"onnx:{tmp_path}") == addresses(f"sentence-transformers:{tmp_path}") == ()
+    (tmp_path / "model").mkdir()
+    (tmp_path / "link").symlink_to("model")
+    folder = (str((tmp_path / "model").resolve()),)
+    for kind in ("onnx", "sentence-transformers", "model2vec", "spacy"):
+        assert addresses(f"{kind}:{tmp_path / 'model'}") == addresses(f"{kind}:{tmp_path / 'link'}/") == folder
+    assert addresses("model2vec:a/b") == ()
     assert addresses("onnx:a/b#{}") == addresses("sentence-transformers:a/b") == (HUB + "a/b",)
-    assert addresses("spacy:en_core_web_sm") == ()
+    assert addresses("spacy:en_core_web_sm") == ("spacy:en_core_web_sm",)
     assert addresses("mine:letters") == ()
 
 

@@ -55,7 +55,7 @@ RerankerOption = Annotated[
 ]
 
 TrustOption = Annotated[
-    bool, typer.Option("--trust", help="Let FILE, from now on, ask the servers that it names itself.")
+    bool, typer.Option("--trust", help="Let FILE, from now on, open the models that it names itself.")
 ]
 
 

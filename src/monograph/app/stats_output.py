@@ -40,7 +40,7 @@ def print_stats(stats: Stats) -> None:
     out = console()
     made_with = f"embedder {stats.embedder or '(none yet)'}  extractor {stats.extractor or '(none yet)'}"
     made_with += f"  summarizer {stats.summarizer}" if stats.summarizer else ""
-    made_with += f"  asks {', '.join(stats.addresses)}" if stats.addresses else ""
+    made_with += f"  opens {', '.join(stats.addresses)}" if stats.addresses else ""
     out.print(f"{stats.path}  format {stats.format}  {made_with}")
     out.print(made)
     if not stats.has_graph:

@@ -1,4 +1,4 @@
-"""Which servers a user lets a file ask that the file names itself: a list in the user's configuration folder."""
+"""Which models a user lets a file open that the file names itself: a list in the user's configuration folder."""
 
 from __future__ import annotations
 
@@ -13,31 +13,32 @@ import typer
 
 from monograph.app import output
 from monograph.app.keys import key_of
+from monograph.derive.addresses import normal
 from monograph.errors import InputError
 
 if TYPE_CHECKING:
     from monograph.library.monograph import Monograph
 
 VARIABLE = "MONOGRAPH_TRUSTED"
-"""The environment variable that names servers which any file may ask, parted by spaces."""
+"""The environment variable that lists addresses which any file may open, parted by spaces."""
 
 _writing = threading.Lock()
 
 
 def list_of_trusted() -> Path:
-    """Where the list is: a line of JSON for each file, by its own id, or shelf, and server."""
+    """Where the list is: a line of JSON for each file, by its own id, or shelf, and address."""
     return Path(typer.get_app_dir("monograph")) / "trusted.jsonl"
 
 
 def opened(file: Path, *, trust: bool = False, named: Iterable[str] = (), **options: Any) -> Monograph:
-    """Open a file with its key; its own models may ask the servers that its user has trusted with it, and no other.
+    """Open a file with its key; its own models open the addresses that its user has trusted, and no others.
 
     Parameters
     ----------
     file:
         The file.
     trust:
-        Trust it, from now on, with all servers that it names, and with those of ``named``.
+        Trust it, from now on, with all addresses that it names, and with those of ``named``.
     named:
         Specs of models that it is given.
     options:
@@ -64,14 +65,14 @@ def opened(file: Path, *, trust: bool = False, named: Iterable[str] = (), **opti
 
 
 def permission(*, trust: bool = False, name: str = "") -> Callable[[str, str], bool]:
-    """Whether a file of this id may ask a server: one on the list or, from now on, any with ``trust``.
+    """Whether a file of this id may open an address: one on the list or, from now on, any with ``trust``.
 
     ``name`` stands on the list for the ids of all files that belong together.
     """
 
     def may(identity: str, address: str) -> bool:
         known = name or identity
-        everywhere = {one.rstrip("/") for one in os.environ.get(VARIABLE, "").split()}
+        everywhere = set(map(normal, os.environ.get(VARIABLE, "").split()))
         if address in everywhere or (known, address) in _trusted():
             return True
         if trust:
@@ -82,7 +83,7 @@ def permission(*, trust: bool = False, name: str = "") -> Callable[[str, str], b
 
 
 def remember(identity: str, wanted: Iterable[str]) -> None:
-    """Add servers of a file to the list, and say so.
+    """Add addresses of a file to the list, and say so.
 
     Raises
     ------
@@ -104,7 +105,7 @@ def remember(identity: str, wanted: Iterable[str]) -> None:
                 file.write(lines.encode())
         except OSError as error:
             raise InputError(
-                f"{path} cannot be written: {error.strerror or error}", f"name the servers in the variable {VARIABLE}"
+                f"{path} cannot be written: {error.strerror or error}", f"list the addresses in the variable {VARIABLE}"
             ) from error
     _say("trusted from now on", new)
 
@@ -115,7 +116,7 @@ def _say(what: str, some: Iterable[str]) -> None:
 
 
 def _trusted() -> Iterator[tuple[str, str]]:
-    """(id of a file, server) of every line that can be read."""
+    """(id of a file, address) of every line that can be read."""
     path = list_of_trusted()
     try:
         lines = path.read_text("utf-8").splitlines()

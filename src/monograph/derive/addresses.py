@@ -1,7 +1,8 @@
-"""What a model asks beyond this process: its address, and whether it may."""
+"""Addresses of models: the servers, folders, hub names and packages that a spec names, and leave to open them."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,9 +16,10 @@ HUB = "https://huggingface.co/"
 
 
 def addresses(spec: str) -> tuple[str, ...]:
-    """The addresses that the model of a spec asks, in order; none where nothing leaves this machine.
+    """Return the addresses that the model of a spec opens, in order; none for the models that are part of Monograph.
 
-    A model's server is asked what it is to do. A model that lies in no folder here is fetched from the hub.
+    The address of a server is its URL, that of a folder its absolute path without links, and that of an installed
+    spaCy pipeline its spec. A model that lies in no folder here is fetched from the hub.
     """
     kind, _, source = spec.partition(":")
     if kind.partition("/")[0] == "llm":
@@ -25,10 +27,25 @@ def addresses(spec: str) -> tuple[str, ...]:
         return (*addresses(model), *addresses(fallback))
     if kind == "openai" and source:
         return (source.partition("#")[0].rstrip("/"),)
-    if kind in ("onnx", "sentence-transformers") and source:
+    if kind in ("onnx", "sentence-transformers", "model2vec", "spacy") and source:
         name = source.partition("#")[0] if kind == "onnx" else source
-        return () if folder_of(name) is not None else (HUB + name,)
+        if folder_of(name) is not None:
+            return (normal(name),)
+        return {"spacy": (spec,), "model2vec": ()}.get(kind, (HUB + name,))
     return ()
+
+
+def ask(spec: str, allow: Allow | None) -> None:
+    """Ask for leave to open each address of a spec; ``allow`` is None where the user named the spec."""
+    if allow is not None:
+        for address in addresses(spec):
+            allow(address)
+
+
+def normal(address: str) -> str:
+    """Return an address as :func:`addresses` writes it: a folder without links, a URL without a slash at its end."""
+    folder = None if "://" in address else folder_of(address)
+    return address.rstrip("/") if folder is None else os.path.realpath(folder)
 
 
 def folder_of(name: str) -> Path | None:

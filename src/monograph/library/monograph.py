@@ -91,8 +91,9 @@ class Monograph(Questions, Lookups):
         cache_bytes:
             Memory for vectors and clusters of the vector index; 0 reads them from the file for every search.
         trusted:
-            Addresses of servers that the file's own models may ask, or whether they may, by its id and an address. To
-            ask another raises ModelUntrusted. Models that are given here ask whom they like.
+            Addresses (servers, folders, hub names) that the file's own models may open, or a function that says whether
+            they may, by the file's id and an address. Opening another raises ModelUntrusted. Models that are given
+            here are not limited.
         clock:
             Tells the seconds since 1970 at which documents come, change and go, in a file that keeps their versions.
 

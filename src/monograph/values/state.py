@@ -85,7 +85,7 @@ class Stats:
 
     ``entities`` are named things, ``merged`` the names that were taken to mean one of another name, ``mentions`` pairs
     of a name and a chunk that has it. ``tree`` is None in a file without one. ``id`` is the file's own: it stays when
-    the file is moved or copied; ``addresses`` are the servers that its own models ask, if they are trusted with it;
+    the file is moved or copied; ``addresses`` are what its own models open, if trusted: servers, folders;
     ``has_graph`` is False in a file made with ``Settings(graph=False)``, until
     ``archive.graph.build`` was called.
     """

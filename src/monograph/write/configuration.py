@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
+from monograph.derive.addresses import normal
 from monograph.errors import DamagedFile, InputError, ModelMismatch, ModelUntrusted
 from monograph.settings import Settings
 from monograph.store import settings as stored_settings
@@ -122,7 +123,7 @@ class PluggedIn(Generic[Given, stored_settings.StoredModel]):
     kind:
         What is stored of it.
     make:
-        Makes it from its spec, and asks for leave before anything beyond this process is asked.
+        Makes it from its spec, and asks for leave before anything that the spec names is opened.
     usual:
         The spec of what a file gets that has none.
     difference, mend:
@@ -151,7 +152,8 @@ class PluggedIn(Generic[Given, stored_settings.StoredModel]):
     def made_again(self, database: Database, trusted: Trusted = ()) -> Given:
         """What the file was made with, made again; the usual for a file without.
 
-        It asks no server but such as are trusted: to ask another raises ModelUntrusted, then or when it is used.
+        It opens no server, folder, hub or package but those that are trusted: another raises ModelUntrusted, then or
+        when it is used.
 
         Raises
         ------
@@ -191,13 +193,13 @@ def _is_trusted(database: Database, trusted: Trusted, address: str) -> bool:
         return trusted(identity(database), address)
     if isinstance(trusted, str):
         raise InputError(f"trusted is a text, {trusted!r}", "give a list of addresses")
-    return address in {one.rstrip("/") for one in trusted}
+    return address in map(normal, trusted)
 
 
 def _untrusted(database: Database, name: str, spec: str, address: str) -> ModelUntrusted:
     return ModelUntrusted(
-        f"{database.path} wants {spec!r} as its {name}, which asks {address!r}: it was not asked",
-        f"to let this file ask it, add --trust, in Python Monograph.open(path, trusted=[{address!r}]); "
+        f"{database.path} wants {spec!r} as its {name}, which opens {address!r}: it was not opened",
+        f"to let this file open it, add --trust, in Python Monograph.open(path, trusted=[{address!r}]); "
         f"or give it another {name}",
     )
 
@@ -261,7 +263,7 @@ DESCRIBER: PluggedIn[Describer, stored_settings.StoredDescriber] = PluggedIn(
 
 
 def addresses_named(database: Database) -> tuple[str, ...]:
-    """The addresses that the file's own models ask, each once."""
+    """The addresses that the file's own models open, each once."""
     from monograph.derive.addresses import addresses
 
     stored = [one.known(database) for one in (EMBEDDER, EXTRACTOR, SUMMARIZER, DESCRIBER)]

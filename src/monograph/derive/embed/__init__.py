@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monograph.derive.addresses import addresses
+from monograph.derive.addresses import ask
 from monograph.derive.api_key import api_key_of
 from monograph.derive.embed.given import GivenVectors
 from monograph.derive.embed.static import StaticEmbedder
@@ -25,7 +25,8 @@ def load_embedder(spec: str, allow: Allow | None = None, api_key: str = "") -> E
         ``static``; ``given:DIMENSION``; ``onnx:FOLDER`` or ``onnx:ORGANISATION/NAME``;
         ``sentence-transformers:FOLDER_OR_NAME``; ``model2vec:FOLDER``; ``openai:BASE_URL#MODEL``.
     allow:
-        Asked before a model is fetched from its hub, or its server asked, where the spec does not come from the user.
+        Asked before a folder is opened, a model fetched from its hub, or its server asked, where the spec does not come
+        from the user.
     api_key:
         For a server that asks for one; by default what the environment holds (:mod:`monograph.derive.api_key`).
 
@@ -37,9 +38,7 @@ def load_embedder(spec: str, allow: Allow | None = None, api_key: str = "") -> E
         If the package it needs is not installed.
     """
     kind, _, source = spec.partition(":")
-    if allow is not None:
-        for address in addresses(spec):
-            allow(address)
+    ask(spec, allow)
     if spec == "static":
         return StaticEmbedder()
     if kind == "given" and source.isdecimal():

@@ -11,9 +11,12 @@ from monograph.errors import MissingExtra, ModelUnavailable
 from monograph.models import TextKind
 from monograph.values import Float32
 
+OLDEST = 6
+"""The first major version that runs no code of a model's folder."""
+
 
 class SentenceTransformerEmbedder:
-    """A sentence-transformers model.
+    """A sentence-transformers model. Python code in its folder, or on the hub, is never run.
 
     Parameters
     ----------
@@ -32,14 +35,19 @@ class SentenceTransformerEmbedder:
 
     def __init__(self, name: str) -> None:
         try:
-            from sentence_transformers import SentenceTransformer
+            from sentence_transformers import SentenceTransformer, __version__
         except ImportError as error:
             raise MissingExtra(
                 "SentenceTransformerEmbedder needs sentence-transformers",
                 'pip install "monograph[sentence-transformers]"',
             ) from error
+        if int(__version__.partition(".")[0]) < OLDEST:  # Earlier ones run the Python of a folder unasked.
+            raise MissingExtra(
+                f"SentenceTransformerEmbedder needs sentence-transformers {OLDEST} or later, not {__version__}",
+                'pip install --upgrade "monograph[sentence-transformers]"',
+            )
         try:
-            self._model = SentenceTransformer(str(folder_of(name) or name))
+            self._model = SentenceTransformer(str(folder_of(name) or name), trust_remote_code=False)
         except Exception as error:  # network, file and model errors of many kinds
             raise ModelUnavailable(
                 f"the model {name!r} is not on this machine and could not be fetched: {error}",

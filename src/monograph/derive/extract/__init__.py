@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from monograph.derive.addresses import ask
 from monograph.derive.extract.kinds import ENTITY_KINDS
 from monograph.errors import ModelUnavailable
 from monograph.models import Allow, Extractor
@@ -23,7 +24,7 @@ def load_extractor(spec: str, api_key: str = "", allow: Allow | None = None) -> 
     api_key:
         For a server that asks for one. It is in no spec, so never in a file.
     allow:
-        Asked before a server is, where the spec does not come from the user.
+        Asked before a pipeline is loaded, or a server asked, where the spec does not come from the user.
 
     Raises
     ------
@@ -40,6 +41,7 @@ def load_extractor(spec: str, api_key: str = "", allow: Allow | None = None) -> 
     if kind == "spacy" and source:
         from monograph.derive.extract.spacy import SpacyExtractor
 
+        ask(spec, allow)
         return SpacyExtractor(source)
     if kind.partition("/")[0] == "llm" and source:
         from monograph.derive.extract.llm import LLMExtractor
