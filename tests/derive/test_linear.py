@@ -39,7 +39,7 @@ def steps(work: Callable[[], object]) -> int:
 
 def assert_linear(stage: str, name: str) -> None:
     """Twice the length takes twice as many steps; with the square it would take four times as many."""
-    length = 32_768 if stage in DIVIDED else 8_192
+    length = 16_384 if stage in DIVIDED else 8_192
     once, twice = (steps(STAGES[stage](of_length(NASTY[name], size))) for size in (length, 2 * length))
     assert twice < 2.5 * once, (stage, name)  # A text may be divided once more.
 

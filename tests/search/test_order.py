@@ -41,7 +41,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.long
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(120))
 @given(
     corpus=corpora(),
     query=st.sampled_from(QUERIES),

@@ -28,7 +28,7 @@ from pathlib import Path
 from support.models import HashEmbedder
 from monograph import Monograph
 from monograph.write import apply, names, vectors
-apply.BATCH_FILES = 8
+apply.BATCH_FILES = 4
 vectors.EMBEDDED_AT_ONCE = names.EMBEDDED_AT_ONCE = 4
 """
 SYNC = """
@@ -68,7 +68,7 @@ KILLS = 50
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_killed_sync_loses_nothing_and_embeds_nothing_twice(tmp_path: Path, folder: Path, key: str | None) -> None:
-    fill(folder, 120)
+    fill(folder, 60)
     most = KILLS if key is None else KILLS // 4
     code, printed = sync(tmp_path, folder, key, "measured.mono")
     assert code == 0
