@@ -38,7 +38,7 @@ from monograph.library.vectors import Vectors
 from monograph.models import Completion
 from monograph.store import postings
 from monograph.store.view import _OPEN
-from monograph.values import ToldNode, ToldRelation
+from monograph.values import Place, Section, ToldNode, ToldRelation
 from support import raw_sql
 from support.models import CapitalExtractor, HashEmbedder
 from support.properties import examples
@@ -722,3 +722,23 @@ def test_nul_characters_do_not_cross_views(monograph: Monograph) -> None:
     with pytest.raises(InputError):
         view.remove(["a\0"])
     assert [one.id for one in view.documents()] == [one.id for one in monograph.documents()] == ["a"]
+
+
+def test_view_refuses_documents_whose_chunks_have_other_values(monograph: Monograph) -> None:
+    text = "# Comets\n\nA comet was seen in Riga."
+    attempts = {
+        "page": Document(text, id="n", places=(Place(0, page=7),)),
+        "section": Document(text, id="n", sections=(Section(0, ("Comets",)),)),
+        "owner": Document(id="n", passages=(Passage(text, "p", {"owner": 7}),)),
+    }
+    for key, document in attempts.items():
+        view = monograph.within({key: 3})
+        with pytest.raises(OutsideView, match=f"for '{key}', and the view has 3"):
+            view.add([document])
+        if document.passages:
+            with pytest.raises(OutsideView):
+                view.put([document])
+    assert monograph.listed().count == 0
+    view = monograph.within({"page": 7})
+    view.add([attempts["page"]])
+    assert [one.id for one in view.documents()] == ["n"]

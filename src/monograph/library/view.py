@@ -102,8 +102,8 @@ class ViewFile(LeaningFile):
         self.only_whole("rebuilding")
 
     def adding_pipeline(self, passages: Iterable[Document] = ()) -> Pipeline:
-        """The file's: what is added goes by the fence."""
-        return self.whole.adding_pipeline(passages)
+        """The file's, which refuses documents outside of the view."""
+        return replace(self.whole.adding_pipeline(passages), check=self.fence.check)
 
     def require_graph(self) -> None:
         """As the whole file."""

@@ -114,6 +114,9 @@ def store(
             raise InvalidDocument(problem.reason, problem.mend)
     tally = Tally()
     work = [prepared for one in ready for prepared in one.prepared]
+    if pipeline.check is not None:
+        for one in work:
+            pipeline.check(one)
     waiting = _Waiting()
     for _ in range(_TRIES):
         embedded = remember_vectors(pipeline, work, precomputed.vectors, waiting.vectors)

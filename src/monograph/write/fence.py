@@ -13,6 +13,7 @@ from monograph.store.filters import Allowed
 from monograph.values import Document, content_id
 from monograph.where import Condition, Scalar
 from monograph.write.commit import Seen
+from monograph.write.prepare import Prepared
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +40,7 @@ class Fence:
         Raises
         ------
         OutsideView
-            If the filter does not say exact values, or a document or passage says others.
+            If the filter does not say exact values.
         """
         values = filters.exact_values(self.condition)
         return [self._with(document, values) for document in given]
@@ -49,15 +50,25 @@ class Fence:
         if name == content_id("document", document.uri, document.title, document.text):
             said = sorted(values.items())
             name = content_id("document", document.uri, document.title, document.text, "view", *said)
-        made = replace(document, id=name, metadata={**document.metadata, **values, **document.metadata})
-        for metadata in (made.metadata, *({**made.metadata, **one.metadata} for one in made.passages)):
+        return replace(document, id=name, metadata={**document.metadata, **values, **document.metadata})
+
+    def check(self, prepared: Prepared) -> None:
+        """Check that all chunks of a document are in the view: pages, headings and the like are metadata of them too.
+
+        Raises
+        ------
+        OutsideView
+            If its metadata, or those of a chunk, have other values than the view.
+        """
+        document = prepared.document
+        for metadata in (document.metadata, *({**document.metadata, **one.metadata} for one in prepared.chunks)):
             if not filters.matches(self.condition, metadata):
+                values = filters.exact_values(self.condition)
                 key = next(key for key, value in values.items() if not _is(metadata, key, value))
                 raise OutsideView(
                     f"document {document.id!r} has {metadata[key]!r} for {key!r}, and the view has {values[key]!r}",
                     f"leave {key!r} out of its metadata: the view adds it",
                 )
-        return made
 
     def seen(self, connection: Connection, given: Sequence[Document]) -> Seen:
         """The state of documents that are about to be stored.

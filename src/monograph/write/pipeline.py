@@ -15,6 +15,7 @@ from monograph.settings import Settings
 from monograph.store.database import Database
 from monograph.store.refusals import refusals
 from monograph.vectors.index import EcoVectorIndex
+from monograph.write.prepare import Prepared
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -26,7 +27,7 @@ class Pipeline:
 
     ``summaries`` is the index of the summaries' vectors; ``summarizer`` is None in a file without a tree;
     ``describer`` where pictures are not described. ``forgets`` says whether what is taken out or replaced is to leave
-    no trace, so that no former version is kept of it.
+    no trace, so that no former version is kept of it. ``check`` raises for a document that may not be stored.
     """
 
     database: Database
@@ -38,6 +39,7 @@ class Pipeline:
     settings: Settings
     describer: Describer | None = None
     forgets: bool = False
+    check: Callable[[Prepared], None] | None = None
 
     @property
     def indexes(self) -> tuple[EcoVectorIndex, EcoVectorIndex]:
