@@ -221,28 +221,26 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
 
 
 @pytest.mark.timeout(1_800)
-def test_rows_equal_those_of_documents_added_one_by_one(empty: dict[bool, Path], folders: Folders) -> None:
-    @settings(max_examples=examples(100))
-    @given(history=entangled())
-    def compare(history: History) -> None:
-        here, alone = together(empty, folders(), history)
-        assert here.faults == alone.faults == []
-        assert here.rows == alone.rows
-        assert here.numbered == alone.numbered
-        assert here.tallies == alone.tallies
-        assert here.texts == alone.texts
-
-    compare()
+@settings(max_examples=examples(60))
+@given(history=entangled())
+def test_rows_equal_those_of_documents_added_one_by_one(
+    empty: dict[bool, Path], folders: Folders, history: History
+) -> None:
+    here, alone = together(empty, folders(), history)
+    assert here.faults == alone.faults == []
+    assert here.rows == alone.rows
+    assert here.numbered == alone.numbered
+    assert here.tallies == alone.tallies
+    assert here.texts == alone.texts
 
 
 @pytest.mark.timeout(1_800)
-def test_rows_do_not_depend_on_batches(empty: dict[bool, Path], folders: Folders) -> None:
-    @settings(max_examples=examples(100))
-    @given(histories=apart())
-    def compare(histories: tuple[History, History]) -> None:
-        compare_groupings(empty, folders(), histories)
-
-    compare()
+@settings(max_examples=examples(60))
+@given(histories=apart())
+def test_rows_do_not_depend_on_batches(
+    empty: dict[bool, Path], folders: Folders, histories: tuple[History, History]
+) -> None:
+    compare_groupings(empty, folders(), histories)
 
 
 @pytest.mark.parametrize("paid", [False, True])
