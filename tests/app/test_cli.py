@@ -6,11 +6,13 @@ import json
 import re
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from support.forks import COMMAND_LINE, Forks
+from support.raw_sql import connected
 
 NO_NETWORK = """
 import sys
@@ -205,6 +207,14 @@ def test_remove_and_forget_commands_delete_documents(file: Path, texts: Path) ->
     assert b"apple tree" not in left
     assert b"INV-2024" not in left
     assert "boiler" in run("search", file, "boiler")
+
+
+def test_check_command_fails_where_it_finds_faults(file: Path) -> None:
+    with closing(connected(file)) as connection:
+        connection.execute("DELETE FROM vectors WHERE chunk = (SELECT min(chunk) FROM vectors)")
+    assert "vectors" in run("check", file, code=3)
+    assert json.loads(run("check", file, "--repair", "--json")) == []
+    assert run("check", file).strip() == "all is well"
 
 
 def test_maintenance_commands_report_their_work(file: Path) -> None:
