@@ -18,7 +18,7 @@ with tempfile.TemporaryDirectory() as folder, Monograph.open(Path(folder) / "arc
     archive.sync(texts)
     retriever = HybridRetriever(monograph=archive, k=3)
     for document in retriever.invoke("Who repaired the generator in winter?"):
-        print(f"{document.metadata['monograph_score']:.3f} {document.metadata['path']}")
+        print(document.metadata["path"])
 
     prompt = ChatPromptTemplate.from_template("Answer from these passages:\n{passages}\n\nQuestion: {question}")
     passages = retriever | (lambda found: "\n\n".join(document.page_content for document in found))

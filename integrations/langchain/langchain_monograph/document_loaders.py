@@ -13,7 +13,8 @@ from monograph_tools import Given, HeldFile, whole_documents
 class MonographLoader(BaseLoader):
     """Loads whole documents out of a monograph, under their own ids.
 
-    Title and uri stand in the metadata as ``title`` and ``source``, unless a document has these keys.
+    Metadata has the title as ``title`` and the uri, or without one the id, as ``source``, unless a document has these
+    keys.
 
     Parameters
     ----------

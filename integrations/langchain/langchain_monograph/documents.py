@@ -16,7 +16,6 @@ from monograph.errors import InputError
 
 if TYPE_CHECKING:
     from monograph import Hit, StoredChunk
-    from monograph.values import Summary
 
 _BLANK = "monograph_blank"
 
@@ -63,39 +62,25 @@ def documents_ids(documents: Sequence[Document], ids: Sequence[str | None] | Non
     return [name or document.id or str(uuid.uuid4()) for name, document in zip(given, documents, strict=True)]
 
 
-def as_stored_document(found: Hit | StoredChunk) -> Document:
-    """A chunk as it was given, with nothing added."""
+def as_document(found: Hit | StoredChunk) -> Document:
+    """Convert a chunk, or the summary of a hit, to a document that is the same whatever the query was.
+
+    A document of LangChain comes back as it was stored. Otherwise ``title`` and ``source`` (the uri) are added where
+    the chunk's document has them, and its id and the chunk's span under keys that begin with ``monograph_``. The
+    stored metadata take precedence.
+    """
+    summary = getattr(found, "summary", None)
+    if summary is not None:
+        own = {"monograph_layer": summary.layer, "monograph_chunks": list(summary.chunks)}
+        return Document(id=summary.id, page_content=summary.text, metadata=own)
+    chunk = found.chunk
+    own = {name: value for name, value in (("title", found.title), ("source", found.uri)) if value}
+    if chunk.id != chunk.document_id:
+        own |= {
+            "monograph_document_id": chunk.document_id,
+            "monograph_start": chunk.start,
+            "monograph_end": chunk.end,
+        }
     metadata = {name: value for name, value in found.metadata.items() if name != tools.COLLECTION}
-    text = metadata.pop(_BLANK, found.chunk.text)
-    return Document(id=found.chunk.id, page_content=text, metadata=metadata)
-
-
-def as_document(hit: Hit) -> Document:
-    """A hit with what Monograph knows of it, under keys that begin with ``monograph_``."""
-    if hit.summary is not None:
-        return _summary_document(hit, hit.summary)
-    plain = as_stored_document(hit)
-    own = {
-        "relevance": hit.relevance,
-        "score": hit.score,
-        "title": hit.title,
-        "uri": hit.uri,
-        "document_id": hit.chunk.document_id,
-        "start": hit.chunk.start,
-        "end": hit.chunk.end,
-        "explanation": hit.explain(),
-    }
-    metadata = {**{f"monograph_{name}": value for name, value in own.items()}, **plain.metadata}
-    return Document(id=hit.chunk.id, page_content=plain.page_content, metadata=metadata)
-
-
-def _summary_document(hit: Hit, summary: Summary) -> Document:
-    own = {
-        "relevance": hit.relevance,
-        "score": hit.score,
-        "layer": summary.layer,
-        "chunks": list(summary.chunks),
-        "explanation": hit.explain(),
-    }
-    metadata = {f"monograph_{name}": value for name, value in own.items()}
-    return Document(id=summary.id, page_content=summary.text, metadata=metadata)
+    text = metadata.pop(_BLANK, chunk.text)
+    return Document(id=chunk.id, page_content=text, metadata={**own, **metadata})

@@ -19,7 +19,7 @@ except ImportError as error:
 
 from langchain_core.documents import Document
 
-from langchain_monograph.documents import as_stored_document, plain
+from langchain_monograph.documents import as_document, plain
 from langchain_monograph.vectorstores import EcoVectorStore
 from monograph import StoredChunk
 from monograph_tools import build_graph
@@ -114,7 +114,7 @@ class MonographAdapter(Adapter):
     ) -> list[Content]:
         archive = self._archive
         stored = archive.fetch(ids, where=where, vectors=True) if ids else []
-        pairs = [(one, as_stored_document(one)) for one in stored]
+        pairs = [(one, as_document(one)) for one in stored]
         return [self._content(one, document) for one, document in pairs if meets(document)]
 
     def _content(self, stored: StoredChunk, document: Document) -> Content:

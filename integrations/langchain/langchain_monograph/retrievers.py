@@ -7,23 +7,33 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+    adispatch_custom_event,
+    dispatch_custom_event,
+)
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from langchain_monograph.documents import as_document, as_passage, documents_ids, plain
 from langchain_monograph.over_file import OverFile
-from monograph import Graph, Reranker, Strategy, Tree
+from monograph import Graph, Hit, Reranker, Strategy, Tree
 from monograph_tools import build_graph, in_thread, told
+
+SEARCH_EVENT = "monograph_search"
+"""Name of LangChain's custom event with the query and each hit's id, relevance (0 to 1, falling), own score and
+explanation."""
 
 
 class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
     """Finds chunks of a monograph.
 
-    Documents carry the chunk's id and text and the document's metadata; what Monograph adds stands under keys that
-    begin with ``monograph_``: ``relevance`` (0 to 1, never rising), ``score``, ``title``, ``uri``, ``document_id``,
-    ``start``, ``end`` and ``explanation``. ``k``, ``filter`` and what a kind of retriever has besides may be given anew
-    with each call of ``invoke``.
+    A document depends on the stored chunk alone, so that the results of several queries can be merged: it has the
+    chunk's id, text and metadata, ``title`` and ``source`` (the uri), and ``monograph_document_id``,
+    ``monograph_start`` and ``monograph_end``. Scores and explanations are in the custom event ``monograph_search``,
+    which callbacks and ``astream_events`` receive; ``EcoVectorStore.similarity_search_with_score`` returns scores.
+    ``k``, ``filter`` and the fields of the kind of retriever can be overridden with each call of ``invoke``.
     """
 
     k: int = 5
@@ -45,22 +55,40 @@ class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **changed: Any
     ) -> list[Document]:
-        return self._search(query, **changed)
+        hits = self._search(query, **changed)
+        dispatch_custom_event(SEARCH_EVENT, _told(query, hits), config={"callbacks": run_manager.get_child()})
+        return [as_document(hit) for hit in hits]
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **changed: Any
     ) -> list[Document]:
-        return await asyncio.to_thread(self._search, query, **changed)
+        hits = await asyncio.to_thread(self._search, query, **changed)
+        await adispatch_custom_event(SEARCH_EVENT, _told(query, hits), config={"callbacks": run_manager.get_child()})
+        return [as_document(hit) for hit in hits]
 
     @abstractmethod
-    def _search(self, query: str, *changed: Any, **named: Any) -> list[Document]:
-        """The documents for a query, best first."""
+    def _search(self, query: str, *changed: Any, **named: Any) -> list[Hit]:
+        """The hits for a query, best first."""
 
-    def _found(self, query: str, how: str | Strategy, k: int | None, given: dict[str, Any] | None) -> list[Document]:
+    def _found(self, query: str, how: str | Strategy, k: int | None, given: dict[str, Any] | None) -> list[Hit]:
         allowed = plain(self.filter if given is None else given)
         most = self.k if k is None else k
-        hits = self._file.open().search(query, most, how, allowed, reranker=self.reranker, as_of=self.as_of)
-        return [as_document(hit) for hit in hits]
+        return self._file.open().search(query, most, how, allowed, reranker=self.reranker, as_of=self.as_of)
+
+
+def _told(query: str, hits: Sequence[Hit]) -> dict[str, Any]:
+    return {
+        "query": query,
+        "hits": [
+            {
+                "id": hit.chunk.id if hit.summary is None else hit.summary.id,
+                "relevance": hit.relevance,
+                "score": hit.score,
+                "explanation": hit.explain(),
+            }
+            for hit in hits
+        ],
+    }
 
 
 class HybridRetriever(FileRetriever):
@@ -80,7 +108,7 @@ class HybridRetriever(FileRetriever):
         k: int | None = None,
         how: str | Strategy | None = None,
         filter: dict[str, Any] | None = None,  # noqa: A002
-    ) -> list[Document]:
+    ) -> list[Hit]:
         return self._found(query, self.how if how is None else how, k, filter)
 
 
@@ -104,7 +132,7 @@ class MiniRAGRetriever(FileRetriever):
         k: int | None = None,
         filter: dict[str, Any] | None = None,  # noqa: A002
         faithful: bool | None = None,
-    ) -> list[Document]:
+    ) -> list[Hit]:
         return self._found(query, Graph(faithful=self.faithful if faithful is None else faithful), k, filter)
 
 
@@ -123,7 +151,7 @@ class TreeRetriever(FileRetriever):
         filter: dict[str, Any] | None = None,  # noqa: A002
         detail: float | None = None,
         budget: int | None = None,
-    ) -> list[Document]:
+    ) -> list[Hit]:
         share, room = self.detail if detail is None else detail, self.budget if budget is None else budget
         return self._found(query, Tree(detail=share, budget=room), k, filter)
 

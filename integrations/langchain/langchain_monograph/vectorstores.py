@@ -15,7 +15,7 @@ from langchain_core.vectorstores import VectorStore
 
 import monograph as library
 import monograph_tools as tools
-from langchain_monograph.documents import as_passage, as_stored_document, documents_ids, plain
+from langchain_monograph.documents import as_document, as_passage, documents_ids, plain
 from monograph.errors import InputError, InvalidFilter
 
 if TYPE_CHECKING:
@@ -365,11 +365,11 @@ class EcoVectorStore(VectorStore):
         if callable(wanted):
             found = list(_chosen(k, wanted, search))
         else:
-            found = [(as_stored_document(hit), hit.relevance) for hit in search(k, plain(wanted))]
+            found = [(as_document(hit), hit.relevance) for hit in search(k, plain(wanted))]
         return [(document, tools.convert_score(relevance, wanted=self._scores)) for document, relevance in found]
 
     def _fetched(self, ids: Sequence[str] | None) -> list[Document]:
-        return [as_stored_document(one) for one in self.monograph.fetch(ids)]
+        return [as_document(one) for one in self.monograph.fetch(ids)]
 
 
 def _chosen(
@@ -379,7 +379,7 @@ def _chosen(
     most = max(4 * k, 50)
     while k > 0:
         hits = search(most, None)
-        pairs = [(as_stored_document(hit), hit.relevance) for hit in hits]
+        pairs = [(as_document(hit), hit.relevance) for hit in hits]
         taken = [pair for pair in pairs if wanted(pair[0])][:k]
         if len(taken) == k or len(hits) < most:
             yield from taken

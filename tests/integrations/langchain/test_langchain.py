@@ -13,12 +13,21 @@ pytest.importorskip("langchain_core", reason="the extra langchain is not install
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document as Page
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.runnables import RunnableLambda
 from pydantic import ValidationError
 
-from langchain_monograph import HybridRetriever, MiniRAGRetriever, MonographToolkit, SCRCompressor, TreeRetriever
+from langchain_monograph import (
+    EcoVectorStore,
+    HybridRetriever,
+    MiniRAGRetriever,
+    MonographToolkit,
+    SCRCompressor,
+    TreeRetriever,
+)
 from monograph import Document, Monograph
 from monograph.errors import InputError, InvalidFilter
+from support.retriever_events import RetrieverEvents
 
 WORDS = ["anvil", "bellows", "chisel", "drill", "engine", "file", "gauge"]
 
@@ -42,25 +51,50 @@ def test_langchain_documents_equal_the_hits(filled: Monograph) -> None:
     documents = HybridRetriever(monograph=filled, k=3).invoke("where is the chisel?")
     hits = filled.search("where is the chisel?", 3)
     assert [document.id for document in documents] == [hit.chunk.id for hit in hits]
-    assert [document.metadata["monograph_score"] for document in documents] == [hit.score for hit in hits]
     first = documents[0]
     assert first.page_content == "The chisel stands in hall 2."
-    assert first.metadata["hall"] == 2
-    assert first.metadata["monograph_uri"] == "/halls/2"
-    assert first.metadata["monograph_document_id"] == "doc/2"
+    span = {"monograph_document_id": "doc/2", "monograph_start": 0, "monograph_end": len(first.page_content)}
+    assert first.metadata == {"hall": 2, "title": "Hall 2", "source": "/halls/2", **span}
 
 
 @pytest.mark.parametrize("how", ["auto", "lexical", "tfidf", "dense", "hybrid"])
-def test_langchain_document_scores_equal_the_hits(filled: Monograph, how: str) -> None:
-    documents = HybridRetriever(monograph=filled, how=how).invoke("the engine in hall 4")
-    hits = filled.search("the engine in hall 4", how=how)
-    assert documents
-    assert [document.metadata["monograph_relevance"] for document in documents] == [hit.relevance for hit in hits]
-    assert [document.metadata["monograph_score"] for document in documents] == [hit.score for hit in hits]
+def test_langchain_events_have_the_scores_of_the_hits(filled: Monograph, how: str) -> None:
+    query, events = "the engine in hall 4", RetrieverEvents()
+    retriever = HybridRetriever(monograph=filled, how=how)
+    found = retriever.invoke(query, config={"callbacks": [events]})
+    assert asyncio.run(retriever.ainvoke(query, config={"callbacks": [events]})) == found
+    hits = [
+        {"id": hit.chunk.id, "relevance": hit.relevance, "score": hit.score, "explanation": hit.explain()}
+        for hit in filled.search(query, how=how)
+    ]
+    assert hits
+    assert events.seen == [("monograph_search", {"query": query, "hits": hits})] * 2
+
+
+def test_langchain_documents_are_equal_whatever_the_query(filled: Monograph) -> None:
+    filled.graph.build()
+    asked = ["the engine in hall 4", "where does the engine stand?", "hall 4"]
+    store = EcoVectorStore(filled)
+    retrievers = [
+        HybridRetriever(monograph=filled, k=7),
+        MiniRAGRetriever(monograph=filled, k=7),
+        store.as_retriever(search_kwargs={"k": 7}),
+    ]
+    found = [one for retriever in retrievers for query in asked for one in retriever.invoke(query)]
+    unique = [one for n, one in enumerate(found) if one not in found[:n]]
+    assert len(found) > len(unique) == len({one.id for one in found})
+
+
+def test_multi_query_retriever_merges_equal_documents(filled: Monograph) -> None:
+    retrievers = pytest.importorskip("langchain_classic.retrievers", reason="langchain-classic is not installed")
+    model = FakeListChatModel(responses=["the engine in hall 4\nwhere does the engine stand?\nengine"])
+    several = retrievers.MultiQueryRetriever.from_llm(HybridRetriever(monograph=filled, k=4), model)
+    found = several.invoke("the engine")
+    assert len(found) == len({one.id for one in found})
 
 
 def test_langchain_document_metadata_take_precedence(monograph: Monograph) -> None:
-    own = {"monograph_uri": "mine", "score": "also mine", "nested": {"a": [1, None, 2.5]}, "flag": True}
+    own = {"source": "mine", "score": "also mine", "nested": {"a": [1, None, 2.5]}, "flag": True}
     monograph.add([Document("The anvil.", id="doc", uri="/ours", metadata=own)])
     (found,) = HybridRetriever(monograph=monograph).invoke("anvil")
     assert {key: found.metadata[key] for key in own} == own

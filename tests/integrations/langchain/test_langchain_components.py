@@ -117,8 +117,7 @@ def test_langchain_retriever_follows_the_graph(filled: Monograph) -> None:
     question = "who got the plates from the woman that Tobias Renk met?"
     found = MiniRAGRetriever(monograph=filled, k=2).invoke(question)
     hits = filled.search(question, 2, how="graph")
-    assert [(one.id, one.metadata["monograph_score"]) for one in found] == [(hit.chunk.id, hit.score) for hit in hits]
-    assert found[0].metadata["monograph_explanation"] == hits[0].explain()
+    assert [one.id for one in found] == [hit.chunk.id for hit in hits]
     faithful = MiniRAGRetriever(monograph=filled).invoke("Anna Calder", faithful=True, k=3, filter={"n": 1})
     expected = filled.search("Anna Calder", 3, how=Graph(faithful=True), where={"n": 1})
     assert [one.id for one in faithful] == [hit.chunk.id for hit in expected]

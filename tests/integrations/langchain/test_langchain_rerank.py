@@ -18,6 +18,7 @@ from langchain_monograph import EraRAGRetriever, HybridRetriever, LangChainReran
 from monograph import Hit, Monograph, Reranker
 from monograph.errors import ModelUnavailable
 from support.letter_corpus import of_different_lengths
+from support.retriever_events import explanations
 
 QUESTION = "who got the plates from the woman that Tobias Renk met?"
 
@@ -83,14 +84,16 @@ def test_langchain_retrievers_accept_a_reranker(filled: Monograph, kind: type) -
     assert [one.page_content for one in found] == [
         hit.text for hit in filled.search(QUESTION, 3, how, reranker=encoder)
     ]
-    assert all("rerank #" in one.metadata["monograph_explanation"] for one in found)
-    assert all("rerank" not in one.metadata["monograph_explanation"] for one in kind(monograph=filled).invoke(QUESTION))
+    reranked = explanations(kind(monograph=filled, k=3, reranker=encoder), QUESTION)
+    assert len(reranked) == len(found)
+    assert all("rerank #" in one for one in reranked)
+    assert not any("rerank" in one for one in explanations(kind(monograph=filled), QUESTION))
 
 
 def test_langchain_reranker_is_serialized_by_name(filled: Monograph, tmp_path: Path) -> None:
     text = dumps(HybridRetriever(monograph=filled, k=2, reranker="embedder:static"))
     again = loads(text, allowed_objects=[HybridRetriever], valid_namespaces=["langchain_monograph"])
     assert again.reranker == "embedder:static"
-    assert "rerank #" in again.invoke(QUESTION)[0].metadata["monograph_explanation"]
+    assert "rerank #" in explanations(again, QUESTION)[0]
     again.close()
     assert '"reranker"' not in dumps(HybridRetriever(monograph=filled, k=2))

@@ -311,7 +311,8 @@ def test_langchain_store_uses_the_embedder_of_the_file(monograph: Monograph) -> 
     monograph.add([own.Document("The comet of 1963 was seen at noon.", id="log", uri="/log", metadata={"year": 1963})])
     store = EcoVectorStore(monograph)
     (found,) = store.similarity_search("when was the comet seen?", k=1)
-    assert found.metadata == {"year": 1963}
+    span = {"monograph_document_id": "log", "monograph_start": 0, "monograph_end": len(found.page_content)}
+    assert found.metadata == {"year": 1963, "source": "/log", **span}
     assert len(store.embeddings.embed_query("comet")) == monograph.embedder.dimension
     assert store.embeddings.embed_documents(["a", "b"])[1] == pytest.approx(monograph.embedder.embed(["b"])[0].tolist())
 
