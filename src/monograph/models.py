@@ -76,6 +76,11 @@ def is_paid(embedder: Embedder) -> bool:
     return getattr(embedder, "paid", False) is True
 
 
+def is_given(embedder: Embedder) -> bool:
+    """Whether an embedder makes no vectors: its file takes those that come with chunks and queries."""
+    return getattr(embedder, "given", False) is True
+
+
 @runtime_checkable
 class LearnsDimension(Protocol):
     """An embedder that learns from its first vector how long they are."""

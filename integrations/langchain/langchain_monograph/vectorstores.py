@@ -88,7 +88,7 @@ class EcoVectorStore(VectorStore):
             monograph, embedding, LangChainEmbedder, key, graph=needs_graph, vector_index=vector_index
         )
         self.monograph = tools.in_collection(self._whole, collection)
-        self._own = self._whole is not monograph
+        self._own = tools.is_address(monograph)
         self._embedding = embedding
         self._discard: Callable[[], Any] | None = None
 

@@ -16,11 +16,12 @@ except ImportError as error:
     ) from error
 
 _MODULES = {
-    "monograph_tools.borrowed": "BorrowedEmbedder BorrowedModel BorrowedReranker all_scores",
-    "monograph_tools.calls": "in_thread told",
+    "monograph_tools.borrowed": "BorrowedEmbedder BorrowedModel BorrowedReranker all_scores require_vectors",
+    "monograph_tools.calls": "ClosesFile in_thread refuse_unknown told",
     "monograph_tools.faults": "for_agents",
     "monograph_tools.given": (
-        "COLLECTION Given HeldFile allowed_hits build_graph in_collection opened to_write whole_documents"
+        "COLLECTION Given HeldFile allowed_hits archive_of build_graph in_collection is_address opened to_write"
+        " require_query_vector whole_documents"
     ),
     "monograph_tools.offering": "Tool as_json offered wrong_arguments",
     "monograph_tools.scores": "convention convert_score",
@@ -32,16 +33,22 @@ if TYPE_CHECKING:
     from monograph_tools.borrowed import BorrowedModel as BorrowedModel
     from monograph_tools.borrowed import BorrowedReranker as BorrowedReranker
     from monograph_tools.borrowed import all_scores as all_scores
+    from monograph_tools.borrowed import require_vectors as require_vectors
+    from monograph_tools.calls import ClosesFile as ClosesFile
     from monograph_tools.calls import in_thread as in_thread
+    from monograph_tools.calls import refuse_unknown as refuse_unknown
     from monograph_tools.calls import told as told
     from monograph_tools.faults import for_agents as for_agents
     from monograph_tools.given import COLLECTION as COLLECTION
     from monograph_tools.given import Given as Given
     from monograph_tools.given import HeldFile as HeldFile
     from monograph_tools.given import allowed_hits as allowed_hits
+    from monograph_tools.given import archive_of as archive_of
     from monograph_tools.given import build_graph as build_graph
     from monograph_tools.given import in_collection as in_collection
+    from monograph_tools.given import is_address as is_address
     from monograph_tools.given import opened as opened
+    from monograph_tools.given import require_query_vector as require_query_vector
     from monograph_tools.given import to_write as to_write
     from monograph_tools.given import whole_documents as whole_documents
     from monograph_tools.offering import Tool as Tool

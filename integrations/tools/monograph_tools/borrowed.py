@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from monograph.errors import ModelUnavailable
-from monograph.models import Completion, TextKind
+from monograph.errors import InputError, ModelUnavailable
+from monograph.models import Completion, Embedder, TextKind, is_given
 from monograph.values import Float32, Float64
 
 
@@ -74,6 +74,18 @@ class BorrowedEmbedder:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit: Float32 = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
         return unit
+
+
+def require_vectors(embedder: Embedder, place: str) -> None:
+    """Raise InputError if an embedder makes no vectors, so that a framework would store and search zeros.
+
+    ``place`` is where the framework takes the model that made the file's vectors.
+    """
+    if is_given(embedder):
+        raise InputError(
+            f"the file's vectors were given to it, {embedder.dimension} values each: it has no model that makes them",
+            f"pass the model that made them as {place}; or give the file one: monograph reembed FILE static",
+        )
 
 
 class BorrowedReranker:

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from abc import abstractmethod
+from collections.abc import Callable, Coroutine, Iterable
+from typing import TYPE_CHECKING, Any, Self
+
+from monograph.errors import InputError
 
 if TYPE_CHECKING:
     from monograph import Report
+
+
+class ClosesFile:
+    """A component that is closed at the end of a ``with`` block."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the file if the component opened it."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def told(report: Report) -> Report:
@@ -16,6 +33,20 @@ def told(report: Report) -> Report:
     for one in report.problems:
         warnings.warn(f"{one.reason} ({one.mend})" if one.mend else one.reason, RuntimeWarning, stacklevel=3)
     return report
+
+
+def refuse_unknown(call: str, given: Iterable[str], known: Iterable[str] = ()) -> None:
+    """Raise InputError if a call has arguments that nothing reads: a filter must not be ignored.
+
+    ``call`` is what the error names, ``given`` are the arguments' names, and ``known`` those that the call reads.
+    """
+    listed = sorted(known)
+    unknown = sorted(set(given).difference(listed))
+    if unknown:
+        raise InputError(
+            f"{call} has no argument {', '.join(map(repr, unknown))}",
+            f"it also takes {', '.join(listed)}" if listed else "leave it out",
+        )
 
 
 def in_thread(name: str) -> Callable[..., Coroutine[Any, Any, Any]]:

@@ -6,23 +6,67 @@ import contextlib
 import copy
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast, overload
 
-from monograph import Document, Hit, Monograph, Settings
-from monograph.errors import InputError
-from monograph.models import Embedder
-from monograph.shelf import is_shelf, only_file
+from monograph import Document, Hit, Monograph, Settings, strategy
+from monograph.errors import InputError, ModelError, ModelMismatch
+from monograph.models import Embedder, is_given
+from monograph.shelf import is_shelf, only_file, place_of
 
 if TYPE_CHECKING:
+    from monograph import Strategy
     from monograph.shelf import Archive
+    from monograph.values import Float32
 
-Given: TypeAlias = "Archive | str | os.PathLike[str]"
+
+class Store(Protocol):
+    """A store over an archive, whose collection it sees."""
+
+    @property
+    def monograph(self) -> Archive:
+        """The open archive, or the part of it that is in the store's collection."""
+        ...
+
+
+Given: TypeAlias = "Archive | Store | str | os.PathLike[str]"
+"""An open archive, a store over one, the path of a file or the address of a shelf."""
 Model = TypeVar("Model")
 
 COLLECTION = "monograph_collection"
 """The metadata key of the collection that a document is in; it is nobody's own, and not handed back."""
+
+
+@overload
+def archive_of(given: Archive | Store) -> Archive: ...
+
+
+@overload
+def archive_of(given: Given) -> Archive | str | os.PathLike[str]: ...
+
+
+def archive_of(given: Given) -> Archive | str | os.PathLike[str]:
+    """Return the archive of a store, and any other argument as it is.
+
+    Raises
+    ------
+    InputError
+        If it is none of the four.
+    """
+    if isinstance(given, Monograph | str | os.PathLike):
+        return given
+    archive = cast("Archive", getattr(given, "monograph", given))
+    if not isinstance(archive, Monograph) and not hasattr(archive, "url"):
+        raise InputError(
+            f"a {type(given).__name__} is no archive", "give a path, an open archive, or a store that is made of one"
+        )
+    return archive
+
+
+def is_address(given: Given) -> bool:
+    """Whether it is a path or an address, which a component opens and closes by itself."""
+    return isinstance(given, str | os.PathLike)
 
 
 def opened(
@@ -44,6 +88,7 @@ def opened(
     InputError
         If a model, a key or a design is given besides an open one, or a key or a design with a shelf.
     """
+    given = archive_of(given)
     if isinstance(given, str | os.PathLike):
         embedder = None if model is None else borrowed(model)
         if is_shelf(given):
@@ -69,18 +114,41 @@ def opened(
     return given
 
 
-def build_graph(given: Given) -> None:
-    """Build the graph of an open file that has none; nothing to do for a shelf or a path.
+def build_graph(given: Given, key: str | None = None, embedder: Embedder | None = None) -> None:
+    """Build the graph of a file that has none. Do nothing for a shelf, or for a path where there is no file.
+
+    ``key`` and ``embedder`` are those of a path.
 
     Raises
     ------
     InputError
         If it is a view of a file without a graph.
     ReadOnlyFile
-        If the file has no graph and is open for reading only.
+        If the file has no graph and cannot be written.
     """
-    if isinstance(given, Monograph) and not given.settings.graph:
-        given.graph.build()
+    archive = archive_of(given)
+    if isinstance(archive, str | os.PathLike):
+        if is_shelf(archive) or not Path(archive).exists():
+            return
+        with Monograph.open(archive, create=False, read_only=True, key=key) as read:
+            missing = not read.settings.graph
+        if missing:
+            with contextlib.closing(_file_of(archive, embedder, read_only=False, key=key)) as file:
+                file.graph.build()
+    elif isinstance(archive, Monograph) and not archive.settings.graph:
+        archive.graph.build()
+
+
+def _file_of(path: str | os.PathLike[str], embedder: Embedder | None, *, read_only: bool, key: str | None) -> Monograph:
+    """Open a file that must be there, with an embedder unless its vectors are given."""
+    try:
+        return Monograph.open(path, embedder, create=False, read_only=read_only, key=key)
+    except ModelMismatch:
+        file = Monograph.open(path, create=False, read_only=read_only, key=key)
+        if _is_given(file):
+            return file
+        file.close()
+        raise
 
 
 def to_write(archive: Archive) -> Monograph:
@@ -137,21 +205,33 @@ class HeldFile:
         Of an encrypted file; with a path only.
     collection:
         See nothing but the documents of this one.
+    embedder:
+        Makes the vectors of queries. An archive must have been built with it, unless its vectors are given.
 
     Raises
     ------
     InputError
         If a key is given besides an open file, or with a shelf.
+    ModelMismatch
+        If an open archive was built with another embedder.
     """
 
     def __init__(
-        self, given: Given, read_only: bool = True, key: str | None = None, collection: str | None = None
+        self,
+        given: Given,
+        read_only: bool = True,
+        key: str | None = None,
+        collection: str | None = None,
+        embedder: Embedder | None = None,
     ) -> None:
+        given = archive_of(given)
         if not isinstance(given, str | os.PathLike):
             _refuse_key(key)
+            _refuse_embedder(given, embedder)
         elif is_shelf(given):
             _refuse_key(key, f"{given} is a shelf, which has no key")
         self._given = given
+        self._embedder = embedder
         self._collection = collection
         self._seen: Archive | None = None
         self._key = key
@@ -160,17 +240,17 @@ class HeldFile:
         self._opening = threading.Lock()
 
     def __copy__(self) -> HeldFile:
-        return HeldFile(self._given, read_only=self._read_only, key=self._key, collection=self._collection)
+        return HeldFile(self._given, self._read_only, self._key, self._collection, self._embedder)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> HeldFile:
         return self.__copy__()
 
-    def __reduce__(self) -> tuple[type[HeldFile], tuple[Given, bool, None, str | None]]:
+    def __reduce__(self) -> tuple[type[HeldFile], tuple[Given, bool, None, str | None, Embedder | None]]:
         if self._key is not None:
             raise InputError(
                 "what was given a key cannot be pickled: its key would go with it", "make it anew where it is wanted"
             )
-        return HeldFile, (self._given, self._read_only, None, self._collection)
+        return HeldFile, (self._given, self._read_only, None, self._collection, self._embedder)
 
     @property
     def address(self) -> str:
@@ -209,8 +289,28 @@ class HeldFile:
         if is_shelf(address):
             from monograph.shelf import Shelf
 
-            return Shelf.open(address)
-        return Monograph.open(address, create=False, read_only=self._read_only, key=self._key)
+            return Shelf.open(address, embedder=self._embedder)
+        return _file_of(address, self._embedder, read_only=self._read_only, key=self._key)
+
+    def query_vector(
+        self, text: str, how: str | Strategy, vector: Sequence[float] | None = None, argument: str = "embed_model"
+    ) -> Sequence[float] | Float32 | None:
+        """Return the vector of a query: the given one, one of the ``embedder``, or None if the archive makes it.
+
+        Raises
+        ------
+        InputError
+            If the search mode needs a vector and nothing makes it; the error names ``argument``, which takes a model.
+        """
+        if vector is not None:
+            return vector
+        archive = self.open()
+        if self._embedder is None:
+            require_query_vector(archive, how, argument)
+        elif getattr(strategy(how), "needs_vector", False) and _is_given(archive):
+            made: Float32 = self._embedder.embed([text], "query")[0]
+            return made
+        return None
 
     def close(self) -> None:
         """Close the file if it was given as a path; what asks next opens it again."""
@@ -219,6 +319,19 @@ class HeldFile:
             if self._opened is not None:
                 self._opened.close()
                 self._opened = None
+
+
+def require_query_vector(archive: Archive, how: str | Strategy, argument: str) -> None:
+    """Raise InputError if a query has no vector, its search mode needs one, and the archive has no model to make it.
+
+    ``argument`` is what takes the vector, or the model that makes it.
+    """
+    if getattr(strategy(how), "needs_vector", False) and _is_given(archive):
+        raise InputError(
+            f"the query has no vector, and {place_of(archive)} has no model to make one: its vectors were given",
+            f"pass {argument}= of the model that made its vectors ({archive.embedder.dimension} values),"
+            " or make a lexical search",
+        )
 
 
 def allowed_hits(archive: Archive, where: Mapping[str, Any], k: int) -> list[Hit]:
@@ -232,6 +345,22 @@ def allowed_hits(archive: Archive, where: Mapping[str, Any], k: int) -> list[Hit
 def _refuse_vector_index(kind: Literal["codes", "graph"] | None) -> None:
     if kind is not None:
         raise InputError(f"vector_index is {kind!r}, and the archive is there", "give it with the path of a new file")
+
+
+def _is_given(archive: Archive) -> bool:
+    """Whether all vectors of an archive are given to it; False where its model cannot be loaded."""
+    try:
+        return is_given(archive.embedder)
+    except ModelError:
+        return False
+
+
+def _refuse_embedder(archive: Archive, embedder: Embedder | None) -> None:
+    if embedder is not None and not _is_given(archive) and archive.embedder.key != embedder.key:
+        raise ModelMismatch(
+            f"{place_of(archive)} was built with {archive.embedder.key!r}, not with {embedder.key!r}",
+            "leave the model out: the archive's own makes the vectors",
+        )
 
 
 def _refuse_key(key: str | None, why: str = "") -> None:

@@ -114,6 +114,8 @@ class Named:
     __slots__ = ()
     needs_graph: ClassVar[bool] = False
     """Whether it reads the graph or the trigrams, which a file with ``Settings(graph=False)`` lacks."""
+    needs_vector: ClassVar[bool] = True
+    """Whether results depend on the query's vector."""
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     def __str__(self) -> str:

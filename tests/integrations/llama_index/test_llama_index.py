@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import importlib
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier, get_ident
+from typing import Any
 
 import pytest
 
@@ -19,12 +20,18 @@ pytest.importorskip("llama_index.core", reason="the extra llama-index is not ins
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.schema import MetadataMode
+from llama_index.core.schema import MetadataMode, NodeWithScore, TextNode
+from llama_index.core.vector_stores.types import FilterOperator, MetadataFilter, MetadataFilters
 
-from llama_index.retrievers.monograph import HybridRetriever
-from llama_index.vector_stores.monograph import HitNode
+from llama_index.graph_stores.monograph import MonographPropertyGraphStore
+from llama_index.postprocessor.monograph import SCRPostprocessor
+from llama_index.query_engine.monograph import CitingQueryEngine
+from llama_index.readers.monograph import MonographReader
+from llama_index.retrievers.monograph import HybridRetriever, MiniRAGRetriever, TreeRetriever
+from llama_index.tools.monograph import MonographToolSpec
+from llama_index.vector_stores.monograph import EcoVectorStore, HitNode
 from monograph import Document, Monograph
-from monograph.errors import InvalidFilter, NotAMonograph
+from monograph.errors import InputError, InvalidFilter, NotAMonograph
 
 SPACE = ROOT / "integrations" / "llama_index" / "llama_index"
 
@@ -43,6 +50,10 @@ def filled(monograph: Monograph) -> Iterator[Monograph]:
         for n, word in enumerate(words)
     )
     yield monograph
+
+
+def above(key: str, value: int) -> MetadataFilters:
+    return MetadataFilters(filters=[MetadataFilter(key=key, value=value, operator=FilterOperator.GT)])
 
 
 def test_llama_index_nodes_equal_the_hits(filled: Monograph) -> None:
@@ -130,10 +141,62 @@ def test_llama_index_retriever_does_not_block_the_event_loop(filled: Monograph) 
 
 
 def test_llama_index_retriever_applies_its_filter(filled: Monograph) -> None:
-    retriever = HybridRetriever(filled, where={"hall": {">=": 3}})
+    retriever = HybridRetriever(filled, filters=above("hall", 2))
     assert {node.metadata["hall"] for node in retriever.retrieve("the anvil stands")} == {3, 4}
-    with pytest.raises(InvalidFilter):
-        HybridRetriever(filled, where={"hall": {"~": 3}}).retrieve("x")
+    with pytest.raises(InvalidFilter, match="must be MetadataFilters, not dict"):
+        HybridRetriever(filled, filters={"hall": {">=": 3}})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="where"):
+        HybridRetriever(filled, where={"hall": {">=": 3}})  # type: ignore[call-arg]
+
+
+def test_llama_index_retriever_changes_its_top_k(filled: Monograph) -> None:
+    retriever = HybridRetriever(filled, similarity_top_k=2)
+    retriever.similarity_top_k = 4
+    assert retriever.similarity_top_k == len(retriever.retrieve("the hall")) == 4
+    with pytest.raises(InputError, match="similarity_top_k is 0"):
+        retriever.similarity_top_k = 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "named", "said"),
+    [
+        (HybridRetriever, {"similarity_top_k": 0}, "similarity_top_k is 0"),
+        (HybridRetriever, {"how": "grpah"}, "unknown way to search 'grpah'"),
+        (TreeRetriever, {"detail": 2.0}, "detail is 2"),
+        (CitingQueryEngine, {"how": "grpah"}, "unknown way to search 'grpah'"),
+    ],
+)
+def test_llama_index_components_refuse_wrong_values_when_made(
+    filled: Monograph, kind: type, named: dict[str, object], said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        kind(filled, **named)
+
+
+def test_llama_index_components_read_a_path_an_archive_and_a_store_alike(filled: Monograph) -> None:
+    filled.tree.rebuild()
+    question = "where is the chisel?"
+    node = NodeWithScore(node=TextNode(text="The chisel is here. The drill is there.", id_="n"), score=1.0)
+    replies: dict[type, Callable[[Any], object]] = {
+        HybridRetriever: lambda made: [one.node_id for one in made.retrieve(question)],
+        MiniRAGRetriever: lambda made: [one.node_id for one in made.retrieve(question)],
+        TreeRetriever: lambda made: [one.node_id for one in made.retrieve(question)],
+        SCRPostprocessor: lambda made: [one.text for one in made.postprocess_nodes([node], query_str=question)],
+        CitingQueryEngine: lambda made: str(made.query(question)),
+        MonographToolSpec: lambda made: made.to_tool_list(["search"])[0].call(query=question).content,
+        EcoVectorStore: lambda made: sorted(one.node_id for one in made.get_nodes()),
+    }
+    stores = (EcoVectorStore(filled), MonographPropertyGraphStore(filled))
+    for kind, reply in replies.items():
+        expected = reply(kind(filled))
+        assert expected
+        for given in (filled.path, str(filled.path), *stores):
+            with kind(given) as made:
+                assert reply(made) == expected
+    for store in stores:
+        assert len(MonographReader(store).load_data()) == 5
+    with pytest.raises(InputError, match="a list is no archive"):
+        HybridRetriever([])  # type: ignore[arg-type]
 
 
 def test_llama_index_retriever_opens_its_path_at_the_first_query(filled: Monograph) -> None:

@@ -14,12 +14,14 @@ pytest.importorskip("llama_index.core", reason="the extra llama-index is not ins
 
 from llama_index.core import Settings, StorageContext, VectorStoreIndex, load_index_from_storage
 from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.chat_engine.types import ChatMode
 from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
 from llama_index.core.schema import Document, ImageNode, MetadataMode, NodeRelationship, NodeWithScore, TextNode
+from llama_index.core.vector_stores.types import FilterOperator, MetadataFilter, MetadataFilters
 
 import monograph as own
 from llama_index.indices.monograph import EraRAGIndex
@@ -32,6 +34,10 @@ from llama_index.vector_stores.monograph import EcoVectorStore, HitNode
 from monograph import Graph, Hybrid, Monograph, Tree
 from monograph.errors import InputError, NotFound
 from support.letter_corpus import FACTS, FILLER
+
+
+def above(key: str, value: int) -> MetadataFilters:
+    return MetadataFilters(filters=[MetadataFilter(key=key, value=value, operator=FilterOperator.GT)])
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +66,7 @@ def test_llama_index_retriever_follows_the_graph(filled: Monograph) -> None:
     hits = filled.search(question, 2, how="graph")
     assert [(one.node_id, one.score) for one in nodes] == [(hit.chunk.id, hit.relevance) for hit in hits]
     assert [one.explanation for one in nodes if isinstance(one, HitNode)] == [hit.explain() for hit in hits]
-    faithful = MiniRAGRetriever(filled, faithful=True, where={"n": {">": 0}})
+    faithful = MiniRAGRetriever(filled, faithful=True, filters=above("n", 0))
     assert [one.node_id for one in asyncio.run(faithful.aretrieve("Anna Calder"))] == [
         hit.chunk.id for hit in filled.search("Anna Calder", 5, how=Graph(faithful=True), where={"n": {">": 0}})
     ]
@@ -192,6 +198,15 @@ def test_tree_index_answers_from_passages_and_summaries(index: EraRAGIndex) -> N
     assert len(response.source_nodes) == 2
 
 
+def test_an_index_refuses_arguments_that_nothing_reads(index: EraRAGIndex) -> None:
+    found = index.as_retriever(filters=above("n", 2), detail=1.0).retrieve("the letters")
+    assert {one.metadata["n"] for one in found} == {3}
+    for work in (index.as_retriever, index.as_query_engine, lambda **named: EraRAGIndex([], index.monograph, **named)):
+        with pytest.raises(InputError, match="has no argument 'where'"):
+            work(where={"n": 3})
+    assert index.as_chat_engine(llm=MockLLM(), system_prompt="Be brief.", chat_mode=ChatMode.CONTEXT)
+
+
 def test_tree_index_updates_its_tree_on_each_change(index: EraRAGIndex) -> None:
     index.insert(Document(text="The steamer left Trieste.", id_="new"))
     index.update_ref_doc(Document(text="The lathe is blue now.", id_="d3"))
@@ -261,7 +276,7 @@ def test_citing_engine_returns_the_cited_spans(filled: Monograph) -> None:
     assert response.metadata is not None
     assert response.metadata["abstained"] is answer.abstained
     assert str(asyncio.run(engine.aquery(question))) == str(response)
-    narrow = CitingQueryEngine(filled, where={"n": 3}, how="hybrid").query(question)
+    narrow = CitingQueryEngine(filled, filters=above("n", 2), how="hybrid").query(question)
     assert {span[0] for one in narrow.source_nodes for span in one.metadata["monograph_spans"]} <= {"d3"}
 
 

@@ -412,13 +412,15 @@ def test_llama_index_store_searches_a_synced_file(monograph: Monograph, folder: 
 
 
 def test_a_stored_node_says_how_a_retriever_found_it(store: EcoVectorStore) -> None:
-    from llama_index.core.schema import MetadataMode
+    from llama_index.core.schema import MetadataMode, QueryBundle
 
     from llama_index.retrievers.monograph import MiniRAGRetriever
 
-    (found,) = MiniRAGRetriever(store.client, similarity_top_k=1).retrieve("the chisel")
+    (found,) = MiniRAGRetriever(store.client, similarity_top_k=1).retrieve(
+        QueryBundle("the chisel", embedding=embedded("the chisel"))
+    )
     assert found.node_id == "node/2"
-    (hit,) = store.client.search("the chisel", 1, how="graph")
+    (hit,) = store.client.search("the chisel", 1, how="graph", vector=embedded("the chisel"))
     assert isinstance(found, HitNode)
     assert (found.explanation, found.own_score) == (hit.explain(), hit.score)
     assert found.metadata == {"hall": 2}

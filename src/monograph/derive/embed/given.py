@@ -26,6 +26,9 @@ class GivenVectors:
         If it is below 1.
     """
 
+    given = True
+    """See :func:`monograph.models.is_given`."""
+
     def __init__(self, dimension: int) -> None:
         self._dimension = arguments.whole_number(dimension, "dimension", 1)
 

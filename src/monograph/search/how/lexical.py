@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from monograph.search import fusion, hits, rerank, words
 from monograph.search.ranking import pool_size
@@ -14,6 +15,8 @@ from monograph.values import Hit
 @dataclass(frozen=True, slots=True)
 class Lexical(Named):
     """BM25; codes and quoted phrases that stand there word for word come first."""
+
+    needs_vector: ClassVar[bool] = False
 
     def search(self, corpus: Corpus, query: Query) -> list[Hit]:
         """Scores are BM25's, above 0, and what a match word for word adds."""

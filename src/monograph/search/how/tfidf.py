@@ -39,6 +39,7 @@ class Tfidf(Named):
     """
 
     needs_graph: ClassVar[bool] = True
+    needs_vector: ClassVar[bool] = False
 
     alpha: float = 1.0
     beta: float = 1.0

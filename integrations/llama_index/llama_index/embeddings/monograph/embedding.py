@@ -8,7 +8,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
 
 from monograph.models import Embedder, TextKind
-from monograph_tools import BorrowedEmbedder, in_thread
+from monograph_tools import BorrowedEmbedder, in_thread, require_vectors
 
 
 class LlamaIndexEmbedder(BorrowedEmbedder):
@@ -28,11 +28,18 @@ class LlamaIndexEmbedder(BorrowedEmbedder):
 
 
 class MonographEmbedding(BaseEmbedding):
-    """An embedder of Monograph in LlamaIndex: ``Settings.embed_model = MonographEmbedding(monograph.embedder)``."""
+    """An embedder of Monograph in LlamaIndex: ``Settings.embed_model = MonographEmbedding(monograph.embedder)``.
+
+    Raises
+    ------
+    InputError
+        If the embedder is that of a file whose vectors were given: it makes none.
+    """
 
     _embedder: Embedder = PrivateAttr()
 
     def __init__(self, embedder: Embedder, **kwargs: Any) -> None:
+        require_vectors(embedder, "Settings.embed_model")
         super().__init__(model_name=embedder.key, **kwargs)
         self._embedder = embedder
 
@@ -40,6 +47,11 @@ class MonographEmbedding(BaseEmbedding):
     def class_name(cls) -> str:
         """Its name in stored settings."""
         return "MonographEmbedding"
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder of Monograph."""
+        return self._embedder
 
     def _get_query_embedding(self, query: str) -> list[float]:
         return self._lists([query], "query")[0]
@@ -57,3 +69,8 @@ class MonographEmbedding(BaseEmbedding):
     def _lists(self, texts: list[str], kind: TextKind) -> list[list[float]]:
         made: list[list[float]] = self._embedder.embed(texts, kind).tolist()
         return made
+
+
+def as_embedder(model: BaseEmbedding) -> Embedder:
+    """Return an embedding model of LlamaIndex as Monograph's: one that came from Monograph as it was."""
+    return model.embedder if isinstance(model, MonographEmbedding) else LlamaIndexEmbedder(model)

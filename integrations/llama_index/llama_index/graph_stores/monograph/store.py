@@ -26,13 +26,13 @@ from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from llama_index.vector_stores.monograph.where import as_where
 from monograph.errors import InputError
 from monograph.values import Told, ToldNode, ToldRelation
-from monograph_tools import Given, in_collection, in_thread, opened, to_write, told
+from monograph_tools import ClosesFile, Given, in_collection, in_thread, is_address, opened, to_write, told
 
 if TYPE_CHECKING:
     from monograph.shelf import Archive
 
 
-class MonographPropertyGraphStore(PropertyGraphStore):
+class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
     """A graph of what extractors say, in the file of the texts that say it.
 
     Chunks are the file's own: what ``PropertyGraphIndex`` stores is found by every search of the file, and a chunk that
@@ -74,7 +74,7 @@ class MonographPropertyGraphStore(PropertyGraphStore):
         self._whole = opened(monograph, embed_model, LlamaIndexEmbedder, key, graph=True)
         self._monograph = in_collection(self._whole, collection)
         self._collection = collection
-        self._own = self._whole is not monograph
+        self._own = is_address(monograph)
 
     def __reduce__(self) -> tuple[Any, tuple[Archive], dict[str, bool]]:
         # Nobody else has the file to close that is opened anew.
@@ -87,8 +87,13 @@ class MonographPropertyGraphStore(PropertyGraphStore):
         return self.__copy__()
 
     @property
-    def client(self) -> Archive:
+    def monograph(self) -> Archive:
         """The open file or shelf, or what of it is in the collection."""
+        return self._monograph
+
+    @property
+    def client(self) -> Archive:
+        """As :attr:`monograph`."""
         return self._monograph
 
     def close(self) -> None:

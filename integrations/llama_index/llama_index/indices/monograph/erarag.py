@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from inspect import signature
 from typing import Any, cast
 
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -21,7 +23,7 @@ from llama_index.retrievers.monograph import TreeRetriever
 from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from monograph import Monograph
 from monograph.errors import InputError
-from monograph_tools import Given, in_thread, opened, to_write, told
+from monograph_tools import ClosesFile, Given, in_thread, is_address, opened, refuse_unknown, to_write, told
 
 STRUCT_TYPE = cast(IndexStructType, "monograph_erarag")
 """What a persisted index says it is. The framework's own kinds are a closed enumeration of texts; any text will do."""
@@ -39,7 +41,7 @@ class EraRAGStruct(IndexStruct):
         return STRUCT_TYPE
 
 
-class EraRAGIndex(BaseIndex[EraRAGStruct]):
+class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
     """Nodes in a .mono file under a tree of summaries, kept in step with every insertion, update and deletion.
 
     The file holds the nodes whole, and with them the hashes of the documents they come from: the docstore of a storage
@@ -81,7 +83,7 @@ class EraRAGIndex(BaseIndex[EraRAGStruct]):
         if given is None:
             raise InputError("an index needs a file", 'EraRAGIndex(nodes, "notes.mono")')
         archive = opened(given, embed_model, LlamaIndexEmbedder, key)
-        self._own = archive is not given
+        self._own = is_address(given)
         try:
             self._monograph = to_write(archive)
         except InputError:
@@ -105,6 +107,7 @@ class EraRAGIndex(BaseIndex[EraRAGStruct]):
 
     def build_index_from_nodes(self, nodes: Sequence[BaseNode], **build_kwargs: Any) -> EraRAGStruct:
         """Store the first nodes; none goes to the docstore."""
+        refuse_unknown("EraRAGIndex", build_kwargs)
         return self._build_index_from_nodes(nodes, **build_kwargs)
 
     def _build_index_from_nodes(self, nodes: Sequence[BaseNode], **build_kwargs: Any) -> EraRAGStruct:
@@ -175,11 +178,33 @@ class EraRAGIndex(BaseIndex[EraRAGStruct]):
     def as_retriever(self, **kwargs: Any) -> BaseRetriever:
         """A :class:`~llama_index.retrievers.monograph.TreeRetriever` over the file.
 
-        It takes ``similarity_top_k``, ``detail``, ``budget``, ``where``, ``as_of`` and ``callback_manager``. Other
-        arguments are for others, such as the query engine that is made of the retriever, and are ignored.
+        It takes ``similarity_top_k``, ``detail``, ``budget``, ``filters``, ``reranker``, ``as_of`` and
+        ``callback_manager``. LlamaIndex hands over the arguments of a query or chat engine as well: they are left out.
+
+        Raises
+        ------
+        InputError
+            If an argument is neither the retriever's nor an engine's.
         """
-        own = {"similarity_top_k", "detail", "budget", "where", "as_of", "callback_manager"}
+        own = {"similarity_top_k", "detail", "budget", "filters", "reranker", "as_of", "callback_manager"}
+        refuse_unknown("EraRAGIndex.as_retriever", kwargs.keys() - _engine_arguments(), own)
         return TreeRetriever(self._monograph, **{name: value for name, value in kwargs.items() if name in own})
+
+
+@cache
+def _engine_arguments() -> frozenset[str]:
+    """Arguments of LlamaIndex's query and chat engines, all of which it hands over to ``as_retriever``."""
+    from llama_index.core.chat_engine import (
+        CondensePlusContextChatEngine,
+        CondenseQuestionChatEngine,
+        ContextChatEngine,
+        SimpleChatEngine,
+    )
+    from llama_index.core.query_engine import RetrieverQueryEngine
+
+    chats = (CondensePlusContextChatEngine, CondenseQuestionChatEngine, ContextChatEngine, SimpleChatEngine)
+    makers = [RetrieverQueryEngine.from_args, *(one.from_defaults for one in chats)]
+    return frozenset(name for maker in makers for name in signature(maker).parameters) - {"kwargs"}
 
 
 INDEX_STRUCT_TYPE_TO_INDEX_STRUCT_CLASS[STRUCT_TYPE] = EraRAGStruct

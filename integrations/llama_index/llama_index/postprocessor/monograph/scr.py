@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import llama_index_instrumentation as instrument
 from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
@@ -14,9 +12,7 @@ from llama_index.vector_stores.monograph import ReductionEvent
 from monograph import Chunk, Hit
 from monograph.errors import InputError
 from monograph.values import DEFAULT_CUT
-
-if TYPE_CHECKING:
-    from monograph.shelf import Archive
+from monograph_tools import ClosesFile, Given, HeldFile
 
 dispatcher = instrument.get_dispatcher(__name__)
 
@@ -24,7 +20,7 @@ SPANS = "monograph_spans"
 """Metadata key of what was kept: (start, end) in the node's own text; neither embedded nor shown to a model."""
 
 
-class SCRPostprocessor(BaseNodePostprocessor):
+class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
     """Cuts nodes down to the sentences that a question needs, and puts those first that answer it best.
 
     From whatever retriever they come: their ids and scores stay, what is kept stands word for word in them, and the
@@ -33,17 +29,25 @@ class SCRPostprocessor(BaseNodePostprocessor):
     Parameters
     ----------
     monograph:
-        An open file or shelf: how rare words are is what it says. It stays the caller's to close.
+        An open file or shelf, or a store over one, which stays the caller's to close; or the path of a file or the
+        address of a shelf, which is opened with the first question and closed by :meth:`close`. It tells how rare words
+        are.
     cut:
         About which share of the tokens is to go, 0 to 1.
+    key:
+        Of an encrypted file; with a path only.
     """
 
     cut: float = Field(default=DEFAULT_CUT, description="About which share of the tokens is to go, 0 to 1.")
-    _monograph: Archive = PrivateAttr()
+    _file: HeldFile = PrivateAttr()
 
-    def __init__(self, monograph: Archive, cut: float = DEFAULT_CUT) -> None:
+    def __init__(self, monograph: Given, cut: float = DEFAULT_CUT, *, key: str | None = None) -> None:
         super().__init__(cut=cut)  # type: ignore[call-arg]
-        self._monograph = monograph
+        self._file = HeldFile(monograph, key=key)
+
+    def close(self) -> None:
+        """Close the file if it was given as a path; the next question opens it again."""
+        self._file.close()
 
     @classmethod
     def class_name(cls) -> str:
@@ -60,7 +64,7 @@ class SCRPostprocessor(BaseNodePostprocessor):
         hits = [
             _as_hit(one, text, rank) for rank, (one, text) in enumerate(zip(nodes, texts, strict=True)) if text.strip()
         ]
-        reduced = self._monograph.reduce(query_bundle.query_str, hits, cut=self.cut)
+        reduced = self._file.open().reduce(query_bundle.query_str, hits, cut=self.cut)
         kept = [_cut(nodes[one.hit.rank], one.text, [(span.start, span.end) for span in one.spans]) for one in reduced]
         done = kept + [one for one, text in zip(nodes, texts, strict=True) if not text.strip()]
         lengths = sum(len(one.hit.text) for one in reduced), sum(len(one.text) for one in reduced)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncGenerator, Generator, Iterator
+from typing import Any
 
 import llama_index_instrumentation as instrument
 from llama_index.core.base.base_query_engine import BaseQueryEngine
@@ -13,17 +13,17 @@ from llama_index.core.base.response.schema import RESPONSE_TYPE, AsyncStreamingR
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.prompts.mixin import PromptMixinType
 from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
+from llama_index.core.vector_stores.types import MetadataFilters
 
 from llama_index.vector_stores.monograph import AnswerEvent
-from monograph import Answer, Citation, Reranker, Strategy
-
-if TYPE_CHECKING:
-    from monograph.shelf import Archive
+from llama_index.vector_stores.monograph.where import as_where
+from monograph import Answer, Citation, Reranker, Strategy, strategy
+from monograph_tools import ClosesFile, Given, HeldFile
 
 dispatcher = instrument.get_dispatcher(__name__)
 
 
-class CitingQueryEngine(BaseQueryEngine):
+class CitingQueryEngine(ClosesFile, BaseQueryEngine):
     """Answers from a file: found, reduced, packed under a budget, asked, and held against its sources.
 
     The file's own model answers (``Monograph.open(path, model=Model(llm, "its name"))``); without one the answer is the
@@ -35,36 +35,54 @@ class CitingQueryEngine(BaseQueryEngine):
     Parameters
     ----------
     monograph:
-        An open file or shelf; it stays the caller's to close.
+        An open file or shelf, or a store over one, which stays the caller's to close; or the path of a file or the
+        address of a shelf, which is opened with the first question and closed by :meth:`close`.
     budget:
         Most tokens of the context; None takes the file's own.
-    how, where, reranker, as_of:
+    how, reranker, as_of:
         As for :meth:`monograph.Monograph.search`.
+    filters:
+        Only chunks whose metadata meet these.
     streaming:
         Answer piece by piece: a ``StreamingResponse``, whose ``source_nodes`` and metadata are filled in with the last
         piece, when it is known what the answer cites.
     callback_manager:
         LlamaIndex's.
+    key:
+        Of an encrypted file; with a path only.
+
+    Raises
+    ------
+    InputError
+        If ``how`` is no search mode, or a key is given with an open file.
+    InvalidFilter
+        If the filters are not ``MetadataFilters``.
     """
 
     def __init__(  # noqa: PLR0913 - each is a choice of its own
         self,
-        monograph: Archive,
+        monograph: Given,
         *,
         budget: int | None = None,
         how: str | Strategy = "auto",
-        where: Mapping[str, Any] | None = None,
+        filters: MetadataFilters | None = None,
         as_of: str | None = None,
         reranker: Reranker | str | None = None,
         streaming: bool = False,
         callback_manager: CallbackManager | None = None,
+        key: str | None = None,
     ) -> None:
-        self._monograph = monograph
+        self._file = HeldFile(monograph, key=key)
         self._streaming = streaming
-        self._choices: dict[str, Any] = {"how": how, "where": where, "reranker": reranker, "as_of": as_of}
+        searched = {"how": strategy(how), "where": as_where(filters), "reranker": reranker, "as_of": as_of}
+        self._choices: dict[str, Any] = searched
         if budget is not None:
             self._choices["budget"] = budget
         super().__init__(callback_manager)
+
+    def close(self) -> None:
+        """Close the file if it was given as a path; the next question opens it again."""
+        self._file.close()
 
     def _get_prompt_modules(self) -> PromptMixinType:
         return {}
@@ -74,7 +92,7 @@ class CitingQueryEngine(BaseQueryEngine):
             sources: list[NodeWithScore] = []
             told: dict[str, Any] = {}
             return StreamingResponse(self._pieces(query_bundle, sources, told), sources, told)
-        answer = self._monograph.ask(query_bundle.query_str, **self._choices)
+        answer = self._file.open().ask(query_bundle.query_str, **self._choices)
         dispatcher.event(AnswerEvent.of(answer))
         return Response(answer.text, _sources(answer), _told(answer))
 
@@ -89,7 +107,7 @@ class CitingQueryEngine(BaseQueryEngine):
         self, query_bundle: QueryBundle, sources: list[NodeWithScore], told: dict[str, Any]
     ) -> Generator[str, None, None]:
         """The answer as it comes; sources and what is told of it are filled in once it is whole."""
-        for piece in self._monograph.stream(query_bundle.query_str, **self._choices):
+        for piece in self._file.open().stream(query_bundle.query_str, **self._choices):
             if isinstance(piece, Answer):
                 dispatcher.event(AnswerEvent.of(piece))
                 sources.extend(_sources(piece))

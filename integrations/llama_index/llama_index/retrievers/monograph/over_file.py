@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import Any
 
 import llama_index_instrumentation as instrument
 from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.vector_stores.types import MetadataFilters
 
+from llama_index.embeddings.monograph.embedding import as_embedder
 from llama_index.vector_stores.monograph import SearchEvent
 from llama_index.vector_stores.monograph.nodes import as_scored_node
+from llama_index.vector_stores.monograph.where import as_where
 from monograph import Reranker, Strategy
-from monograph_tools import Given, HeldFile, in_thread
+from monograph.values import arguments
+from monograph_tools import ClosesFile, Given, HeldFile, in_thread
 
 dispatcher = instrument.get_dispatcher(__name__)
 
 
-class FileRetriever(BaseRetriever):
+class FileRetriever(ClosesFile, BaseRetriever):
     """Finds chunks of a monograph.
 
     Nodes carry the chunk's id, its text and offsets, the document's metadata, and the document as their source; a chunk
@@ -29,12 +32,15 @@ class FileRetriever(BaseRetriever):
     Parameters
     ----------
     monograph:
-        An open file or shelf, which stays the caller's to close; or the path of a file or the address of a shelf, which
-        is opened for reading only when the first query comes, and closed by :meth:`close`.
+        An open file or shelf, or a store over one, which stays the caller's to close; or the path of a file or the
+        address of a shelf, which is opened for reading only when the first query comes, and closed by :meth:`close`.
     similarity_top_k:
         Most nodes to return.
-    where:
-        Only chunks whose metadata meet this filter.
+    filters:
+        Only chunks whose metadata meet these.
+    embed_model:
+        Makes the vectors of queries that have none. It must be the model that made the file's vectors. A file with a
+        model of its own does not need it.
     as_of:
         Search the file as it stood at the end of this moment, where it keeps that: see
         :meth:`monograph.Monograph.as_of`.
@@ -46,6 +52,13 @@ class FileRetriever(BaseRetriever):
         LlamaIndex's.
     key:
         Of an encrypted file; with a path only.
+
+    Raises
+    ------
+    InputError
+        If ``similarity_top_k`` is below 1, or a key is given with an open file.
+    InvalidFilter
+        If the filters are not ``MetadataFilters``.
     """
 
     def __init__(  # noqa: PLR0913 - each is a choice of its own
@@ -53,19 +66,30 @@ class FileRetriever(BaseRetriever):
         monograph: Given,
         *,
         similarity_top_k: int = 5,
-        where: Mapping[str, Any] | None = None,
+        filters: MetadataFilters | None = None,
+        embed_model: BaseEmbedding | None = None,
         as_of: str | None = None,
         collection: str | None = None,
         reranker: Reranker | str | None = None,
         callback_manager: CallbackManager | None = None,
         key: str | None = None,
     ) -> None:
-        self._file = HeldFile(monograph, key=key, collection=collection)
-        self._similarity_top_k = similarity_top_k
-        self._where = where
+        self._embedder = None if embed_model is None else as_embedder(embed_model)
+        self._file = HeldFile(monograph, key=key, collection=collection, embedder=self._embedder)
+        self.similarity_top_k = similarity_top_k
+        self._where = as_where(filters)
         self._as_of = as_of
         self._reranker = reranker
         super().__init__(callback_manager=callback_manager)
+
+    @property
+    def similarity_top_k(self) -> int:
+        """Most nodes to return."""
+        return self._similarity_top_k
+
+    @similarity_top_k.setter
+    def similarity_top_k(self, most: int) -> None:
+        self._similarity_top_k = arguments.whole_number(most, "similarity_top_k", 1)
 
     def close(self) -> None:
         """Close the file if it was given as a path; the next query opens it again. Nothing else is closed."""
@@ -76,15 +100,12 @@ class FileRetriever(BaseRetriever):
         """How the file is searched, as for :meth:`monograph.Monograph.search`."""
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        text, how = query_bundle.query_str, self._strategy()
+        vector = self._file.query_vector(text, how, query_bundle.embedding)
         hits = self._file.open().search(
-            query_bundle.query_str,
-            self._similarity_top_k,
-            self._strategy(),
-            self._where,
-            reranker=self._reranker,
-            as_of=self._as_of,
+            text, self.similarity_top_k, how, self._where, vector=vector, reranker=self._reranker, as_of=self._as_of
         )
-        dispatcher.event(SearchEvent.of(query_bundle.query_str, hits))
+        dispatcher.event(SearchEvent.of(text, hits))
         return [as_scored_node(hit) for hit in hits]
 
     _aretrieve = in_thread("_retrieve")

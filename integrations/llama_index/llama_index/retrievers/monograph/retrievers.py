@@ -1,11 +1,13 @@
-"""LlamaIndex retrievers over a monograph: by words and meaning, along the graph, through the tree."""
+"""LlamaIndex retrievers over a monograph: lexical and dense, along the graph, through the tree."""
 
 from __future__ import annotations
 
-from typing import Any
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.callbacks import CallbackManager
+from llama_index.core.vector_stores.types import MetadataFilters
 
 from llama_index.retrievers.monograph.over_file import FileRetriever
-from monograph import Graph, Strategy, Tree
+from monograph import Graph, Reranker, Strategy, Tree, strategy
 from monograph_tools import Given, build_graph
 
 
@@ -14,47 +16,101 @@ class HybridRetriever(FileRetriever):
 
     Parameters
     ----------
-    monograph, options:
-        As for :class:`~llama_index.retrievers.monograph.over_file.FileRetriever`.
     how:
         As for :meth:`monograph.Monograph.search`: a name, or a value like ``Hybrid(alpha=0.3)``.
+
+    The others are those of :class:`~llama_index.retrievers.monograph.over_file.FileRetriever`.
+
+    Raises
+    ------
+    InputError
+        If ``how`` is no search mode, or as FileRetriever does.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a choice of its own
         self,
         monograph: Given,
         *,
         how: str | Strategy = "auto",
-        **options: Any,
+        similarity_top_k: int = 5,
+        filters: MetadataFilters | None = None,
+        embed_model: BaseEmbedding | None = None,
+        as_of: str | None = None,
+        collection: str | None = None,
+        reranker: Reranker | str | None = None,
+        callback_manager: CallbackManager | None = None,
+        key: str | None = None,
     ) -> None:
-        self._how = how
-        super().__init__(monograph, **options)
+        self._how = strategy(how)
+        super().__init__(
+            monograph,
+            similarity_top_k=similarity_top_k,
+            filters=filters,
+            embed_model=embed_model,
+            as_of=as_of,
+            collection=collection,
+            reranker=reranker,
+            callback_manager=callback_manager,
+            key=key,
+        )
 
-    def _strategy(self) -> str | Strategy:
+    def _strategy(self) -> Strategy:
         return self._how
 
 
 class MiniRAGRetriever(FileRetriever):
-    """Finds chunks hop by hop along the graph of what is named together (Fan et al., MiniRAG, arXiv 2501.06713).
+    """Finds chunks hop by hop along the entity graph (Fan et al., MiniRAG, arXiv 2501.06713).
 
-    ``explanation`` of each result names the entities that led to it. This is not built on LlamaIndex's
-    property graphs: there an entity keeps one source, and who else named it is lost. The graph of an open file without
-    one is built here; the file of a path must have one.
+    By default it runs Monograph's own graph search, which follows MiniRAG's idea with other formulas and finds more
+    (see docs/graph.md). ``faithful=True`` runs the formulas of the paper.
+
+    ``explanation`` of each result names the entities that led to it. This is not built on LlamaIndex's property graphs:
+    there an entity keeps one source, and who else named it is lost. A file without a graph gets one here.
 
     Parameters
     ----------
-    monograph, options:
-        As for :class:`~llama_index.retrievers.monograph.over_file.FileRetriever`.
     faithful:
         Search by the paper's own formulas.
+
+    The others are those of :class:`~llama_index.retrievers.monograph.over_file.FileRetriever`.
+
+    Raises
+    ------
+    InputError
+        If the archive is a view of a file without a graph, or as FileRetriever does.
+    ReadOnlyFile
+        If the file has no graph and cannot be written.
     """
 
-    def __init__(self, monograph: Given, *, faithful: bool = False, **options: Any) -> None:
+    def __init__(  # noqa: PLR0913 - each is a choice of its own
+        self,
+        monograph: Given,
+        *,
+        faithful: bool = False,
+        similarity_top_k: int = 5,
+        filters: MetadataFilters | None = None,
+        embed_model: BaseEmbedding | None = None,
+        as_of: str | None = None,
+        collection: str | None = None,
+        reranker: Reranker | str | None = None,
+        callback_manager: CallbackManager | None = None,
+        key: str | None = None,
+    ) -> None:
         self._faithful = faithful
-        super().__init__(monograph, **options)
-        build_graph(monograph)
+        super().__init__(
+            monograph,
+            similarity_top_k=similarity_top_k,
+            filters=filters,
+            embed_model=embed_model,
+            as_of=as_of,
+            collection=collection,
+            reranker=reranker,
+            callback_manager=callback_manager,
+            key=key,
+        )
+        build_graph(monograph, key, self._embedder)
 
-    def _strategy(self) -> str | Strategy:
+    def _strategy(self) -> Strategy:
         return Graph(faithful=self._faithful)
 
 
@@ -65,25 +121,46 @@ class TreeRetriever(FileRetriever):
 
     Parameters
     ----------
-    monograph, options:
-        As for :class:`~llama_index.retrievers.monograph.over_file.FileRetriever`.
     detail:
         The share of chunks among the nodes, from 0 (summaries alone) to 1.
     budget:
         Most tokens of all nodes together.
+
+    The others are those of :class:`~llama_index.retrievers.monograph.over_file.FileRetriever`.
+
+    Raises
+    ------
+    InputError
+        If ``detail`` or ``budget`` is out of range, or as FileRetriever does.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a choice of its own
         self,
         monograph: Given,
         *,
         detail: float | None = None,
         budget: int | None = None,
-        **options: Any,
+        similarity_top_k: int = 5,
+        filters: MetadataFilters | None = None,
+        embed_model: BaseEmbedding | None = None,
+        as_of: str | None = None,
+        collection: str | None = None,
+        reranker: Reranker | str | None = None,
+        callback_manager: CallbackManager | None = None,
+        key: str | None = None,
     ) -> None:
-        self._detail = detail
-        self._budget = budget
-        super().__init__(monograph, **options)
+        self._tree = Tree(detail=detail, budget=budget)
+        super().__init__(
+            monograph,
+            similarity_top_k=similarity_top_k,
+            filters=filters,
+            embed_model=embed_model,
+            as_of=as_of,
+            collection=collection,
+            reranker=reranker,
+            callback_manager=callback_manager,
+            key=key,
+        )
 
-    def _strategy(self) -> str | Strategy:
-        return Tree(detail=self._detail, budget=self._budget)
+    def _strategy(self) -> Strategy:
+        return self._tree

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from llama_index.core.tools import FunctionTool, ToolMetadata
 from llama_index.core.tools.tool_spec.base import SPEC_FUNCTION_TYPE, BaseToolSpec
 
-from monograph_tools import as_json, offered
-
-if TYPE_CHECKING:
-    from monograph.shelf import Archive
+from monograph_tools import ClosesFile, Given, HeldFile, as_json, offered
 
 
-class MonographToolSpec(BaseToolSpec):
+class MonographToolSpec(ClosesFile, BaseToolSpec):
     """Tools to search, read and look around in a file; an answer is JSON, each text in it with the place it stands in.
 
     What goes wrong is said to the agent, with the mend. The question reaches the file as the agent wrote it.
@@ -22,16 +17,24 @@ class MonographToolSpec(BaseToolSpec):
     Parameters
     ----------
     monograph:
-        An open file or shelf; it stays the caller's to close.
+        An open file or shelf, or a store over one, which stays the caller's to close; or the path of a file or the
+        address of a shelf, which is opened here and closed by :meth:`close`.
     notes:
         Offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for what that added.
+    key:
+        Of an encrypted file; with a path only.
     """
 
-    def __init__(self, monograph: Archive, *, notes: bool = False) -> None:
-        self._tools = {tool.name: tool for tool in offered(monograph, notes=notes)}
+    def __init__(self, monograph: Given, *, notes: bool = False, key: str | None = None) -> None:
+        self._file = HeldFile(monograph, read_only=not notes, key=key)
+        self._tools = {tool.name: tool for tool in offered(self._file.open(), notes=notes)}
         self.spec_functions = list(self._tools)
         for name, tool in self._tools.items():
             setattr(self, name, tool.answering(as_json, _said))
+
+    def close(self) -> None:
+        """Close the file if it was given as a path: the tools then answer with an error."""
+        self._file.close()
 
     def to_tool_list(
         self,

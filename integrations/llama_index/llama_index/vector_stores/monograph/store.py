@@ -42,11 +42,17 @@ DEFAULT_THRESHOLD = 0.5
 MMR_PREFETCH_FACTOR = 4
 """Candidates that maximal marginal relevance chooses from, for each node that is asked for."""
 
+MMR_ARGUMENTS = ("mmr_threshold", "mmr_prefetch_k", "mmr_prefetch_factor")
+"""What ``vector_store_kwargs`` may hold."""
+
+PLACE = "query_embedding"
+"""What takes a query's vector."""
+
 FILE_NAME = "vector_store.mono"
 """What ``from_persist_dir`` opens."""
 
 
-class EcoVectorStore(BasePydanticVectorStore):
+class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
     """Nodes and their vectors in one file, with an inverted index and a graph beside them.
 
     Nodes come back whole: relationships, hash, templates, nested metadata. Their ids are kept, whatever they are.
@@ -58,9 +64,9 @@ class EcoVectorStore(BasePydanticVectorStore):
     Parameters
     ----------
     monograph:
-        An open file, which stays the caller's to close; or the path of one, which is opened here, made if it is
-        missing, and closed by :meth:`close`. A shelf, or its address, is only searched: what lists nodes, stores them
-        or takes them out raises InputError.
+        An open file, or a store over one, which stays the caller's to close; or the path of one, which is opened here,
+        made if it is missing, and closed by :meth:`close`. A shelf, or its address, is only searched: what lists nodes,
+        stores them or takes them out raises InputError.
     embed_model:
         Makes the vectors of nodes and queries that bring none; with a path only. Without it the file's own embedder
         does; a file whose first nodes bring their vectors takes only such.
@@ -105,7 +111,7 @@ class EcoVectorStore(BasePydanticVectorStore):
         super().__init__(path=place_of(file), collection=collection, stores_text=True, is_embedding_query=True)  # type: ignore[call-arg]
         self._whole = file
         self._monograph = tools.in_collection(file, collection)
-        self._own = file is not monograph
+        self._own = tools.is_address(monograph)
 
     def __reduce__(self) -> tuple[Any, tuple[type[EcoVectorStore], Archive, str | None]]:
         return _opened_anew, (type(self), self._whole, self.collection)
@@ -135,8 +141,13 @@ class EcoVectorStore(BasePydanticVectorStore):
         return cls(Path(persist_dir) / FILE_NAME, embed_model, collection=collection, key=key)
 
     @property
-    def client(self) -> Archive:
+    def monograph(self) -> Archive:
         """The open file, or what of it is in the collection; or the shelf."""
+        return self._monograph
+
+    @property
+    def client(self) -> Archive:
+        """As :attr:`monograph`."""
         return self._monograph
 
     def close(self) -> None:
@@ -165,6 +176,7 @@ class EcoVectorStore(BasePydanticVectorStore):
     @dispatcher.span
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Take out all nodes that come from a document; nothing happens where there is none."""
+        tools.refuse_unknown("EcoVectorStore.delete", delete_kwargs)
         tools.told(tools.to_write(self._monograph).remove_chunks(where={"$document": ref_doc_id}))
 
     @dispatcher.span
@@ -178,6 +190,7 @@ class EcoVectorStore(BasePydanticVectorStore):
         InputError
             If neither is given: see :meth:`clear`.
         """
+        tools.refuse_unknown("EcoVectorStore.delete_nodes", delete_kwargs)
         tools.told(tools.to_write(self._monograph).remove_chunks(node_ids, where=as_where(filters)))
 
     @dispatcher.span
@@ -220,6 +233,7 @@ class EcoVectorStore(BasePydanticVectorStore):
         """
         from llama_index.vector_stores.monograph.events import SearchEvent
 
+        tools.refuse_unknown("EcoVectorStore.query", kwargs, MMR_ARGUMENTS)
         hits = self._hits(query, as_where(query.filters, query.node_ids, query.doc_ids), kwargs)
         dispatcher.event(SearchEvent.of(query.query_str or "", hits))
         return VectorStoreQueryResult(
@@ -258,6 +272,8 @@ class EcoVectorStore(BasePydanticVectorStore):
         if vector is None and words is None and not where:
             words = _words(query)
         found: list[Hit] = []
+        if vector is None and words is not None and not where:
+            tools.require_query_vector(self._monograph, "dense", PLACE)
         if vector is not None or words is not None:
             found = self._monograph.search(words or "", k, how="dense", where=where, vector=vector)
         # Nothing that a filter allows is found only where the vector points nowhere.
@@ -272,6 +288,7 @@ class EcoVectorStore(BasePydanticVectorStore):
         pool = self._dense(query, max(k, int(options.get("mmr_prefetch_k") or k * factor)), where)
         vector = query.query_embedding
         if vector is None:
+            tools.require_query_vector(self._monograph, "dense", PLACE)
             vector = self._monograph.embedder.embed([_words(query)], "query")[0].tolist()
         by_id = {hit.chunk.id: hit for hit in pool}
         held = self._monograph.fetch(list(by_id), vectors=True)
@@ -288,6 +305,8 @@ class EcoVectorStore(BasePydanticVectorStore):
     def _hybrid(self, query: VectorStoreQuery, where: dict[str, Any]) -> list[Hit]:
         k = query.similarity_top_k if query.hybrid_top_k is None else query.hybrid_top_k
         words, vector = _words(query), query.query_embedding
+        if vector is None:
+            tools.require_query_vector(self._monograph, "hybrid", PLACE)
         if query.sparse_top_k is not None:
             found = self._monograph.search(words, query.sparse_top_k, how="lexical", where=where)
             found += self._dense(query, query.similarity_top_k, where)

@@ -1,0 +1,109 @@
+"""LlamaIndex's components over files whose vectors were given to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
+
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.schema import QueryBundle, TextNode
+from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryMode
+
+from llama_index.embeddings.monograph import LlamaIndexEmbedder, MonographEmbedding
+from llama_index.retrievers.monograph import HybridRetriever, MiniRAGRetriever
+from llama_index.vector_stores.monograph import EcoVectorStore
+from monograph import Document, Monograph
+from monograph.derive.embed import StaticEmbedder
+from monograph.errors import InputError, ModelMismatch
+
+WORDS = ("anvil", "bellows", "chisel")
+
+
+class ByWord(BaseEmbedding):
+    """A dimension a word."""
+
+    @classmethod
+    def class_name(cls) -> str:
+        return "ByWord"
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return [float(word in text) for word in WORDS]
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return self._get_text_embedding(query)
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return self._get_query_embedding(query)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file with given vectors, and no graph."""
+    made = tmp_path / "given.mono"
+    nodes = [TextNode(text=f"Here is the {word}.", id_=word) for word in WORDS]
+    for node in nodes:
+        node.embedding = ByWord().get_text_embedding(node.text)
+    with EcoVectorStore(made) as store:
+        store.add(nodes)
+    return made
+
+
+@pytest.mark.parametrize("how", ["dense", "hybrid", "auto"])
+def test_llama_index_retriever_searches_given_vectors(path: Path, how: str) -> None:
+    with HybridRetriever(path, how=how) as retriever:
+        found = retriever.retrieve(QueryBundle("x", embedding=[0.0, 0.0, 1.0]))
+        assert found[0].node_id == "chisel"
+        with pytest.raises(InputError, match="the query has no vector") as caught:
+            retriever.retrieve("the bellows")
+        assert "3 values" in caught.value.mend
+        assert "embed_model=" in caught.value.mend
+    with HybridRetriever(path, how=how, embed_model=ByWord()) as retriever:
+        assert retriever.retrieve("the bellows")[0].node_id == "bellows"
+    with Monograph.open(path) as archive:
+        assert HybridRetriever(archive, how=how, embed_model=ByWord()).retrieve("the anvil")[0].node_id == "anvil"
+
+
+def test_lexical_retriever_needs_no_vector(path: Path) -> None:
+    with HybridRetriever(path, how="lexical") as retriever:
+        assert retriever.retrieve("the bellows here")[0].node_id == "bellows"
+
+
+def test_llama_index_store_refuses_a_query_without_a_vector(path: Path) -> None:
+    with EcoVectorStore(path) as store:
+        for mode in (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.HYBRID, VectorStoreQueryMode.MMR):
+            with pytest.raises(InputError, match="the query has no vector"):
+                store.query(VectorStoreQuery(query_str="the bellows", mode=mode))
+
+
+def test_embedding_of_a_file_with_given_vectors_is_refused(path: Path) -> None:
+    with Monograph.open(path) as archive, pytest.raises(InputError, match="given to it, 3 values each") as caught:
+        MonographEmbedding(archive.embedder)
+    assert "Settings.embed_model" in caught.value.mend
+
+
+def test_retriever_takes_the_model_that_built_the_file(tmp_path: Path) -> None:
+    with Monograph.open(tmp_path / "own.mono", LlamaIndexEmbedder(ByWord(), dimension=3)) as archive:
+        archive.add(Document(f"Here is the {word}.", id=word) for word in WORDS)
+        with pytest.raises(ModelMismatch, match="was built with 'llama-index/ByWord"):
+            HybridRetriever(archive, embed_model=MonographEmbedding(StaticEmbedder()))
+    with HybridRetriever(archive.path, how="dense", embed_model=ByWord()) as retriever:
+        assert retriever.retrieve("the chisel")[0].node.ref_doc_id == "chisel"
+
+
+def test_graph_retriever_builds_the_graph_of_a_file_that_a_store_made(tmp_path: Path) -> None:
+    made = tmp_path / "store.mono"
+    with EcoVectorStore(made) as store:
+        store.add(
+            [TextNode(text="Tobias Renk met Anna Calder.", id_="met"), TextNode(text="A red lathe.", id_="lathe")]
+        )
+        assert not store.client.settings.graph
+    with MiniRAGRetriever(made, similarity_top_k=1) as retriever:
+        assert [one.node_id for one in retriever.retrieve("whom did Tobias Renk meet?")] == ["met"]
+
+
+def test_graph_retriever_over_given_vectors_builds_the_graph(path: Path) -> None:
+    with MiniRAGRetriever(path, embed_model=ByWord(), similarity_top_k=1) as retriever:
+        assert [one.node_id for one in retriever.retrieve("the chisel")] == ["chisel"]
