@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -13,12 +14,15 @@ from urllib.parse import quote
 
 from monograph.store import checksums, encryption
 from monograph.store.encryption import RawKey
+from monograph.store.mapped import _mapped
 from monograph.store.schema import PAGE_SIZE
 
 BUSY_SECONDS = 30.0
 _PATIENCE, _LONGEST_PATIENCE = 50, 3_200
 """Milliseconds for which SQLite waits for a moment to empty the write-ahead log before it is asked again: ever more."""
 _PAUSE = 0.005
+_MAPPED = 2_147_418_112 if _mapped.IS_GUARDED or sys.platform == "win32" else 0
+"""Bytes of a file that are mapped into memory: none where another program can cut it off, and that ends the process."""
 
 
 def connect(path: Path, key: RawKey | None, *, read_only: bool = False) -> sqlite3.Connection:
@@ -89,7 +93,7 @@ def _set_up(uri: str, path: Path, key: RawKey | None, by: _Connect) -> sqlite3.C
     # there is not encrypted, even if the file is.
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA mmap_size = 2147418112")
+    connection.execute(f"PRAGMA mmap_size = {_MAPPED:d}")
     # What is encrypted is never mapped; a page of it that is not kept costs 30 µs to decrypt again.
     connection.execute(f"PRAGMA cache_size = {-8192 if key is None else -32768:d}")
     return connection

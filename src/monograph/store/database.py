@@ -7,24 +7,16 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TypeAlias
 
-from monograph.errors import (
-    BusyFile,
-    ClosedFile,
-    MonographError,
-    NotAMonograph,
-    ReadOnlyFile,
-    ReplacedFile,
-    StorageFull,
-)
+from monograph.errors import BusyFile, ClosedFile, FileError, MonographError, NotAMonograph, ReadOnlyFile
 from monograph.spending import Noted
 from monograph.store import connections, encryption, replacing, schema, unreadable
 from monograph.store.encryption import RawKey
 from monograph.store.header import Header, check_header, check_length, read_header
-from monograph.store.identity import Identity, identity_of, require_same
+from monograph.store.identity import Identity, OpenedFile, identity_of
 from monograph.store.refusals import refusals, state_of
 from monograph.store.sqlite_errors import translated
 from monograph.store.unreadable import UNDECODABLE, damaged, is_own
@@ -141,7 +133,7 @@ class Database:
         self._write_lock = threading.RLock()
         self._open: list[tuple[int, Connection]] = []
         self._closed = False
-        self._file: Identity | None = None
+        self._file: OpenedFile | None = None
         with _opening:
             salt = self._salt(key)
         self.raw_key = None if key is None and salt is None else encryption.unlock(path, key, salt, made)
@@ -161,11 +153,15 @@ class Database:
 
     def _enter(self, salt: bytes | None) -> None:
         """Look at the file, unless it is open here already, and bring it to the newest format."""
-        identity = identity_of(self.path)
+        file = self._file = OpenedFile(self.path)
+        is_first = not _opened[file.identity]
+        _opened[file.identity] += 1
+        if salt is not None:
+            _salts[file.identity] = salt
         header = None
         if self.raw_key is not None:
             header = self._header_by_sql()
-        elif not _opened[identity]:
+        elif is_first:
             header = read_header(self.path)
         if header is not None and header.format < schema.newest_format():
             if self.read_only:
@@ -173,14 +169,9 @@ class Database:
             contradicted = f"what it holds is not of format {header.format}, which it says it has"
             with our_errors(self.path, diagnosis=lambda: contradicted):
                 schema.migrate(self.connection())
-        with our_errors(self.path, self.connection()):
+        with our_errors(self.path, self.connection()), file.reading():
             self.connection().execute("SELECT value FROM settings WHERE name = 'generation'").fetchone()
-        if identity != identity_of(self.path):
-            raise BusyFile(f"{self.path} was replaced while it was being opened", "run the same command again")
-        self._file = identity
-        _opened[identity] += 1
-        if salt is not None:
-            _salts[identity] = salt
+        file.require_same()
 
     def _header_by_sql(self) -> Header:
         """What an encrypted file says of itself. Raises WrongKey if its key is another."""
@@ -192,7 +183,7 @@ class Database:
             connection = self.connection()
             header = Header(value("application_id"), value("user_version"), value("page_size"), value("page_count"))
         check_header(self.path, header)
-        check_length(self.path, self.path.stat().st_size, header)
+        check_length(self.path, header.pages, header.page_size)
         return header
 
     def connection(self) -> Connection:
@@ -206,11 +197,17 @@ class Database:
             _abandoned.append(held[1])
             self._write_lock = threading.RLock()
         with our_errors(self.path):
-            require_same(self.path, self._file)
+            self._require_same_file()
             connection = self._connect()
         self._local.held = (os.getpid(), connection)
         self._open.append(self._local.held)
         return connection
+
+    def _require_same_file(self) -> None:
+        """Raise ReplacedFile or DamagedFile if another program has replaced the file, or cut it off."""
+        if self._file is not None:
+            self._file.require_same()
+            self._file.require_whole()
 
     def _connect(self) -> Connection:
         """A new connection."""
@@ -232,7 +229,7 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """One consistent view of the file: writes committed meanwhile are not seen. May be nested."""
         connection = self.connection()
-        with our_errors(self.path, connection, self._diagnosis):
+        with our_errors(self.path, connection, self._diagnosis), self._reading():
             if connection.in_transaction:
                 yield connection
                 return
@@ -258,14 +255,17 @@ class Database:
         if self.read_only:
             raise ReadOnlyFile(f"{self.path} is open for reading only", "check its permissions, or copy it")
         connection = self.connection()
-        with self._locked(wait=not aside), our_errors(self.path, connection, self._diagnosis):
+        with self._locked(wait=not aside), our_errors(self.path, connection, self._diagnosis), self._reading():
             if getattr(self._local, "writing", None) is connection:
                 yield connection
                 return
-            require_same(self.path, self._file)
+            self._require_same_file()
             connections.begin_writing(connection, wait=not aside)
             self._local.writing = connection
             try:
+                if self._file is not None:
+                    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+                    check_length(self.path, pages, schema.PAGE_SIZE)
                 yield connection
                 if not aside:
                     connection.execute("UPDATE settings SET value = value + 1 WHERE name = 'generation'")
@@ -275,7 +275,7 @@ class Database:
                     from monograph.store import costs
 
                     costs.add(connection, spent)
-                require_same(self.path, self._file)
+                self._require_same_file()
                 connection.execute("COMMIT")
                 self.noted.drop(spent)
             except BaseException as error:
@@ -286,11 +286,14 @@ class Database:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
 
+    def _reading(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._file is None else self._file.reading()
+
     def enter(self) -> None:
         """Enter in the ledger what models were asked; where that cannot be done just now, the next write does it."""
         if self.read_only or not self.noted.pending():
             return
-        with suppress(BusyFile, ClosedFile, ReadOnlyFile, ReplacedFile, StorageFull):
+        with suppress(FileError):
             if not self.connection().in_transaction:
                 with self.write(aside=True):
                     pass
@@ -335,7 +338,7 @@ class Database:
         """
         with self._write_lock, our_errors(self.path):
             connection = self.connection()
-            require_same(self.path, self._file)
+            self._require_same_file()
             # The whole file goes through a temporary one, which may be larger than the memory; not so where it is
             # encrypted, since SQLCipher gives the temporary one pages of another size, and so ruins the file.
             if self.raw_key is None:
@@ -357,9 +360,10 @@ class Database:
                 connection.close()
         self._open.clear()
         if self._file is not None:
-            _opened[self._file] -= 1
-            if not _opened[self._file]:
-                _salts.pop(self._file, None)
+            self._file.end()
+            _opened[self._file.identity] -= 1
+            if not _opened[self._file.identity]:
+                _salts.pop(self._file.identity, None)
             self._file = None
 
 

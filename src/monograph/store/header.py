@@ -35,7 +35,6 @@ def read_header(path: Path) -> Header:
     try:
         with path.open("rb") as file:
             head = file.read(100)
-        size = path.stat().st_size
     except OSError as error:
         raise NotAMonograph(f"{path} cannot be read: {error.strerror}", "check the path and its permissions") from error
     if not head.startswith(encryption.MAGIC[: len(head)]):
@@ -50,7 +49,7 @@ def read_header(path: Path) -> Header:
     header = Header(application_id, format_number, 65_536 if page_size == 1 else page_size, pages)
     check_header(path, header)
     if changes == valid_for:
-        check_length(path, size, header)
+        check_length(path, header.pages, header.page_size)
     return header
 
 
@@ -67,15 +66,14 @@ def check_header(path: Path, header: Header) -> None:
         raise DamagedFile(f"{path} has format 0, which no version of Monograph writes", "restore it from a copy")
 
 
-def check_length(path: Path, size: int, header: Header) -> None:
-    """Raise DamagedFile if a file is shorter than its own header says."""
-    # Pages that are still in the write-ahead log may be missing from the main file: that is no damage.
+def check_length(path: Path, pages: int, page_size: int) -> None:
+    """Raise DamagedFile if a file is shorter than so many pages, and its write-ahead log cannot hold the others."""
     try:
-        pending = path.with_name(path.name + "-wal").stat().st_size > 0
+        log = path.with_name(path.name + "-wal").stat().st_size
     except OSError:
-        pending = False
-    expected = header.pages * header.page_size
-    if size < expected and not pending:
+        log = 0
+    size, expected = path.stat().st_size, pages * page_size
+    if expected - size > log:
         raise DamagedFile(
             f"{path} is truncated: {size:,} of {expected:,} bytes are there",
             "restore it from a copy, or sync its folders into a new file",
