@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from monograph import __version__
-from monograph.app.group import CommandGroup
+from monograph.app.group import HELP, CommandGroup
 from monograph.app.manual import MANUAL, PROGRAM, as_written
 
 COMMANDS = {
@@ -78,7 +78,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"max_content_width": 100},
+    context_settings=HELP | {"max_content_width": 100},
 )
 
 

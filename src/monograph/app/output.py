@@ -141,9 +141,13 @@ def rich_console(*, stderr: bool) -> Console:
     """Return rich's console, for tables and progress bars."""
     from rich.console import Console
 
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # noqa: PLE0704 - rich calls it where it has caught the error, and would end with code 1
+
     # Where no terminal sets a width, no table is to be cut.
     width = None if (sys.stderr if stderr else sys.stdout).isatty() else PIPED_WIDTH
-    return Console(stderr=stderr, width=width, markup=False, highlight=False, emoji=False, soft_wrap=True)
+    return Piped(stderr=stderr, width=width, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
 def visible(text: str) -> str:

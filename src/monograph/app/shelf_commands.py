@@ -11,6 +11,7 @@ import typer
 from monograph.app import document_output, output, source_commands, stats_output
 from monograph.app.archives import UrlArgument, known_as, opened_shelf
 from monograph.app.command import DONE_WITH_PROBLEMS, JsonOption, TrustOption, outcome, unseen
+from monograph.app.group import CommandGroup
 from monograph.app.manual import as_written
 from monograph.app.shelf_engine import LOCAL, tasks_of
 from monograph.app.trust import permission, remember
@@ -18,6 +19,7 @@ from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.values import Report
 
 app = typer.Typer(
+    cls=CommandGroup,
     help="Many files that answer as one, when one is not enough.",
     no_args_is_help=True,
     add_completion=False,
