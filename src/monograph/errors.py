@@ -40,6 +40,7 @@ The tree::
     └── ModelError           something plugged in
         ├── MissingExtra     an optional dependency is not installed
         ├── ModelUnavailable a model that could not be loaded, or did not answer
+        │   └── UnknownModel     a text that names no kind of model; an InputError as well
         ├── ModelUntrusted   the file names a model that it is not allowed to open
         └── ModelMismatch    the file was built with another model
 
@@ -236,6 +237,10 @@ class ModelUnavailable(ModelError):
     """
 
     status: int = 0
+
+
+class UnknownModel(ModelUnavailable, InputError):
+    """A text that was to name a model and does not: no kind of model is called so."""
 
 
 class ModelUntrusted(ModelError):

@@ -93,6 +93,19 @@ def parse(where: Mapping[str, Any] | None) -> Condition | None:
     return _object(where, 0)
 
 
+def keys_of(where: Mapping[str, Any] | None) -> list[str]:
+    """Return the metadata keys that a ``where`` names, once each. Raises as :func:`parse`."""
+    found: dict[str, None] = {}
+    waiting = [] if (condition := parse(where)) is None else [condition]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Combination):
+            waiting.extend(reversed(one.parts))
+        elif one.key not in FIELDS:
+            found[one.key] = None
+    return list(found)
+
+
 def _object(where: Any, depth: int) -> Condition:
     if not isinstance(where, Mapping):
         raise InvalidFilter(f"a filter must be an object, not {shown(where)}", 'write {"key": value}')

@@ -70,7 +70,7 @@ def test_ask_command_quotes_without_a_model(file: Path) -> None:
     assert 0 < led["best"]["confidence"] <= led["confidence"] <= 1
     refused = json.loads(run("ask", file, QUESTION, "--threshold", "1", "--json")[0])
     assert (refused["abstained"], refused["best"], refused["confidence"]) == (True, None, led["confidence"])
-    assert "threshold is 2" in run("ask", file, QUESTION, "--threshold", "2", code=1)[1]
+    assert "threshold is 2" in run("ask", file, QUESTION, "--threshold", "2", code=2)[1]
     assert run("context", file, QUESTION, "--threshold", "1")[0].strip() == "nothing found"
     made = json.loads(run("ask", file, "What did the king of Denmark eat?", "--json")[0])
     assert (made["abstained"], made["model"]) == (True, "")
@@ -89,7 +89,7 @@ def test_ask_command_reports_a_failing_model(file: Path, server: ModelServer) ->
     server.fail(404, times=9)
     made = json.loads(run("ask", file, "Who found the comet now?", *model(server), "--json", code=1)[0])
     assert made["kind"] == "ModelUnavailable"
-    out, err = run("ask", file, QUESTION, "--model", "gpt", code=1)
+    out, err = run("ask", file, QUESTION, "--model", "gpt", code=2)
     assert "openai:BASE_URL#MODEL" in err
 
 
@@ -103,8 +103,8 @@ def test_context_command_packs_hits(file: Path) -> None:
     assert "**[1] Logbook**" in run("context", file, QUESTION, "--markdown")[0]
     assert run("context", file, QUESTION, "--prompt")[0].rstrip().endswith("Answer:")
     assert run("context", file, "zzz", "-w", "year >= 2000")[0].strip() == "nothing found"
-    assert "budget is 0" in run("context", file, QUESTION, "--budget", 0, code=1)[1]
-    assert "orders are" in run("context", file, QUESTION, "--order", "best", code=1)[1]
+    assert "budget is 0" in run("context", file, QUESTION, "--budget", 0, code=2)[1]
+    assert "orders are" in run("context", file, QUESTION, "--order", "best", code=2)[1]
 
 
 def test_context_command_warns_of_irrelevant_hits(file: Path) -> None:
@@ -117,10 +117,10 @@ def test_context_command_warns_of_irrelevant_hits(file: Path) -> None:
 @pytest.mark.parametrize("command", ["search", "ask", "context"])
 def test_query_is_read_from_standard_input(command: str, file: Path) -> None:
     assert COMET in run(command, file, "-", said=f"\ufeff{QUESTION}\n")[0]
-    assert "standard input is empty" in run(command, file, "-", code=1, said=" \n")[1]
+    assert "standard input is empty" in run(command, file, "-", code=2, said=" \n")[1]
     program = [sys.executable, "-m", "monograph.app.cli", command, str(file), "-"]
     done = subprocess.run(program, input=b"\xff\xfe", capture_output=True, check=False)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert b"no text in UTF-8" in done.stderr
     assert b"Traceback" not in done.stderr
 

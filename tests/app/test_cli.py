@@ -133,7 +133,7 @@ def test_search_command_prints_and_draws_graph_paths(people: Path, tmp_path: Pat
     assert {one["name"]: one["kind"] for one in data["entities"]} == {"Bruno Okafor": "name", "Anna Lindqvist": "name"}
     assert {one["title"] for one in data["chunks"]} == {"Bruno Okafor", "hours"}
     assert not re.search(r"[0-9a-f]{32}", json.dumps(data))
-    assert "cannot be written" in run("search", people, asked, "--html", tmp_path / "no" / "x.html", code=1)
+    assert "cannot be written" in run("search", people, asked, "--html", tmp_path / "no" / "x.html", code=2)
 
 
 def test_graph_command_prints_and_exports_a_neighbourhood(people: Path, tmp_path: Path) -> None:
@@ -174,13 +174,13 @@ def test_entities_command_lists_entities(folder: Path, tmp_path: Path) -> None:
     assert "(undone)" in run("entities", file, union, "--why")
     assert "(undone)" not in run("entities", file, union, "--unite", "ITU")
     assert "were not set apart" in run("entities", file, union, "--unite", "ITU", code=1)
-    assert "two names are needed" in run("entities", file, "--apart", "x", code=1)
+    assert "two names are needed" in run("entities", file, "--apart", "x", code=2)
     assert run("check", file).strip() == "all is well"
 
 
 def test_extractor_is_chosen_on_the_command_line(texts: Path, tmp_path: Path) -> None:
     file = tmp_path / "x.mono"
-    assert "unknown extractor 'magic'" in run("sync", file, texts, "--extractor", "magic", code=1)
+    assert "unknown extractor 'magic'" in run("sync", file, texts, "--extractor", "magic", code=2)
     assert "3 extractions, 0 model calls" in run("sync", file, texts, "--dry-run", "--extractor", "pattern")
     assert "3 extracted; " in run("sync", file, texts, "--extractor", "pattern")
     assert json.loads(run("stats", file, "--json"))["extractor_spec"] == "pattern"
@@ -224,21 +224,21 @@ def test_maintenance_commands_report_their_work(file: Path) -> None:
     assert json.loads(run("check", file, "--json")) == []
     assert json.loads(run("compact", file, "--json"))["after_bytes"] > 0
     assert json.loads(run("reembed", file, "static", "--json"))["embedded"] == 0
-    assert "unknown embedder" in run("reembed", file, "magic", code=1)
+    assert "unknown embedder" in run("reembed", file, "magic", code=2)
 
 
 def test_command_errors_are_two_lines_and_an_exit_code(file: Path, tmp_path: Path) -> None:
-    for arguments in (
-        ("search", tmp_path / "none.mono", "x"),
-        ("search", file, "x", "--how", "magic"),
-        ("search", file, "x", "-w", "nonsense"),
-        ("search", file, "x", "-w", "{bad json"),
-        ("sync", file, tmp_path / "nowhere"),
-        ("remove", file, "nope"),
-        ("show", file, "nope"),
-        ("eval", tmp_path),
+    for code, *arguments in (
+        (1, "search", tmp_path / "none.mono", "x"),
+        (2, "search", file, "x", "--how", "magic"),
+        (2, "search", file, "x", "-w", "nonsense"),
+        (2, "search", file, "x", "-w", "{bad json"),
+        (1, "sync", file, tmp_path / "nowhere"),
+        (1, "remove", file, "nope"),
+        (1, "show", file, "nope"),
+        (1, "eval", tmp_path),
     ):
-        said = run(*arguments, code=1)
+        said = run(*arguments, code=int(str(code)))
         assert said.startswith("error: ")
         assert "try: " in said
     assert json.loads(run("show", file, "nope", "--json", code=1))["kind"] == "NotFound"

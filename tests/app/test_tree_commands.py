@@ -22,8 +22,8 @@ def synced(tmp_path: Path, folder: Path) -> Path:
 
 
 def test_tree_commands_price_build_show_and_search(synced: Path, folder: Path) -> None:
-    assert "no tree of summaries" in run("outline", synced, code=1)
-    assert "monograph resummarize" in run("search", synced, "boat", "--how", "tree", code=1)
+    assert "no tree of summaries" in run("outline", synced, code=2)
+    assert "monograph resummarize" in run("search", synced, "boat", "--how", "tree", code=2)
     assert "at most" in run("resummarize", synced, "--dry-run")
     made = json.loads(run("resummarize", synced, "--json"))
     stats = json.loads(run("stats", synced, "--json"))

@@ -312,9 +312,9 @@ def test_export_and_import_commands_round_trip(tmp_path: Path) -> None:
     run("sync", file, tmp_path / "texts")
     told = json.loads(run("export", file, out, "--json"))
     assert (told["documents"], told["chunks"], told["graph"]) == (1, 1, True)
-    assert "is there already" in run("export", file, out, code=1)
+    assert "is there already" in run("export", file, out, code=2)
     assert "0 entities" not in run("export", file, out, "--overwrite")
-    assert "cannot be imported" in run("import", "zip", out, tmp_path / "b.mono", code=1)
+    assert "cannot be imported" in run("import", "zip", out, tmp_path / "b.mono", code=2)
     assert not (tmp_path / "b.mono").exists()
     assert json.loads(run("import", "jsonl", out, tmp_path / "b.mono", "--json"))["remembered"] == 1
     assert "serviced" in run("search", tmp_path / "b.mono", "boiler", "-k", 1)

@@ -636,7 +636,7 @@ def test_commands_accept_as_of(of_folder: Path, folder: Path, tmp_path: Path) ->
     assert "stood here 2023-11-14T22:13:20Z to 20" in run("show", of_folder, "texts/boiler.md", *then)
     assert "Bert" in run("show", of_folder, "texts/tea.md", *then)
     assert run("show", of_folder, "texts/boiler.md", "--versions").count("2023-11-14T22:13:20Z") == 1
-    assert "no time" in run("search", of_folder, "boiler", "--as-of", "then", code=1)
+    assert "no time" in run("search", of_folder, "boiler", "--as-of", "then", code=2)
     assert "0 former versions" in run("forget", of_folder, "--versions-before", "2023")
     assert "1 former versions" in run("forget", of_folder, "texts/tea.md", "--versions-before", "2100")
     assert json.loads(run("forget", of_folder, "--versions-before", "2100", "--json")) == {"forgotten": 1}

@@ -736,7 +736,7 @@ def typed(words: list[object], answers: list[str]) -> tuple[int, str]:
 @pytest.mark.long
 def test_terminal_asks_for_the_key(plain: Path, tmp_path: Path) -> None:
     code, said = typed(["encrypt", plain], [KEY, "another"])
-    assert code == 1
+    assert code == 2
     assert "two different keys" in said
     code, said = typed(["encrypt", plain], [KEY, KEY])
     assert code == 0, said
@@ -756,8 +756,8 @@ def test_terminal_asks_for_the_key(plain: Path, tmp_path: Path) -> None:
 
 
 def test_command_without_a_terminal_asks_no_key(plain: Path) -> None:
-    assert "no key was given" in run("encrypt", plain, code=1, key=None)
-    assert "MONOGRAPH_KEY" in run("encrypt", plain, code=1, key="")
+    assert "no key was given" in run("encrypt", plain, code=2, key=None)
+    assert "MONOGRAPH_KEY" in run("encrypt", plain, code=2, key="")
     assert found(plain, None)
 
 

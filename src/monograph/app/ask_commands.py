@@ -19,6 +19,8 @@ from monograph.app.command import (
     WithinOption,
     outcome,
     query_of,
+    warn_of_keys,
+    warn_of_no_hits,
     where_of,
 )
 from monograph.errors import InputError
@@ -79,8 +81,10 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
         chosen = load(model, api_key)
         with opened_archive(file, trust=trust, create=False, model=chosen, reranker=reranker) as whole:
             archive = narrowed_archive(whole, within, as_of)
-            asked = query_of(question)
-            choices: dict[str, Any] = {"k": k, "how": how, "where": where_of(where or []), "threshold": threshold}
+            asked, condition = query_of(question), where_of(where or [])
+            warn_of_no_hits(k, asked)
+            warn_of_keys(archive, condition)
+            choices: dict[str, Any] = {"k": k, "how": how, "where": condition, "threshold": threshold}
             if json_output:
                 output.print_json(answer_output.as_object(archive.ask(asked, budget, **choices)))
                 return
@@ -121,12 +125,16 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     monograph context notes.mono "who repaired the generator?" --prompt | llm
     """
     with outcome(as_json=json_output), opened_archive(file, trust=trust, create=False, reranker=reranker) as whole:
-        found = narrowed_archive(whole, within, as_of).context(
-            query_of(question),
+        archive = narrowed_archive(whole, within, as_of)
+        asked, condition = query_of(question), where_of(where or [])
+        warn_of_no_hits(k, asked)
+        warn_of_keys(archive, condition)
+        found = archive.context(
+            asked,
             budget,
             k=k,
             how=how,
-            where=where_of(where or []),
+            where=condition,
             cut=cut,
             order=_order(order),
             threshold=threshold or 0.0,
@@ -168,6 +176,7 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
         outcome(as_json=json_output),
         opened_archive(file, trust=trust, create=False, model=load(model, api_key), reranker=reranker) as whole,
     ):
+        warn_of_no_hits(k)
         Chat(
             narrowed_archive(whole, within, as_of), {"budget": budget, "k": k, "how": how}, with_model=bool(model)
         ).run(as_json=json_output)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,19 +13,37 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer._click.globals import get_current_context  # typer exports no other name for it
+from typer.core import TyperArgument
 
 from monograph.app import output
-from monograph.errors import InputError, InvalidFilter, MonographError
+from monograph.errors import (
+    InputError,
+    InvalidDocument,
+    InvalidFilter,
+    MonographError,
+    NameTaken,
+    NotFound,
+    NotOnShelf,
+    OutsideView,
+)
 from monograph.regex import regex
 from monograph.search.how import strategies
 from monograph.values.arguments import shown
 
 if TYPE_CHECKING:
     from monograph.library.monograph import Monograph
+    from monograph.shelf import Archive
 
+SUFFIX = ".mono"
 _EQUAL = regex(r"\s*([^\s=<>!]+)=(?!=)(\S.*)", re.DOTALL)
+FAILED = 1
+WRONG_USAGE = 2
 DONE_WITH_PROBLEMS = 3
 INTERRUPTED = 130
+
+_OF_THE_FILE = (InvalidDocument, NameTaken, NotFound, NotOnShelf, OutsideView)
+"""Input errors that another file would not raise: no value that was typed is wrong in itself."""
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The .mono file.", show_default=False)]
 QueryArgument = Annotated[
@@ -119,12 +139,33 @@ def narrowed(monograph: Monograph, within: list[str] | None, as_of: str = "") ->
     return stood if where is None else stood.within(where)
 
 
+def warn_of_keys(archive: Archive, where: dict[str, Any] | None) -> None:
+    """Say of each key in a filter that no document has it, and which are spelled nearly so. A shelf is not asked."""
+    missing = getattr(archive, "missing_keys", None)
+    if where is None or missing is None:
+        return
+    out = output.console(stderr=True)
+    for key, near in missing(where).items():
+        out.print(
+            f"no document has the key {shown(key)}" + (f"; perhaps {', '.join(map(shown, near))}" if near else "")
+        )
+
+
+def warn_of_no_hits(k: int, query: str = "x") -> None:
+    """Say why nothing will be found where no hits are asked for, or nothing is asked."""
+    if k == 0:
+        output.console(stderr=True).print("-k 0 asks for none: nothing will be found")
+    elif not query.strip():
+        output.console(stderr=True).print("the query is empty: nothing will be found")
+
+
 @contextmanager
 def outcome(*, as_json: bool) -> Iterator[None]:
     """Turn our errors and an interrupt into a message and an exit code."""
     from monograph.store.refusals import refusals
 
     try:
+        _refuse_swapped()
         with refusals("the file"):
             yield
     except MonographError as error:
@@ -135,12 +176,46 @@ def outcome(*, as_json: bool) -> Iterator[None]:
             out.print(f"error: {error.message}", style="red")
             if error.mend:
                 out.print(f"  try: {error.mend}")
-        raise typer.Exit(1) from None
+        wrong = isinstance(error, InputError) and not isinstance(error, _OF_THE_FILE)
+        raise typer.Exit(WRONG_USAGE if wrong else FAILED) from None
     except KeyboardInterrupt:
         output.console(stderr=True).print(
             "interrupted: what was stored so far is safe; the same command goes on from there"
         )
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _refuse_swapped() -> None:
+    """Recognise a file that stands behind what it is to be asked, as in ``search comet notes.mono``.
+
+    Raises
+    ------
+    InputError
+        Naming the command with its arguments in order.
+    """
+    context = get_current_context(silent=True)
+    if context is None or "file" not in context.params:
+        return
+    first, *others = (context.params[str(one.name)] for one in context.command.params if isinstance(one, TyperArgument))
+    if str(first).endswith(SUFFIX) or _opens(str(first)):
+        return
+    listed = [text for one in others for text in (one if isinstance(one, list | tuple) else [one]) if text is not None]
+    files = [one for one in listed if str(one).endswith(SUFFIX) and os.path.isfile(one)]  # noqa: PTH113
+    if files:
+        rest = [str(one) for one in (first, *listed) if one != files[0]]
+        raise InputError(
+            f"FILE comes first: {first} is no .mono file, and {files[0]} is one",
+            shlex.join([*context.command_path.split(), str(files[0]), *rest]),
+        )
+
+
+def _opens(address: str) -> bool:
+    """Whether there may be a file or a shelf at an address."""
+    if "://" in address or not os.path.isdir(address):  # noqa: PTH112 - it need not be a path
+        return "://" in address or os.path.isfile(address)  # noqa: PTH113
+    from monograph.shelf import is_shelf
+
+    return is_shelf(address)
 
 
 def unseen(json_output: bool) -> bool:

@@ -20,6 +20,7 @@ from monograph.app.command import (
     WithinOption,
     outcome,
     unseen,
+    warn_of_no_hits,
 )
 from monograph.app.trust import opened
 from monograph.errors import InputError
@@ -97,6 +98,7 @@ def entities(  # noqa: PLR0913, PLR0917 - options are arguments
             only_file(archive, "names that are kept apart").graph.set_apart(name, apart)
         if unite:
             only_file(archive, "names that are kept apart").graph.unite(name, unite)
+        warn_of_no_hits(k)
         listed = archive.graph.entities(k, name)
         merges = archive.graph.merges(name) if why or apart or unite else []
         if json_output:

@@ -22,9 +22,12 @@ from monograph.app.command import (
     narrowed,
     outcome,
     query_of,
+    warn_of_keys,
+    warn_of_no_hits,
     where_of,
 )
 from monograph.app.trust import opened
+from monograph.values.arguments import whole_number
 
 
 def search(  # noqa: PLR0913, PLR0917 - options are arguments
@@ -56,8 +59,11 @@ def search(  # noqa: PLR0913, PLR0917 - options are arguments
     with outcome(as_json=json_output):
         with opened_archive(file, trust=trust, create=False, reranker=reranker) as whole:
             archive = narrowed_archive(whole, within, as_of)
+            asked, condition = query_of(query), where_of(where or [])
+            warn_of_no_hits(k, asked)
+            warn_of_keys(archive, condition)
             # A context tells beside its hits how much they have to do with the query.
-            found = archive.context(query_of(query), k=k, how=how, where=where_of(where or []))
+            found = archive.context(asked, k=k, how=how, where=condition)
             if html is not None:
                 from monograph.app.graph_commands import draw_answers
 
@@ -87,6 +93,7 @@ def show(  # noqa: PLR0913, PLR0917 - options are arguments
     monograph show notes.mono ~/notes/boiler.md --as-of 2026-03
     """
     with outcome(as_json=json_output), opened(file, create=False) as whole:
+        around = whole_number(around, "around", 0)
         monograph = narrowed(whole, within, as_of)
         if versions:
             had = monograph.versions(name or "")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from monograph import spending
 from monograph.derive.replies import without_thoughts
 from monograph.derive.tokens import count_tokens
-from monograph.errors import InputError, ModelUnavailable
+from monograph.errors import InputError, ModelUnavailable, UnknownModel
 from monograph.models import Allow, Completion, Describer, VisionModel
 from monograph.values import content_id
 from monograph.values.arguments import shown
@@ -98,7 +98,7 @@ def load_describer(spec: str, api_key: str = "", allow: Allow | None = None) -> 
         model = load_model(spec, api_key, allow)
         if isinstance(model, VisionModel):
             return ModelDescriber(model)
-    raise ModelUnavailable(
+    raise UnknownModel(
         f"unknown describer {spec!r}", "give openai:BASE_URL#MODEL; one of your own is handed to Monograph.open"
     )
 

@@ -13,7 +13,7 @@ from monograph.derive.served_spec import parted, spec_of
 from monograph.derive.server import BASE_URL_MEND, QUOTED, Server
 from monograph.derive.tokens import count_tokens
 from monograph.derive.told import request
-from monograph.errors import InputError, ModelUnavailable
+from monograph.errors import InputError, ModelUnavailable, UnknownModel
 from monograph.models import Allow, Completion, LanguageModel
 from monograph.regex import regex
 
@@ -87,7 +87,7 @@ class OpenAICompatible:
             settings = {"temperature": 0.0} | changed
             return cls(base_url, model, api_key, temperature=settings["temperature"])
         except (TypeError, ValueError, InputError) as error:
-            raise ModelUnavailable(f"cannot use this model: {error}", "give openai:BASE_URL#MODEL") from error
+            raise UnknownModel(f"cannot use this model: {error}", "give openai:BASE_URL#MODEL") from error
 
     def complete(self, prompt: str, max_tokens: int) -> Completion:
         """Answer a prompt. See :class:`monograph.models.LanguageModel`.
@@ -232,4 +232,4 @@ def load_model(spec: str, api_key: str = "", allow: Allow | None = None) -> Lang
     if kind == "openai" and source:
         made = OpenAICompatible.from_spec(source, api_key)
         return made if allow is None else AskingFirst(made, made.spec, made.base_url, allow)
-    raise ModelUnavailable(f"unknown language model {spec!r}", "give openai:BASE_URL#MODEL")
+    raise UnknownModel(f"unknown language model {spec!r}", "give openai:BASE_URL#MODEL")

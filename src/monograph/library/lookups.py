@@ -140,6 +140,18 @@ class Lookups:
         with searches.at(self._file, as_of).database.read() as connection:
             return lookup.fetch(connection, ids, searches.allowed(where), None if stored is None else stored.dimension)
 
+    def missing_keys(self, where: Mapping[str, Any] | None) -> dict[str, list[str]]:
+        """Return the keys of a filter that no chunk or document has, each with the nearest keys that there are."""
+        from difflib import get_close_matches
+
+        from monograph import where as conditions
+        from monograph.store import filters
+
+        with self._file.database.read() as connection:
+            missing = [key for key in conditions.keys_of(where) if not filters.has_key(connection, key)]
+            known = filters.keys(connection) if missing else []
+        return {key: get_close_matches(key, known) for key in missing}
+
     def costs(self) -> list[LedgerEntry]:
         """What models were asked for the file and the tokens it took, by day, model and purpose.
 

@@ -127,6 +127,19 @@ def values_of(connection: Connection, key: str) -> Iterator[tuple[int, str, str 
     )
 
 
+def has_key(connection: Connection, key: str) -> bool:
+    """Whether any chunk, or its document, has a key among its metadata."""
+    return next(values_of(connection, key), None) is not None
+
+
+def keys(connection: Connection) -> list[str]:
+    """Every key of the metadata of chunks and their documents, in order."""
+    found = connection.execute(
+        f"SELECT DISTINCT m.key FROM {_CHUNKS} CROSS JOIN json_each({MERGED}) AS m ORDER BY m.key"  # noqa: S608
+    )
+    return [key for (key,) in found]
+
+
 def dates_of(connection: Connection) -> Iterator[tuple[int, int, int]]:
     """(chunk, first, last second that it may be from) of every chunk whose document is dated."""
     yield from connection.execute(

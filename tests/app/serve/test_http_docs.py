@@ -136,5 +136,5 @@ def test_serve_command_refuses_bad_arguments(place: Path) -> None:
         (["archive.mono", "--token", "short"], "at least 16"),
     ):
         done = subprocess.run([PROGRAM, "serve", *arguments], cwd=place, capture_output=True, text=True, check=False)
-        assert done.returncode == 1
+        assert done.returncode == 2
         assert said in done.stderr

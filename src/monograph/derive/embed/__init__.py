@@ -8,7 +8,7 @@ from monograph.derive.addresses import ask
 from monograph.derive.api_key import api_key_of
 from monograph.derive.embed.given import GivenVectors
 from monograph.derive.embed.static import StaticEmbedder
-from monograph.errors import ModelUnavailable
+from monograph.errors import UnknownModel
 
 if TYPE_CHECKING:
     from monograph.models import Allow, Embedder
@@ -59,7 +59,7 @@ def load_embedder(spec: str, allow: Allow | None = None, api_key: str = "") -> E
         from monograph.derive.embed.openai_compatible import OpenAIEmbedder
 
         return OpenAIEmbedder.from_spec(source, api_key_of("embedder", api_key))
-    raise ModelUnavailable(
+    raise UnknownModel(
         f"unknown embedder {spec!r}",
         "give static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER or sentence-transformers:NAME; an embedder of"
         " your own is handed to Monograph.open",

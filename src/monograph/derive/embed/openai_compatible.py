@@ -17,7 +17,7 @@ from monograph.derive.replies import tokens_read
 from monograph.derive.served_spec import changed_of, parted, spec_of
 from monograph.derive.server import Server
 from monograph.derive.told import request
-from monograph.errors import InputError, ModelUnavailable
+from monograph.errors import InputError, ModelUnavailable, UnknownModel
 from monograph.models import TextKind
 from monograph.values import Float32, arguments
 
@@ -135,7 +135,7 @@ class OpenAIEmbedder:
             return cls(base_url, model, replace(ServedSettings(), **changed), api_key)
         except (TypeError, ValueError, InputError) as error:
             known = ", ".join(one.name for one in fields(ServedSettings))
-            raise ModelUnavailable(
+            raise UnknownModel(
                 f"cannot use this embedder: {error}",
                 f"give openai:BASE_URL#MODEL, and what differs as JSON behind another #: {known}",
             ) from error

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from monograph.derive.addresses import ask
 from monograph.derive.extract.kinds import ENTITY_KINDS
-from monograph.errors import ModelUnavailable
+from monograph.errors import UnknownModel
 from monograph.models import Allow, Extractor
 from monograph.values import Chunk
 
@@ -47,7 +47,7 @@ def load_extractor(spec: str, api_key: str = "", allow: Allow | None = None) -> 
         from monograph.derive.extract.llm import LLMExtractor
 
         return LLMExtractor.from_spec(spec, api_key, allow)
-    raise ModelUnavailable(
+    raise UnknownModel(
         f"unknown extractor {spec!r}",
         "give pattern, spacy:PIPELINE or llm:openai:BASE_URL#NAME; one of your own is handed to Monograph.open",
     )

@@ -13,7 +13,7 @@ from monograph.derive.extract.ground import ground
 from monograph.derive.extract.parse import parse
 from monograph.derive.mark import mark_for
 from monograph.derive.tokens import count_tokens
-from monograph.errors import ModelUnavailable
+from monograph.errors import ModelUnavailable, UnknownModel
 from monograph.models import Allow, Extractor, LanguageModel
 from monograph.values import Chunk, Extraction, arguments, content_id
 
@@ -103,7 +103,7 @@ class LLMExtractor:
         name, _, fallback = source.partition(" else ")
         tokens = head.partition("/")[2] or str(MAX_TOKENS)
         if not tokens.isascii() or not tokens.isdigit() or int(tokens) < 1:
-            raise ModelUnavailable(f"{tokens!r} in {spec!r} is no number of tokens", "give llm:MODEL or llm/1024:MODEL")
+            raise UnknownModel(f"{tokens!r} in {spec!r} is no number of tokens", "give llm:MODEL or llm/1024:MODEL")
         model = load_model(name, api_key, allow)
         return cls(model, load_extractor(fallback or "pattern", allow=allow), max_tokens=int(tokens))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from monograph.derive.api_key import api_key_of
 from monograph.derive.rerank.function import ScoringFunction
-from monograph.errors import InputError, ModelUnavailable
+from monograph.errors import InputError, UnknownModel
 from monograph.models import Reranker
 from monograph.values.arguments import shown
 
@@ -43,7 +43,7 @@ def load_reranker(spec: str, api_key: str = "") -> Reranker:
         from monograph.derive.rerank.cosines import EmbedderReranker
 
         return EmbedderReranker(load_embedder(source, api_key=api_key))
-    raise ModelUnavailable(
+    raise UnknownModel(
         f"unknown reranker {spec!r}",
         "give onnx:FOLDER, rerank:URL#MODEL or embedder:EMBEDDER; one of your own is handed over as an object",
     )

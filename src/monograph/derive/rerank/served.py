@@ -15,7 +15,7 @@ from monograph.derive.api_key import VARIABLE, variable_of
 from monograph.derive.served_spec import changed_of, parted, spec_of
 from monograph.derive.server import BASE_URL_MEND, QUOTED, Server
 from monograph.derive.told import request
-from monograph.errors import InputError, ModelUnavailable
+from monograph.errors import InputError, ModelUnavailable, UnknownModel
 from monograph.values import Float64, arguments
 
 TIMEOUT = 60.0
@@ -116,7 +116,7 @@ class ServedReranker:
             return cls(base_url, model, replace(ServedRerankerSettings(), **changed), api_key)
         except (TypeError, ValueError, InputError) as error:
             known = ", ".join(one.name for one in fields(ServedRerankerSettings))
-            raise ModelUnavailable(
+            raise UnknownModel(
                 f"cannot use this reranker: {error}",
                 f"give rerank:BASE_URL#MODEL, and what differs as JSON behind another #: {known}",
             ) from error

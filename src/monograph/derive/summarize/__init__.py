@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from monograph.errors import ModelUnavailable
+from monograph.errors import UnknownModel
 from monograph.models import Allow, Summarizer
 
 __all__ = ["load_summarizer", "summary_price", "workers_of"]
@@ -42,7 +42,7 @@ def load_summarizer(spec: str, api_key: str = "", allow: Allow | None = None) ->
         from monograph.derive.summarize.llm import LLMSummarizer
 
         return LLMSummarizer(load_model(source, api_key, allow))
-    raise ModelUnavailable(
+    raise UnknownModel(
         f"unknown summarizer {spec!r}",
         "give extractive or llm:openai:BASE_URL#NAME; one of your own is handed to Monograph.open",
     )

@@ -1,0 +1,189 @@
+"""Wrong usage of the command line: what is understood all the same, suggestions, and exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from monograph import Document, Monograph
+from support.corpora import copy_archive
+from support.forks import COMMANDS
+
+NOTES = [
+    Document("Ines Calder found the comet in Draco.", "comet", "Comet", "notes/comet.md", {"year": 1963}),
+    Document("The boiler is serviced in October.", "boiler", "Boiler", "notes/boiler.md", {"tags": ["house"]}),
+]
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    return copy_archive(tmp_path / "notes.mono", NOTES)
+
+
+def told(*arguments: object, code: int) -> str:
+    """Run a command and return its output, after checking the exit code."""
+    done = COMMANDS.run("monograph", *arguments)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr
+
+
+def test_help_is_given_however_it_is_asked_for() -> None:
+    whole = told("--help", code=0)
+    assert whole.startswith("Usage: monograph [OPTIONS] COMMAND")
+    assert told("-h", code=0) == told("help", code=0) == whole
+    of_search = told("search", "--help", code=0)
+    assert of_search.startswith("Usage: monograph search ")
+    assert told("search", "-h", code=0) == told("help", "search", code=0) == of_search
+    of_build = told("shelf", "build", "--help", code=0)
+    assert told("help", "shelf", "build", code=0) == told("shelf", "help", "build", code=0) == of_build
+    assert "Did you mean 'search'" in told("help", "serch", code=2)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("ls", "show"),
+        ("list", "show"),
+        ("add", "sync"),
+        ("delete", "remove"),
+        ("query", "search"),
+        ("version", "--version"),
+        ("serch", "search"),
+        pytest.param("shelf add", "build", marks=pytest.mark.long),
+    ],
+)
+def test_unknown_commands_get_a_suggestion(typed: str, meant: str) -> None:
+    words = typed.split()
+    said = told(*words, "notes.mono", code=2)
+    assert f"No such command {words[-1]!r}. Did you mean {meant!r}" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("search", "x", "--how", "semantic"), "semantic"),
+        (("search", "x", "-k", "-3"), "k is -3"),
+        (("search", "x", "--where", "year ~~ 3"), "unknown operator '~~'"),
+        *(
+            pytest.param(*one, marks=pytest.mark.long)
+            for one in (
+                (("search", "x", "-k", "three"), "'three'"),
+                (("search", "x", "--where", "year"), "is no filter"),
+                (("search", "x", "--as-of", "then"), "keeps no former versions"),
+                (("search", "x", "--reranker", "magic"), "unknown reranker"),
+                (("ask", "x", "--threshold", "2"), "threshold is 2"),
+                (("ask", "x", "--model", "gpt"), "unknown language model"),
+                (("context", "x", "--order", "best"), "unknown order"),
+                (("context", "x", "--budget", "0"), "budget is 0"),
+                (("graph", "Draco", "--hops", "-1"), "hops"),
+                (("entities", "-k", "-1"), "k is -1"),
+                (("outline", "--layers", "-1"), "layers is -1"),
+                (("show", "comet", "--around", "-1"), "around is -1"),
+                (("reembed", "magic"), "unknown embedder"),
+                (("reextract", "magic"), "unknown extractor"),
+                (("resummarize", "magic"), "unknown summarizer"),
+                (("sync", ".", "--describer", "magic"), "unknown describer"),
+                (("sync", ".", "--max-bytes", "-1"), "-1"),
+                (("sync", ".", "--max-seconds", "0"), "0"),
+                (("costs", "--price", "free"), "is no price"),
+            )
+        ),
+    ],
+    ids=lambda one: " ".join(one) if isinstance(one, tuple) else None,
+)
+def test_wrong_values_end_with_exit_code_2(arguments: tuple[str, ...], said: str, notes: Path) -> None:
+    command, *others = arguments
+    assert said in told(command, notes, *others, code=2)
+
+
+def test_missing_things_end_with_exit_code_1(notes: Path, tmp_path: Path) -> None:
+    assert "holds no document" in told("show", notes, "nothing", code=1)
+    assert "does not exist" in told("search", tmp_path / "none.mono", "comet", code=1)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("search", "comet"),
+        *(pytest.param(one, marks=pytest.mark.long) for one in (("search", "comet", "--json"), ("show",), ("--help",))),
+    ],
+    ids=" ".join,
+)
+def test_a_closed_pipe_ends_a_command_quietly(arguments: tuple[str, ...], notes: Path) -> None:
+    """The reader has gone before the first line, as ``head`` goes after it."""
+    command, *others = arguments
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "monograph.app.cli", command, str(notes), *others],
+        stdout=writer, stderr=subprocess.PIPE, check=False,
+    )  # fmt: skip
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("command", "others"),
+    [
+        ("search", ("comet",)),
+        pytest.param("show", ("comet",), marks=pytest.mark.long),
+        pytest.param("backup", ("copy",), marks=pytest.mark.long),
+    ],
+)
+def test_a_file_behind_the_question_is_recognised(command: str, others: tuple[str, ...], notes: Path) -> None:
+    said = told(command, *others, notes, code=2)
+    assert f"FILE comes first: {others[0]} is no .mono file" in said
+    assert f"try: monograph {command} {notes} {' '.join(others)}\n" in said
+
+
+def test_a_folder_before_the_file_is_recognised(notes: Path, folder: Path) -> None:
+    said = told("sync", folder, notes, code=2)
+    assert f"try: monograph sync {notes} {folder}\n" in said
+
+
+def test_a_filter_on_a_key_of_no_document_names_the_nearest(notes: Path) -> None:
+    done = COMMANDS.run("monograph", "search", notes, "comet", "--where", "yeer >= 1963", "--json")
+    assert (done.returncode, json.loads(done.stdout)) == (0, [])
+    assert done.stderr == "no document has the key 'yeer'; perhaps 'year'\n"
+    assert "no document has" not in told("search", notes, "comet", "--where", "year >= 1963", code=0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", ["ask", "context"])
+def test_answers_warn_of_keys_of_no_document(command: str, notes: Path) -> None:
+    where = '{"or": [{"not": {"yeer": 1963}}, {"tags": {"contains": "house"}}, {"zzz": 1}, {"$title": "Comet"}]}'
+    said = told(command, notes, "comet", "--where", where, code=0)
+    assert "no document has the key 'yeer'; perhaps 'year'\n" in said
+    assert "no document has the key 'zzz'\n" in said
+    assert said.count("no document has") == 2
+
+
+def test_keys_of_documents_outside_of_a_view_are_not_named(notes: Path) -> None:
+    with Monograph.open(notes) as archive:
+        assert archive.missing_keys({"yeer": 1}) == {"yeer": ["year"]}
+        assert archive.within({"tags": "house"}).missing_keys({"yeer": 1}) == {"yeer": []}
+        assert archive.missing_keys(None) == {}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("search", ""), *(pytest.param(one, marks=pytest.mark.long) for one in (("ask", " "), ("context", "")))],
+)
+def test_an_empty_query_says_why_nothing_is_found(arguments: tuple[str, str], notes: Path) -> None:
+    command, query = arguments
+    assert "the query is empty: nothing will be found\n" in told(command, notes, query, code=0)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("search", "comet"), *(pytest.param(one, marks=pytest.mark.long) for one in (("ask", "comet"), ("entities",)))],
+)
+def test_no_hits_asked_for_says_why_nothing_is_found(arguments: tuple[str, ...], notes: Path) -> None:
+    command, *others = arguments
+    assert "-k 0 asks for none: nothing will be found\n" in told(command, notes, *others, "-k", 0, code=0)
