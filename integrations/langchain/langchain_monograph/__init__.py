@@ -16,7 +16,7 @@ _MODULES = {
     "langchain_monograph.compressor": "SCRCompressor",
     "langchain_monograph.document_loaders": "MonographLoader",
     "langchain_monograph.embeddings": "LangChainEmbedder MonographEmbeddings",
-    "langchain_monograph.models": "ChatModel",
+    "langchain_monograph.models": "LangChainModel",
     "langchain_monograph.rerankers": "LangChainReranker",
     "langchain_monograph.retrievers": "EraRAGRetriever HybridRetriever MiniRAGRetriever TreeRetriever",
     "langchain_monograph.structured_query": "MonographTranslator",
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from langchain_monograph.document_loaders import MonographLoader as MonographLoader
     from langchain_monograph.embeddings import LangChainEmbedder as LangChainEmbedder
     from langchain_monograph.embeddings import MonographEmbeddings as MonographEmbeddings
-    from langchain_monograph.models import ChatModel as ChatModel
+    from langchain_monograph.models import LangChainModel as LangChainModel
     from langchain_monograph.rerankers import LangChainReranker as LangChainReranker
     from langchain_monograph.retrievers import EraRAGRetriever as EraRAGRetriever
     from langchain_monograph.retrievers import HybridRetriever as HybridRetriever

@@ -12,7 +12,7 @@ from monograph.models import Completion
 from monograph_tools import BorrowedModel
 
 
-class ChatModel(BorrowedModel):
+class LangChainModel(BorrowedModel):
     """Lets a LangChain chat model answer :meth:`monograph.Monograph.ask`.
 
     Parameters

@@ -115,11 +115,14 @@ class HybridRetriever(FileRetriever):
 class MiniRAGRetriever(FileRetriever):
     """Finds chunks hop by hop along the graph of what is named together (Fan et al., MiniRAG, arXiv 2501.06713).
 
+    By default Monograph's own walk along the graph runs, as with ``how="graph"``: it follows links from the most
+    probable chunks. ``faithful=True`` ranks by the paper's own formulas (Eq. 2 and 3) instead.
+
     The graph of an open file without one is built here; the file of a path must have one.
     """
 
     faithful: bool = False
-    """Search by the paper's own formulas."""
+    """Rank by the paper's own formulas; otherwise by Monograph's own walk along the graph."""
 
     def model_post_init(self, context: Any, /) -> None:
         """Hold the file, and build its graph if it has none."""

@@ -20,7 +20,7 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnablePassthrough
 
-from langchain_monograph import ChatModel, HybridRetriever, MonographEmbeddings
+from langchain_monograph import HybridRetriever, LangChainModel, MonographEmbeddings
 from monograph import Document, Monograph
 from monograph.errors import ModelUnavailable
 from support.answering import COMET, QUESTION, answers_in_pieces
@@ -39,7 +39,7 @@ def chat(said: str) -> GenericFakeChatModel:
 
 
 def test_langchain_model_answers_whole_and_streamed(tmp_path: Path) -> None:
-    model = ChatModel(chat("Ines Okafor [1]."), "fake")
+    model = LangChainModel(chat("Ines Okafor [1]."), "fake")
     assert model.complete("x", 50).text == "Ines Okafor [1]."
     assert model.key == "langchain/fake"
     answers_in_pieces(model, tmp_path / "x.mono")
@@ -47,9 +47,9 @@ def test_langchain_model_answers_whole_and_streamed(tmp_path: Path) -> None:
 
 def test_langchain_model_failure_raises_one_error() -> None:
     with pytest.raises(ModelUnavailable, match="the chat model failed: no route"):
-        ChatModel(chat(""), "fake").complete("x", 5)
+        LangChainModel(chat(""), "fake").complete("x", 5)
     with pytest.raises(ModelUnavailable, match="the chat model failed: no route"):
-        list(ChatModel(chat(""), "fake").stream("x", 5))
+        list(LangChainModel(chat(""), "fake").stream("x", 5))
 
 
 class TestEmbeddings(standard.EmbeddingsIntegrationTests):  # type: ignore[misc,name-defined]
