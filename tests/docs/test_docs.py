@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+import monograph
+from monograph.app import cli
 from support.forks import COMMANDS, Forks
 from support.model_server import ModelServer
 from support.paths import ROOT, TESTS
@@ -197,6 +199,29 @@ def test_command_line_page_documents_every_command() -> None:
     commands = re.findall(r"^  ([a-z]+)  +", manual.partition("Commands")[2], re.MULTILINE)
     assert len(commands) >= 6
     assert [one for one in commands if not re.search(rf"`shelf {one} (FILE|URL)", page)] == []
+
+
+def test_calls_that_pages_and_errors_name_exist(tmp_path: Path) -> None:
+    """Also outside of the examples: in prose, tables and the next step of an error."""
+    modules = [*(ROOT / "src").rglob("*.py"), *(ROOT / "integrations").rglob("*.py")]
+    texts = [(page.name, page.read_text()) for page in PAGES]
+    texts += [(one.name, text) for one in modules for text in re.findall(r'"[^"\n]*"', one.read_text())]
+    named = {call: name for name, text in texts for call in re.findall(r"\barchive((?:\.[a-z_]+)+)\(", text)}
+    assert len(named) > 20
+    with monograph.Monograph.open(tmp_path / "a.mono") as archive:
+        for call, source in named.items():
+            attributes = call.removeprefix(".").split(".")
+            found: object = archive
+            for attribute in attributes:
+                assert hasattr(found, attribute), f"{source}: archive{call}"
+                found = getattr(found, attribute)
+    commands = {
+        command: name
+        for name, text in texts
+        for command in re.findall(r"\bmonograph ([a-z]+) (?:\{|[A-Z]{3}|[\w-]+\.mono\b)", text)
+    }
+    assert len(commands) > 10
+    assert {one: source for one, source in commands.items() if one not in cli.COMMANDS} == {}
 
 
 def test_links_between_pages_resolve() -> None:

@@ -285,7 +285,7 @@ def test_mismatched_embedder_is_refused_until_rebuild(path: Path, key: str | Non
     other = HashEmbedder(48)
     with pytest.raises(ModelMismatch, match=r"wordllama.*hash/48") as caught:
         Monograph.open(path, other, key=key)
-    assert "reembed" in caught.value.mend
+    assert "vectors.rebuild(embedder)" in caught.value.mend
     with Monograph.open(path, key=key) as monograph:
         report = monograph.vectors.rebuild(other)
         assert report.embedded == len({text for text in other.texts if "ship" in text}) > 0

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from monograph import Monograph
+from monograph import Document, Monograph
+from monograph.derive.embed import StaticEmbedder
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.errors import BusyFile, ModelMismatch, ModelUnavailable
 from monograph.store import tree as store
@@ -211,3 +213,18 @@ def test_emptied_file_takes_another_embedder(tmp_path: Path) -> None:
         assert monograph.check() == []
         monograph.add([document(number) for number in range(20)])
         assert monograph.check() == []
+
+
+def test_hint_of_a_mismatch_moves_the_file_to_the_given_embedder(tmp_path: Path) -> None:
+    path = tmp_path / "moved.mono"
+    with Monograph.open(path, HashEmbedder(8)) as monograph:
+        monograph.add([Document("The comet was seen at noon.", id="a")])
+    with pytest.raises(ModelMismatch) as caught:
+        Monograph.open(path, HashEmbedder(16))
+    call = re.search(r"Monograph\.open\(.*\)$", caught.value.mend)
+    assert call is not None
+    eval(call[0], {"Monograph": Monograph, "embedder": HashEmbedder(16)})
+    with Monograph.open(path, HashEmbedder(16)) as monograph:
+        assert monograph.search("comet", how="dense")[0].chunk.document_id == "a"
+    with pytest.raises(ModelMismatch, match=f"monograph reembed {re.escape(str(path))} static"):
+        Monograph.open(path, StaticEmbedder())

@@ -35,6 +35,16 @@ def addresses(spec: str) -> tuple[str, ...]:
     return ()
 
 
+_KINDS = ("given", "llm", "model2vec", "onnx", "openai", "sentence-transformers", "spacy")
+_OWN = ("extractive", "pattern", "static")
+
+
+def is_named(spec: str) -> bool:
+    """Whether a spec names a model that a command can make; a caller's own model is handed over in Python."""
+    kind, colon, _ = spec.partition(":")
+    return spec in _OWN or (bool(colon) and kind.partition("/")[0] in _KINDS)
+
+
 def ask(spec: str, allow: Allow | None) -> None:
     """Ask for leave to open each address of a spec; ``allow`` is None where the user named the spec."""
     if allow is not None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from monograph.derive.addresses import normal
+from monograph.derive.addresses import is_named, normal
 from monograph.errors import DamagedFile, InputError, ModelMismatch, ModelUntrusted
 from monograph.settings import Settings
 from monograph.store import settings as stored_settings
@@ -127,7 +127,10 @@ class PluggedIn(Generic[Given, stored_settings.StoredModel]):
     usual:
         The spec of what a file gets that has none.
     difference, mend:
-        What is said where a file has another, with ``path``, ``stored`` and ``given``.
+        What is said where a file has another, with ``path``, ``stored`` and ``given``. ``keep`` in it says how to open
+        the file with its own model, and ``rebuild`` how to use the given one instead.
+    rebuild, in_python:
+        How to use the given one instead, as a command, and in Python if no command can name it.
     """
 
     name: str
@@ -136,6 +139,8 @@ class PluggedIn(Generic[Given, stored_settings.StoredModel]):
     usual: str
     difference: str
     mend: str
+    rebuild: str
+    in_python: str
 
     def known(self, database: Database) -> stored_settings.StoredModel | None:
         """What the file was made with, or None where it holds nothing of the kind yet."""
@@ -146,7 +151,11 @@ class PluggedIn(Generic[Given, stored_settings.StoredModel]):
         """Raise ModelMismatch if the file was made with another."""
         stored = self.known(database)
         if stored is not None and stored.key != given.key:
-            said = {"path": database.path, "stored": stored, "given": given}
+            said = {"path": database.path, "file": str(database.path), "stored": stored, "given": given}
+            article = "an" if self.name[0] in "aeiou" else "a"
+            keep = f"without {article} {self.name}" if is_named(stored.spec) else f"with the {self.name} {stored.key!r}"
+            rebuild = (self.rebuild if is_named(given.spec) else self.in_python).format_map(said)
+            said |= {"keep": keep, "rebuild": rebuild}
             raise ModelMismatch(self.difference.format_map(said), self.mend.format_map(said))
 
     def made_again(self, database: Database, trusted: Trusted = ()) -> Given:
@@ -234,7 +243,9 @@ EMBEDDER: PluggedIn[Embedder, stored_settings.StoredEmbedder] = PluggedIn(
     _load_embedder,
     "static",
     "{path} holds vectors of {stored.key!r} ({stored.dimension} values), not of {given.key!r}",
-    "open it without an embedder, or make its vectors anew: monograph reembed {path} {given.spec}",
+    "open it {keep}, or make its vectors anew: {rebuild}",
+    "monograph reembed {path} {given.spec}",
+    "Monograph.open({file!r}).vectors.rebuild(embedder)",
 )
 EXTRACTOR: PluggedIn[Extractor, stored_settings.StoredExtractor] = PluggedIn(
     "extractor",
@@ -242,7 +253,9 @@ EXTRACTOR: PluggedIn[Extractor, stored_settings.StoredExtractor] = PluggedIn(
     _load_extractor,
     "pattern",
     "the graph of {path} is made with {stored.key!r}, not with {given.key!r}",
-    "open it without an extractor, or make it anew: monograph reextract {path} {given.spec}",
+    "open it {keep}, or make it anew: {rebuild}",
+    "monograph reextract {path} {given.spec}",
+    "Monograph.open({file!r}).graph.rebuild(extractor)",
 )
 SUMMARIZER: PluggedIn[Summarizer, stored_settings.StoredSummarizer] = PluggedIn(
     "summarizer",
@@ -250,7 +263,9 @@ SUMMARIZER: PluggedIn[Summarizer, stored_settings.StoredSummarizer] = PluggedIn(
     _load_summarizer,
     "extractive",
     "the tree of {path} is made with {stored.key!r}, not with {given.key!r}",
-    "open it without a summarizer, or make it anew: monograph resummarize {path} {given.spec}",
+    "open it {keep}, or make it anew: {rebuild}",
+    "monograph resummarize {path} {given.spec}",
+    "Monograph.open({file!r}).tree.rebuild(summarizer)",
 )
 DESCRIBER: PluggedIn[Describer, stored_settings.StoredDescriber] = PluggedIn(
     "describer",
@@ -258,7 +273,9 @@ DESCRIBER: PluggedIn[Describer, stored_settings.StoredDescriber] = PluggedIn(
     _load_describer,
     "",
     "the pictures of {path} are described by {stored.key!r}, not by {given.key!r}",
-    "open it with a describer, which takes that one's place: monograph sync {path} FOLDER --describer {stored.spec}",
+    "open it with a describer, which takes that one's place: {rebuild}",
+    "monograph sync {path} FOLDER --describer {given.spec}",
+    "Monograph.open({file!r}, describer=describer)",
 )
 
 
