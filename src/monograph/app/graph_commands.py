@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -61,7 +62,7 @@ def graph(  # noqa: PLR0913, PLR0917 - options are arguments
         else:
             graph_output.print_neighbourhood(found)
         if html is not None:
-            _write_page(found, (), entity, html, quiet=json_output)
+            _write_page(archive, found, (), entity, html, quiet=json_output)
         if graphml is not None:
             archive.graph.to_graphml(graphml, entity, hops)
             _say_written(graphml, quiet=json_output)
@@ -166,14 +167,24 @@ def draw_answers(archive: Archive, query: str, hits: Sequence[Hit], path: Path, 
     from monograph.app.picture.ways import ways_to
 
     found, ways = ways_to(archive, query, hits)
-    _write_page(found, ways, query, path, quiet=quiet)
+    _write_page(archive, found, ways, query, path, quiet=quiet)
 
 
-def _write_page(found: Neighbourhood, ways: Sequence[Way], title: str, path: Path, *, quiet: bool) -> None:
+def _write_page(
+    archive: Archive, found: Neighbourhood, ways: Sequence[Way], title: str, path: Path, *, quiet: bool
+) -> None:
     from monograph.app.picture import picture_of
+    from monograph.library.monograph import Monograph
 
+    # Nobody may read the page who may not read the file.
+    mode = archive.path.stat().st_mode & 0o666 if isinstance(archive, Monograph) else 0o600
     try:
-        path.write_text(picture_of(found, ways, title=title), encoding="utf-8", newline="\n")
+        with open(
+            path, "w", encoding="utf-8", newline="\n", opener=lambda name, flags: os.open(name, flags, mode)
+        ) as page:
+            if path.is_file():  # And no pipe or terminal.
+                path.chmod(path.stat().st_mode & mode)
+            page.write(picture_of(found, ways, title=title))
     except OSError as error:
         raise InputError(
             f"{path} cannot be written: {error.strerror or error}", "choose a folder that is there and may be written"

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from monograph.errors import InputError
+from monograph.store.replacing import restrict
 
 
 @contextmanager
-def made_whole(place: Path, files: Collection[str], *, overwrite: bool) -> Iterator[Path]:
+def made_whole(place: Path, files: Collection[str], original: Path, *, overwrite: bool) -> Iterator[Path]:
     """A folder to write into, which gets its name at the end; on an error nothing is left of it.
+
+    Until then only its user may look into it.
 
     Parameters
     ----------
@@ -22,6 +26,8 @@ def made_whole(place: Path, files: Collection[str], *, overwrite: bool) -> Itera
         What it is to be called.
     files:
         What may lie in it. With ``overwrite`` a folder that is there gives way, if it holds nothing else.
+    original:
+        The file that it is made from: who may not read that may not read the folder.
     overwrite:
         Whether one may be there.
 
@@ -35,6 +41,8 @@ def made_whole(place: Path, files: Collection[str], *, overwrite: bool) -> Itera
     new, old = place.with_name(f".{beside}.new"), place.with_name(f".{beside}.old")
     try:
         new.mkdir()
+        usual = stat.S_IMODE(new.stat().st_mode)
+        new.chmod(0o700)
     except OSError as error:
         raise InputError(
             f"{place} cannot be made: {error.strerror or error}",
@@ -43,7 +51,10 @@ def made_whole(place: Path, files: Collection[str], *, overwrite: bool) -> Itera
     try:
         yield new
         for path in new.iterdir():
+            restrict(path, original)
             _to_disk(path)
+        mode = stat.S_IMODE(original.stat().st_mode)
+        new.chmod(usual & (mode | (mode & 0o444) >> 2) | 0o700)  # Who may read may look into it.
         _to_disk(new)
         _refuse(place, files, overwrite=overwrite)
         if place.exists():

@@ -53,11 +53,12 @@ def to_networkx(neighbourhood: Neighbourhood) -> networkx.Graph:
     return graph
 
 
-def to_graphml(neighbourhood: Neighbourhood, path: str | Path) -> None:
+def to_graphml(neighbourhood: Neighbourhood, path: str | Path, mode: int = 0o666) -> None:
     """Write a neighbourhood as GraphML, for Gephi, Cytoscape, yEd and the like.
 
     Nodes and edges are those of :func:`to_networkx`. Texts of a list are joined by ``"; "``, control characters that
-    XML cannot hold are left out, and lines end in a line feed. The file is there whole or not at all.
+    XML cannot hold are left out, and lines end in a line feed. The file is there whole or not at all. It gets at
+    most the permissions of ``mode``.
 
     Raises
     ------
@@ -77,7 +78,7 @@ def to_graphml(neighbourhood: Neighbourhood, path: str | Path) -> None:
         attributes.update({key: _legal(value) for key, value in attributes.items()})
     for _, _, attributes in legal.edges(data=True):
         attributes.update({key: _legal(value) for key, value in attributes.items()})
-    _write_whole(networkx, legal, Path(path))
+    _write_whole(networkx, legal, Path(path), mode)
 
 
 def _networkx() -> ModuleType:
@@ -137,12 +138,13 @@ def _legal(value: Any) -> Any:
     return _ILLEGAL.sub("", re.sub("\r\n?", "\n", value)) if isinstance(value, str) else value
 
 
-def _write_whole(networkx: ModuleType, graph: networkx.Graph, path: Path) -> None:
+def _write_whole(networkx: ModuleType, graph: networkx.Graph, path: Path, mode: int) -> None:
     """Write beside the file first, then take its place."""
     try:
         with tempfile.TemporaryDirectory(prefix=f".{path.name[:40]}.", dir=path.parent) as folder:
             part = Path(folder) / "part.graphml"
             networkx.write_graphml_xml(graph, part)
+            part.chmod(part.stat().st_mode & mode)
             part.replace(path)
     except OSError as error:
         raise InputError(

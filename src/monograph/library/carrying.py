@@ -35,7 +35,7 @@ def exported(file: OpenFile, place: Path, *, overwrite: bool, graph: bool, progr
     place = Path(os.path.abspath(place))  # noqa: PTH100 - resolve() would follow links
     with (
         refusals(place),
-        made_whole(place, layout.FILES, overwrite=overwrite) as folder,
+        made_whole(place, layout.FILES, file.database.path, overwrite=overwrite) as folder,
         file.database.read() as connection,
     ):
         is_made = graph and settings.has_graph(connection) and graphs.is_whole(connection)

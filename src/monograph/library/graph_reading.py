@@ -201,6 +201,8 @@ class GraphReading:
     def to_graphml(self, path: str | os.PathLike[str], name: str = "", hops: int = 2) -> None:
         """Write what :meth:`to_networkx` gives as a GraphML file, for Gephi, Cytoscape, yEd and the like.
 
+        Nobody may read it who may not read the file.
+
         Raises
         ------
         NotFound, MissingExtra
@@ -209,7 +211,8 @@ class GraphReading:
             If the file cannot be written.
         """
         target = arguments.path(path, "the path")
-        export.to_graphml(self._exported(name, hops), target)
+        original = self._file.database.path
+        export.to_graphml(self._exported(name, hops), target, original.stat().st_mode)
 
     def _exported(self, name: str, hops: int) -> Neighbourhood:
         if name:

@@ -103,7 +103,7 @@ class ViewFile(LeaningFile):
 
     def adding_pipeline(self, passages: Iterable[Document] = ()) -> Pipeline:
         """The file's, which refuses documents outside of the view."""
-        return replace(self.whole.adding_pipeline(passages), check=self.fence.check)
+        return replace(self.whole.adding_pipeline(passages), check=None if self.fence is None else self.fence.check)
 
     def require_graph(self) -> None:
         """As the whole file."""

@@ -22,7 +22,7 @@ from monograph.shelf import catalogue
 from monograph.shelf.catalogue import Held
 from monograph.shelf.dataset import Dataset, documents_in
 from monograph.shelf.making import Made, Recipe, Tasks, Work, key_of, make, require_fit
-from monograph.shelf.manifest import MOST_SHARDS, Forgotten, Manifest, latest, publish, sweep
+from monograph.shelf.manifest import MOST_SHARDS, Forgotten, Manifest, ObjectName, latest, publish, sweep
 from monograph.shelf.manifest import forget as forget_objects
 from monograph.shelf.place import Place, place_at
 from monograph.store import catalogue as stored
@@ -361,6 +361,7 @@ class _Draft:
         with TemporaryDirectory(prefix="monograph-") as folder, catalogue.open_contents(place, *listed) as held:
             path, of = Path(folder) / "catalogue.mono", catalogue.origin(held[0].contents)
             catalogue.make(path, of, (stored.share(one.contents) for one in held), len(held))
+            path.chmod(path.stat().st_mode & _permissions(place, listed[0]))
             publish(place.objects, *listed, path, before, of.said())
         sweep(place.objects)
         return report
@@ -375,3 +376,11 @@ class _Draft:
         key = key_of(self._recipe, (source, None if shard is not None else number), [*one.content, *removed])
         is_needed = number == 0 and len(self._held) == len(self._rewritten)
         return Work(key, source, tuple(one.documents), one.plan, tuple(one.removed), known, is_needed)
+
+
+def _permissions(place: Place, objects: Sequence[ObjectName]) -> int:
+    """Return the permissions that all of some objects have, and at least those of a private file."""
+    found = 0o777
+    for one in objects:
+        found &= place.objects.permissions(one.name) | 0o600
+    return found

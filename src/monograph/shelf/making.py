@@ -169,6 +169,7 @@ def make(recipe: Recipe, work: Work, blocks_of: Callable[[Any], Sequence[Documen
         if is_same:
             made = Made(report=report, is_same=True)
         elif catalogue.write_contents(listed, path) or work.is_needed:
+            replacing.restrict(listed, path)
             made = Made(put_file(storage, path), put_file(storage, listed), report)
             _note(noted, made)
         else:
@@ -183,6 +184,7 @@ def _begin(path: Path, recipe: Recipe, source: ObjectName | Path | None, storage
     with replacing.beside(path) as started:
         if isinstance(source, ObjectName):
             fetch(storage, source, started)
+            started.chmod(storage.permissions(source.name) | 0o600)
         elif source is not None:
             _copy(source, started)
         elif recipe.origin is not None:
@@ -276,8 +278,8 @@ def _locked(folder: Path, key: str) -> Iterator[None]:
     import fcntl  # Windows has none, and whoever only imports this needs none.
 
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / f"{key}.lock").open("ab") as file:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with open(folder / f"{key}.lock", "ab", opener=replacing.private) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
     except OSError as error:
@@ -290,7 +292,8 @@ def _note(path: Path, made: Made) -> None:
     """Note that a shard was put."""
     names = [[one.digest, one.bytes] for one in (made.shard, made.contents) if one is not None]
     part = path.with_suffix(".part")
-    part.write_text(json.dumps(names))
+    with open(part, "w", encoding="utf-8", opener=replacing.private) as file:
+        json.dump(names, file)
     replacing.put(part, path, overwrite=True)
 
 

@@ -96,7 +96,7 @@ class Place:
 def fetch(storage: Storage, name: ObjectName, target: Path) -> None:
     """Fetch an object and verify it before the file gets its name. Raises as :meth:`Place.file_of`."""
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=_FETCHING) as folder:
             path = Path(folder) / target.name
             storage.get(name.name, path)
@@ -126,7 +126,7 @@ def place_at(url: str | Path, home: str | Path | None = None, *, create: bool = 
     name = sha256(storage.address.encode()).hexdigest()[:16]
     made = Path.home() / ".cache" / "monograph" / name if home is None else Path(home)
     try:
-        made.mkdir(parents=True, exist_ok=True)
+        made.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{made} cannot be made: {error.strerror}", "give another folder: home=") from error
     return Place(str(url), storage, made)

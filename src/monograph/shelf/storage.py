@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,7 +18,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from monograph.errors import InputError, MissingExtra, ObjectDamaged, ObjectMissing, ShelfUnreachable
 from monograph.regex import regex
 from monograph.store.refusals import refusal_of
-from monograph.store.replacing import sync_to_disk
+from monograph.store.replacing import private, restrict, sync_to_disk
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -101,7 +102,10 @@ class Storage:
         if target.exists():
             return False
         try:
+            (folder / _STAGING).mkdir(mode=0o700, exist_ok=True)
             self._client.put(self._store, staged, source)
+            if isinstance(source, Path):
+                restrict(folder / staged, source)
             sync_to_disk(folder / staged)
             try:
                 self._client.rename(self._store, staged, name, overwrite=False)  # By a hard link.
@@ -117,11 +121,15 @@ class Storage:
         """Write an object's bytes to a file, without verifying them. Raises ObjectMissing."""
         with self._translated(f"{name} cannot be read", name):
             size = self._client.head(self._store, name)["size"]
-            with target.open("wb") as file:
+            with open(target, "wb", opener=private) as file:
                 # One request for each range, which is repeated alone when it fails.
                 for start in range(0, size, PIECE):
                     length = min(PIECE, size - start)
                     file.write(self._client.get_range(self._store, name, start=start, length=length))
+
+    def permissions(self, name: str) -> int:
+        """Return the permissions of an object in a folder, and those of a private file for one in a bucket."""
+        return 0o600 if self._folder is None else stat.S_IMODE((self._folder / name).stat().st_mode)
 
     def read(self, name: str, most: int) -> bytes:
         """Return the bytes of a small object. Raises ObjectMissing, and ObjectDamaged if it has more than ``most``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -77,6 +78,16 @@ def same_eyes(original: Path, made: Path) -> None:
     """Make an empty file that the same people may read and write as another."""
     made.touch()
     shutil.copymode(original, made)
+
+
+def restrict(made: Path, original: Path) -> None:
+    """Take from a file the permissions that the file which it was made from does not have."""
+    made.chmod(stat.S_IMODE(made.stat().st_mode) & stat.S_IMODE(original.stat().st_mode))
+
+
+def private(path: str, flags: int) -> int:
+    """Open a file, as an ``opener``, which only its user may read and write if it is made now."""
+    return os.open(path, flags, 0o600)
 
 
 def refuse_log(path: Path) -> None:
