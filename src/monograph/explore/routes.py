@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import pairwise
 
 from monograph.values import Link, Neighbourhood, Route
@@ -70,13 +70,24 @@ def _best_first(
     links: dict[tuple[str, str], Link], beside: dict[str, list[str]], left: dict[str, int], starts: Sequence[str]
 ) -> Iterator[tuple[str, ...]]:
     """Every shortest way, by its lightest link, heaviest first."""
-    waiting: list[tuple[float, tuple[str, ...]]] = [(-float("inf"), (name,)) for name in starts]
+
+    def weight(name: str, other: str) -> float:
+        return links[_ordered(name, other)].weight
+
+    def nearer(name: str) -> Iterator[str]:
+        return (other for other in beside[name] if left.get(other) == left[name] - 1)
+
+    # The lightest link of the best way on from each entity: so no way is begun that is not finished before a worse one.
+    onward: dict[str, float] = {}
+    for name in sorted(left, key=left.__getitem__):
+        on = (min(weight(name, other), onward[other]) for other in nearer(name))
+        onward[name] = max(on, default=0.0) if left[name] else float("inf")
+    waiting = [(-onward[name], (name,), float("inf")) for name in starts]
+    heapify(waiting)
     while waiting:
-        lightest, way = heappop(waiting)
+        _, way, lightest = heappop(waiting)
         if left[way[-1]] == 0:
             yield way
-            continue
-        for other in beside[way[-1]]:
-            if left.get(other) == left[way[-1]] - 1:
-                weight = links[_ordered(way[-1], other)].weight
-                heappush(waiting, (max(lightest, -weight), (*way, other)))
+        for other in nearer(way[-1]):
+            least = min(lightest, weight(way[-1], other))
+            heappush(waiting, (-min(least, onward[other]), (*way, other), least))

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 EXPORTED = 1_000
 """Most entities around one that are exported, and that a way is looked for among."""
 
+MOST_HOPS = 12
+"""Most links of a way that is looked for."""
+
+MOST_ROUTES = 100
+"""Most ways between two entities."""
+
 _AT_ONCE = 64
 """Nodes that are read together, of those that are nearest."""
 
@@ -94,17 +100,18 @@ class GraphReading:
     def routes(self, name: str, other: str, hops: int = 4, limit: int = 3) -> list[Route]:
         """Ways from one entity to another, over entities that chunks name together.
 
-        Each end is looked around for half of the way, at most EXPORTED entities far: in a large file a way between two
-        that are named very often may be missed.
+        Ways of one link are looked for first, then of two, and so on: more hops never find fewer ways. Each end is
+        looked around for half of the way, among at most EXPORTED entities: in a large file a way between two that are
+        named very often may be missed.
 
         Parameters
         ----------
         name, other:
             As for :meth:`neighbourhood`.
         hops:
-            Most links of a way, at least 1.
+            Most links of a way, at least 1; more than MOST_HOPS is as many as that.
         limit:
-            Most ways.
+            Most ways, at least 1; more than MOST_ROUTES is as many as that.
 
         Returns
         -------
@@ -118,12 +125,18 @@ class GraphReading:
         InputError
             If a number is out of range.
         """
-        hops, limit = arguments.whole_number(hops, "hops"), arguments.whole_number(limit, "limit")
-        if hops < 1 or limit < 1:
-            raise InputError(f"hops is {hops} and limit is {limit}", "give at least 1")
-        there = self.neighbourhood(name, (hops + 1) // 2, EXPORTED)
-        back = self.neighbourhood(other, hops // 2, EXPORTED)
-        return routes.routes((there, back), set(there.centre), set(back.centre), hops, limit)
+        hops, limit = arguments.whole_number(hops, "hops", 1), arguments.whole_number(limit, "limit", 1)
+        hops, limit = min(hops, MOST_HOPS), min(limit, MOST_ROUTES)
+        there, back = self.neighbourhood(name, 0, EXPORTED), self.neighbourhood(other, 0, EXPORTED)
+        starts, ends = set(there.centre), set(back.centre)
+        for length in range(1, hops + 1):
+            if length % 2:
+                there = self.neighbourhood(name, (length + 1) // 2, EXPORTED)
+            else:
+                back = self.neighbourhood(other, length // 2, EXPORTED)
+            if found := routes.routes((there, back), starts, ends, length, limit):
+                return found
+        return []
 
     def merges(self, name: str = "") -> list[Merge]:
         """Which names were taken to mean one entity, and why: see :func:`monograph.explore.merges.merges`.

@@ -94,9 +94,9 @@ class Between:
     name, other:
         As texts write them.
     hops:
-        Most links of a way.
+        Most links of a way, at most 12.
     limit:
-        Most ways.
+        Most ways, at most 100.
     file:
         The file's name.
     """
