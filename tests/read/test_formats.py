@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from fuzz.readers import made, mutations, survive
 from monograph import Document, Limits, Monograph, Settings
 from monograph.derive.chunk import cut
-from monograph.errors import SourceError, SourceLocked, SourceTooLarge, SourceTooSlow
+from monograph.errors import SourceDamaged, SourceError, SourceLocked, SourceTooLarge, SourceTooSlow
 from monograph.read.compose import Composer
 from monograph.read.detect import detect
 from monograph.read.file import Part, read_file
@@ -523,6 +523,36 @@ def bad_files(folder: Path, shared: Path) -> dict[str, str]:
         "cut.docx": "broken ZIP", "cut.pdf": "broken PDF", "cut.jpg": "broken image", "locked.pdf": "password",
         "giant.csv": "1,000,000,000 bytes",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "iso-8859-1"])
+@pytest.mark.parametrize("name", ["word/document.xml", "word/other.bin", "word/rels"])
+def test_entities_in_office_parts_are_refused(tmp_path: Path, shared: Path, encoding: str, name: str) -> None:
+    docx = parts_of(shared / "data/ingest-files/docx-headings.docx")
+    declared = re.sub(r"-(?:sig|le|be)$", "", encoding)
+    mark = "\ufeff" if encoding.endswith(("-le", "-be")) else ""
+    # The declaration stands beyond the first block.
+    part = f'{mark}<?xml version="1.0" encoding="{declared}"?><!--{" " * 70_000}--><!DOCTYPE a [<!ENTITY x "lol">]><a>&x;</a>'
+    with pytest.raises(SourceDamaged, match=f"'{name}' declares XML entities"):
+        read(zipped(tmp_path / "entity.docx", {**docx, name: part.encode(encoding)}))
+
+
+def test_pictures_in_office_files_may_have_a_document_type(tmp_path: Path, shared: Path) -> None:
+    docx = parts_of(shared / "data/ingest-files/docx-headings.docx")
+    picture = b'<!DOCTYPE svg [<!ENTITY ns "http://www.w3.org/2000/svg">]><svg xmlns="&ns;"/>'
+    documents, problems = read(zipped(tmp_path / "picture.docx", {**docx, "word/media/image1.svg": picture}))
+    assert documents
+    assert problems == []
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_entities_in_opendocument_and_epub_are_refused(tmp_path: Path, encoding: str) -> None:
+    bomb = f'<?xml version="1.0" encoding="{encoding}"?><!DOCTYPE a [<!ENTITY x "lol">]><a>&x;</a>'.encode(encoding)
+    odt = {"mimetype": b"application/vnd.oasis.opendocument.text", "content.xml": bomb}
+    epub = {"mimetype": b"application/epub+zip", "META-INF/container.xml": bomb}
+    for name, parts in (("a.odt", odt), ("a.epub", epub)):
+        with pytest.raises(SourceDamaged, match="XML entities"):
+            read(zipped(tmp_path / name, parts))
 
 
 @pytest.mark.timeout(120)

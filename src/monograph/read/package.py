@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
-import re
 import zipfile
-from collections.abc import Iterator
+from typing import IO
+from xml.etree import ElementTree
+from xml.parsers import expat
 
 from monograph.errors import SourceDamaged, SourceLocked, SourceTooLarge, UnknownFormat
 from monograph.read.detect import Format
 from monograph.read.source import Opened
-from monograph.regex import regex
 
 _MOST_ENTRIES_OF_A_DOCUMENT = 100_000
 _RATIO_FROM_BYTES = 1_000_000
@@ -28,8 +29,8 @@ _OFFICE: tuple[tuple[str, Format], ...] = (
 )  # fmt: skip
 _OLE: tuple[tuple[str, Format], ...] = (("Workbook", "xls"), ("Book", "xls"), ("__properties_version1.0", "msg"))
 _OLD = {"WordDocument": "an old Word document", "PowerPoint Document": "an old PowerPoint file"}
-_ENTITY = regex(rb"<!\s*(?:DOCTYPE|ENTITY)", re.I)
-_ENTITY_WIDE = regex("<!(?:DOCTYPE|ENTITY)".encode("utf-16-le"))
+_NOT_PARSED = (".svg", ".html", ".htm", ".xhtml")
+"""Names of parts of Office files that are kept as they are: pictures and pages, which may have a document type."""
 
 
 def look_inside(opened: Opened, container: Format) -> Format:
@@ -110,27 +111,52 @@ def _refuse_locked(archive: zipfile.ZipFile) -> None:
 
 
 def _refuse_entities(archive: zipfile.ZipFile) -> None:
-    """Office files have no document type; one that has is made to do harm."""
-    for name in archive.namelist():
-        if name.endswith((".xml", ".rels")):
-            for block in _blocks(archive, name):
-                if _ENTITY.search(block) or _ENTITY_WIDE.search(block):
+    """Raise SourceDamaged if a part has a document type: no Office file has one that is not made to do harm.
+
+    A part may have any name: the file itself says which of them are XML.
+    """
+    for entry in archive.infolist():
+        if not entry.is_dir() and not entry.filename.lower().endswith(_NOT_PARSED):
+            with archive.open(entry) as part:
+                if _declared(part):
                     raise SourceDamaged(
-                        f"its part {name!r} declares XML entities, which Office files never do", "do not trust it"
+                        f"its part {entry.filename!r} declares XML entities, which Office files never do",
+                        "do not trust it",
                     )
 
 
-def _blocks(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
-    """The bytes of a part, in blocks that overlap."""
-    with archive.open(name) as part:
-        before = b""
-        while block := part.read(1 << 20):
-            yield before + block
-            before = block[-32:]
+class _Root(Exception):
+    """The root element begins: nothing can be declared any more."""
 
 
-def xml_of(archive: zipfile.ZipFile, name: str) -> bytes:
-    """A part that is XML without entities.
+def _declared(part: IO[bytes]) -> str:
+    """Return what stands above the root element of XML of any encoding: a DOCTYPE, an ENTITY, or nothing.
+
+    Expat reads it, as the parsers do. What is no XML declares nothing.
+    """
+    found = ""
+
+    def doctype(*_: object) -> None:
+        nonlocal found
+        found = found or "DOCTYPE"
+
+    def entity(*_: object) -> None:
+        nonlocal found
+        found = "ENTITY"
+
+    def root(*_: object) -> None:
+        raise _Root
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler, parser.EntityDeclHandler, parser.StartElementHandler = doctype, entity, root
+    with contextlib.suppress(_Root, expat.ExpatError):
+        while found != "ENTITY" and (block := part.read(1 << 16)):
+            parser.Parse(block)
+    return found
+
+
+def xml_of(archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
+    """Parse a part that is XML without entities.
 
     Raises
     ------
@@ -141,6 +167,6 @@ def xml_of(archive: zipfile.ZipFile, name: str) -> bytes:
         data = archive.read(name)
     except (KeyError, zipfile.BadZipFile, OSError, ValueError) as error:
         raise SourceDamaged(f"its part {name!r} cannot be read: {error}", "save it anew") from error
-    if b"<!ENTITY" in data or _ENTITY_WIDE.search(data):
+    if _declared(io.BytesIO(data)) == "ENTITY":
         raise SourceDamaged(f"its part {name!r} declares XML entities", "do not trust it")
-    return data
+    return ElementTree.fromstring(data)  # noqa: S314 - it declares no entities
