@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from monograph import Monograph
-from monograph.app import output
+from monograph.app import document_output, output
 
 TEXTS = Path(__file__).parent / "texts"
 FILE = Path("demo.mono")
@@ -37,8 +37,9 @@ with Monograph.open(FILE) as monograph:
         f" {report.embedded} embedded in {report.seconds:.2f} s"
     )
     for question in QUESTIONS:
-        console.print(f"\n? {question}", style="bold green")
-        output.print_hits(monograph.search(question, k=2), explain=False)
+        console.print()
+        console.print(f"? {question}", style="bold green")
+        document_output.print_hits(monograph.search(question, k=2), explain=False)
 
 console.print("Next, type:", style="bold")
 for command in (

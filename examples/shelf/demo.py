@@ -49,10 +49,12 @@ with Shelf.open(SHELF, home=HOME, engines=on_ray) as shelf:
     processes = holders()
     killed = processes[0]
     os.kill(killed, signal.SIGKILL)
-    console.print(f"\nprocess {killed} of {len(processes)}, which held a shard, is killed", style="bold red")
+    console.print()
+    console.print(f"process {killed} of {len(processes)}, which held a shard, is killed", style="bold red")
     if ask(shelf) != before:
         raise SystemExit("the answers are others than before")
-    console.print(f"\nThe same answers; process {(set(holders()) - set(processes)).pop()} holds it now.")
+    console.print()
+    console.print(f"The same answers; process {(set(holders()) - set(processes)).pop()} holds it now.")
 console.print("Next, type:", style="bold")
 console.print(f'  monograph search {SHELF} "What did the lightning damage?"')
 console.print(f"  monograph shelf stats {SHELF}")

@@ -78,7 +78,7 @@ def test_every_tool_and_every_limit_over_http(path: Path) -> None:
         "search": {"query": "who cleaned the telescope?", "k": 40},
         "read": {"document": "long"},
         "outline": {"layers": 6},
-        "entity": {"name": "Tobias Renk", "hops": 2, "most": 50},
+        "entity": {"name": "Tobias Renk", "hops": 2, "limit": 50},
         "paths": {"name": "Tobias Renk", "other": "Peter Okafor"},
     }
 
