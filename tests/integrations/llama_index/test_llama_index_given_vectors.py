@@ -107,3 +107,30 @@ def test_graph_retriever_builds_the_graph_of_a_file_that_a_store_made(tmp_path: 
 def test_graph_retriever_over_given_vectors_builds_the_graph(path: Path) -> None:
     with MiniRAGRetriever(path, embed_model=ByWord(), similarity_top_k=1) as retriever:
         assert [one.node_id for one in retriever.retrieve("the chisel")] == ["chisel"]
+
+
+class Reversed(BaseEmbedding):
+    """Another model without a name of its own."""
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return [float(word in text) for word in reversed(WORDS)]
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return self._get_text_embedding(query)
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return self._get_query_embedding(query)
+
+
+class Rotated(Reversed):
+    """A third one."""
+
+
+def test_different_models_of_llama_index_have_different_keys(tmp_path: Path) -> None:
+    models = (LlamaIndexEmbedder(Reversed()), LlamaIndexEmbedder(Rotated()), LlamaIndexEmbedder(Rotated(), "other"))
+    assert len({one.key for one in models}) == 3
+    with Monograph.open(tmp_path / "x.mono", models[0]) as archive:
+        archive.add([Document("Here is the anvil.", id="anvil")])
+    for other in models[1:]:
+        with pytest.raises(ModelMismatch):
+            Monograph.open(tmp_path / "x.mono", other)

@@ -18,12 +18,15 @@ class LlamaIndexEmbedder(BorrowedEmbedder):
     ----------
     model:
         LlamaIndex's.
+    name:
+        What tells this model from others, with every setting that changes its vectors. By default its class and its
+        ``model_name``: give a name to a model of your own whose settings neither of them shows.
     dimension:
         Length of its vectors; found out by embedding a word where it is not given.
     """
 
-    def __init__(self, model: BaseEmbedding, dimension: int | None = None) -> None:
-        key = f"llama-index/{model.class_name()}/{model.model_name}"
+    def __init__(self, model: BaseEmbedding, name: str = "", dimension: int | None = None) -> None:
+        key = "llama-index/" + (name or f"{_kind(model)}/{model.model_name}")
         super().__init__(key, model.get_text_embedding_batch, model.get_query_embedding, dimension)
 
 
@@ -74,3 +77,9 @@ class MonographEmbedding(BaseEmbedding):
 def as_embedder(model: BaseEmbedding) -> Embedder:
     """Return an embedding model of LlamaIndex as Monograph's: one that came from Monograph as it was."""
     return model.embedder if isinstance(model, MonographEmbedding) else LlamaIndexEmbedder(model)
+
+
+def _kind(model: BaseEmbedding) -> str:
+    """Return a model's class by the name it has in LlamaIndex, or its name in Python where it inherits the former."""
+    kind = type(model)
+    return model.class_name() if "class_name" in vars(kind) else kind.__qualname__
