@@ -148,7 +148,7 @@ from langchain_monograph import EcoVectorStore, HybridRetriever
 from llama_index.embeddings.monograph import MonographEmbedding
 from llama_index.graph_stores.monograph import MonographPropertyGraphStore
 from llama_index.indices.monograph import EraRAGIndex
-from llama_index.llms.monograph import Model
+from llama_index.llms.monograph import LlamaIndexModel
 from llama_index.postprocessor.monograph import SCRPostprocessor
 from llama_index.query_engine.monograph import CitingQueryEngine
 from llama_index.readers.monograph import MonographReader

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from monograph.answer.pack import Packing
     from monograph.answer.windows import Windows
     from monograph.library.opened import OpenFile
-    from monograph.models import Reranker
+    from monograph.models import LanguageModel, Reranker
     from monograph.search.strategy import Strategy
     from monograph.values import Hit, ReducedHit, Turn
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class Request:
     """A question, the turns before it, how the file is searched for it, and how sure an answer has to be.
 
-    ``reranker`` as in :class:`monograph.library.searches.Brought`.
+    ``reranker`` as in :class:`monograph.library.searches.Brought`; ``model`` takes the place of the file's own.
     """
 
     question: str
@@ -42,6 +42,7 @@ class Request:
     where: Mapping[str, Any] | None
     threshold: float | None = None
     reranker: Reranker | str | None = None
+    model: LanguageModel | None = None
 
 
 @telemetry.traced("monograph.reduce")
@@ -95,17 +96,18 @@ def _streamed(
     abstain.check(asked.threshold or 0.0)
     begun = time.perf_counter()
     query = asked.question
+    model = file.model if asked.model is None else asked.model
     if asked.history:
         from monograph.answer import follow_up
 
-        query = follow_up.alone(file.model, asked.question, asked.history)
+        query = follow_up.alone(model, asked.question, asked.history)
     hits = search(file, query, asked.k, asked.how, asked.where, Brought(reranker=asked.reranker))
     found = time.perf_counter()
     context = packed(file, query, hits, packing, asked)
     spent = Timings(retrieval=found - begun, reduction=time.perf_counter() - found)
     cache = file.answers() if remember else None
     terms = ask.Terms(max_tokens, asked.threshold, packing.count)
-    for piece in ask.stream(file.model, context, cache, terms):
+    for piece in ask.stream(model, context, cache, terms):
         yield (
             replace(piece, query=query, seconds=ask.after(spent, piece.seconds)) if isinstance(piece, Answer) else piece
         )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from monograph.answer.excerpt import Counter
     from monograph.answer.windows import Windows
     from monograph.library.past import Moment
-    from monograph.models import Reranker
+    from monograph.models import LanguageModel, Reranker
     from monograph.search.strategy import Strategy
     from monograph.values import Answer, Context, Float32, Hit, PassageOrder, ReducedHit, Turn
 
@@ -145,6 +145,7 @@ class Questions:
         threshold: float | None = None,
         reranker: Reranker | str | None = None,
         as_of: Moment | None = None,
+        model: LanguageModel | None = None,
     ) -> Answer:
         """Answer a question from the file, with the model it was opened with. Parameters as for :meth:`stream`.
 
@@ -155,6 +156,7 @@ class Questions:
         *_, answer = self.stream(
             question, budget, history=history, k=k, how=how, where=where,
             max_tokens=max_tokens, remember=remember, threshold=threshold, reranker=reranker, as_of=as_of,
+            model=model,
         )  # fmt: skip
         assert isinstance(answer, Answer)  # noqa: S101 - the last thing a stream gives
         return answer
@@ -173,6 +175,7 @@ class Questions:
         threshold: float | None = None,
         reranker: Reranker | str | None = None,
         as_of: Moment | None = None,
+        model: LanguageModel | None = None,
     ) -> Iterator[str | Answer]:
         """Answer a question piece by piece, and at the end give the whole :class:`Answer`.
 
@@ -196,10 +199,12 @@ class Questions:
         threshold:
             Confidence (``answer.confidence``) below which the answer is that the file does not tell, 0 to 1: by default
             0.22 without a model; with one 0.06, as it can say itself that it does not know.
+        model:
+            Answers in place of the model that the file was opened with.
         """
         from monograph.answer.pack import Packing
         from monograph.library import answers, searches
 
         file = searches.at(self._file, as_of)
-        asked = answers.Request(question, tuple(history), k, how, where, threshold, reranker)
+        asked = answers.Request(question, tuple(history), k, how, where, threshold, reranker, model)
         return answers.stream(file, asked, Packing(budget), max_tokens, remember=remember)

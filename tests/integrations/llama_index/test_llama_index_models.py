@@ -25,7 +25,7 @@ from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.schema import TextNode
 
 from llama_index.embeddings.monograph import MonographEmbedding
-from llama_index.llms.monograph import Model
+from llama_index.llms.monograph import LlamaIndexModel
 from llama_index.query_engine.monograph import CitingQueryEngine
 from llama_index.tools.monograph import MonographToolSpec
 from llama_index.vector_stores.monograph import EcoVectorStore
@@ -66,17 +66,30 @@ class Scripted(CustomLLM):
 
 
 def test_llama_index_model_answers_whole_and_streamed(tmp_path: Path) -> None:
-    model = Model(Scripted(), "fake")
+    model = LlamaIndexModel(Scripted(), "fake")
     assert model.complete("x", 50) == Completion("Ines Okafor [1].", 9, 4)
     assert model.key == "llama_index/fake"
     answers_in_pieces(model, tmp_path / "x.mono")
 
 
+def test_citing_query_engine_asks_its_own_llm(tmp_path: Path) -> None:
+    with Monograph.open(tmp_path / "x.mono") as monograph:
+        monograph.add([Document(COMET, id="log")])
+        assert str(CitingQueryEngine(monograph, llm=Scripted()).query(QUESTION)) == "Ines Okafor [1]."
+        later = CitingQueryEngine(monograph, llm=Scripted(said="It was Ines Okafor [1]."))
+        assert str(later.query(QUESTION)) == "It was Ines Okafor [1]."
+        named = CitingQueryEngine(monograph.path, llm=LlamaIndexModel(Scripted(), "scripted"))
+        with named:
+            response = named.query(QUESTION)
+        assert response.metadata is not None
+        assert response.metadata["model"] == "llama_index/scripted"
+
+
 def test_llama_index_model_failure_raises_one_error() -> None:
     with pytest.raises(ModelUnavailable, match="the LLM failed: no route"):
-        Model(Scripted(said=""), "fake").complete("x", 5)
+        LlamaIndexModel(Scripted(said=""), "fake").complete("x", 5)
     with pytest.raises(ModelUnavailable, match="the LLM failed: no route"):
-        list(Model(Scripted(said=""), "fake").stream("x", 5))
+        list(LlamaIndexModel(Scripted(said=""), "fake").stream("x", 5))
 
 
 def test_an_agent_searches_a_file(tmp_path: Path) -> None:

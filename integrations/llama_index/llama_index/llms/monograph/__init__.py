@@ -12,10 +12,10 @@ try:
 except ImportError as error:
     raise MissingExtra("llama_index.llms.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"') from error
 
-_MODULES = {"llama_index.llms.monograph.model": "Model"}
+_MODULES = {"llama_index.llms.monograph.model": "LlamaIndexModel"}
 __all__ = [name for names in _MODULES.values() for name in names.split()]
 
 if TYPE_CHECKING:
-    from llama_index.llms.monograph.model import Model as Model
+    from llama_index.llms.monograph.model import LlamaIndexModel as LlamaIndexModel
 else:
     __getattr__, __dir__ = lazy_names(__name__, _MODULES)

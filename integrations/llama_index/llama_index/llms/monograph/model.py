@@ -12,7 +12,7 @@ from monograph.models import Completion
 from monograph_tools import BorrowedModel
 
 
-class Model(BorrowedModel):
+class LlamaIndexModel(BorrowedModel):
     """Lets a LlamaIndex LLM answer :meth:`monograph.Monograph.ask`.
 
     Parameters

@@ -11,10 +11,12 @@ import llama_index_instrumentation as instrument
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.response.schema import RESPONSE_TYPE, AsyncStreamingResponse, Response, StreamingResponse
 from llama_index.core.callbacks import CallbackManager
+from llama_index.core.llms import LLM
 from llama_index.core.prompts.mixin import PromptMixinType
 from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
 from llama_index.core.vector_stores.types import MetadataFilters
 
+from llama_index.llms.monograph import LlamaIndexModel
 from llama_index.vector_stores.monograph import AnswerEvent
 from llama_index.vector_stores.monograph.where import as_where
 from monograph import Answer, Citation, Reranker, Strategy, strategy
@@ -26,17 +28,19 @@ dispatcher = instrument.get_dispatcher(__name__)
 class CitingQueryEngine(ClosesFile, BaseQueryEngine):
     """Answers from a file: found, reduced, packed under a budget, asked, and held against its sources.
 
-    The file's own model answers (``Monograph.open(path, model=Model(llm, "its name"))``); without one the answer is the
-    passages themselves. ``source_nodes`` are what the answer cites, in order of their numbers, with the spans of their
-    documents under ``monograph_spans``; their scores, from 0 to 1, say what they are worth beside the best of the
-    context. The response's metadata say ``abstained``, what it took, and under ``unknown`` the numbers that the model
-    cited though there are none such.
+    ``llm`` answers, or the file's own model (``Monograph.open(path, model=LlamaIndexModel(llm, "its name"))``); without
+    one the answer is the passages themselves. ``source_nodes`` are what the answer cites, in order of their numbers,
+    with the spans of their documents under ``monograph_spans``; their scores, from 0 to 1, say what they are worth
+    beside the best of the context. The response's metadata say ``abstained``, what it took, and under ``unknown`` the
+    numbers that the model cited though there are none such.
 
     Parameters
     ----------
     monograph:
         An open file or shelf, or a store over one, which stays the caller's to close; or the path of a file or the
         address of a shelf, which is opened with the first question and closed by :meth:`close`.
+    llm:
+        Any LLM of LlamaIndex's, whose answers are not kept, or a ``LlamaIndexModel``, whose answers the file remembers.
     budget:
         Most tokens of the context; None takes the file's own.
     how, reranker, as_of:
@@ -63,6 +67,7 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
         self,
         monograph: Given,
         *,
+        llm: LLM | LlamaIndexModel | None = None,
         budget: int | None = None,
         how: str | Strategy = "auto",
         filters: MetadataFilters | None = None,
@@ -76,6 +81,10 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
         self._streaming = streaming
         searched = {"how": strategy(how), "where": as_where(filters), "reranker": reranker, "as_of": as_of}
         self._choices: dict[str, Any] = searched
+        if isinstance(llm, LLM):
+            self._choices |= {"model": LlamaIndexModel(llm, llm.class_name()), "remember": False}
+        elif llm is not None:
+            self._choices["model"] = llm
         if budget is not None:
             self._choices["budget"] = budget
         super().__init__(callback_manager)
