@@ -268,6 +268,9 @@ def test_graph_store_schema_lists_labels_and_properties(store: MonographProperty
         {"property": "born", "type": "INTEGER"},
         {"property": "triplet_source_id", "type": "STRING"},
     ]
+    store.upsert_nodes([ChunkNode(text="Ada met Charles.", id_="page")])
+    store.upsert_relations([Relation(label="SAYS", source_id="page", target_id="Ada")])
+    assert {"start": "text_chunk", "type": "SAYS", "end": "PERSON"} in store.get_schema()["relationships"]
     text = store.get_schema_str()
     assert "(PERSON)-[:MET]->(PERSON)" in text
     assert "PERSON {born: INTEGER, triplet_source_id: STRING}" in text

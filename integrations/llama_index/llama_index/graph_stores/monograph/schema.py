@@ -8,8 +8,11 @@ from typing import Any
 from monograph.values import Told, ToldNode
 
 
-def schema_of(told: Told) -> dict[str, Any]:
-    """Labels of nodes and of relations, each with the properties that it has and their types in JSON."""
+def schema_of(told: Told, chunks: Mapping[str, str]) -> dict[str, Any]:
+    """Labels of nodes and of relations, each with the properties that it has and their types in JSON.
+
+    ``chunks`` has the labels of those chunks, by id, that relations join.
+    """
     nodes: dict[str, dict[str, set[str]]] = {}
     for node in told.nodes.values():
         _note(nodes.setdefault(node.label, {}), node.properties)
@@ -17,8 +20,8 @@ def schema_of(told: Told) -> dict[str, Any]:
     patterns: set[tuple[str, str, str]] = set()
     for one in told.relations:
         _note(properties.setdefault(one.label, {}), one.properties)
-        ends = (told.nodes.get(end, ToldNode(end)) for end in (one.source, one.target))
-        start, end = (node.label for node in ends)
+        ends = (one.source, one.target)
+        start, end = (chunks.get(name) or told.nodes.get(name, ToldNode(name)).label for name in ends)
         patterns.add((start, one.label, end))
     return {
         "node_props": {label: _listed(some) for label, some in sorted(nodes.items())},

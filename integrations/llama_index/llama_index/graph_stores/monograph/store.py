@@ -308,7 +308,10 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
 
     def get_schema(self, refresh: bool = False) -> dict[str, Any]:
         """Labels of entities and relations, the properties of each, and which labels relations join."""
-        return schema_of(self._monograph.graph.told())
+        told = self._monograph.graph.told()
+        ends = dict.fromkeys(end for one in told.relations for end in (one.source, one.target))
+        chunks = {one.chunk.id: convert.as_chunk(one).label for one in self._monograph.fetch(list(ends))}
+        return schema_of(told, chunks)
 
     def get_schema_str(self, refresh: bool = False) -> str:
         """As :meth:`get_schema`, in lines that a language model reads."""
