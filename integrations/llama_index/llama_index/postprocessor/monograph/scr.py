@@ -23,8 +23,9 @@ SPANS = "monograph_spans"
 class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
     """Cuts nodes down to the sentences that a question needs, and puts those first that answer it best.
 
-    From whatever retriever they come: their ids and scores stay, what is kept stands word for word in them, and the
-    nodes that were given are left as they were. Nodes without text stay at the end. Nothing is asked of a model.
+    From whatever retriever they come: their ids stay, what is kept stands word for word in them, and the nodes that
+    were given are left as they were. Nodes without text stay at the end. The scores stay in falling order: the first
+    node gets the highest of the given ones. Nothing is asked of a model.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
         ]
         reduced = self._file.open().reduce(query_bundle.query_str, hits, cut=self.cut)
         kept = [_cut(nodes[one.hit.rank], one.text, [(span.start, span.end) for span in one.spans]) for one in reduced]
-        done = kept + [one for one, text in zip(nodes, texts, strict=True) if not text.strip()]
+        done = _in_order(kept + [one for one, text in zip(nodes, texts, strict=True) if not text.strip()])
         lengths = sum(len(one.hit.text) for one in reduced), sum(len(one.text) for one in reduced)
         dispatcher.event(ReductionEvent(query=query_bundle.query_str, characters=lengths[0], kept=lengths[1]))
         dispatcher.event(ReRankEndEvent(nodes=done))
@@ -76,6 +77,12 @@ class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
 def _as_hit(one: NodeWithScore, text: str, rank: int) -> Hit:
     chunk = Chunk(one.node.node_id, one.node.ref_doc_id or one.node.node_id, text, 0, len(text), 0)
     return Hit(chunk, one.score or 0.0, rank, "", "", {}, ())
+
+
+def _in_order(nodes: list[NodeWithScore]) -> list[NodeWithScore]:
+    """The nodes with their scores sorted, the highest first; those without a score keep none."""
+    scores = iter(sorted((one.score for one in nodes if one.score is not None), reverse=True))
+    return [one if one.score is None else one.model_copy(update={"score": next(scores)}) for one in nodes]
 
 
 def _cut(one: NodeWithScore, text: str, spans: list[tuple[int, int]]) -> NodeWithScore:
