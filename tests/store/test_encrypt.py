@@ -924,7 +924,8 @@ def test_llama_index_components_open_an_encrypted_file(tmp_path: Path) -> None:
     assert [trace for trace in TRACES if trace in path.read_bytes().lower()] == []
     for again in (EcoVectorStore(path, key=KEY), HybridRetriever(path, key=KEY)):
         again.close()
-    EcoVectorStore.from_persist_dir(str(tmp_path / "persisted"), key=KEY).close()
+    EcoVectorStore(tmp_path / "vector_store.mono", key=KEY).close()
+    EcoVectorStore.from_persist_dir(str(tmp_path), key=KEY).close()
     assert [one.id_ for one in MonographReader(path, key=KEY).load_data()] == ["a", "b"]
     retriever = HybridRetriever(path, key=KEY, similarity_top_k=1)
     assert retriever.retrieve("comet")[0].node_id == "a"

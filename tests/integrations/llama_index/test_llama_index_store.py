@@ -165,7 +165,8 @@ def test_ids_restrict_and_empty_lists_do_not(store: EcoVectorStore) -> None:
     assert set(ask(store, "hall", node_ids=["node/1", "node/5", "nobody"])) == {"node/1", "node/5"}
     assert set(ask(store, "hall", doc_ids=["ref/1"])) == {"node/3", "node/4", "node/5"}
     assert set(ask(store, "hall", doc_ids=["ref/1"], node_ids=["node/3", "node/7"])) == {"node/3"}
-    assert len(ask(store, "hall", node_ids=[], doc_ids=[])) == 8
+    assert len(ask(store, "hall", node_ids=[])) == 8
+    assert ask(store, "hall", doc_ids=[]) == ask(store, "hall", "mmr", doc_ids=[]) == []
     index = VectorStoreIndex.from_vector_store(store, embed_model=Hashed())
     assert len(index.as_retriever(similarity_top_k=8).retrieve("hall")) == 8
 
@@ -339,8 +340,9 @@ def test_llama_index_store_deletes_nodes_from_every_table(store: EcoVectorStore)
     assert set(ask(store, "hall")) == {"node/4", "node/5", "node/6"}
     store.delete_nodes(filters=above)
     assert ask(store, "gauge", "sparse") == []
-    with pytest.raises(InputError, match="neither"):
-        store.delete_nodes()
+    store.delete_nodes()
+    store.delete_nodes(filters=MetadataFilters(filters=[]))
+    assert len(store.get_nodes()) == 2
     asyncio.run(store.adelete_nodes(["node/4"]))
     asyncio.run(store.adelete("ref/1"))
     stats = store.client.stats()
@@ -461,7 +463,10 @@ def test_refresh_after_a_deletion_updates_only_changed_documents(tmp_path: Path)
 
 def test_persisted_context_is_loaded_with_the_store(tmp_path: Path) -> None:
     folder = str(tmp_path / "storage")
-    store = EcoVectorStore.from_persist_dir(folder)
+    with pytest.raises(ValueError, match="there is no vector store at .*vector_store.mono"):
+        EcoVectorStore.from_persist_dir(folder)
+    Path(folder).mkdir()
+    store = EcoVectorStore(f"{folder}/vector_store.mono")
     context = StorageContext.from_defaults(vector_store=store)
     VectorStoreIndex([node(n) for n in range(4)], storage_context=context, embed_model=Hashed())
     context.persist(folder)
@@ -470,6 +475,29 @@ def test_persisted_context_is_loaded_with_the_store(tmp_path: Path) -> None:
     index = VectorStoreIndex.from_vector_store(again, embed_model=Hashed())
     assert len(index.as_retriever(similarity_top_k=9).retrieve("hall")) == 4
     again.close()
+
+
+def test_llama_index_store_is_made_from_its_dict(store: EcoVectorStore, tmp_path: Path) -> None:
+    with EcoVectorStore.from_dict(store.to_dict()) as again:
+        assert [one.node_id for one in again.get_nodes()] == [one.node_id for one in store.get_nodes()]
+        part = EcoVectorStore.from_params(store.client, collection="part")
+        with EcoVectorStore.from_dict(part.to_dict()) as same:
+            assert same.get_nodes() == []
+    with pytest.raises(ValueError, match="no vector store at"):
+        EcoVectorStore.from_dict({"path": str(tmp_path / "gone.mono")})
+
+
+def test_llama_index_store_refuses_contradictory_and_unknown_arguments(store: EcoVectorStore) -> None:
+    query = VectorStoreQuery(query_embedding=embedded("hall"), mode=VectorStoreQueryMode.MMR)
+    with pytest.raises(ValueError, match="both given"):
+        store.query(query, mmr_prefetch_k=4, mmr_prefetch_factor=2)
+    with pytest.raises(InputError, match="query has no argument 'where'"):
+        store.query(query, where={"hall": 1})
+    with pytest.raises(InputError, match="delete has no argument 'filters'"):
+        store.delete("ref/1", filters=None)
+    for operator in (FilterOperator.TEXT_MATCH, FilterOperator.TEXT_MATCH_INSENSITIVE):
+        with pytest.raises(TypeError, match="compares texts, not a int"):
+            store.get_nodes(filters=MetadataFilters(filters=[MetadataFilter(key="hall", value=1, operator=operator)]))
 
 
 def test_pipeline_without_embeddings_stores_nothing(store: EcoVectorStore) -> None:
@@ -571,7 +599,7 @@ def test_llama_index_store_does_not_block_the_event_loop(store: EcoVectorStore) 
 def test_llama_index_embedders_convert_both_ways(tmp_path: Path) -> None:
     theirs = LlamaIndexEmbedder(Hashed(model_name="m"))
     assert (theirs.key, theirs.dimension) == (
-        "llama-index/base_component/m".replace("base_component", Hashed.class_name()),
+        "llama-index/Hashed/m",
         16,
     )
     assert theirs.embed([]).shape == (0, 16)

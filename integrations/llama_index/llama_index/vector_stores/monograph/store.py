@@ -21,7 +21,8 @@ import monograph as library
 import monograph_tools as tools
 from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from llama_index.vector_stores.monograph.where import as_where
-from monograph.errors import InputError
+from monograph.errors import InputError, NotAMonograph
+from monograph.shelf import is_shelf, place_of
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -50,6 +51,14 @@ PLACE = "query_embedding"
 
 FILE_NAME = "vector_store.mono"
 """What ``from_persist_dir`` opens."""
+
+
+class MissingStore(NotAMonograph, ValueError):
+    """No file where a store is to be loaded from."""
+
+
+class ContradictoryArguments(InputError, ValueError):
+    """Arguments of which only one can be followed."""
 
 
 class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
@@ -105,7 +114,6 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
         vector_index: Literal["codes", "graph"] | None = None,
     ) -> None:
         from llama_index.embeddings.monograph import LlamaIndexEmbedder
-        from monograph.shelf import place_of
 
         file = tools.opened(monograph, embed_model, LlamaIndexEmbedder, key, vector_index=vector_index)
         super().__init__(path=place_of(file), collection=collection, stores_text=True, is_embedding_query=True)  # type: ignore[call-arg]
@@ -136,9 +144,54 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
         collection: str | None = None,
         key: str | None = None,
     ) -> EcoVectorStore:
-        """Open ``vector_store.mono`` in a folder, or make both: to keep beside a persisted storage context."""
-        Path(persist_dir).mkdir(parents=True, exist_ok=True)
-        return cls(Path(persist_dir) / FILE_NAME, embed_model, collection=collection, key=key)
+        """Open ``vector_store.mono`` in the folder of a persisted storage context.
+
+        Raises
+        ------
+        MissingStore
+            If there is none, a ValueError as LlamaIndex's own store raises.
+        """
+        return cls._existing(Path(persist_dir) / FILE_NAME, embed_model, collection=collection, key=key)
+
+    @classmethod
+    def from_params(
+        cls,
+        monograph: Given,
+        embed_model: BaseEmbedding | None = None,
+        *,
+        collection: str | None = None,
+        key: str | None = None,
+        vector_index: Literal["codes", "graph"] | None = None,
+    ) -> EcoVectorStore:
+        """Make a store; parameters as for the class."""
+        return cls(monograph, embed_model, collection=collection, key=key, vector_index=vector_index)
+
+    @classmethod
+    def from_dict(
+        cls,
+        data: dict[str, Any],
+        embed_model: BaseEmbedding | None = None,
+        *,
+        key: str | None = None,
+        **kwargs: Any,
+    ) -> EcoVectorStore:
+        """Open the file of a store that ``to_dict`` described. A model and a key are not part of the description.
+
+        Raises
+        ------
+        MissingStore
+            If the file is not there.
+        """
+        tools.refuse_unknown("EcoVectorStore.from_dict", kwargs, ("embed_model", "key"))
+        return cls._existing(data["path"], embed_model, collection=data.get("collection"), key=key)
+
+    @classmethod
+    def _existing(
+        cls, address: str | Path, embed_model: BaseEmbedding | None, *, collection: str | None, key: str | None
+    ) -> EcoVectorStore:
+        if not is_shelf(address) and not Path(address).exists():
+            raise MissingStore(f"there is no vector store at {address}", f"make one: EcoVectorStore({str(address)!r})")
+        return cls(address, embed_model, collection=collection, key=key)
 
     @property
     def monograph(self) -> Archive:
@@ -183,21 +236,20 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
     def delete_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **delete_kwargs: Any
     ) -> None:
-        """Take out nodes by id, by a filter, or those of the ids that meet it. An empty list of ids is nobody.
+        """Delete nodes by id, by a filter, or those of the ids that meet it.
 
-        Raises
-        ------
-        InputError
-            If neither is given: see :meth:`clear`.
+        Nothing happens where neither is given, or the list of ids is empty: see :meth:`clear`.
         """
         tools.refuse_unknown("EcoVectorStore.delete_nodes", delete_kwargs)
+        if node_ids is None and (filters is None or not filters.filters):
+            return
         tools.told(tools.to_write(self._monograph).remove_chunks(node_ids, where=as_where(filters)))
 
     @dispatcher.span
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
         """Nodes by id, in the order asked for, or by a filter; all of them where nothing is given.
 
-        Their embeddings come with them, of unit length.
+        Their embeddings come with them, of unit length: ``[2.0, 1.0]`` is stored as ``[0.894, 0.447]``.
         """
         found = self._monograph.fetch(node_ids, where=as_where(filters), vectors=True)
         nodes = [as_node(one) for one in found]
@@ -221,10 +273,12 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
             What is asked. Without ``query_embedding`` the file's own embedder makes it of ``query_str``. In the mode
             ``default`` a vector that is missing or zero leaves the filter to say what is found, with scores of 0.
         kwargs:
-            ``mmr_threshold`` (0 avoids likeness, 1 ignores it), ``mmr_prefetch_k``, ``mmr_prefetch_factor``.
+            ``mmr_threshold`` (0 avoids likeness, 1 ignores it), and ``mmr_prefetch_k`` or ``mmr_prefetch_factor``.
 
         Raises
         ------
+        ContradictoryArguments
+            If both of the last two are given; a ValueError.
         InputError
             If the mode is another, a number is out of range, the vector's dimension is not the file's, or a mode lacks
             the words or the vector that it needs.
@@ -283,6 +337,8 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
         threshold = options.get("mmr_threshold", query.mmr_threshold)
         if threshold is not None and not 0 <= threshold <= 1:
             raise InputError(f"mmr_threshold is {threshold:g}", "give 0 to 1")
+        if {"mmr_prefetch_k", "mmr_prefetch_factor"} <= options.keys():
+            raise ContradictoryArguments("mmr_prefetch_k and mmr_prefetch_factor are both given", "give one of them")
         k = query.similarity_top_k
         factor = options.get("mmr_prefetch_factor", MMR_PREFETCH_FACTOR)
         pool = self._dense(query, max(k, int(options.get("mmr_prefetch_k") or k * factor)), where)

@@ -11,6 +11,11 @@ from monograph.errors import InvalidFilter
 
 _ALL: dict[str, Any] = {"and": []}
 _NONE: dict[str, Any] = {"or": []}
+_TEXT_OPERATORS = (FilterOperator.TEXT_MATCH, FilterOperator.TEXT_MATCH_INSENSITIVE)
+
+
+class NoTextToMatch(InvalidFilter, TypeError):
+    """A filter that matches texts has another value."""
 
 
 def as_where(
@@ -23,7 +28,8 @@ def as_where(
     filters:
         LlamaIndex's.
     nodes, documents:
-        Ids of nodes, and of what they come from. None and an empty list restrict nothing: retrievers give the latter.
+        Ids of nodes, and of what they come from. No documents are none. An empty list of nodes restricts nothing:
+        LlamaIndex's retrievers give it where they mean all.
 
     Raises
     ------
@@ -37,7 +43,7 @@ def as_where(
     parts = [] if filters is None or not filters.filters else [_group(filters)]
     if nodes:
         parts.append({"$chunk": {"in": list(nodes)}})
-    if documents:
+    if documents is not None:
         parts.append({"$document": {"in": list(documents)}})
     return {"and": parts} if parts else {}
 
@@ -54,6 +60,11 @@ def _leaf(one: MetadataFilter) -> dict[str, Any]:
     if one.key.removeprefix("$").lower() in ("and", "or", "not"):
         raise InvalidFilter(
             f"a filter on the metadata key {one.key!r} cannot be told from a condition", "rename the key"
+        )
+    if one.operator in _TEXT_OPERATORS and not isinstance(one.value, str):
+        raise NoTextToMatch(
+            f"the operator {one.operator.value!r} on {one.key!r} compares texts, not a {type(one.value).__name__}",
+            "give a text, or the operator ==",
         )
     # To LlamaIndex a missing key equals nothing, not even None.
     if one.value is None and one.operator == FilterOperator.EQ:
