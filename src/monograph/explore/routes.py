@@ -82,7 +82,7 @@ def _best_first(
     for name in sorted(left, key=left.__getitem__):
         on = (min(weight(name, other), onward[other]) for other in nearer(name))
         onward[name] = max(on, default=0.0) if left[name] else float("inf")
-    waiting = [(-onward[name], (name,), float("inf")) for name in starts]
+    waiting: list[tuple[float, tuple[str, ...], float]] = [(-onward[name], (name,), float("inf")) for name in starts]
     heapify(waiting)
     while waiting:
         _, way, lightest = heappop(waiting)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +16,15 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 IGNORE_FILE = ".monographignore"
-MOST_BYTES = 1_000_000
+MOST_BYTES = 100_000
 """Of an ignore file."""
+MOST_PATTERNS = 2_000
+"""Lines of an ignore file: each is compared with every name in the folder."""
+_STAR, _ONE, _FOLDERS = "[^/]*", "[^/]", "(?:/.+)?"
+"""What pathspec makes of ``*``, of ``?``, and of ``**`` between two folders."""
+_CLASS = regex(r"(?<!\\)\[\^(?!/)")
+_ANYWHERE = "^(?:.+/)?"
+"""What it makes of ``**/`` at the beginning, or of a pattern without a slash."""
 _PASSED_OVER = regex(
     r"\.|~\$"  # hidden; locks of Office
     r"|.*(?:~|\.(?:mono(?:-(?:wal|shm|journal|tree))?|sw[op]|tmp|part|crdownload))$"
@@ -38,13 +46,13 @@ class Rules:
         Raises
         ------
         SourceError
-            If that cannot be read, or a line of it is no pattern.
+            If that cannot be read, has too many lines, or a line of it is no pattern.
         """
-        from pathspec import GitIgnoreSpec
-
         lines = small_text(Path(folder, IGNORE_FILE), MOST_BYTES).splitlines()
+        if len(lines) > MOST_PATTERNS:
+            raise SourceDamaged(f"it has {len(lines):,} lines", f"shorten it to {MOST_PATTERNS:,}")
         try:
-            spec = GitIgnoreSpec.from_lines(lines)
+            spec = compiled(lines)
         except (ValueError, re.error) as error:
             raise SourceDamaged(f"a line of it is no pattern: {error}", "mend or delete the line") from error
         return Rules((*self.levels, (folder, spec)))
@@ -58,3 +66,35 @@ class Rules:
             said = spec.check_file(path[len(folder) :].lstrip("/") + ("/" if is_folder else "")).include
             verdict = verdict if said is None else said
         return verdict
+
+
+def compiled(lines: Iterable[str]) -> GitIgnoreSpec:
+    """Compile patterns as Git has them, so that a name is compared with each in bounded time."""
+    from pathspec import GitIgnoreSpec
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+    patterns = [GitIgnoreSpecPattern(line) for line in lines if line]
+    for one in patterns:
+        if one.regex is not None:
+            one.regex = re.compile(without_backtracking(one.regex.pattern))
+    return GitIgnoreSpec(patterns, backend="simple")
+
+
+def without_backtracking(expression: str) -> str:
+    """Let each ``*`` and ``**`` of a pattern but the last end at the first place that fits.
+
+    Where what follows does not fit behind the first place, it fits behind no later one: the last wildcard of a folder,
+    or of the pattern, takes in what lies between. So nothing is tried twice, and a name that does not fit is refused
+    without a search through all combinations. A class (``[!a]``) fits no slash, as in Git.
+    """
+    expression = _CLASS.sub("[^/", expression)
+    head, *pieces = expression.split(_STAR)
+    for at, piece in enumerate(pieces, 1):
+        within = at < len(pieces) and "/" not in piece.replace(_ONE, "")
+        head += f"(?>{_STAR}?{piece})" if within else _STAR + piece
+    head, *pieces = head.split(_FOLDERS)
+    if pieces and head.startswith(_ANYWHERE):
+        head = f"^(?>(?:.+?/)??{head.removeprefix(_ANYWHERE)}(?=/))"
+    for at, piece in enumerate(pieces, 1):
+        head += f"(?>(?:/.+?)??{piece}(?=/))" if at < len(pieces) else _FOLDERS + piece
+    return head
