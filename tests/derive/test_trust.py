@@ -197,7 +197,7 @@ def test_unusable_trust_list_is_reported(received: Path, user: User) -> None:
     assert "cannot be read" in user.run("search", received, "Anna", "--trust", code=2)
     (config / "monograph" / "trusted.jsonl").rmdir()
     (config / "monograph" / "trusted.jsonl").write_text("nonsense\n")
-    assert "line 1 of" in user.run("search", received, "Anna", "--trust", code=1)
+    assert "line 1 of" in user.run("search", received, "Anna", "--trust", code=2)
 
 
 def test_hostile_addresses_cannot_forge_lines(received: Path, diary: Path, user: User) -> None:

@@ -277,7 +277,7 @@ def run(*arguments: object, code: int = 1) -> str:
     ],
 )
 def test_invalid_filters_on_the_command_line_are_refused(filled: Monograph, where: str) -> None:
-    said = run("search", filled.path, "Ann", "--where", where)
+    said = run("search", filled.path, "Ann", "--where", where, code=2)
     assert said.startswith("error:") and said.count("\n") <= 3 and len(said) < 900
 
 
@@ -293,10 +293,10 @@ def test_invalid_numbers_on_the_command_line_are_refused(filled: Monograph, fold
         ("--max-bytes", -1),
     ):
         for command in (("sync", new, folder), ("retry", new), ("watch", new, folder)):
-            said = run(*command, option, value)
+            said = run(*command, option, value, code=2)
             assert option[2:].replace("-", "_") in said and said.startswith("error:")
     run("search", filled.path, "Ann", "-k", HUGE, code=0)
-    assert "k is -1" in run("search", filled.path, "Ann", "-k", "-1")
+    assert "k is -1" in run("search", filled.path, "Ann", "-k", "-1", code=2)
 
 
 def is_one_error(said: str) -> bool:

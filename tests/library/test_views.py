@@ -48,7 +48,7 @@ ANN = {"owner": "ann"}
 WORKS = {
     "Monograph": {
         "add", "as_of", "ask", "brief", "chunks", "close", "context", "document", "documents", "embedder", "export", "fetch", "files",
-        "generation", "graph", "listed", "open", "path", "put", "reduce", "remove", "remove_chunks", "search",
+        "generation", "graph", "listed", "missing_keys", "open", "path", "put", "reduce", "remove", "remove_chunks", "search",
         "settings", "stats", "stream", "tree", "vectors", "view", "within",
     },
     "Files": {"open_original", "original", "pages"},

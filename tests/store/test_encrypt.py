@@ -608,7 +608,7 @@ except FileError as error:
     child.stdin.flush()
     said, _ = opener.communicate(timeout=60)
     ended(child)
-    assert said in ("BusyFile\n", "NotAMonograph\n")
+    assert said in ("BusyFile\n", "NotAMonograph\n", "ReplacedFile\n")
     with Monograph.open(plain, HashEmbedder(), key=KEY) as opened:
         assert len(opened.documents()) == 31
 
