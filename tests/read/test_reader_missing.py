@@ -47,7 +47,7 @@ def run(*arguments: object, without: Path | None = None, code: int = 0) -> tuple
     return done.stdout, done.stderr
 
 
-IMAGE = "an image, and the extra 'ocr' is not installed  (pip install \"monograph[ocr]\", then monograph retry)"
+IMAGE = "an image, and the extra 'ocr' is not installed  (pip install \"monograph[ocr]\", then monograph retry FILE)"
 
 
 @pytest.mark.long
@@ -63,7 +63,7 @@ def test_missing_extra_is_reported_once_per_format(folder: Path, tmp_path: Path,
         "5 not taken in:",
         f"  4 files, {folder.name}/photo0.png and others: {IMAGE}",
         f"  {folder.name}/scan.pdf: a PDF, and the extra 'documents' is not installed"
-        '  (pip install "monograph[documents]", then monograph retry)',
+        '  (pip install "monograph[documents]", then monograph retry FILE)',
     ]
     said, problems = run("sync", file, folder, without=hidden)
     assert ("5 new" in said, "6 the same" in said, problems) == (False, True, "")

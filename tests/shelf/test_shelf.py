@@ -147,7 +147,7 @@ def test_shelf_refuses_operations_of_a_single_file(made: Shelf, tmp_path: Path) 
             getattr(made, name)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         made.nothing  # type: ignore[attr-defined]  # noqa: B018
-    with pytest.raises(NotOnShelf, match="monograph sync --history"):
+    with pytest.raises(NotOnShelf, match="monograph sync FILE FOLDER --history"):
         build(tmp_path / "other", DOCUMENTS, settings=Settings(history=True))
 
 

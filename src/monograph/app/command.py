@@ -170,12 +170,12 @@ def outcome(*, as_json: bool) -> Iterator[None]:
             yield
     except MonographError as error:
         if as_json:
-            output.print_json({"error": error.message, "mend": error.mend, "kind": type(error).__name__})
+            output.print_json({"error": error.message, "mend": output.hint(error.mend), "kind": type(error).__name__})
         else:
             out = output.console(stderr=True)
             out.print(f"error: {error.message}", style="red")
-            if error.mend:
-                out.print(f"  try: {error.mend}")
+            if mend := output.hint(error.mend):
+                out.print(f"  try: {mend}")
         wrong = isinstance(error, InputError) and not isinstance(error, _OF_THE_FILE)
         raise typer.Exit(WRONG_USAGE if wrong else FAILED) from None
     except KeyboardInterrupt:

@@ -150,6 +150,11 @@ def rich_console(*, stderr: bool) -> Console:
     return Piped(stderr=stderr, width=width, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
+def hint(mend: str) -> str:
+    """What to do about an error, on the command line: the hint without its last part, which is for Python."""
+    return mend.partition("in Python: ")[0].rstrip("; ")
+
+
 def visible(text: str) -> str:
     """Text on one line with control characters shown as escapes: a file's name cannot move the cursor."""
     return _escaped(text, lambda one: one.encode("unicode_escape").decode())
@@ -202,7 +207,7 @@ def print_problems(problems: Sequence[Problem]) -> None:
     out.print(f"{len(problems)} not taken in:" if len(problems) > 1 else "1 not taken in:")
     groups = _alike(problems)
     for first, *others in groups[:SHOWN_LINES]:
-        mend = f"  ({first.mend})" if first.mend else ""
+        mend = f"  ({hint(first.mend)})" if hint(first.mend) else ""
         if others:
             out.print(f"  {len(others) + 1:,} files, {first.uri} and others: {_cause(first)}{mend}")
         else:
@@ -289,7 +294,7 @@ def print_findings(findings: Sequence[Finding]) -> None:
     """A line a fault."""
     out = console()
     for finding in findings:
-        otherwise = finding.mend or "restore the file from a copy, or sync a new one"
+        otherwise = hint(finding.mend) or "restore the file from a copy, or sync a new one"
         mend = "--repair mends it" if finding.repairable else otherwise
         out.print(f"{finding.table}: {finding.fault}  ({mend})")
     out.print("all is well" if not findings else f"{len(findings)} faults")

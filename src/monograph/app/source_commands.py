@@ -286,5 +286,5 @@ def watch(  # noqa: PLR0913, PLR0917 - options are arguments
 def _line(event: WatchEvent) -> str:
     was = f"  (was {event.before})" if event.before else ""
     why = f": {event.reason}" if event.reason else ""
-    mend = f"  ({event.mend})" if event.mend else ""
+    mend = f"  ({output.hint(event.mend)})" if output.hint(event.mend) else ""
     return f"{time.strftime('%H:%M:%S')}  {event.kind:8} {event.uri}{was}{why}{mend}"

@@ -99,7 +99,8 @@ def load_describer(spec: str, api_key: str = "", allow: Allow | None = None) -> 
         if isinstance(model, VisionModel):
             return ModelDescriber(model)
     raise UnknownModel(
-        f"unknown describer {spec!r}", "give openai:BASE_URL#MODEL; one of your own is handed to Monograph.open"
+        f"unknown describer {spec!r}",
+        "give openai:BASE_URL#MODEL; in Python: one of your own is handed to Monograph.open",
     )
 
 

@@ -296,7 +296,10 @@ class Monograph(Questions, Lookups):
 
         self._file.only_whole("forget_versions")
         if names is None and before is None:
-            raise InputError("neither names nor a moment says which versions", 'say before="2026-01-01", or name them')
+            raise InputError(
+                "neither names nor a moment says which versions",
+                'name them, or say until when: --versions-before 2026-01-01; in Python: before="2026-01-01"',
+            )
         named = None if names is None else arguments.names(map(path_to_text, names), "an id")
         first = None if before is None else past.time_of(before, "before").first
         past.require_history(self._file)

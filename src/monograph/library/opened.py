@@ -342,7 +342,7 @@ class OpenFile:
         path = self.database.path
         raise InputError(
             f"{path} has no graph: it was made with Settings(graph=False)",
-            f"call archive.graph.build(), or run: monograph build {path}",
+            f"monograph build {path}; in Python: archive.graph.build()",
         )
 
     @contextmanager

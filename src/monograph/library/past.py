@@ -48,7 +48,7 @@ def require_history(file: OpenFile) -> None:
     if not file.settings.history:
         raise InputError(
             f"{file.database.path} keeps no former versions of documents",
-            "make a new file that does: Settings(history=True), or --history of monograph sync and import",
+            "make a new file that does: monograph sync FILE FOLDER --history; in Python: Settings(history=True)",
         )
 
 

@@ -129,7 +129,10 @@ def within(file: OpenFile, where: Mapping[str, Any]) -> ViewFile:
     """
     condition = filters.parse(where)
     if condition is None:
-        raise InputError("a view needs a filter", 'say what is in it: archive.within({"collection": "notes"})')
+        raise InputError(
+            "a view needs a filter",
+            'say what is in it: collection=notes; in Python: archive.within({"collection": "notes"})',
+        )
     whole = file
     if isinstance(file, ViewFile):
         whole, condition = file.whole, Combination("and", (file.condition, condition))

@@ -113,7 +113,7 @@ def missing(what: str, extra: str, cause: ImportError) -> ReaderMissing:
     """The error for a file whose reader is not installed."""
     return ReaderMissing(
         f"{what}, and the extra {extra!r} is not installed",
-        f'pip install "monograph[{extra}]", then monograph retry',
+        f'pip install "monograph[{extra}]", then monograph retry FILE',
         cause.name or extra,
     )
 

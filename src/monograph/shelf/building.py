@@ -113,7 +113,7 @@ def build(  # noqa: PLR0913 - each is a choice of its own
     if not 1 <= count <= MOST_SHARDS:
         raise InputError(f"{count:,} is no number of shards", f"give one from 1 to {MOST_SHARDS:,}")
     if (documents is None) == (not sources):
-        raise InputError("give either documents or sources", "documents, or files and folders: sources=")
+        raise InputError("give either documents or sources", "in Python: documents, or files and folders: sources=")
     place = place_at(os.fspath(url), None if home is None else Path(home), create=True)
     before = latest(place.objects)
     kept = None if replace_all else before
@@ -206,9 +206,11 @@ class _Shard:
 def _require_same(recipe: Recipe) -> None:
     """Raise an error where given settings or models are not those of the shelf."""
     if recipe.settings is not None and recipe.settings.history:
-        raise NotOnShelf("a shelf keeps no former versions of documents", "use a file: monograph sync --history FILE")
+        raise NotOnShelf(
+            "a shelf keeps no former versions of documents", "use a file: monograph sync FILE FOLDER --history"
+        )
     if not recipe.built.graph:
-        raise InputError("a shelf has a graph", "give settings without graph=False")
+        raise InputError("a shelf has a graph", "in Python: give settings without graph=False")
     if recipe.origin is None:
         return
     if recipe.settings is not None and recipe.settings != recipe.built:

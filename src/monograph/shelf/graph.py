@@ -171,7 +171,7 @@ class ShelfGraph(GraphReading):
             if not name.startswith("_") and hasattr(EntityGraph, name):
                 raise NotOnShelf(
                     f"the graph of {self._file.url}, a shelf, has no {name}",
-                    f"open a .mono file: Monograph.open(path).graph.{name}",
+                    f"give a .mono file; in Python: Monograph.open(path).graph.{name}",
                 )
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 

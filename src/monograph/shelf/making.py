@@ -284,7 +284,8 @@ def _locked(folder: Path, key: str) -> Iterator[None]:
             yield
     except OSError as error:
         raise refusal_of(folder, error) or ShelfUnreachable(
-            f"{folder} cannot be written: {error.strerror or error}", "check the folder, or give another one: home="
+            f"{folder} cannot be written: {error.strerror or error}",
+            "check the folder; in Python: or give another one: home=",
         ) from error
 
 

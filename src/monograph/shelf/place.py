@@ -104,7 +104,8 @@ def fetch(storage: Storage, name: ObjectName, target: Path) -> None:
             replacing.put(path, target, overwrite=True)
     except OSError as error:
         raise refusal_of(target, error) or ShelfUnreachable(
-            f"{target} cannot be written: {error.strerror or error}", "check its folder, or give another one: home="
+            f"{target} cannot be written: {error.strerror or error}",
+            "check its folder; in Python: or give another one: home=",
         ) from error
 
 
@@ -128,5 +129,5 @@ def place_at(url: str | Path, home: str | Path | None = None, *, create: bool = 
     try:
         made.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{made} cannot be made: {error.strerror}", "give another folder: home=") from error
+        raise InputError(f"{made} cannot be made: {error.strerror}", "in Python: give another folder: home=") from error
     return Place(str(url), storage, made)

@@ -508,7 +508,7 @@ class ShelfSnapshot:
     def require_tree(self) -> NoReturn:
         raise InputError(
             "a shelf has no tree of summaries",
-            "monograph resummarize FILE makes one of a file; or search another way: --how auto",
+            "search another way: --how auto; of a file: monograph resummarize FILE",
         )
 
     def nearest_summaries(self, vector: Float32, k: int, allowed: Allowed) -> Nearest:

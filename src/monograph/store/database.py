@@ -189,7 +189,7 @@ class Database:
     def connection(self) -> Connection:
         """The connection of this thread. For transactions use :meth:`read` and :meth:`write`."""
         if self._closed:
-            raise ClosedFile(f"{self.path} was closed", "open it again with Monograph.open")
+            raise ClosedFile(f"{self.path} was closed", "in Python: open it again with Monograph.open")
         held: tuple[int, Connection] | None = getattr(self._local, "held", None)
         if held is not None and held[0] == os.getpid():
             return held[1]

@@ -126,7 +126,7 @@ def locked(path: Path) -> NotAMonograph:
     """What is said of bytes that are not SQLite's, where there is no key: encrypted ones look like any others."""
     return NotAMonograph(
         f"{path} is not a Monograph file, or it is encrypted and no key was given",
-        "give another name; or the key, as MONOGRAPH_KEY or Monograph.open(path, key=...)",
+        "give another name; or the key: MONOGRAPH_KEY; in Python: Monograph.open(path, key=...)",
     )
 
 

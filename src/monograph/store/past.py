@@ -46,7 +46,8 @@ class PastDatabase(Database):
         except StorageFull as error:
             raise StorageFull(
                 f"{self.path} as it was does not fit into memory, where SQLite holds at most 1 GiB",
-                "ask a single document: archive.document(id, as_of=...)",
+                "ask a single document: monograph show FILE ID --as-of TIME; in Python: archive.document(id,"
+                " as_of=...)",
             ) from error
 
     def require_standing(self) -> None:
@@ -56,7 +57,8 @@ class PastDatabase(Database):
         if times != self._times:
             self._closed = True  # Other threads may be reading: the connections go with whoever has it.
             raise ClosedFile(
-                f"{self.path} has forgotten something since it was asked what it was", "ask again: archive.as_of(...)"
+                f"{self.path} has forgotten something since it was asked what it was",
+                "ask again; in Python: archive.as_of(...)",
             )
 
     @contextmanager

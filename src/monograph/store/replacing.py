@@ -97,5 +97,5 @@ def refuse_log(path: Path) -> None:
         if log.exists():
             raise BusyFile(
                 f"{log} lies there: {path} is open, or a program that had it open broke off",
-                f"close it; monograph stats {path} brings the log into it; or give another name",
+                f"close it; to bring the log into it: monograph stats {path}; or give another name",
             )

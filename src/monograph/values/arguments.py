@@ -101,7 +101,7 @@ def text(value: Any, name: str) -> str:
     except UnicodeEncodeError as error:
         raise InputError(
             f"{name} holds half a surrogate pair at character {error.start}: {shown(value)}",
-            "decode it with errors='replace'",
+            "give it in UTF-8; in Python: decode it with errors='replace'",
         ) from None
     return value
 

@@ -208,8 +208,8 @@ def _is_trusted(database: Database, trusted: Trusted, address: str) -> bool:
 def _untrusted(database: Database, name: str, spec: str, address: str) -> ModelUntrusted:
     return ModelUntrusted(
         f"{database.path} wants {spec!r} as its {name}, which opens {address!r}: it was not opened",
-        f"to let this file open it, add --trust, in Python Monograph.open(path, trusted=[{address!r}]); "
-        f"or give it another {name}",
+        f"to let this file open it, add --trust; or give it another {name}; "
+        f"in Python: Monograph.open(path, trusted=[{address!r}])",
     )
 
 

@@ -117,7 +117,7 @@ class Describing:
         if self._failed >= PATIENCE:
             return ModelUnavailable(
                 f"{self.describer.key} failed {self._failed} times running, and was not asked any more",
-                "see that it answers, then monograph retry",
+                "see that it answers, then monograph retry FILE",
             )
         try:
             answer = self.describer.describe(picture.data, picture.media_type)

@@ -105,7 +105,7 @@ def _grouped(given: Iterable[Document]) -> Iterator[Document]:
     owner: dict[str, str] = {}
     for document in given:
         if not document.passages:
-            raise InvalidDocument(f"document {document.id!r} has no passages", "add it whole: Monograph.add")
+            raise InvalidDocument(f"document {document.id!r} has no passages", "add it whole; in Python: Monograph.add")
         named = {one.id: one for one in (_named(document.id, passage) for passage in document.passages)}
         for one in named.values():
             before = owner.setdefault(one.id, document.id)

@@ -61,6 +61,6 @@ def load_embedder(spec: str, allow: Allow | None = None, api_key: str = "") -> E
         return OpenAIEmbedder.from_spec(source, api_key_of("embedder", api_key))
     raise UnknownModel(
         f"unknown embedder {spec!r}",
-        "give static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER or sentence-transformers:NAME; an embedder of"
-        " your own is handed to Monograph.open",
+        "give static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER or sentence-transformers:NAME; in Python: an"
+        " embedder of your own is handed to Monograph.open",
     )

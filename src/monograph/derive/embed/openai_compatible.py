@@ -233,7 +233,7 @@ class OpenAIEmbedder:
         return ModelUnavailable(
             f"{self._url} gives vectors of {given} values for {self._model!r}, where {expected} are wanted",
             "the model behind that name is another: serve the one that the vectors were made with, or name the new one"
-            " otherwise and make them anew: monograph reembed",
+            " otherwise and make them anew: monograph reembed FILE EMBEDDER",
         )
 
     def _mended(self, error: ModelUnavailable, text: str) -> ModelUnavailable:

@@ -49,7 +49,8 @@ def load_extractor(spec: str, api_key: str = "", allow: Allow | None = None) -> 
         return LLMExtractor.from_spec(spec, api_key, allow)
     raise UnknownModel(
         f"unknown extractor {spec!r}",
-        "give pattern, spacy:PIPELINE or llm:openai:BASE_URL#NAME; one of your own is handed to Monograph.open",
+        "give pattern, spacy:PIPELINE or llm:openai:BASE_URL#NAME; in Python: one of your own is handed to"
+        " Monograph.open",
     )
 
 

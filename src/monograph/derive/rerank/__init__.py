@@ -45,7 +45,8 @@ def load_reranker(spec: str, api_key: str = "") -> Reranker:
         return EmbedderReranker(load_embedder(source, api_key=api_key))
     raise UnknownModel(
         f"unknown reranker {spec!r}",
-        "give onnx:FOLDER, rerank:URL#MODEL or embedder:EMBEDDER; one of your own is handed over as an object",
+        "give onnx:FOLDER, rerank:URL#MODEL or embedder:EMBEDDER; in Python: one of your own is handed over as an"
+        " object",
     )
 
 

@@ -44,7 +44,7 @@ def load_summarizer(spec: str, api_key: str = "", allow: Allow | None = None) ->
         return LLMSummarizer(load_model(source, api_key, allow))
     raise UnknownModel(
         f"unknown summarizer {spec!r}",
-        "give extractive or llm:openai:BASE_URL#NAME; one of your own is handed to Monograph.open",
+        "give extractive or llm:openai:BASE_URL#NAME; in Python: one of your own is handed to Monograph.open",
     )
 
 
