@@ -452,6 +452,31 @@ def test_encryption_without_room_keeps_the_old_file(plain: Path, locked: Path, w
     assert sorted(one.name for one in path.parent.iterdir()) == ["locked.mono", "plain.mono"]
 
 
+def test_encryption_leaves_no_log_and_can_be_restored(plain: Path, tmp_path: Path) -> None:
+    with Monograph.open(plain, HashEmbedder()) as archive:
+        archive.backup(tmp_path / "backup.mono")
+    encrypt(plain, KEY)
+    assert [one.name for one in plain.parent.glob(f"{plain.name}-*")] == []
+    decrypt(plain, KEY)
+    assert [one.name for one in plain.parent.glob(f"{plain.name}-*")] == []
+    with Monograph.open(tmp_path / "backup.mono", HashEmbedder()) as backup:
+        backup.backup(plain, overwrite=True)
+
+
+@pytest.mark.parametrize("key", [KEY.encode(), 5, [KEY]])
+def test_keys_that_are_no_text_are_refused(plain: Path, locked: Path, tmp_path: Path, key: Any) -> None:
+    for act in (
+        lambda: encrypt(plain, key),
+        lambda: decrypt(locked, key),
+        lambda: Monograph.open(locked, key=key),
+        lambda: Monograph.open(tmp_path / "new.mono", key=key),
+    ):
+        with pytest.raises(InputError, match=f"the key is of type {type(key).__name__}") as caught:
+            act()
+        assert KEY not in str(caught.value)
+    assert not (tmp_path / "new.mono").exists()
+
+
 def test_encryption_follows_a_link(plain: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.mono"
     link.symlink_to(plain)

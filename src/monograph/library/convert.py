@@ -72,6 +72,7 @@ def _closed(path: str | os.PathLike[str]) -> Path:
 def _convert(path: Path, key: RawKey | None, new_key: RawKey | None, what: str) -> None:
     with refusals(path), replacing.beside(path) as made:
         replacing.same_eyes(path, made)
-        with convert.converted(path, key, made, new_key):
+        with convert.converted(path, key, made, new_key) as remove_log:
             require_whole(made, new_key, path, what)
+            remove_log()
             replacing.put(made, path, overwrite=True)

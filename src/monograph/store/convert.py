@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -17,8 +17,11 @@ WAITED_SECONDS = 3.0
 
 
 @contextmanager
-def converted(path: Path, key: RawKey | None, made: Path, new_key: RawKey | None) -> Iterator[None]:
+def converted(path: Path, key: RawKey | None, made: Path, new_key: RawKey | None) -> Iterator[Callable[[], object]]:
     """Write a file into another, and hold the file until what is done with the other is done: no commit is lost.
+
+    Yields a function that removes the file's log and its index, to be called before the other takes the place: SQLite
+    does not remove them when the file that it closes has lost its name.
 
     Parameters
     ----------
@@ -51,7 +54,7 @@ def converted(path: Path, key: RawKey | None, made: Path, new_key: RawKey | None
         _compare(path, connection)
         connection.execute("PRAGMA made.journal_mode = WAL")
         connection.execute("DETACH made")
-        yield
+        yield lambda: connection.execute("PRAGMA main.journal_mode = DELETE").fetchone()
 
 
 def _hold(path: Path, connection: Connection) -> None:

@@ -116,6 +116,8 @@ class Database:
     def __init__(
         self, path: Path, *, create: bool = True, read_only: bool = False, key: str | RawKey | None = None
     ) -> None:
+        if key is not None:
+            encryption.require_text(key)
         self.path = path
         self.diagnose: Callable[[], str | None] | None = None
         """Says what is wrong with the rows, for an error that contradicting rows have led to."""

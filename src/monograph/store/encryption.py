@@ -40,6 +40,12 @@ class RawKey:
         return f"x'{self.secret.hex()}{self.salt.hex()}'"
 
 
+def require_text(key: object) -> None:
+    """Raise InputError if a key is neither text nor a raw key. It is not shown."""
+    if not isinstance(key, str | RawKey):
+        raise InputError(f"the key is of type {type(key).__name__}", "give it as a text")
+
+
 def derive(key: str, salt: bytes) -> RawKey:
     """Make a raw key (about 0.2 s): PBKDF2 of HMAC-SHA-512, as SQLCipher does.
 
@@ -48,6 +54,7 @@ def derive(key: str, salt: bytes) -> RawKey:
     InputError
         If the key is empty, or no text.
     """
+    require_text(key)
     if not key:
         raise InputError("the key is empty", "give a key of several words")
     try:
