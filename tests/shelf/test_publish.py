@@ -523,7 +523,9 @@ def test_no_byte_of_forgotten_documents_remains_in_the_shelf(objects: Storage, t
 digests = st.text(st.sampled_from("0123456789abcdef"), min_size=64, max_size=64)
 object_names = st.builds(ObjectName, digests, st.integers(0, 1 << 60))
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-manifests = st.lists(st.tuples(object_names, object_names), min_size=1, max_size=5).flatmap(
+manifests = st.lists(
+    st.tuples(object_names, object_names), min_size=1, max_size=5, unique_by=lambda pair: pair[0]
+).flatmap(
     lambda pairs: st.builds(
         Manifest,
         st.integers(1, 99_999_999),
@@ -624,3 +626,14 @@ def test_any_number_of_versions_are_listed_in_their_order(folder: Storage) -> No
         folder.put_new(f"versions/{number:08d}.json", b"")
     folder.put_new("versions/readme", b"")
     assert versions(folder) == sorted(numbers)
+
+
+def test_manifest_that_names_a_shard_twice_is_refused() -> None:
+    one, other = (ObjectName(digit * 64, 1) for digit in "12")
+    fine = Manifest(1, (one,), (other,), other, {}, 0)
+    with pytest.raises(InputError, match="one shard twice"):
+        Manifest(1, (one,) * 9_000, (other,) * 9_000, other, {}, 0)
+    stored = json.loads(fine.to_json())
+    stored["shards"] *= 9_000
+    with pytest.raises(ObjectDamaged, match="one shard twice"):
+        Manifest.from_json(json.dumps(stored).encode())

@@ -94,6 +94,7 @@ class Manifest:
             f"version {self.version!r}": not _within(self.version, 1, LAST_VERSION),
             f"made at {self.made!r}": not _within(self.made, 0, 1 << 40),
             f"{len(self.shards):,} shards": not 1 <= len(self.shards) <= MOST_SHARDS,
+            "one shard twice": len(set(self.shards)) != len(self.shards),
             "another number of lists of contents than of shards": len(self.contents) != len(self.shards),
             "settings that are no texts": not all(type(one) is str and _is_unicode(one) for one in texts),
         }
