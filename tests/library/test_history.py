@@ -6,6 +6,7 @@ import gc
 import json
 import pickle
 import tempfile
+import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -665,3 +666,21 @@ def test_http_api_accepts_as_of(of_folder: Path) -> None:
         assert client.get("/document", file="then", id="texts/tea.md").json["valid"]["since"] == START
         refused = client.done(client.post("/remove", file="then", ids=["texts/tea.md"]))
         assert refused["error"]["kind"] == "OutsideView"
+
+
+def test_clock_far_ahead_is_refused(tmp_path: Path) -> None:
+    now = [START]
+    with Monograph.open(tmp_path / "x.mono", settings=Settings(history=True), clock=lambda: now[0]) as archive:
+        archive.add([Document("A comet.", id="a")])
+        for ahead in (datetime(9999, 1, 1, tzinfo=UTC).timestamp(), time.time() + 2 * 86_400):
+            now[0] = int(ahead)
+            with pytest.raises(InputError, match="more than a day ahead"):
+                archive.add([Document("Another comet.", id="a")])
+        now[0] = START + 10 * 86_400  # The file lay unused for days.
+        archive.add([Document("A third comet.", id="a")])
+        now[0] = int(time.time()) + 80_000
+        archive.add([Document("A fourth comet.", id="a")])
+        # A file that is ahead already goes on.
+        now[0] += 80_000
+        archive.add([Document("A fifth comet.", id="a")])
+        assert archive.document("a").text == "A fifth comet."

@@ -6,6 +6,7 @@ What was made of their chunks stays in the memo for them.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +18,9 @@ from monograph.store.database import Connection, path_of
 from monograph.store.keyed import select
 from monograph.store.unreadable import UNDECODABLE, damaged
 from monograph.values import Chunk, Document, Valid, Version
+
+DAY = 86_400
+"""Seconds that a clock may be ahead of the last write, and of this machine's clock."""
 
 _EVER = 1 << 40
 """A second after every moment."""
@@ -42,7 +46,7 @@ def ending(connection: Connection, clock: Callable[[], float] | None, *, forgott
     """What a write transaction does with the states that it ends; None where the file keeps none.
 
     The moments of a file never go back: where the clock does, the second after the last one is taken. Raises InputError
-    if it tells no second.
+    if it tells no second, or one that is more than a day ahead of the last write and of this machine's clock.
     """
     if clock is None:
         return None
@@ -54,6 +58,11 @@ def ending(connection: Connection, clock: Callable[[], float] | None, *, forgott
     now = clock()
     if not FIRST <= now <= LAST:
         raise InputError(f"the clock says {now!r}, which is no second of a calendar", "count seconds since 1970")
+    if now > max(last, time.time()) + DAY:
+        raise InputError(
+            f"the clock says {now:.0f}, more than a day ahead of the last write and of this machine's clock",
+            "correct it: the moments of a file never go back",
+        )
     return Ending(int(now) if int(now) >= last else min(last + 1, LAST), forgotten)
 
 
