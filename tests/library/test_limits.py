@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from monograph import Document, Monograph, Passage, Settings
@@ -462,3 +463,18 @@ def test_ids_and_assertions_with_nul_characters_are_refused(filled: Monograph) -
         with pytest.raises((InputError, InvalidDocument), match=r"U\+0000"):
             act()
     assert "d1" in {one.id for one in filled.documents()}
+
+
+@pytest.mark.parametrize("vector", [[3e38, 3e38], [1.0] * 65_537, [1.0] * 100_000])
+def test_vectors_that_no_index_can_hold_are_refused(tmp_path: Path, vector: list[float]) -> None:
+    path = tmp_path / "x.mono"
+    with Monograph.open(path) as archive:
+        with pytest.raises(InputError, match="longer than float32|dimensions"):
+            archive.put([Document(id="a", passages=(Passage("A comet.", "p", vector=np.array(vector, np.float32)),))])
+        assert archive.listed().count == 0
+        assert archive.stats().embedder == ""
+        archive.put([Document(id="a", passages=(Passage("A comet.", "p", vector=np.array([3, 4], np.float32)),))])
+        with pytest.raises(InputError, match="longer than float32|values|shape"):
+            archive.search("comet", 1, how="dense", vector=vector)
+        assert archive.search("comet", 1, how="dense", vector=[3.0, 4.0])[0].score == pytest.approx(1.0)
+        assert archive.check() == []

@@ -151,7 +151,7 @@ def vector(value: Any, name: str) -> Float32:
     Raises
     ------
     InputError
-        If it is not a row of numbers.
+        If it is not a row of numbers, or too long for float32.
     """
     import numpy as np
 
@@ -162,6 +162,8 @@ def vector(value: Any, name: str) -> Float32:
         raise InputError(f"{name} is not numbers: {error}", "give a list of floats") from error
     if made.ndim != 1:
         raise InputError(f"{name} has shape {made.shape}", "give one vector, a list of floats")
+    if np.isfinite(made).all() and np.linalg.norm(made.astype(np.float64)) > np.finfo(np.float32).max:
+        raise InputError(f"{name} is longer than float32 can hold", "give it at unit length")
     return made
 
 

@@ -14,6 +14,7 @@ from monograph.settings import Settings
 from monograph.store import settings as stored_settings
 from monograph.store.clusters import has_stale
 from monograph.store.database import Database
+from monograph.vectors.cluster import MOST_DIMENSIONS
 from monograph.vectors.design import DESIGNS, Design, Kind, design_of
 
 if TYPE_CHECKING:
@@ -294,7 +295,18 @@ def outside_embedder(database: Database, given: Iterable[Document]) -> Embedder 
     passages = [passage for document in given for passage in document.passages]
     if not passages or EMBEDDER.known(database) is not None or any(one.vector is None for one in passages):
         return None
-    return GivenVectors(len(passages[0].vector)) if passages[0].vector is not None else None
+    if passages[0].vector is None:
+        return None
+    _require_dimension(len(passages[0].vector))
+    return GivenVectors(len(passages[0].vector))
+
+
+def _require_dimension(dimension: int) -> None:
+    """Raise InputError if a vector index cannot hold vectors of a dimension."""
+    if not 0 < dimension <= MOST_DIMENSIONS:
+        raise InputError(
+            f"the vectors have {dimension:,} dimensions", f"give vectors of 1 to {MOST_DIMENSIONS:,} dimensions"
+        )
 
 
 def tell_dimension(database: Database, embedder: Embedder) -> None:
@@ -313,10 +325,19 @@ def tell_dimension(database: Database, embedder: Embedder) -> None:
 
 
 def adopt_embedder(database: Database, embedder: Embedder) -> None:
-    """Make an embedder the file's own, unless it has one. Raises ModelMismatch if that is another."""
+    """Make an embedder the file's own, unless it has one.
+
+    Raises
+    ------
+    ModelMismatch
+        If that is another.
+    InputError
+        If no vector index can hold its vectors.
+    """
     if EMBEDDER.known(database) is None:
         # A server may have to be asked for the dimension: before the file is locked.
         stored = stored_settings.StoredEmbedder(embedder.key, embedder.spec, embedder.dimension)
+        _require_dimension(stored.dimension)
         EMBEDDER.adopt(database, embedder, lambda _: stored)
     EMBEDDER.check(database, embedder)
     tell_dimension(database, embedder)

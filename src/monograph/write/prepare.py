@@ -132,5 +132,5 @@ def normalised(vector: Float32) -> Float32:
     return (
         vector
         if length == 0 or not np.isfinite(length) or abs(length - 1) < ROUNDING
-        else (vector / length).astype(np.float32)
+        else (vector.astype(np.float64) / length).astype(np.float32)
     )
