@@ -223,6 +223,7 @@ def found(monograph: Monograph, where: dict[str, Any]) -> set[int]:
     return expected
 
 
+@pytest.mark.long
 def test_filter_with_many_alternatives_works(filled: Monograph) -> None:
     assert found(filled, {"or": [{"n": n} for n in range(990)]}) == set(range(30))
     assert found(filled, {"or": [{"n": {">=": n, "<": n + 1}} for n in range(3, 493)]}) == set(range(3, 30))

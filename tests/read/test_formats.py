@@ -73,6 +73,7 @@ def expected(shared: Path) -> list[tuple[Path, list[str]]]:
     ]
 
 
+@pytest.mark.long
 def test_samples_contain_their_expected_strings(shared: Path) -> None:
     seen = 0
     for path, strings in expected(shared):

@@ -153,7 +153,7 @@ def judged(copy: Path, embedder: Embedder, truth: list[Any], key: str | None = N
 
 
 @pytest.mark.timeout(1_200)
-@pytest.mark.parametrize("count", [20, pytest.param(300, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [10, pytest.param(300, marks=pytest.mark.long)])
 def test_changed_byte_is_found_or_harmless(
     golden: Path, truth: list[Any], embedder: Embedder, tmp_path: Path, count: int
 ) -> None:
@@ -205,7 +205,7 @@ def mended(copy: Path, embedder: Embedder, truths: list[Any]) -> str:
 
 
 @pytest.mark.timeout(1_200)
-@pytest.mark.parametrize("count", [10, pytest.param(120, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [5, pytest.param(120, marks=pytest.mark.long)])
 def test_repaired_file_is_as_before(
     golden: Path, truths: list[Any], embedder: Embedder, tmp_path: Path, count: int
 ) -> None:
