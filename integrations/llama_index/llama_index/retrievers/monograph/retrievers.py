@@ -61,8 +61,9 @@ class HybridRetriever(FileRetriever):
 class MiniRAGRetriever(FileRetriever):
     """Finds chunks hop by hop along the entity graph (Fan et al., MiniRAG, arXiv 2501.06713).
 
-    By default it runs Monograph's own graph search, which follows MiniRAG's idea with other formulas and finds more
-    (see docs/graph.md). ``faithful=True`` runs the formulas of the paper.
+    By default it runs Monograph's own graph search, ``how="graph"``: it starts at the entities that the question names,
+    follows the graph, and ranks with lexical and dense scores. ``faithful=True`` runs the paper's formulas (Eq. 2 and
+    3) instead. See ``docs/graph.md`` for both, and ``docs/which-mode.md`` for what each finds.
 
     ``explanation`` of each result names the entities that led to it. This is not built on LlamaIndex's property graphs:
     there an entity keeps one source, and who else named it is lost. A file without a graph gets one here.
