@@ -118,7 +118,7 @@ class MiniRAGRetriever(FileRetriever):
     By default Monograph's own walk along the graph runs, as with ``how="graph"``: it follows links from the most
     probable chunks. ``faithful=True`` ranks by the paper's own formulas (Eq. 2 and 3) instead.
 
-    The graph of an open file without one is built here; the file of a path must have one.
+    A file without a graph gets one here.
     """
 
     faithful: bool = False
@@ -127,7 +127,7 @@ class MiniRAGRetriever(FileRetriever):
     def model_post_init(self, context: Any, /) -> None:
         """Hold the file, and build its graph if it has none."""
         super().model_post_init(context)
-        build_graph(self.monograph)
+        build_graph(self.monograph, None if self.key is None else self.key.get_secret_value())
 
     def _search(
         self,
