@@ -25,14 +25,15 @@ if TYPE_CHECKING:
     from monograph.library.opened import OpenFile
     from monograph.models import LanguageModel, Reranker
     from monograph.search.strategy import Strategy
-    from monograph.values import Hit, ReducedHit, Turn
+    from monograph.values import Float32, Hit, ReducedHit, Turn
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """A question, the turns before it, how the file is searched for it, and how sure an answer has to be.
 
-    ``reranker`` as in :class:`monograph.library.searches.Brought`; ``model`` takes the place of the file's own.
+    ``vector`` and ``reranker`` as in :class:`monograph.library.searches.Brought`; ``model`` takes the place of the
+    file's own.
     """
 
     question: str
@@ -43,6 +44,7 @@ class Request:
     threshold: float | None = None
     reranker: Reranker | str | None = None
     model: LanguageModel | None = None
+    vector: Sequence[float] | Float32 | None = None
 
 
 @telemetry.traced("monograph.reduce")
@@ -101,7 +103,7 @@ def _streamed(
         from monograph.answer import follow_up
 
         query = follow_up.alone(model, asked.question, asked.history)
-    hits = search(file, query, asked.k, asked.how, asked.where, Brought(reranker=asked.reranker))
+    hits = search(file, query, asked.k, asked.how, asked.where, Brought(asked.vector, asked.reranker))
     found = time.perf_counter()
     context = packed(file, query, hits, packing, asked)
     spent = Timings(retrieval=found - begun, reduction=time.perf_counter() - found)

@@ -146,6 +146,7 @@ class Questions:
         reranker: Reranker | str | None = None,
         as_of: Moment | None = None,
         model: LanguageModel | None = None,
+        vector: Sequence[float] | Float32 | None = None,
     ) -> Answer:
         """Answer a question from the file, with the model it was opened with. Parameters as for :meth:`stream`.
 
@@ -156,7 +157,7 @@ class Questions:
         *_, answer = self.stream(
             question, budget, history=history, k=k, how=how, where=where,
             max_tokens=max_tokens, remember=remember, threshold=threshold, reranker=reranker, as_of=as_of,
-            model=model,
+            model=model, vector=vector,
         )  # fmt: skip
         assert isinstance(answer, Answer)  # noqa: S101 - the last thing a stream gives
         return answer
@@ -176,6 +177,7 @@ class Questions:
         reranker: Reranker | str | None = None,
         as_of: Moment | None = None,
         model: LanguageModel | None = None,
+        vector: Sequence[float] | Float32 | None = None,
     ) -> Iterator[str | Answer]:
         """Answer a question piece by piece, and at the end give the whole :class:`Answer`.
 
@@ -186,7 +188,7 @@ class Questions:
 
         Parameters
         ----------
-        question, k, how, where, reranker, as_of:
+        question, k, how, where, vector, reranker, as_of:
             As for :meth:`search`.
         budget, max_tokens:
             Most tokens of the context, and of the answer.
@@ -206,5 +208,5 @@ class Questions:
         from monograph.library import answers, searches
 
         file = searches.at(self._file, as_of)
-        asked = answers.Request(question, tuple(history), k, how, where, threshold, reranker, model)
+        asked = answers.Request(question, tuple(history), k, how, where, threshold, reranker, model, vector)
         return answers.stream(file, asked, Packing(budget), max_tokens, remember=remember)

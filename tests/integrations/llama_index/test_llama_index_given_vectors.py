@@ -13,6 +13,7 @@ from llama_index.core.schema import QueryBundle, TextNode
 from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryMode
 
 from llama_index.embeddings.monograph import LlamaIndexEmbedder, MonographEmbedding
+from llama_index.query_engine.monograph import CitingQueryEngine
 from llama_index.retrievers.monograph import HybridRetriever, MiniRAGRetriever
 from llama_index.vector_stores.monograph import EcoVectorStore
 from monograph import Document, Monograph
@@ -64,6 +65,16 @@ def test_llama_index_retriever_searches_given_vectors(path: Path, how: str) -> N
         assert retriever.retrieve("the bellows")[0].node_id == "bellows"
     with Monograph.open(path) as archive:
         assert HybridRetriever(archive, how=how, embed_model=ByWord()).retrieve("the anvil")[0].node_id == "anvil"
+
+
+def test_citing_query_engine_searches_given_vectors(path: Path) -> None:
+    with CitingQueryEngine(path, embed_model=ByWord(), how="dense") as engine:
+        assert [one.node_id for one in engine.query("the bellows").source_nodes][:1] == ["bellows"]
+    with CitingQueryEngine(path, how="dense") as engine:
+        response = engine.query(QueryBundle("the bellows", embedding=[0.0, 1.0, 0.0]))
+        assert [one.node_id for one in response.source_nodes][:1] == ["bellows"]
+        with pytest.raises(InputError, match="the query has no vector"):
+            engine.query("the bellows")
 
 
 def test_lexical_retriever_needs_no_vector(path: Path) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Generator, Iterator
+from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 from typing import Any
 
 import llama_index_instrumentation as instrument
 from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.base.response.schema import RESPONSE_TYPE, AsyncStreamingResponse, Response, StreamingResponse
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.llms import LLM
@@ -16,10 +17,12 @@ from llama_index.core.prompts.mixin import PromptMixinType
 from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
 from llama_index.core.vector_stores.types import MetadataFilters
 
+from llama_index.embeddings.monograph.embedding import as_embedder
 from llama_index.llms.monograph import LlamaIndexModel
 from llama_index.vector_stores.monograph import AnswerEvent
 from llama_index.vector_stores.monograph.where import as_where
 from monograph import Answer, Citation, Reranker, Strategy, strategy
+from monograph.values import Float32
 from monograph_tools import ClosesFile, Given, HeldFile
 
 dispatcher = instrument.get_dispatcher(__name__)
@@ -41,6 +44,8 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
         address of a shelf, which is opened with the first question and closed by :meth:`close`.
     llm:
         Any LLM of LlamaIndex's, whose answers are not kept, or a ``LlamaIndexModel``, whose answers the file remembers.
+    embed_model:
+        Makes the vectors of queries that have none, where the file's vectors were given to it.
     budget:
         Most tokens of the context; None takes the file's own.
     how, reranker, as_of:
@@ -58,7 +63,8 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
     Raises
     ------
     InputError
-        If ``how`` is no search mode, or a key is given with an open file.
+        If ``how`` is no search mode, or a key is given with an open file. A query raises it if it has no vector, needs
+        one, and nothing makes it.
     InvalidFilter
         If the filters are not ``MetadataFilters``.
     """
@@ -68,6 +74,7 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
         monograph: Given,
         *,
         llm: LLM | LlamaIndexModel | None = None,
+        embed_model: BaseEmbedding | None = None,
         budget: int | None = None,
         how: str | Strategy = "auto",
         filters: MetadataFilters | None = None,
@@ -77,7 +84,8 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
         callback_manager: CallbackManager | None = None,
         key: str | None = None,
     ) -> None:
-        self._file = HeldFile(monograph, key=key)
+        embedder = None if embed_model is None else as_embedder(embed_model)
+        self._file = HeldFile(monograph, key=key, embedder=embedder)
         self._streaming = streaming
         searched = {"how": strategy(how), "where": as_where(filters), "reranker": reranker, "as_of": as_of}
         self._choices: dict[str, Any] = searched
@@ -101,7 +109,7 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
             sources: list[NodeWithScore] = []
             told: dict[str, Any] = {}
             return StreamingResponse(self._pieces(query_bundle, sources, told), sources, told)
-        answer = self._file.open().ask(query_bundle.query_str, **self._choices)
+        answer = self._file.open().ask(query_bundle.query_str, vector=self._vector(query_bundle), **self._choices)
         dispatcher.event(AnswerEvent.of(answer))
         return Response(answer.text, _sources(answer), _told(answer))
 
@@ -112,11 +120,15 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
             return AsyncStreamingResponse(_in_threads(self._pieces(query_bundle, sources, told)), sources, told)
         return await asyncio.to_thread(self._query, query_bundle)
 
+    def _vector(self, query_bundle: QueryBundle) -> Sequence[float] | Float32 | None:
+        return self._file.query_vector(query_bundle.query_str, self._choices["how"], query_bundle.embedding)
+
     def _pieces(
         self, query_bundle: QueryBundle, sources: list[NodeWithScore], told: dict[str, Any]
     ) -> Generator[str, None, None]:
         """The answer as it comes; sources and what is told of it are filled in once it is whole."""
-        for piece in self._file.open().stream(query_bundle.query_str, **self._choices):
+        vector = self._vector(query_bundle)
+        for piece in self._file.open().stream(query_bundle.query_str, vector=vector, **self._choices):
             if isinstance(piece, Answer):
                 dispatcher.event(AnswerEvent.of(piece))
                 sources.extend(_sources(piece))
