@@ -35,7 +35,15 @@ Case: TypeAlias = tuple[str, Callable[[], object]]
 
 PLACE = Path(__file__).resolve().parents[1]
 """The folder of this package."""
-PARTS = {"readers": 0.4, "blobs": 0.25, "filters": 0.12, "queries": 0.12, "requests": 0.11, "carried": 0.1}
+PARTS = {
+    "readers": 0.4,
+    "blobs": 0.25,
+    "filters": 0.12,
+    "queries": 0.12,
+    "requests": 0.11,
+    "carried": 0.1,
+    "strings": 0.08,
+}
 """The share of the time; each part is a module of this package with ``cases(seed, folder, first)``."""
 MOST_SECONDS = 20.0
 """For one case, on a machine that has other things to do."""

@@ -13,7 +13,9 @@ from support.paths import TESTS
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(("part", "cases"), [("blobs", 25), ("filters", 300), ("queries", 300), ("requests", 300)])
+@pytest.mark.parametrize(
+    ("part", "cases"), [("blobs", 25), ("filters", 300), ("queries", 300), ("requests", 300), ("strings", 100)]
+)
 def test_random_inputs_cause_no_fault(part: str, cases: int) -> None:
     if part == "requests":
         pytest.importorskip("mcp", reason="the extra mcp is not installed")
