@@ -62,7 +62,7 @@ class MonographAdapter(Adapter):
         filter: dict[str, Any] | None = None,  # noqa: A002
     ) -> tuple[list[float], list[Content]]:
         """The vector of a query, and what is nearest to it; see :meth:`search`."""
-        embedding = self.store.embeddings.embed_query(query)
+        embedding = self.store.query_vector(query)
         return embedding, self.search(embedding, k, filter)
 
     def search(

@@ -8,20 +8,22 @@ from typing import Any, ClassVar
 from langchain_core.load.serializable import Serializable
 from pydantic import ConfigDict, PrivateAttr, SecretStr, field_validator
 
+from langchain_monograph.vectorstores import EcoVectorStore
 from monograph import Monograph
 from monograph.errors import InputError
+from monograph.models import Embedder
 from monograph.shelf import Shelf
-from monograph_tools import HeldFile
+from monograph_tools import ClosesFile, HeldFile, archive_of
 
 
-class OverFile(Serializable):
+class OverFile(ClosesFile, Serializable):
     """A component over a file; LangChain's ``dumps`` and ``loads`` take it along, its file as a path."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    monograph: Monograph | Shelf | Path | str
-    """An open file or shelf, which stays the caller's to close; or the path of a file or the address of a shelf, which
-    is opened with the first question and closed by :meth:`close`."""
+    monograph: Monograph | Shelf | EcoVectorStore | Path | str
+    """An open file or shelf, or a store over one, which stays the caller's to close; or the path of a file or the
+    address of a shelf, which is opened with the first question and closed by :meth:`close`."""
     key: SecretStr | None = None
     """Of an encrypted file; with a path only. It is never written down."""
     collection: str | None = None
@@ -31,15 +33,28 @@ class OverFile(Serializable):
 
     @field_validator("monograph", mode="before")
     @classmethod
-    def _as_path(cls, given: Any) -> Any:
-        """A text as a path, unless it is the address of a bucket."""
-        return Path(given) if isinstance(given, str) and "://" not in given else given
+    def _as_archive(cls, given: Any) -> Any:
+        """The archive of a store; a text as a path, unless it is the address of a bucket."""
+        return Path(given) if isinstance(given, str) and "://" not in given else archive_of(given)
 
     def model_post_init(self, context: Any, /) -> None:
         """Hold the file."""
         super().model_post_init(context)
-        key = None if self.key is None else self.key.get_secret_value()
-        self._file = HeldFile(self.monograph, read_only=self._reads_only, key=key, collection=self.collection)
+        self._file = HeldFile(
+            self.monograph,
+            read_only=self._reads_only,
+            key=self._secret,
+            collection=self.collection,
+            embedder=self._embedder(),
+        )
+
+    @property
+    def _secret(self) -> str | None:
+        return None if self.key is None else self.key.get_secret_value()
+
+    def _embedder(self) -> Embedder | None:
+        """What makes the vectors of queries; None for the file's own."""
+        return None
 
     def close(self) -> None:
         """Close the file if it was given as a path; the next question opens it again."""

@@ -14,11 +14,14 @@ from langchain_core.callbacks import (
     dispatch_custom_event,
 )
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
 
 from langchain_monograph.documents import as_document, as_passage, documents_ids, plain
+from langchain_monograph.embeddings import as_embedder
 from langchain_monograph.over_file import OverFile
 from monograph import Graph, Hit, Reranker, Strategy, Tree
+from monograph.models import Embedder
 from monograph_tools import build_graph, in_thread, told
 
 SEARCH_EVENT = "monograph_search"
@@ -40,6 +43,8 @@ class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
     """Most documents to return."""
     filter: dict[str, Any] | None = None
     """Only chunks whose metadata meet this filter."""
+    embedding: Embeddings | None = None
+    """Makes the vectors of queries, where the file's were made by LangChain's embeddings or given by the caller."""
     as_of: str | None = None
     """Search the file as it stood at the end of this moment, where it keeps that: see ``Monograph.as_of``."""
     reranker: str | Reranker | None = None
@@ -73,7 +78,13 @@ class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
     def _found(self, query: str, how: str | Strategy, k: int | None, given: dict[str, Any] | None) -> list[Hit]:
         allowed = plain(self.filter if given is None else given)
         most = self.k if k is None else k
-        return self._file.open().search(query, most, how, allowed, reranker=self.reranker, as_of=self.as_of)
+        vector = self._file.query_vector(query, how, argument="embedding")
+        return self._file.open().search(
+            query, most, how, allowed, vector=vector, reranker=self.reranker, as_of=self.as_of
+        )
+
+    def _embedder(self) -> Embedder | None:
+        return None if self.embedding is None else as_embedder(self.embedding)
 
 
 def _told(query: str, hits: Sequence[Hit]) -> dict[str, Any]:
@@ -127,7 +138,7 @@ class MiniRAGRetriever(FileRetriever):
     def model_post_init(self, context: Any, /) -> None:
         """Hold the file, and build its graph if it has none."""
         super().model_post_init(context)
-        build_graph(self.monograph, None if self.key is None else self.key.get_secret_value())
+        build_graph(self.monograph, self._secret, self._embedder())
 
     def _search(
         self,

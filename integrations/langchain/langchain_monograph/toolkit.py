@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 from langchain_core.tools import BaseTool, BaseToolkit, StructuredTool, ToolException
-from pydantic import ConfigDict
+from pydantic import ConfigDict, PrivateAttr, SecretStr, field_validator
 
+from langchain_monograph.vectorstores import EcoVectorStore
 from monograph import Monograph
 from monograph.shelf import Shelf
-from monograph_tools import as_json, offered, wrong_arguments
+from monograph_tools import ClosesFile, HeldFile, archive_of, as_json, offered, wrong_arguments
 
 
-class MonographToolkit(BaseToolkit):
+class MonographToolkit(ClosesFile, BaseToolkit):
     """Tools to search, read and look around in a file; an answer is JSON, each text in it with the place it stands in.
 
     ``outline`` is there where the file has a tree of summaries.
@@ -20,10 +22,29 @@ class MonographToolkit(BaseToolkit):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
-    monograph: Monograph | Shelf
-    """An open file or shelf; it stays the caller's to close."""
+    monograph: Monograph | Shelf | EcoVectorStore | Path | str
+    """An open file or shelf, or a store over one, which stays the caller's to close; or the path of a file or the
+    address of a shelf, which is opened for the tools and closed by :meth:`close`."""
     notes: bool = False
     """Offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for what that added."""
+    key: SecretStr | None = None
+    """Of an encrypted file; with a path only."""
+    _file: HeldFile = PrivateAttr()
+
+    @field_validator("monograph", mode="before")
+    @classmethod
+    def _as_archive(cls, given: Any) -> Any:
+        return archive_of(given)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Hold the file."""
+        super().model_post_init(context)
+        key = None if self.key is None else self.key.get_secret_value()
+        self._file = HeldFile(self.monograph, read_only=not self.notes, key=key)
+
+    def close(self) -> None:
+        """Close the file if it was given as a path: the tools then answer with an error."""
+        self._file.close()
 
     def get_tools(self) -> list[BaseTool]:
         """The tools, for an agent. What goes wrong is said to it, with the mend."""
@@ -36,7 +57,7 @@ class MonographToolkit(BaseToolkit):
                 handle_tool_error=True,
                 handle_validation_error=wrong_arguments,
             )
-            for tool in offered(self.monograph, notes=self.notes)
+            for tool in offered(self._file.open(), notes=self.notes)
         ]
 
 

@@ -17,6 +17,7 @@ import monograph as library
 import monograph_tools as tools
 from langchain_monograph.documents import as_document, as_passage, documents_ids, plain
 from monograph.errors import InputError, InvalidFilter
+from monograph.models import is_given
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -31,7 +32,7 @@ Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool]
 How: TypeAlias = "str | Strategy"
 
 
-class EcoVectorStore(VectorStore):
+class EcoVectorStore(tools.ClosesFile, VectorStore):
     """Documents and their vectors in one file, with an inverted index beside them.
 
     Every id is kept, whatever it is, and stands for one document; adding one of a known id replaces it. ``filter`` is a
@@ -112,11 +113,14 @@ class EcoVectorStore(VectorStore):
             self._discard()
 
     @property
-    def embeddings(self) -> Embeddings:
-        """What makes the vectors."""
+    def embeddings(self) -> Embeddings | None:
+        """What makes the vectors; None for a file whose vectors were given."""
         from langchain_monograph.embeddings import MonographEmbeddings
 
-        return MonographEmbeddings(self.monograph.embedder) if self._embedding is None else self._embedding
+        if self._embedding is not None:
+            return self._embedding
+        embedder = self.monograph.embedder
+        return None if is_given(embedder) else MonographEmbeddings(embedder)
 
     @classmethod
     def from_texts(
@@ -277,6 +281,8 @@ class EcoVectorStore(VectorStore):
             If the filter cannot be understood.
         """
         chosen = self._how if how is None else _checked(how)
+        if self._embedding is None:
+            tools.require_query_vector(self.monograph, chosen, "embedding")
         return self._search(k, filter, lambda most, where: self.monograph.search(query, most, chosen, where))
 
     def similarity_search_by_vector(  # type: ignore[override]  # an unknown argument is an error
@@ -315,7 +321,7 @@ class EcoVectorStore(VectorStore):
         filter: Filter | None = None,  # noqa: A002
     ) -> list[Document]:
         """Documents that are near to the query and unlike each other, chosen from the ``fetch_k`` nearest."""
-        vector = self.embeddings.embed_query(query)
+        vector = self.query_vector(query)
         return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, filter=filter)
 
     def max_marginal_relevance_search_by_vector(  # type: ignore[override]  # an unknown argument is an error
@@ -347,6 +353,20 @@ class EcoVectorStore(VectorStore):
             np.asarray(embedding, dtype=np.float32), [vector for _, vector in vectors], lambda_mult, k
         )
         return [by_id[vectors[place][0]] for place in chosen]
+
+    def query_vector(self, query: str) -> list[float]:
+        """Return the vector of a query.
+
+        Raises
+        ------
+        InputError
+            If the file's vectors were given, so that it has no model.
+        """
+        made = self.embeddings
+        if made is None:
+            tools.require_query_vector(self.monograph, "dense", "embedding")
+            raise AssertionError
+        return made.embed_query(query)
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return partial(tools.convert_score, given=self._scores, wanted="relevance")

@@ -96,7 +96,7 @@ def test_graph_retriever_finds_the_same_as_the_store_in_memory(
     ours, theirs = both
     embedding, found = ours.search_with_embedding(query, k, where)
     assert ids(found) == ids(theirs.search(embedding, k, where))
-    assert all(one.embedding == pytest.approx(ours.store.embeddings.embed_documents([one.content])[0]) for one in found)
+    assert all(one.embedding == pytest.approx(ours.store.query_vector(one.content)) for one in found)
     assert set(ids(ours.get([*WORDS, "unicorn", "anvil"], where))) == set(ids(theirs.get([*WORDS, "unicorn"], where)))
     # Where an edge and the filter are of one key theirs forgets the edge.
     along = {edge for edge in edges if isinstance(edge, IdEdge) or edge.incoming_field not in where}
@@ -119,7 +119,7 @@ def test_graph_traversal_equals_the_store_in_memory(
 
 def test_graph_adapter_applies_where_filters(both: tuple[MonographAdapter, InMemoryAdapter]) -> None:
     ours, _ = both
-    embedding = ours.store.embeddings.embed_query("the anvil")
+    embedding = ours.store.query_vector("the anvil")
     assert set(ids(ours.search(embedding, 9, {"hall": {">=": 1}, "not": {"kind": "anvil"}}))) == {
         one.id for one in DOCUMENTS if one.metadata["hall"] >= 1 and one.metadata["kind"] != "anvil"
     }
@@ -146,7 +146,7 @@ def test_graph_traversal_follows_shared_entities(tmp_path: Path) -> None:
     found = walk.invoke("who found the comet?")
     assert [(one.id, one.metadata["_depth"]) for one in found] == [("log", 0), ("letter", 1), ("bill", 2)]
     assert "Ines Okafor" in found[0].metadata[ENTITIES]
-    assert adapter.search(store.embeddings.embed_query("x"), 3, {ENTITIES: "Nobody At All"}) == []
+    assert adapter.search(store.query_vector("x"), 3, {ENTITIES: "Nobody At All"}) == []
     store.close()
 
 
