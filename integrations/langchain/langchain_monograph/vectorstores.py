@@ -17,7 +17,6 @@ import monograph as library
 import monograph_tools as tools
 from langchain_monograph.documents import as_document, as_passage, documents_ids, plain
 from monograph.errors import InputError, InvalidFilter
-from monograph.models import is_given
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -116,6 +115,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
     def embeddings(self) -> Embeddings | None:
         """What makes the vectors; None for a file whose vectors were given."""
         from langchain_monograph.embeddings import MonographEmbeddings
+        from monograph.models import is_given
 
         if self._embedding is not None:
             return self._embedding
