@@ -22,7 +22,6 @@ import monograph_tools as tools
 from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from llama_index.vector_stores.monograph.where import as_where
 from monograph.errors import InputError, NotAMonograph
-from monograph.shelf import is_shelf, place_of
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -114,6 +113,7 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
         vector_index: Literal["codes", "graph"] | None = None,
     ) -> None:
         from llama_index.embeddings.monograph import LlamaIndexEmbedder
+        from monograph.shelf import place_of
 
         file = tools.opened(monograph, embed_model, LlamaIndexEmbedder, key, vector_index=vector_index)
         super().__init__(path=place_of(file), collection=collection, stores_text=True, is_embedding_query=True)  # type: ignore[call-arg]
@@ -189,6 +189,8 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
     def _existing(
         cls, address: str | Path, embed_model: BaseEmbedding | None, *, collection: str | None, key: str | None
     ) -> EcoVectorStore:
+        from monograph.shelf import is_shelf
+
         if not is_shelf(address) and not Path(address).exists():
             raise MissingStore(f"there is no vector store at {address}", f"make one: EcoVectorStore({str(address)!r})")
         return cls(address, embed_model, collection=collection, key=key)
