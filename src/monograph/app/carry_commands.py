@@ -13,10 +13,11 @@ from monograph.app.command import (
     FileArgument,
     HistoryOption,
     JsonOption,
+    QuietOption,
     TrustOption,
     VectorIndexOption,
     outcome,
-    unseen,
+    working,
 )
 from monograph.app.trust import opened
 from monograph.carry.taken import KINDS
@@ -31,6 +32,7 @@ def export(
     no_graph: Annotated[
         bool, typer.Option("--no-graph", help="Leave out what the chunks name, which takes longest.")
     ] = False,
+    quiet: QuietOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Write all that FILE holds as JSON Lines, with its vectors.
@@ -44,7 +46,7 @@ def export(
     with outcome(as_json=json_output):
         with (
             opened(file, create=False) as monograph,
-            output.progress_bar("export", quiet=unseen(json_output)) as on_progress,
+            working("export", quiet=quiet or json_output) as on_progress,
         ):
             made = monograph.export(folder, overwrite=overwrite, graph=not no_graph, progress=on_progress)
         if json_output:
@@ -86,6 +88,7 @@ def take_over(  # noqa: PLR0913, PLR0917 - options are arguments
     history: HistoryOption = False,
     vector_index: VectorIndexOption = "",
     trust: TrustOption = False,
+    quiet: QuietOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Store in FILE what another store holds.
@@ -117,7 +120,7 @@ def take_over(  # noqa: PLR0913, PLR0917 - options are arguments
                 settings=settings,
                 vector_index=vector_index or None,
             ) as monograph,
-            output.progress_bar("import", quiet=unseen(json_output)) as on_progress,
+            working("import", quiet=quiet or json_output) as on_progress,
         ):
             report = monograph.files.take(store, vectors=not no_vectors, progress=on_progress)
             given = monograph.embedder.spec.startswith("given:")

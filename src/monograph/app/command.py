@@ -6,7 +6,9 @@ import json
 import os
 import re
 import shlex
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +36,7 @@ from monograph.values.arguments import shown
 if TYPE_CHECKING:
     from monograph.library.monograph import Monograph
     from monograph.shelf import Archive
+    from monograph.values import OnProgress
 
 SUFFIX = ".mono"
 _EQUAL = regex(r"\s*([^\s=<>!]+)=(?!=)(\S.*)", re.DOTALL)
@@ -51,6 +54,9 @@ QueryArgument = Annotated[
     typer.Argument(metavar="QUERY", help="A question, words, or a code; - reads standard input.", show_default=False),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", help="Print no progress to standard error; it is printed there every ten seconds.")
+]
 HtmlOption = Annotated[
     Path | None, typer.Option("--html", help="Draw it as one HTML page that needs no network.", show_default=False)
 ]
@@ -218,9 +224,20 @@ def _opens(address: str) -> bool:
     return is_shelf(address)
 
 
-def unseen(json_output: bool) -> bool:
-    """Whether a progress bar would be seen by no one, or spoil the output."""
-    return json_output or not sys.stderr.isatty()
+@contextmanager
+def working(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
+    """Show the progress of long work, and let SIGTERM end it as Ctrl-C does: what is stored stays, and is reported."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler) if _in_main_thread() else None
+    try:
+        with output.progress(phase, quiet=quiet) as on_progress:
+            yield on_progress
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def query_of(written: str) -> str:

@@ -13,11 +13,12 @@ from monograph.app.command import (
     AsOfOption,
     FileArgument,
     JsonOption,
+    QuietOption,
     TrustOption,
     WithinOption,
     narrowed,
     outcome,
-    unseen,
+    working,
 )
 from monograph.app.keys import key_of, key_to_decrypt, new_key
 from monograph.app.source_commands import ForgetOption
@@ -30,6 +31,7 @@ def backup(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Put it into the place of a file that is there.")
     ] = False,
+    quiet: QuietOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Copy FILE as it is now, and check the copy.
@@ -45,7 +47,7 @@ def backup(
 
         with (
             Monograph.open(file, create=False, key=key_of(file)) as monograph,
-            output.progress_bar("backup", quiet=unseen(json_output)) as on_progress,
+            working("backup", quiet=quiet or json_output) as on_progress,
         ):
             made = monograph.backup(copy, overwrite=overwrite, progress=on_progress)
         size = made.stat().st_size

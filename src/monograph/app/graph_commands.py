@@ -17,11 +17,12 @@ from monograph.app.command import (
     FileArgument,
     HtmlOption,
     JsonOption,
+    QuietOption,
     TrustOption,
     WithinOption,
     outcome,
-    unseen,
     warn_of_no_hits,
+    working,
 )
 from monograph.app.trust import opened
 from monograph.errors import InputError
@@ -116,6 +117,7 @@ def reextract(
     ] = "",
     api_key: ApiKeyOption = "",
     trust: TrustOption = False,
+    quiet: QuietOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Make the graph anew with another extractor.
@@ -129,7 +131,7 @@ def reextract(
         chosen = load_extractor(extractor, api_key) if extractor else None
         with (
             opened(file, trust=trust, named=[extractor], create=False) as monograph,
-            output.progress_bar("reextract", quiet=unseen(json_output)) as on_progress,
+            working("reextract", quiet=quiet or json_output) as on_progress,
         ):
             report = monograph.graph.rebuild(chosen, progress=on_progress)
         output.print_json(report) if json_output else output.print_report(report, str(file))
@@ -139,6 +141,7 @@ def build(
     file: FileArgument,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; write nothing.")] = False,
     trust: TrustOption = False,
+    quiet: QuietOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Build the graph of FILE.
@@ -151,7 +154,7 @@ def build(
 
         with (
             opened(file, trust=trust, create=False) as monograph,
-            output.progress_bar("build", quiet=unseen(json_output)) as on_progress,
+            working("build", quiet=quiet or json_output) as on_progress,
         ):
             result = monograph.graph.price() if dry_run else monograph.graph.build(progress=on_progress)
         if json_output:

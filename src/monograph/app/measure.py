@@ -57,7 +57,7 @@ def _run_on_corpus(task: Task, *, quiet: bool) -> tuple[list[runs.Result], str]:
         path = Path(folder) / f"{dataset.name}.mono"
         with (
             Monograph.open(path, load_embedder(task.embedder), reranker=task.reranker) as monograph,
-            output.progress_bar("index", quiet=quiet) as on_progress,
+            output.progress("index", quiet=quiet) as on_progress,
         ):
             monograph.add(dataset.documents, progress=on_progress)
             return _compare(monograph, task, questions), dataset.name

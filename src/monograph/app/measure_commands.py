@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from monograph.app import output
-from monograph.app.command import JsonOption, RerankerOption, how_to_search, outcome, unseen
+from monograph.app.command import JsonOption, RerankerOption, how_to_search, outcome
 
 DEFAULT_HOWS = ("auto", "lexical", "dense", "hybrid")
 
@@ -63,7 +63,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - options are arguments
         from monograph.app import measure
 
         task = measure.Task(dataset, queries, file, embedder, how or DEFAULT_HOWS, k, reranker=reranker)
-        results, name = measure.run(task, quiet=unseen(json_output))
+        results, name = measure.run(task, quiet=json_output)
         if plot is not None:
             from monograph.evaluate.plot import save_plot
 

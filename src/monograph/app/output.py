@@ -6,8 +6,9 @@ import dataclasses
 import json
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 SHOWN_CHARACTERS = 400
 SHOWN_LINES = 20
 PIPED_WIDTH = 160
+LINE_SECONDS = 10.0
+"""Between two lines of progress."""
 _STYLED_ANYWAY = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 """Variables that make rich write colours where there is no terminal."""
 
@@ -173,11 +176,49 @@ def _escaped(text: str, escape: Callable[[str], str]) -> str:
 
 
 @contextmanager
-def progress_bar(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
-    """A bar on standard error while work goes on; a single line where no terminal is."""
+def progress(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
+    """Show on standard error how far work has come: as a bar, or every ten seconds as a line where no terminal is."""
     if quiet:
         yield None
-        return
+    elif sys.stderr.isatty():
+        with _bar(phase) as watch:
+            yield watch
+    else:
+        with progress_lines(phase) as watch:
+            yield watch
+
+
+@contextmanager
+def progress_lines(phase: str, seconds: float = LINE_SECONDS) -> Iterator[OnProgress]:
+    """Print a line to standard error every so many seconds while work goes on."""
+    said, done, out = phase, threading.Event(), console(stderr=True)
+
+    def watch(progress: Progress) -> None:
+        nonlocal said
+        count = f"{progress.done:,} of {progress.total:,} {_unit(progress)}"
+        said = f"{phase}: {progress.phase}, {count}" + (f", at {progress.item}" if progress.item else "")
+
+    def print_lines() -> None:
+        with suppress(OSError):  # Nobody reads standard error any more.
+            while not done.wait(seconds):
+                out.print(said)
+
+    printer = threading.Thread(target=print_lines, name="progress", daemon=True)
+    printer.start()
+    try:
+        yield watch
+    finally:
+        done.set()
+        printer.join()
+
+
+def _unit(progress: Progress) -> str:
+    read = f", {in_bytes(progress.read_bytes)} of {in_bytes(progress.total_bytes)}" if progress.total_bytes else ""
+    return progress.unit + read
+
+
+@contextmanager
+def _bar(phase: str) -> Iterator[OnProgress]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
@@ -187,13 +228,11 @@ def progress_bar(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
         MofNCompleteColumn(),
         TextColumn("{task.fields[unit]}", markup=False),
     )
-    with Bar(*columns, TimeRemainingColumn(), console=rich_console(stderr=True), transient=sys.stderr.isatty()) as bar:
+    with Bar(*columns, TimeRemainingColumn(), console=rich_console(stderr=True), transient=True) as bar:
         task = bar.add_task(phase, total=None, unit="")
 
         def watch(progress: Progress) -> None:
-            unit = progress.unit
-            if progress.total_bytes:
-                unit += f", {in_bytes(progress.read_bytes)} of {in_bytes(progress.total_bytes)}"
+            unit = _unit(progress)
             bar.update(task, description=progress.phase, completed=progress.done, total=progress.total, unit=unit)
 
         yield watch

@@ -10,7 +10,7 @@ import typer
 
 from monograph.app import document_output, output, source_commands, stats_output
 from monograph.app.archives import UrlArgument, known_as, opened_shelf
-from monograph.app.command import DONE_WITH_PROBLEMS, JsonOption, TrustOption, outcome, unseen
+from monograph.app.command import DONE_WITH_PROBLEMS, JsonOption, QuietOption, TrustOption, outcome, working
 from monograph.app.group import CommandGroup
 from monograph.app.manual import as_written
 from monograph.app.shelf_engine import LOCAL, tasks_of
@@ -71,6 +71,7 @@ def build(  # noqa: PLR0913, PLR0917 - options are arguments
     max_seconds: source_commands.SecondsOption = DEFAULT_LIMITS.max_seconds,
     follow_links: source_commands.FollowLinksOption = None,
     trust: TrustOption = False,
+    quiet: QuietOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Build a shelf of folders and files, or bring it up to date.
@@ -89,7 +90,7 @@ def build(  # noqa: PLR0913, PLR0917 - options are arguments
 
         if trust:
             remember(known_as(url), dict.fromkeys(one for spec in (embedder, extractor) for one in addresses(spec)))
-        with output.progress_bar("build", quiet=unseen(json_output)) as on_progress:
+        with working("build", quiet=quiet or json_output) as on_progress:
             report = build_shelf(
                 url,
                 sources=sources,
@@ -113,6 +114,7 @@ def remove(
     url: UrlArgument,
     names: Annotated[list[str], typer.Argument(metavar="ID", help="Ids or paths of documents.", show_default=False)],
     trust: TrustOption = False,
+    quiet: QuietOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Remove documents, and publish that.
@@ -124,7 +126,7 @@ def remove(
     with outcome(as_json=json_output):
         from monograph.shelf import remove as remove_documents
 
-        with output.progress_bar("remove", quiet=unseen(json_output)) as on_progress:
+        with working("remove", quiet=quiet or json_output) as on_progress:
             allowed = permission(trust=trust, name=known_as(url))
             report = remove_documents(url, names, trusted=allowed, progress=on_progress)
         _print_published(report, url, json_output=json_output)
@@ -169,10 +171,12 @@ def stats(url: UrlArgument, json_output: JsonOption = False) -> None:
 
 
 @app.command()
-def check(url: UrlArgument, trust: TrustOption = False, json_output: JsonOption = False) -> None:
+def check(
+    url: UrlArgument, trust: TrustOption = False, quiet: QuietOption = False, json_output: JsonOption = False
+) -> None:
     """Check each shard, and the catalogue of their names."""
     with outcome(as_json=json_output):
-        with opened_shelf(url, trust=trust) as shelf, output.progress_bar("check", quiet=unseen(json_output)):
+        with opened_shelf(url, trust=trust) as shelf, working("check", quiet=quiet or json_output):
             findings = [
                 replace(one, repairable=False, mend=one.mend or "build the shelf again from its sources: --replace")
                 for one in shelf.check()
@@ -183,7 +187,7 @@ def check(url: UrlArgument, trust: TrustOption = False, json_output: JsonOption 
 
 
 @app.command()
-def forget(url: UrlArgument, json_output: JsonOption = False) -> None:
+def forget(url: UrlArgument, quiet: QuietOption = False, json_output: JsonOption = False) -> None:
     """Remove every version but the newest.
 
     With them goes what only they hold, in the shelf and on this machine. It is complete when it was done on every
@@ -195,7 +199,7 @@ def forget(url: UrlArgument, json_output: JsonOption = False) -> None:
     with outcome(as_json=json_output):
         from monograph.shelf import forget as forget_versions
 
-        with output.progress_bar("forget", quiet=unseen(json_output)):
+        with working("forget", quiet=quiet or json_output):
             made = forget_versions(url)
         version = made.kept.version if made.kept is not None else 0
         if json_output:

@@ -15,10 +15,11 @@ from monograph.app.command import (
     FileArgument,
     HistoryOption,
     JsonOption,
+    QuietOption,
     TrustOption,
     VectorIndexOption,
     outcome,
-    unseen,
+    working,
 )
 from monograph.app.trust import opened
 from monograph.read.limits import DEFAULT_LIMITS, Limits
@@ -102,6 +103,7 @@ def sync(  # noqa: PLR0913, PLR0917 - options are arguments
     vector_index: VectorIndexOption = "",
     api_key: ApiKeyOption = "",
     trust: TrustOption = False,
+    quiet: QuietOption = False,
     json_output: JsonOption = False,
 ) -> None:
     r"""Bring FILE up to date with folders.
@@ -142,7 +144,7 @@ def sync(  # noqa: PLR0913, PLR0917 - options are arguments
                 settings=Settings(history=True) if history else None,
                 vector_index=vector_index or None,
             ) as monograph,
-            output.progress_bar("sync", quiet=unseen(json_output)) as on_progress,
+            working("sync", quiet=quiet or json_output) as on_progress,
         ):
             plan = monograph.files.plan(
                 *sources,
@@ -224,12 +226,13 @@ def sources(
         output.print_problems([failure for one in found for failure in one.failures])
 
 
-def retry(
+def retry(  # noqa: PLR0913, PLR0917 - options are arguments
     file: FileArgument,
     max_bytes: BytesOption = DEFAULT_LIMITS.max_bytes,
     max_seconds: SecondsOption = DEFAULT_LIMITS.max_seconds,
     forget: ForgetOption = None,
     trust: TrustOption = False,
+    quiet: QuietOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Read again the files that something failed in.
@@ -242,7 +245,7 @@ def retry(
         limits = Limits(max_bytes, max_seconds)
         with (
             opened(file, trust=trust, create=False) as monograph,
-            output.progress_bar("retry", quiet=unseen(json_output)) as on_progress,
+            working("retry", quiet=quiet or json_output) as on_progress,
         ):
             report = monograph.files.retry(forget=forget, limits=limits, progress=on_progress)
         output.print_json(report) if json_output else output.print_report(report, str(file))

@@ -12,11 +12,12 @@ from monograph.app.command import (
     AsOfOption,
     FileArgument,
     JsonOption,
+    QuietOption,
     TrustOption,
     WithinOption,
     narrowed,
     outcome,
-    unseen,
+    working,
 )
 from monograph.app.trust import opened
 
@@ -44,7 +45,7 @@ def outline(
         output.print_json(found) if json_output else tree_output.print_outline(found)
 
 
-def resummarize(
+def resummarize(  # noqa: PLR0913, PLR0917 - options are arguments
     file: FileArgument,
     summarizer: Annotated[
         str,
@@ -57,6 +58,7 @@ def resummarize(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; write nothing.")] = False,
     api_key: ApiKeyOption = "",
     trust: TrustOption = False,
+    quiet: QuietOption = False,
     json_output: JsonOption = False,
 ) -> None:
     r"""Make the tree of summaries, or make it anew.
@@ -77,6 +79,6 @@ def resummarize(
                 cost = monograph.tree.price(chosen)
                 output.print_json(cost) if json_output else tree_output.print_price(cost, str(file))
                 return
-            with output.progress_bar("resummarize", quiet=unseen(json_output)) as on_progress:
+            with working("resummarize", quiet=quiet or json_output) as on_progress:
                 report = monograph.tree.rebuild(chosen, progress=on_progress)
         output.print_json(report) if json_output else output.print_report(report, str(file))

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from monograph.app import output
-from monograph.app.command import ApiKeyOption, FileArgument, JsonOption, TrustOption, outcome, unseen
+from monograph.app.command import ApiKeyOption, FileArgument, JsonOption, QuietOption, TrustOption, outcome, working
 from monograph.app.trust import opened
 
 
-def reembed(
+def reembed(  # noqa: PLR0913, PLR0917 - options are arguments
     file: FileArgument,
     embedder: Annotated[
         str,
@@ -24,6 +24,7 @@ def reembed(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; write nothing.")] = False,
     api_key: ApiKeyOption = "",
     trust: TrustOption = False,
+    quiet: QuietOption = False,
     json_output: JsonOption = False,
 ) -> None:
     r"""Make every vector anew with another embedder.
@@ -39,7 +40,7 @@ def reembed(
 
         with (
             opened(file, trust=trust, named=[embedder], create=False) as monograph,
-            output.progress_bar("reembed", quiet=unseen(json_output)) as on_progress,
+            working("reembed", quiet=quiet or json_output) as on_progress,
         ):
             chosen = load_embedder(embedder, api_key=api_key)
             result = (
