@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import typer
 from typer._click.exceptions import UsageError
@@ -60,7 +61,7 @@ def test_commands_in_hints_can_be_typed() -> None:
     for place, text in hints():
         for written in COMMAND.findall(text):
             context, words = group.make_context("monograph", ["stats", "x"]), shlex.split(written)
-            command = group
+            command: Any = group
             while hasattr(command, "commands") and not words[0].startswith("-"):
                 name, command, words = command.resolve_command(context, words)
             try:
