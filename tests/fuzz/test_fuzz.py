@@ -36,9 +36,7 @@ def test_fault_is_reported_with_its_case(tmp_path: Path) -> None:
         "    for at in range(first, 9):\n"
         "        yield f'{at}: {seed}', [].clear if at < 3 else [].pop\n"
     )
-    program = (
-        (TESTS / "fuzz" / "__main__.py").read_text().replace('PARTS = {"readers"', 'PARTS = {"wrong": 0.1, "readers"')
-    )
+    program = (TESTS / "fuzz" / "__main__.py").read_text().replace("PARTS = {", 'PARTS = {"wrong": 0.1, ')
     (package / "__main__.py").write_text(program)
     for options in (["--seed", "5"], ["--seed", "5", "--case", "3"]):
         command = [sys.executable, "-m", "fuzz", "wrong", *options]
