@@ -80,6 +80,14 @@ def test_codes_are_found_in_a_query(query: str, found: list[str]) -> None:
     assert words.codes(query) == found
 
 
+@pytest.mark.parametrize("how", WAYS)
+def test_query_of_very_many_words_is_searched_to_its_limit(filled: Monograph, how: str) -> None:
+    many = " ".join(f"w{number:x}" for number in range(20_000))
+    with pytest.warns(UserWarning, match="the first 16,384 are searched"):
+        found = filled.search(f"{many} INV-20245", 3, how=how)
+    assert found == filled.search(many[:16_384], 3, how=how)
+
+
 def test_quoted_phrases_rank_first(filled: Monograph) -> None:
     assert ids(filled, '"lamp must never go out"', "lexical")[0] == "quote"
     assert words.phrases("„eins zwei“ «trois quatre» “five six”") == ["eins zwei", "trois quatre", "five six"]
@@ -107,7 +115,8 @@ def test_queries_are_never_syntax(filled: Monograph, how: str, query: str) -> No
 def test_huge_queries_are_answered_and_empty_files_find_nothing(
     filled: Monograph, how: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    assert filled.search("harbour lamp " * 80_000, 2, how=how)
+    with pytest.warns(UserWarning, match=r"1,040,000 characters: the first 16,384"):
+        assert filled.search("harbour lamp " * 80_000, 2, how=how)
     with Monograph.open(tmp_path_factory.mktemp("empty") / "e.mono") as empty:
         assert empty.search("harbour", how=how) == []
 

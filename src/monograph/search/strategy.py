@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import Field, dataclass, fields
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from monograph.store.filters import Allowed
     from monograph.values import Float32, Hit
 
+MOST_CHARACTERS = 16_384
+"""Of a query that is searched for: about 2,700 words."""
+
 SMALL = 1e-9
 """A query's vector with no larger value, or with one larger than its inverse, is brought to one of 1."""
 
@@ -32,7 +36,7 @@ class Query:
     Parameters
     ----------
     text:
-        As it was put.
+        As it was put; of a longer one the first MOST_CHARACTERS, with a warning.
     k:
         Most hits, at least 0.
     allowed:
@@ -53,6 +57,10 @@ class Query:
 
     def __post_init__(self) -> None:
         arguments.text(self.text, "the query")
+        if len(self.text) > MOST_CHARACTERS:
+            said = f"the query has {len(self.text):,} characters: the first {MOST_CHARACTERS:,} are searched for"
+            warnings.warn(said, stacklevel=2)
+            object.__setattr__(self, "text", self.text[:MOST_CHARACTERS])
         object.__setattr__(self, "k", arguments.whole_number(self.k, "k", 0))
 
 
