@@ -7,7 +7,9 @@ A ``where`` is a JSON-like object. Several keys in it must all hold::
 
 Operators, with the meaning LlamaIndex gives them: ``==  !=  >  >=  <  <=  in  nin  any  all  contains  text_match
 text_match_insensitive  is_empty``; LangChain's spellings (``$eq $ne $gt $gte $lt $lte $in $nin $and $or $not``) are
-understood too. A key that is missing, or null, matches only ``!=``, ``nin`` and ``is_empty``. Values of different
+understood too, and its ``$between`` (both ends count), ``$exists`` (null counts as missing), ``$not`` below a key, and
+``$like`` of a text between two ``%``.
+A key that is missing, or null, matches only ``!=``, ``nin`` and ``is_empty``. Values of different
 types never match an order. ``$document``, ``$chunk``, ``$uri`` and ``$title`` are a hit's document id, chunk id, uri
 and title.
 
@@ -132,8 +134,42 @@ def _entry(key: Any, value: Any, depth: int) -> Condition:
         return _comparison(key, "==", value)
     if not value:
         raise InvalidFilter(f"the filter on {shown(key)} has no operator", f"operators are {' '.join(OPERATORS)}")
-    parts = tuple(_comparison(key, operator, operand) for operator, operand in value.items())
+    parts = tuple(_operation(key, operator, operand, depth) for operator, operand in value.items())
     return parts[0] if len(parts) == 1 else Combination("and", parts)
+
+
+def _operation(key: str, spelled: Any, value: Any, depth: int) -> Condition:
+    """An operator of one key: those of LangChain that are written with others, and all others."""
+    name = spelled.removeprefix("$").lower() if isinstance(spelled, str) else ""
+    if name == "not":
+        if not isinstance(value, Mapping):
+            raise InvalidFilter(
+                f"'not' for {shown(key)} needs an object, not {shown(value)}", 'write {"not": {"==": 1}}'
+            )
+        if depth >= MAX_DEPTH:
+            raise InvalidFilter(f"the filter is nested more than {MAX_DEPTH} deep", "make it flatter")
+        return Combination("not", (_entry(key, value, depth + 1),))
+    if name == "exists":
+        if not isinstance(value, bool):
+            raise InvalidFilter(
+                f"'exists' for {shown(key)} needs true or false, not {shown(value)}", "give one of them"
+            )
+        missing = _comparison(key, "is_empty" if key == DATE else "==", None)
+        return Combination("not", (missing,)) if value else missing
+    if name == "between":
+        if not isinstance(value, list | tuple) or len(value) != 2:
+            raise InvalidFilter(
+                f"'between' for {shown(key)} needs a list of two, not {shown(value)}", 'write {"between": [1, 9]}'
+            )
+        return Combination("and", (_comparison(key, ">=", value[0]), _comparison(key, "<=", value[1])))
+    if name == "like":
+        within = value[1:-1] if isinstance(value, str) and len(value) > 2 and value[0] == value[-1] == "%" else ""
+        if not within or "%" in within or "_" in within:
+            raise InvalidFilter(
+                f"'like' for {shown(key)} needs a text between two %, not {shown(value)}", 'write {"like": "%text%"}'
+            )
+        return _comparison(key, "text_match", within)
+    return _comparison(key, spelled, value)
 
 
 def _dated(operator: Operator, value: Any) -> Condition:

@@ -16,7 +16,7 @@ from langchain_core.vectorstores import VectorStore
 import monograph as library
 import monograph_tools as tools
 from langchain_monograph.documents import as_document, as_passage, documents_ids, plain
-from monograph.errors import InputError, InvalidFilter
+from monograph.errors import InputError, InvalidFilter, NotFound
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -241,6 +241,65 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         """The documents that are there, in the order of the ids."""
         return self._fetched(ids)
 
+    def get(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        filter: Filter | None = None,  # noqa: A002
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[Document]:
+        """List documents: those of ``ids`` in their order, or all that meet a filter, in reading order.
+
+        Parameters
+        ----------
+        limit, offset:
+            Most documents to return, and how many to skip before.
+
+        Raises
+        ------
+        InputError
+            If a number is below 0.
+        InvalidFilter
+            If the filter cannot be understood.
+        """
+        from monograph.values import arguments
+
+        first = arguments.whole_number(offset, "offset", 0)
+        last = None if limit is None else first + arguments.whole_number(limit, "limit", 0)
+        _check_filter(filter)
+        if callable(filter):
+            return [one for one in self._fetched(ids) if filter(one)][first:last]
+        return [as_document(one) for one in self.monograph.fetch(ids, where=plain(filter))[first:last]]
+
+    def update_document(self, document_id: str, document: Document) -> None:
+        """Replace a document; see :meth:`update_documents`."""
+        self.update_documents([document_id], [document])
+
+    def update_documents(self, ids: Sequence[str], documents: list[Document]) -> None:
+        """Replace documents, one an id.
+
+        Raises
+        ------
+        NotFound
+            If there is none of an id: nothing is then replaced.
+        InputError
+            If there is another number of ids than of documents.
+        """
+        there = {one.chunk.id for one in self.monograph.fetch(ids)}
+        missing = [one for one in ids if one not in there]
+        if missing:
+            raise NotFound(f"there is no document {missing[0]!r} to update", "add it: add_documents")
+        self.add_documents(documents, ids=ids)
+
+    def delete_collection(self) -> None:
+        """Delete every document of the collection, or, without one, of the file. The store can be used on."""
+        self.delete()
+
+    def reset_collection(self) -> None:
+        """As :meth:`delete_collection`: the collection is empty, and there again with the first document."""
+        self.delete()
+
     def similarity_search(  # type: ignore[override]  # an unknown argument is an error
         self,
         query: str,
@@ -311,6 +370,20 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         """
         return self._search(k, filter, lambda most, where: self._nearest(embedding, most, where))
 
+    def similarity_search_with_vectors(
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        filter: Filter | None = None,  # noqa: A002
+        how: How | None = None,
+    ) -> list[tuple[Document, list[float]]]:
+        """Documents with their vectors, of unit length, best first; see :meth:`similarity_search_with_score`."""
+        found = self.similarity_search(query, k, filter=filter, how=how)
+        held = self.monograph.fetch([one.id for one in found if one.id is not None], vectors=True)
+        vectors = {one.chunk.id: [] if one.vector is None else one.vector.tolist() for one in held}
+        return [(one, vectors.get(one.id or "", [])) for one in found]
+
     def max_marginal_relevance_search(  # type: ignore[override]  # an unknown argument is an error
         self,
         query: str,
@@ -379,9 +452,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
     def _search(
         self, k: int, wanted: Filter | None, search: Callable[[int, Mapping[str, Any] | None], list[Hit]]
     ) -> list[tuple[Document, float]]:
-        if wanted is not None and not callable(wanted) and not isinstance(wanted, Mapping):
-            kind = type(wanted).__name__
-            raise InvalidFilter(f"a filter must be a dict or a function, not a {kind}", 'write {"key": value}')
+        _check_filter(wanted)
         if callable(wanted):
             found = list(_chosen(k, wanted, search))
         else:
@@ -390,6 +461,12 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
 
     def _fetched(self, ids: Sequence[str] | None) -> list[Document]:
         return [as_document(one) for one in self.monograph.fetch(ids)]
+
+
+def _check_filter(wanted: Any) -> None:
+    if wanted is not None and not callable(wanted) and not isinstance(wanted, Mapping):
+        kind = type(wanted).__name__
+        raise InvalidFilter(f"a filter must be a dict or a function, not a {kind}", 'write {"key": value}')
 
 
 def _chosen(

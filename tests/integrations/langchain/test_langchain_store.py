@@ -26,7 +26,15 @@ from langchain_core.indexing import InMemoryRecordManager, aindex, index
 import monograph as own
 from langchain_monograph import EcoVectorStore, HybridRetriever, LangChainEmbedder, MonographEmbeddings
 from monograph import Hybrid, Monograph
-from monograph.errors import ClosedFile, InputError, InvalidDocument, InvalidFilter, ModelMismatch, ModelUnavailable
+from monograph.errors import (
+    ClosedFile,
+    InputError,
+    InvalidDocument,
+    InvalidFilter,
+    ModelMismatch,
+    ModelUnavailable,
+    NotFound,
+)
 from monograph_tools import convert_score
 from monograph_tools.scores import Convention
 from support.models import HashEmbedder
@@ -329,6 +337,47 @@ def test_langchain_store_deletes_by_id_and_filter(store: EcoVectorStore) -> None
     assert store.similarity_search("the hall") == []
     assert store.monograph.check() == []
     assert store.monograph.stats().documents == 0
+
+
+def test_langchain_store_lists_updates_and_empties_its_documents(store: EcoVectorStore) -> None:
+    assert ids(store.get()) == [f"doc/{n}" for n in range(8)]
+    assert ids(store.get(filter={"hall": {">": 2}}, limit=2, offset=1)) == ["doc/4", "doc/5"]
+    assert ids(store.get(["doc/5", "nobody", "doc/1"], filter=lambda one: one.metadata["hall"] > 1)) == ["doc/5"]
+    for wrong in ({"limit": -1}, {"offset": -1}, {"filter": 3}):
+        with pytest.raises(InputError):
+            store.get(**wrong)  # type: ignore[arg-type]
+    store.update_document("doc/3", Document(page_content="A lathe.", metadata={"hall": 33}))
+    assert store.get(["doc/3"]) == [Document(id="doc/3", page_content="A lathe.", metadata={"hall": 33})]
+    with pytest.raises(NotFound, match="nobody"):
+        store.update_documents(["doc/1", "nobody"], [Document(page_content="x"), Document(page_content="y")])
+    assert len(store.get()) == 8
+    ((found, vector),) = store.similarity_search_with_vectors("A lathe.", k=1)
+    assert found.id == "doc/3"
+    assert vector == pytest.approx(Hashed().embed_query("A lathe."))
+    store.delete_collection()
+    assert store.get() == []
+    store.add_texts(["again"])
+    store.reset_collection()
+    assert store.get() == []
+
+
+def test_langchain_operators_select_documents(store: EcoVectorStore) -> None:
+    store.add_texts(["none"], [{"name": "big comet", "hall": None}], ids=["none"])
+    for wanted, found in (
+        ({"hall": {"$between": [2, 4]}}, {"doc/2", "doc/3", "doc/4"}),
+        ({"hall": {"$not": {"$lt": 6}}}, {"doc/6", "doc/7", "none"}),
+        ({"hall": {"$exists": False}}, {"none"}),
+        ({"name": {"$exists": True}}, {"none"}),
+        ({"name": {"$like": "%comet%"}}, {"none"}),
+        ({"name": {"$like": "%Comet%"}}, set()),
+    ):
+        assert {one.id for one in store.get(filter=wanted)} == found
+    deep: dict[str, Any] = {"==": 1}
+    for _ in range(40):
+        deep = {"$not": deep}
+    for operation in ({"$between": [1]}, {"$like": "a%"}, {"$like": "%a_b%"}, {"$exists": 1}, {"$not": 3}, deep):
+        with pytest.raises(InvalidFilter):
+            store.get(filter={"hall": operation})
 
 
 def test_langchain_store_refuses_unknown_arguments(store: EcoVectorStore) -> None:
