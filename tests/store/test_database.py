@@ -12,7 +12,7 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -31,7 +31,7 @@ from monograph.errors import (
     ReplacedFile,
 )
 from monograph.store import schema
-from monograph.store.database import Database
+from monograph.store.database import Database, is_open
 from monograph.store.header import read_header
 from support.models import HashEmbedder
 from support.unprivileged import run_unprivileged
@@ -378,4 +378,45 @@ def test_file_that_is_replaced_within_a_write_is_not_committed(tmp_path: Path) -
     with pytest.raises(ReplacedFile), database.write() as connection:
         connection.execute("UPDATE settings SET value = value")
         replaced(tmp_path / "x.mono")
+    database.close()
+
+
+def test_closing_waits_for_a_transaction_of_another_thread(tmp_path: Path) -> None:
+    database = Database(tmp_path / "x.mono")
+    began, closed = threading.Event(), threading.Event()
+
+    def names() -> Iterator[tuple[str, int]]:
+        for n in range(4):
+            yield f"name{n}", n
+            if n == 1:  # SQLite is in the middle of the statement.
+                began.set()
+                assert closed.wait(60)
+
+    def write() -> int:
+        with database.write() as connection:
+            connection.execute("CREATE TEMP TABLE drawn (name TEXT, value INTEGER)")
+            connection.executemany("INSERT INTO drawn VALUES (?, ?)", names())
+            (count,) = connection.execute("SELECT count(*) FROM drawn").fetchone()
+        return int(count)
+
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(write)
+        assert began.wait(60)
+        database.close()
+        assert is_open(database.path)
+        closed.set()
+        assert written.result(60) == 4
+    assert not is_open(database.path)
+    with pytest.raises(ClosedFile), database.read():
+        pass
+
+
+def test_closing_inside_a_read_ends_with_it(tmp_path: Path) -> None:
+    database = Database(tmp_path / "x.mono")
+    with database.read() as connection:
+        database.close()
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+        with pytest.raises(ClosedFile), database.read():
+            pass
+    assert not is_open(database.path)
     database.close()

@@ -134,6 +134,9 @@ class Database:
         self._local = threading.local()
         self._write_lock = threading.RLock()
         self._open: list[tuple[int, Connection]] = []
+        self._users: Counter[Connection] = Counter()
+        """How many blocks use a connection. SQLite ends the process if another thread closes it meanwhile."""
+        self._ending = threading.RLock()
         self._closed = False
         self._file: OpenedFile | None = None
         with _opening:
@@ -197,13 +200,28 @@ class Database:
             return held[1]
         if held is not None:
             _abandoned.append(held[1])
-            self._write_lock = threading.RLock()
+            self._write_lock, self._ending, self._users = threading.RLock(), threading.RLock(), Counter()
         with our_errors(self.path):
             self._require_same_file()
             connection = self._connect()
         self._local.held = (os.getpid(), connection)
         self._open.append(self._local.held)
         return connection
+
+    @contextmanager
+    def _using(self, connection: Connection) -> Iterator[None]:
+        """Let nobody close a connection while its thread uses it: the end of its use then closes it."""
+        with self._ending:
+            if self._closed:
+                self.connection()  # Raises ClosedFile.
+            self._users[connection] += 1
+        try:
+            yield
+        finally:
+            with self._ending:
+                self._users[connection] -= 1
+                if self._closed:
+                    self._close_unused()
 
     def _require_same_file(self) -> None:
         """Raise ReplacedFile or DamagedFile if another program has replaced the file, or cut it off."""
@@ -231,7 +249,7 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """One consistent view of the file: writes committed meanwhile are not seen. May be nested."""
         connection = self.connection()
-        with our_errors(self.path, connection, self._diagnosis), self._reading():
+        with self._using(connection), our_errors(self.path, connection, self._diagnosis), self._reading():
             if connection.in_transaction:
                 yield connection
                 return
@@ -257,7 +275,12 @@ class Database:
         if self.read_only:
             raise ReadOnlyFile(f"{self.path} is open for reading only", "check its permissions, or copy it")
         connection = self.connection()
-        with self._locked(wait=not aside), our_errors(self.path, connection, self._diagnosis), self._reading():
+        with (
+            self._using(connection),
+            self._locked(wait=not aside),
+            our_errors(self.path, connection, self._diagnosis),
+            self._reading(),
+        ):
             if getattr(self._local, "writing", None) is connection:
                 yield connection
                 return
@@ -338,8 +361,8 @@ class Database:
         BusyFile
             If another connection is still reading an older state, so that the log cannot be emptied.
         """
-        with self._write_lock, our_errors(self.path):
-            connection = self.connection()
+        connection = self.connection()
+        with self._using(connection), self._write_lock, our_errors(self.path):
             self._require_same_file()
             # The whole file goes through a temporary one, which may be larger than the memory; not so where it is
             # encrypted, since SQLCipher gives the temporary one pages of another size, and so ruins the file.
@@ -355,11 +378,21 @@ class Database:
             )
 
     def close(self) -> None:
-        """Close every connection of this process. Afterwards any use raises ClosedFile; closing twice is allowed."""
-        self._closed = True
-        for process, connection in self._open:
-            if process == os.getpid():
+        """Close every connection of this process. Afterwards any use raises ClosedFile; closing twice is allowed.
+
+        A connection that a thread is using is closed at the end of that use.
+        """
+        with self._ending:
+            self._closed = True
+            self._close_unused()
+
+    def _close_unused(self) -> None:
+        for process, connection in list(self._open):
+            if process == os.getpid() and not self._users[connection]:
                 connection.close()
+                self._open.remove((process, connection))
+        if any(process == os.getpid() for process, _ in self._open):
+            return
         self._open.clear()
         if self._file is not None:
             self._file.end()
