@@ -243,9 +243,9 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
         Nothing happens where neither is given, or the list of ids is empty: see :meth:`clear`.
         """
         tools.refuse_unknown("EcoVectorStore.delete_nodes", delete_kwargs)
-        if node_ids is None and (filters is None or not filters.filters):
-            return
-        tools.told(tools.to_write(self._monograph).remove_chunks(node_ids, where=as_where(filters)))
+        where = as_where(filters)
+        if node_ids is not None or where:
+            tools.told(tools.to_write(self._monograph).remove_chunks(node_ids, where=where))
 
     @dispatcher.span
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
