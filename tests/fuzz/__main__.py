@@ -43,6 +43,8 @@ PARTS = {
     "requests": 0.11,
     "carried": 0.1,
     "strings": 0.08,
+    "bounds": 0.15,
+    "ignored": 0.05,
 }
 """The share of the time; each part is a module of this package with ``cases(seed, folder, first)``."""
 MOST_SECONDS = 20.0

@@ -14,11 +14,22 @@ from support.paths import TESTS
 @pytest.mark.long
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
-    ("part", "cases"), [("blobs", 25), ("filters", 300), ("queries", 300), ("requests", 300), ("strings", 100)]
+    ("part", "cases"),
+    [
+        ("blobs", 25),
+        ("filters", 300),
+        ("queries", 300),
+        ("requests", 300),
+        ("strings", 100),
+        ("bounds", 80),
+        ("ignored", 300),
+    ],
 )
 def test_random_inputs_cause_no_fault(part: str, cases: int) -> None:
     if part == "requests":
         pytest.importorskip("mcp", reason="the extra mcp is not installed")
+    if part == "bounds":
+        pytest.importorskip("uvicorn", reason="the extra serve is not installed")
     command = [sys.executable, "-m", "fuzz", part, "--seed", "7", "--cases", str(cases)]
     done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -20,8 +20,10 @@ MOST_BYTES = 100_000
 """Of an ignore file."""
 MOST_PATTERNS = 2_000
 """Lines of an ignore file: each is compared with every name in the folder."""
-_STAR, _ONE, _FOLDERS = "[^/]*", "[^/]", "(?:/.+)?"
-"""What pathspec makes of ``*``, of ``?``, and of ``**`` between two folders."""
+_STAR, _FOLDERS = "[^/]*", "(?:/.+)?"
+"""What pathspec makes of ``*``, and of ``**`` between two folders."""
+_NO_SLASH = "[^/"
+"""The beginning of a class that fits no slash."""
 _CLASS = regex(r"(?<!\\)\[\^(?!/)")
 _ANYWHERE = "^(?:.+/)?"
 """What it makes of ``**/`` at the beginning, or of a pattern without a slash."""
@@ -87,10 +89,10 @@ def without_backtracking(expression: str) -> str:
     or of the pattern, takes in what lies between. So nothing is tried twice, and a name that does not fit is refused
     without a search through all combinations. A class (``[!a]``) fits no slash, as in Git.
     """
-    expression = _CLASS.sub("[^/", expression)
+    expression = _CLASS.sub(_NO_SLASH, expression)
     head, *pieces = expression.split(_STAR)
     for at, piece in enumerate(pieces, 1):
-        within = at < len(pieces) and "/" not in piece.replace(_ONE, "")
+        within = at < len(pieces) and "/" not in piece.replace(_NO_SLASH, "")
         head += f"(?>{_STAR}?{piece})" if within else _STAR + piece
     head, *pieces = head.split(_FOLDERS)
     if pieces and head.startswith(_ANYWHERE):

@@ -1,0 +1,58 @@
+"""Numbers at and beyond the bounds of every parameter of the HTTP API: each answer takes at most a second of work."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from monograph import Monograph
+from monograph.app.serve.parameters import fields_of, without_none
+from monograph.app.serve.route import Route
+from monograph.app.serve.routes import ROUTES
+from monograph.derive.summarize import load_summarizer
+from monograph.errors import InputError
+from support.api_server import Client, serving
+from support.paths import EXAMPLES
+
+SECONDS = 1.0
+"""Of the time of processors, which hangs on no other program."""
+NUMBERS = (0, -1, 2**63, 1, 2**31, -(2**63), 100, 10**30)
+STREAMS = ("/changes", "/job/events")
+"""They end when the server does."""
+
+
+def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callable[[], object]]]:
+    """A request a case."""
+    path = folder / "bounds.mono"
+    with Monograph.open(path, summarizer=load_summarizer("extractive")) as archive:
+        archive.sync(EXAMPLES / "texts")
+        document = archive.documents()[0].id
+        told = {"id": document, "q": "Who found the comet?", "name": "Anna Calder", "other": "Tobias Renk"}
+        with serving({"archive": archive}) as client:
+            routes = [one for one in ROUTES if one.method == "GET" and one.path not in STREAMS]
+            for route in routes:  # The first answer loads what is loaded once.
+                client.get(route.path, **{name: told[name] for name in fields_of(route.asks) if name in told})
+            for at in itertools.count(first):
+                chosen = random.Random(f"{seed}/{at}")
+                route = chosen.choice([one for one in routes if _numbers(one)])
+                asked = {name: told[name] for name in fields_of(route.asks) if name in told}
+                asked |= {name: chosen.choice(NUMBERS) for name in _numbers(route) if chosen.random() < 0.8}
+                yield f"{at}: {route.path} {asked}", partial(_ask, client, route, asked)
+
+
+def _numbers(route: Route) -> list[str]:
+    return [name for name, (hint, _) in fields_of(route.asks).items() if without_none(hint)[0] in (int, float)]
+
+
+def _ask(client: Client, route: Route, asked: dict[str, object]) -> None:
+    before = time.process_time()
+    reply = client.get(route.path, **asked)
+    spent = time.process_time() - before
+    assert spent < SECONDS, f"{spent:.1f} seconds"
+    if reply.status >= 400:
+        assert reply.status < 500, reply.body
+        raise InputError(str(reply.json["error"]))
