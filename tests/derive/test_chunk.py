@@ -113,6 +113,7 @@ def test_ready_made_passages_stay_as_they_are() -> None:
         cut(Document(id="d", passages=(Passage("\n"),)), SMALL)
 
 
+@pytest.mark.long
 def test_edits_of_a_book_change_few_chunks(shared: Path) -> None:
     with gzip.open(shared / "data/books/corpus.jsonl.gz", "rt") as file:
         paragraphs = "\n\n".join(json.loads(line)["text"] for line in file).split("\n\n")[:1000]

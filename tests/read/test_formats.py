@@ -556,6 +556,7 @@ def test_entities_in_opendocument_and_epub_are_refused(tmp_path: Path, encoding:
             read(zipped(tmp_path / name, parts))
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 def test_every_bad_file_is_one_problem_in_the_report(tmp_path: Path, folder: Path, shared: Path) -> None:
     pytest.importorskip("PIL", reason="the extra ocr is not installed")

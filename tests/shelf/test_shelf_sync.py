@@ -102,6 +102,7 @@ def told(report: Report) -> object:
     return counts, Counter(report.problems), report.moved
 
 
+@pytest.mark.long
 @settings(max_examples=examples(6))
 @given(turns=st.lists(TURNS, min_size=1, max_size=3))
 def test_a_shelf_follows_a_folder_as_one_file_does(turns: list[Turn]) -> None:

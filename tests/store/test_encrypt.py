@@ -452,6 +452,7 @@ def test_encryption_without_room_keeps_the_old_file(plain: Path, locked: Path, w
     assert sorted(one.name for one in path.parent.iterdir()) == ["locked.mono", "plain.mono"]
 
 
+@pytest.mark.long
 def test_encryption_leaves_no_log_and_can_be_restored(plain: Path, tmp_path: Path) -> None:
     with Monograph.open(plain, HashEmbedder()) as archive:
         archive.backup(tmp_path / "backup.mono")
@@ -870,6 +871,7 @@ def test_encrypted_archive_cannot_be_pickled(locked: Path, plain: Path) -> None:
         pickle.loads(written)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:The function `loads` is in beta")
 def test_langchain_components_open_an_encrypted_file(locked: Path, tmp_path: Path) -> None:
     pytest.importorskip("langchain_core", reason="the extra langchain is not installed")

@@ -90,6 +90,7 @@ def assert_same_names(text: str, language: str, taken: list[tuple[int, int]]) ->
     assert proper_names(text, language, taken) == list(names_oracle.proper_names(text, language, taken))
 
 
+@pytest.mark.long
 @settings(max_examples=examples(3_000))
 @given(DEFINED)
 @example("Ann Lee is a " + "x " * 79 + "film")
