@@ -36,7 +36,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
 
     Every id is kept, whatever it is, and stands for one document; adding one of a known id replaces it. ``filter`` is a
     ``where`` of Monograph (``{"year": {">=": 2020}}``, LangChain's ``$`` spellings too) or a function of the document.
-    ``how`` (``dense`` unless given) is any way to search that finds documents: the same store searches by words, by
+    ``how`` is any way to search that finds documents: the same store searches by words, by
     both, or along the graph. Safe for use by many threads. A copy is over the same open file, which stays the
     original's to close; a store that is pickled opens the file of that path anew.
 
@@ -49,7 +49,8 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
     embedding:
         Makes the vectors; with a path only. Without it the file's own embedder does.
     how:
-        How searches are done that do not say it themselves. A new file has a graph only if this is ``graph`` or
+        How searches are done that do not say it themselves: by default ``hybrid`` where the file's own embedder is
+        ``static``, and ``dense`` otherwise. A new file has a graph only if this is ``graph`` or
         ``tfidf``; the graph of a file without one is then built here. ``archive.graph.build()`` builds it later.
     collection:
         Whose documents these are: nothing else of the file is found, listed or taken out, and what is added is in it.
@@ -73,7 +74,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         monograph: Given,
         embedding: Embeddings | None = None,
         *,
-        how: How = "dense",
+        how: How | None = None,
         collection: str | None = None,
         key: str | None = None,
         vector_index: Literal["codes", "graph"] | None = None,
@@ -82,7 +83,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         from langchain_monograph.embeddings import LangChainEmbedder
 
         self._scores = tools.convention(scores)
-        self._how = _checked(how)
+        self._how = None if how is None else _checked(how)
         needs_graph = getattr(self._how, "needs_graph", False)
         self._whole = tools.opened(
             monograph, embedding, LangChainEmbedder, key, graph=needs_graph, vector_index=vector_index
@@ -339,7 +340,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         InvalidFilter
             If the filter cannot be understood.
         """
-        chosen = self._how if how is None else _checked(how)
+        chosen = self._usual_how() if how is None else _checked(how)
         if self._embedding is None:
             tools.require_query_vector(self.monograph, chosen, "embedding")
         return self._search(k, filter, lambda most, where: self.monograph.search(query, most, chosen, where))
@@ -443,6 +444,11 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return partial(tools.convert_score, given=self._scores, wanted="relevance")
+
+    def _usual_how(self) -> How:
+        if self._how is not None:
+            return self._how
+        return "hybrid" if self._embedding is None and self.monograph.embedder.spec == "static" else "dense"
 
     def _nearest(self, embedding: list[float], k: int, where: Mapping[str, Any] | None) -> list[Hit]:
         found = self.monograph.search("", k, how="dense", where=where, vector=embedding)

@@ -361,6 +361,16 @@ def test_langchain_store_lists_updates_and_empties_its_documents(store: EcoVecto
     assert store.get() == []
 
 
+def test_langchain_store_searches_static_files_in_hybrid_mode_by_default(
+    monograph: Monograph, store: EcoVectorStore
+) -> None:
+    texts = [f"The {word} stands in hall {n}." for n, word in enumerate(WORDS)]
+    own_file = EcoVectorStore.from_texts(texts, monograph=monograph)
+    for made, how in ((own_file, "hybrid"), (store, "dense")):
+        found = made.similarity_search_with_score("the chisel in hall 3", k=3)
+        assert found == made.similarity_search_with_score("the chisel in hall 3", k=3, how=how)
+
+
 def test_langchain_operators_select_documents(store: EcoVectorStore) -> None:
     store.add_texts(["none"], [{"name": "big comet", "hall": None}], ids=["none"])
     for wanted, found in (
