@@ -39,7 +39,7 @@ def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callab
             for at in itertools.count(first):
                 chosen = random.Random(f"{seed}/{at}")
                 route = chosen.choice([one for one in routes if _numbers(one)])
-                asked = {name: told[name] for name in fields_of(route.asks) if name in told}
+                asked: dict[str, object] = {name: told[name] for name in fields_of(route.asks) if name in told}
                 asked |= {name: chosen.choice(NUMBERS) for name in _numbers(route) if chosen.random() < 0.8}
                 yield f"{at}: {route.path} {asked}", partial(_ask, client, route, asked)
 
