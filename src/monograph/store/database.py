@@ -1,4 +1,7 @@
-"""One SQLite file: its connections, its transactions, and its errors in our words."""
+"""One SQLite file: its connections, its transactions, and its errors in our words.
+
+Longer than 400 lines because opening, transactions and closing share the state of one file.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,14 @@ from monograph.store import connections, encryption, replacing, schema, unreadab
 from monograph.store.encryption import RawKey
 from monograph.store.header import Header, check_header, check_length, read_header
 from monograph.store.identity import Identity, OpenedFile, identity_of
+from monograph.store.open_connections import OpenConnections
 from monograph.store.refusals import refusals, state_of
 from monograph.store.sqlite_errors import translated
 from monograph.store.unreadable import UNDECODABLE, damaged, is_own
 
 Connection: TypeAlias = sqlite3.Connection
 
-_abandoned: list[Connection] = []
+_abandoned: list[Connection | OpenConnections] = []
 """Connections that a fork copied: closing one would release its parent's locks, so they are kept and never used."""
 _opened: Counter[Identity] = Counter()
 """How often each file, by device and inode, is open here: to read its bytes beside SQLite would drop its locks."""
@@ -133,10 +137,7 @@ class Database:
         self.read_only = read_only or not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK)
         self._local = threading.local()
         self._write_lock = threading.RLock()
-        self._open: list[tuple[int, Connection]] = []
-        self._users: Counter[Connection] = Counter()
-        """How many blocks use a connection. SQLite ends the process if another thread closes it meanwhile."""
-        self._ending = threading.RLock()
+        self._open = OpenConnections()
         self._closed = False
         self._file: OpenedFile | None = None
         with _opening:
@@ -200,28 +201,24 @@ class Database:
             return held[1]
         if held is not None:
             _abandoned.append(held[1])
-            self._write_lock, self._ending, self._users = threading.RLock(), threading.RLock(), Counter()
+            _abandoned.append(self._open)
+            self._write_lock, self._open = threading.RLock(), OpenConnections()
         with our_errors(self.path):
             self._require_same_file()
             connection = self._connect()
-        self._local.held = (os.getpid(), connection)
-        self._open.append(self._local.held)
+        self._local.held = self._open.add(connection)
         return connection
 
     @contextmanager
     def _using(self, connection: Connection) -> Iterator[None]:
         """Let nobody close a connection while its thread uses it: the end of its use then closes it."""
-        with self._ending:
-            if self._closed:
-                self.connection()  # Raises ClosedFile.
-            self._users[connection] += 1
         try:
-            yield
+            with self._open.counted(connection):
+                self.connection()  # Raises ClosedFile if it was closed meanwhile.
+                yield
         finally:
-            with self._ending:
-                self._users[connection] -= 1
-                if self._closed:
-                    self._close_unused()
+            if self._closed:
+                self._close_unused()
 
     def _require_same_file(self) -> None:
         """Raise ReplacedFile or DamagedFile if another program has replaced the file, or cut it off."""
@@ -382,19 +379,13 @@ class Database:
 
         A connection that a thread is using is closed at the end of that use.
         """
-        with self._ending:
-            self._closed = True
-            self._close_unused()
+        self._closed = True
+        self._close_unused()
 
     def _close_unused(self) -> None:
-        for process, connection in list(self._open):
-            if process == os.getpid() and not self._users[connection]:
-                connection.close()
-                self._open.remove((process, connection))
-        if any(process == os.getpid() for process, _ in self._open):
-            return
-        self._open.clear()
-        if self._file is not None:
+        with self._open.lock:
+            if not self._open.close_unused() or self._file is None:
+                return
             self._file.end()
             _opened[self._file.identity] -= 1
             if not _opened[self._file.identity]:
