@@ -20,13 +20,14 @@ from support.paths import TESTS
         ("filters", 300),
         ("queries", 300),
         ("requests", 300),
+        ("agents", 60),
         ("strings", 100),
         ("bounds", 80),
         ("ignored", 300),
     ],
 )
 def test_random_inputs_cause_no_fault(part: str, cases: int) -> None:
-    if part == "requests":
+    if part in ("requests", "agents"):
         pytest.importorskip("mcp", reason="the extra mcp is not installed")
     if part == "bounds":
         pytest.importorskip("uvicorn", reason="the extra serve is not installed")

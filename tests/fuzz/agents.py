@@ -1,0 +1,81 @@
+"""Calls of all kinds by MCP's own client: each tool answers by its schema, or says in words what is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import random
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mcp import Client
+
+from fuzz.requests import CALLS, DEEP
+from monograph import Document, Monograph
+from monograph.derive.summarize import load_summarizer
+from monograph.errors import InputError
+from monograph_mcp import make_server
+from support.bad_inputs import altered, number, shown, text, tree
+
+CRASH = re.compile(r"Error executing tool \w*\Z")
+"""What the library says where a tool raised something else than an error of its own."""
+
+
+def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callable[[], object]]]:
+    """A call a case, in a session of its own."""
+    with Monograph.open(folder / "agents.mono", summarizer=load_summarizer("extractive")) as opened:
+        names = ("Anna Calder", "Tobias Renk", "Mrs Grubb")
+        opened.add(
+            Document(f"{names[at % 3]} met {names[at % 2]} in Riga, INV-{at}.", id=f"d{at}", metadata={"year": at})
+            for at in range(20)
+        )
+        for at in itertools.count(first):
+            name, arguments, wrong = _call(random.Random(f"{seed}/{at}"))
+            yield f"{at}: {name} {shown(arguments)[:4_000]}", partial(_ask, opened, name, arguments, wrong)
+
+
+def _ask(opened: Monograph, name: str, arguments: dict[str, Any], wrong: bool) -> None:
+    async def asked() -> Any:
+        async with Client(make_server(opened, notes=True)) as client:
+            # The client checks the structured answer against the tool's schema.
+            return await client.call_tool(name, arguments)
+
+    try:
+        # The client writes neither what JSON and UTF-8 do not have, nor what is nested too deep.
+        said = json.dumps(arguments, allow_nan=False, ensure_ascii=False)
+        said.encode()
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"no JSON: {error}") from None
+    if DEEP.search(said):
+        raise InputError("nested deeper than the client writes")
+    result = asyncio.run(asked())
+    if result.is_error:
+        said = result.content[0].text
+        assert not CRASH.match(said), said
+        raise InputError(said)
+    assert not wrong, "an unknown argument was ignored"
+
+
+def _call(chosen: random.Random) -> tuple[str, dict[str, Any], bool]:
+    """A tool, its arguments, and whether there is one among them that it does not have."""
+    call = chosen.choice(CALLS)
+    arguments = {
+        key: _other(value, chosen) if chosen.random() < 0.4 else value for key, value in call["arguments"].items()
+    }
+    wrong = chosen.random() < 0.2
+    if wrong:
+        arguments[chosen.choice(("filter", "top_k", "self", "archive", "", "x" + text(chosen)))] = tree(chosen)
+    return call["name"], arguments, wrong
+
+
+def _other(value: Any, chosen: random.Random) -> Any:
+    """Another value of the kind, or of any."""
+    if chosen.random() < 0.2:
+        return tree(chosen)
+    if isinstance(value, int):
+        return number(chosen)
+    return text(chosen) if isinstance(value, str) else altered(value, chosen)
