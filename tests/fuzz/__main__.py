@@ -46,6 +46,7 @@ PARTS = {
     "strings": 0.08,
     "bounds": 0.15,
     "ignored": 0.05,
+    "cut": 0.1,
 }
 """The share of the time; each part is a module of this package with ``cases(seed, folder, first)``."""
 MOST_SECONDS = 20.0

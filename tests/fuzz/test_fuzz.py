@@ -24,6 +24,7 @@ from support.paths import TESTS
         ("strings", 100),
         ("bounds", 80),
         ("ignored", 300),
+        ("cut", 30),
     ],
 )
 def test_random_inputs_cause_no_fault(part: str, cases: int) -> None:

@@ -140,18 +140,14 @@ bool put_zeros_for_index(const Watched &one) {
         for (Mapping mapping; count < MOST && lines.next(mapping);)
             if (part_of(one, mapping) == Part::INDEX) found[count++] = mapping;
     }
-    bool done = count > 0;
+    bool done = true; // Where there is none any more, another thread has put zeros there meanwhile.
     for (std::size_t at = 0; at < count; ++at) done = put_zeros(found[at].first, found[at].end, PROT_READ | PROT_WRITE) && done;
     return done;
 }
 
-bool rescue(std::uintptr_t address) {
+bool rescue(std::uintptr_t address, const Mapping &mapping) {
     const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-    Mapping mapping;
-    Lines lines;
-    do {
-        if (!lines.next(mapping)) return false;
-    } while (address < mapping.first || address >= mapping.end);
+    if (mapping.inode == 0 && mapping.length == 0) return true; // Another thread has put zeros there meanwhile.
     const Watched *first = nullptr;
     Part part = Part::NONE;
     for (Watched *one = watched.load(); one; one = one->next) {
@@ -163,6 +159,22 @@ bool rescue(std::uintptr_t address) {
     }
     if (!first) return false;
     return part == Part::INDEX ? put_zeros_for_index(*first) : put_zeros(address / page * page, mapping.end, PROT_READ);
+}
+
+// The mapping of an address. The list may miss one while another thread changes it: so it is read again.
+bool find(std::uintptr_t address, Mapping &mapping, Lines &lines) {
+    while (lines.next(mapping))
+        if (address >= mapping.first && address < mapping.end) return true;
+    return false;
+}
+
+bool rescue(std::uintptr_t address) {
+    for (int times = 0; times < 8; ++times) {
+        Mapping mapping;
+        Lines lines;
+        if (find(address, mapping, lines)) return rescue(address, mapping);
+    }
+    return false;
 }
 
 struct sigaction previous;
