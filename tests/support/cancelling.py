@@ -1,0 +1,41 @@
+"""Coroutines cancelled at their n-th suspension."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator
+from types import coroutine
+from typing import Any
+
+
+def cancel_at_every_await(make: Callable[[], Coroutine[Any, Any, object]], most: int = 50) -> int:
+    """Run a coroutine anew, each time cancelled one suspension later, until it ends; return how often it was."""
+    for step in range(most):
+        if not asyncio.run(_run(make(), step)):
+            return step
+    raise AssertionError(f"it is suspended more than {most} times")
+
+
+async def _run(work: Coroutine[Any, Any, object], step: int) -> bool:
+    return await _cancelled(work, step)
+
+
+@coroutine
+def _cancelled(work: Coroutine[Any, Any, object], step: int) -> Generator[Any, Any, bool]:
+    """Whether it was cancelled; threads that it started go on until the event loop is closed."""
+    reached = 0
+    while True:
+        try:
+            waited = work.send(None)
+        except StopIteration:
+            return False
+        if reached == step:
+            if waited is not None:
+                waited._asyncio_future_blocking = False
+            try:
+                work.throw(asyncio.CancelledError())
+            except asyncio.CancelledError:
+                return True
+            raise AssertionError("it went on after it was cancelled")
+        reached += 1
+        yield waited
