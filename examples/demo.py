@@ -29,7 +29,7 @@ def program() -> str:
 
 console = output.console()
 with Monograph.open(FILE) as monograph:
-    with output.progress_bar("sync", quiet=False) as on_progress:
+    with output.progress("sync", quiet=False) as on_progress:
         report = monograph.sync(TEXTS, progress=on_progress)
     stats = monograph.stats()
     console.print(

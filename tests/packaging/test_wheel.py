@@ -166,7 +166,7 @@ with Monograph.open("x.mono") as archive:
     reveal_type(MonographEmbedding(archive.embedder).embed_batch_size)
     reveal_type(MonographPropertyGraphStore(archive).client)
     reveal_type(EraRAGIndex([], archive).monograph)
-    reveal_type(Model.called)
+    reveal_type(LlamaIndexModel.called)
     reveal_type(SCRPostprocessor(archive).cut)
     reveal_type(CitingQueryEngine(archive))
     reveal_type(MonographReader(archive).load_data())

@@ -8,6 +8,8 @@ import pytest
 
 pytest.importorskip("llama_index.core", reason="llama-index-core is not installed")
 
+from llama_index.core.base.response.schema import AsyncStreamingResponse
+
 from llama_index.query_engine.monograph import CitingQueryEngine
 from llama_index.retrievers.monograph import HybridRetriever
 from monograph import Document, Monograph
@@ -17,6 +19,7 @@ from support.cancelling import cancel_at_every_await
 
 async def streamed(engine: CitingQueryEngine) -> str:
     answer = await engine.aquery("Who wrote the letters?")
+    assert isinstance(answer, AsyncStreamingResponse)
     return "".join([piece async for piece in answer.async_response_gen()])
 
 
