@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-BUILT_FROM := pyproject.toml CMakeLists.txt tools/build_backend.py tools/unicode_tables.py $(foreach room,vectors/kernel text_pass store/inverted store/mapped search/reckoning,$(wildcard src/monograph/$(room)/*.?pp))
+BUILT_FROM := pyproject.toml CMakeLists.txt tools/build_backend.py tools/unicode_tables.py $(foreach room,vectors/kernel text_pass store/words/inverted store/file/mapped search/reckoning,$(wildcard src/monograph/$(room)/*.?pp))
 
 .PHONY: help demo demo-shelf test test-all test-page alone check lint docs wheel wheels lint-release bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing bench-search bench-shelf bench-page bench-mcp fuzz soak soak-tenth sanitize clean
 .DEFAULT_GOAL := help

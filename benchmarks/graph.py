@@ -43,7 +43,7 @@ from monograph.search import minirag, question
 from monograph.search.leads import Leads
 from monograph.search.one_file import leads
 from monograph.search.one_file.memory import Memory, Remembered
-from monograph.store.graphs import SubjectChunk
+from monograph.store.graph.graphs import SubjectChunk
 from monograph.values import Document
 
 HERE = Path(__file__).resolve().parent

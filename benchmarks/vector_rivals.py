@@ -42,8 +42,9 @@ class Monograph:
         self.cache, self.kind = cache, kind
 
     def build(self, base: Any, metric: str, folder: Path) -> None:
-        from monograph.store import memo, vectors
-        from monograph.store.database import Database
+        from monograph.store.file import memo
+        from monograph.store.file.database import Database
+        from monograph.store.vectors import vectors
         from monograph.vectors.design import DESIGNS
         from monograph.vectors.index import EcoVectorIndex
 
@@ -59,7 +60,7 @@ class Monograph:
         database.close()
 
     def open(self, metric: str, folder: Path) -> Search:
-        from monograph.store.database import Database
+        from monograph.store.file.database import Database
         from monograph.vectors.index import DEFAULT_CACHE_BYTES, EcoVectorIndex
         from monograph.vectors.search import Query
 

@@ -20,7 +20,7 @@ import numpy as np
 
 import vector_data
 from machine import in_threads, machine, show
-from monograph.store.database import Database
+from monograph.store.file.database import Database
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.search import Query
 from vector_report import THREADS_HEADINGS, threads_rows

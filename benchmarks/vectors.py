@@ -26,9 +26,10 @@ import vector_public
 import vector_report
 import vector_threads
 from machine import machine, show
-from monograph.store import clusters as store
-from monograph.store import memo, vectors
-from monograph.store.database import Database
+from monograph.store.file import memo
+from monograph.store.file.database import Database
+from monograph.store.vectors import clusters as store
+from monograph.store.vectors import vectors
 from monograph.vectors.curve import stretched
 from monograph.vectors.design import DESIGNS, Design
 from monograph.vectors.graph_search import GraphSearch, probes

@@ -29,8 +29,8 @@ from monograph.search.question import take_apart
 from monograph.search.ranking import POOL
 from monograph.search.strategy import Corpus
 from monograph.search.walked import Walk
-from monograph.store import graphs
-from monograph.store.filters import EVERYTHING
+from monograph.store.documents.filters import EVERYTHING
+from monograph.store.graph import graphs
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 from support.oracles.reckoning import PlainReckoning

@@ -107,7 +107,7 @@ def pieces(some: Sequence[str], clock: Clock) -> None:
     from monograph.derive.sentences import sentence_spans
     from monograph.derive.tokens import count_tokens
     from monograph.graph.text import sentence_starts, word_hashes
-    from monograph.store.terms import Entry, indexed
+    from monograph.store.words.terms import Entry, indexed
 
     spans = clock("sentences", lambda: [sentence_spans(text) for text in some])
     parted = [text[first:last] for text, of in zip(some, spans, strict=True) for first, last in of]
@@ -126,7 +126,7 @@ def whole(some: Sequence[str], clock: Clock) -> None:
     from monograph.derive.extract.pattern import PatternExtractor
     from monograph.graph.build import document_part
     from monograph.settings import Settings
-    from monograph.store.terms import Entry, indexed
+    from monograph.store.words.terms import Entry, indexed
     from monograph.values import Document
     from monograph.write.prepare import document_hash, prepare
 

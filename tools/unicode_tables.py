@@ -35,7 +35,7 @@ def flags(sign: str) -> int:
 
 
 def folded(sign: str) -> str:
-    """A character without case and accents: what ``monograph.store.terms.fold`` makes of it alone."""
+    """A character without case and accents: what ``monograph.store.words.terms.fold`` makes of it alone."""
     bare = (one for one in unicodedata.normalize("NFKD", sign.casefold()) if ord(one) not in ACCENTS)
     return unicodedata.normalize("NFC", "".join(bare))
 

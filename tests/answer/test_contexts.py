@@ -18,8 +18,8 @@ from monograph.answer.pack import Packing, pack
 from monograph.answer.query_terms import weighed
 from monograph.answer.wholes import is_about_a_whole, may_be_about_a_whole
 from monograph.derive.tokens import count_tokens
-from monograph.store import chunks
-from monograph.store import tree as store
+from monograph.store.documents import chunks
+from monograph.store.tree import tree as store
 from monograph.values import Context, Source, Summary, SummaryText
 from support.models import HashEmbedder
 from support.properties import examples

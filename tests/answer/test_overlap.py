@@ -16,7 +16,7 @@ from monograph.answer.units import units, units_of_texts
 from monograph.derive.embed.static import StaticEmbedder, stored_vectors
 from monograph.derive.sentences import sentence_spans, spans_of_texts
 from monograph.graph.names import stem
-from monograph.store.terms import words_of
+from monograph.store.words.terms import words_of
 from support.properties import examples
 
 PIECES = st.sampled_from(

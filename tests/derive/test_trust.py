@@ -21,7 +21,7 @@ from monograph.derive.embed import load_embedder
 from monograph.derive.extract import load_extractor
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import InputError, MissingExtra, ModelUnavailable, ModelUntrusted
-from monograph.store import checksums
+from monograph.store.file import checksums
 from support.forks import COMMAND_LINE, COMMANDS, Forks
 from support.model_server import ModelServer
 from support.models import HashEmbedder

@@ -16,7 +16,7 @@ from monograph import Document, Monograph
 from monograph.errors import InputError, MonographError, NotFound
 from monograph.explore.nodes import MOST_READ
 from monograph.graph.names import asked_keys, key_of
-from monograph.store import graphs
+from monograph.store.graph import graphs
 from monograph.values import Chunk, Entity, Extraction, Mention, Neighbourhood, Relation
 from support.contents import graph_rows
 from support.models import CapitalExtractor, HashEmbedder

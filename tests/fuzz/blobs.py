@@ -20,7 +20,7 @@ from monograph import Document, Monograph
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import MonographError
 from monograph.models import TextKind
-from monograph.store import checksums, encryption
+from monograph.store.file import checksums, encryption
 from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.design import Design

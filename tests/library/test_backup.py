@@ -17,7 +17,7 @@ import pytest
 
 from monograph import Document, Monograph, Progress
 from monograph.errors import BusyFile, DamagedFile, InputError, NotAMonograph
-from monograph.store.database import Database
+from monograph.store.file.database import Database
 from support.models import HashEmbedder
 from support.paths import TESTS
 

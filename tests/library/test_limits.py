@@ -26,7 +26,7 @@ from monograph.read.limits import Limits
 from monograph.search.how.hybrid import Hybrid
 from monograph.search.how.tfidf import Tfidf
 from monograph.search.how.tree import Tree
-from monograph.store.filters import MOST_COMPARISONS, compile_condition, rows
+from monograph.store.documents.filters import MOST_COMPARISONS, compile_condition, rows
 from monograph.values import Place, Section, ToldNode, ToldRelation
 from support.forks import COMMANDS
 

@@ -36,8 +36,8 @@ from monograph.library.graph import EntityGraph
 from monograph.library.tree import SummaryTree
 from monograph.library.vectors import Vectors
 from monograph.models import Completion
-from monograph.store import postings
-from monograph.store.view import _OPEN
+from monograph.store.file.view import _OPEN
+from monograph.store.words import postings
 from monograph.values import Place, Section, ToldNode, ToldRelation
 from support import raw_sql
 from support.models import CapitalExtractor, HashEmbedder

@@ -60,7 +60,7 @@ def test_the_package_imports_its_names_when_they_are_asked_for() -> None:
 
 def test_the_class_imports_no_part_of_a_file_that_it_does_not_use() -> None:
     loaded = modules_after("from monograph import Monograph")
-    assert loaded >= {"numpy", "monograph.store.database"}
+    assert loaded >= {"numpy", "monograph.store.file.database"}
     assert not loaded & (OF_WRITING | OTHER_PARTS | {"typer", "monograph.search.how.graph", "monograph.answer.pack"})
 
 
@@ -77,7 +77,7 @@ def test_a_search_imports_what_it_needs(path: Path) -> None:
     commands = {
         f"monograph.app.{one}" for one in ("ask_commands", "serve_commands", "source_commands", "shelf_commands")
     }
-    assert not loaded & (OF_WRITING | OTHER_PARTS | commands | {"monograph.values.work", "monograph.store.check"})
+    assert not loaded & (OF_WRITING | OTHER_PARTS | commands | {"monograph.values.work", "monograph.store.check.check"})
 
 
 def test_statistics_import_no_search(path: Path) -> None:

@@ -86,8 +86,8 @@ def test_wheel_contains_every_package_and_compiled_module(names: list[str]) -> N
     for module in (
         "monograph/vectors/kernel/_kernel.",
         "monograph/text_pass/_text_pass.",
-        "monograph/store/inverted/_inverted.",
-        "monograph/store/mapped/_mapped.",
+        "monograph/store/words/inverted/_inverted.",
+        "monograph/store/file/mapped/_mapped.",
         "monograph/search/reckoning/_reckoning.",
     ):
         assert any(name.startswith(module) and name.endswith((".so", ".pyd")) for name in names)

@@ -14,7 +14,7 @@ from monograph.search.one_file.chunk_documents import ChunkDocuments
 from monograph.search.one_file.memory import Kept, Memory
 from monograph.search.one_file.subject_keys import SubjectKeys
 from monograph.search.snapshot import NO_DOCUMENT
-from monograph.store import graphs, names
+from monograph.store.graph import graphs, names
 
 QUESTIONS = (
     "Who directed the film Blue Harbour?",

@@ -25,8 +25,8 @@ from monograph.graph.paths import Beam, EntityGraph, best_paths, edge_relevance,
 from monograph.library.searches import corpus as searched
 from monograph.search import entity_graph
 from monograph.search.entity_graph import around
-from monograph.store import names
-from monograph.store.filters import EVERYTHING
+from monograph.store.documents.filters import EVERYTHING
+from monograph.store.graph import names
 from monograph.values import Chunk, Extraction, Mention, Relation
 from support.model_server import ModelServer
 from support.models import CapitalExtractor, HashEmbedder

@@ -17,7 +17,7 @@ from monograph.search import fusion, nearest, words
 from monograph.search.ranking import POOL
 from monograph.search.relevance import settled, share
 from monograph.search.strategy import Corpus, Query
-from monograph.store.filters import EVERYTHING
+from monograph.store.documents.filters import EVERYTHING
 from support.letter_corpus import PEOPLE, PLACES, THINGS
 from support.properties import examples
 

@@ -19,8 +19,9 @@ from monograph.errors import InputError, InvalidFilter
 from monograph.library.searches import corpus
 from monograph.search import fusion, words
 from monograph.search.ranking import Ranking
-from monograph.store import documents, terms
-from monograph.store.filters import EVERYTHING
+from monograph.store.documents import documents
+from monograph.store.documents.filters import EVERYTHING
+from monograph.store.words import terms
 from support.corpora import copy_archive
 from support.properties import examples
 

@@ -47,7 +47,7 @@ from monograph.shelf.manifest import ObjectName, latest
 from monograph.shelf.place import place_at
 from monograph.shelf.ray_engine import Held, OnRay, on_ray
 from monograph.shelf.shard import Call, ShardReader, call
-from monograph.store.filters import EVERYTHING
+from monograph.store.documents.filters import EVERYTHING
 from support.evaluation_data import excerpts
 from support.vector_server import VectorServer
 

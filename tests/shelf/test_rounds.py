@@ -33,7 +33,7 @@ from monograph.shelf.pools import (
 )
 from monograph.shelf.shard import Call
 from monograph.shelf.snapshot import Memory
-from monograph.store.filters import EVERYTHING
+from monograph.store.documents.filters import EVERYTHING
 from monograph.values import Passage
 from support.corpora import QUERIES, SENTENCES, TITLES
 from support.models import BagEmbedder

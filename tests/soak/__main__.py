@@ -21,7 +21,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from monograph.store import encryption
+from monograph.store.file import encryption
 from soak import crowd, damage, harm, kills, page, plant
 from soak.process import Work, side_by_side
 from soak.tally import Fault, Tally

@@ -12,7 +12,11 @@ from typing import Any
 
 from monograph import Limits, Monograph, decrypt, encrypt
 from monograph.errors import NotFound, WrongKey
-from monograph.store import check_terms, chunks, documents, encryption, graph_changes, settings, terms
+from monograph.store.check import check_terms
+from monograph.store.documents import chunks, documents
+from monograph.store.file import encryption, settings
+from monograph.store.graph import graph_changes
+from monograph.store.words import terms
 from monograph.sync import watch as watching
 from monograph.write import rebuild_graph
 from monograph.write.transaction import write

@@ -13,7 +13,7 @@ from monograph import Document, Monograph, Passage, Settings
 from monograph.derive.extract.pattern import PatternExtractor
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.models import TextKind
-from monograph.store import encryption
+from monograph.store.file import encryption
 from monograph.values import Float32, SummaryText
 from support.models import CapitalExtractor
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 from monograph import Monograph, encrypt
-from monograph.store.schema import PAGE_SIZE
+from monograph.store.file.schema import PAGE_SIZE
 from soak.corpus import KEY, SUMMARIZERS, opened
 from soak.process import Outcome, Tell, apart
 from soak.state import State

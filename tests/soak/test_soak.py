@@ -15,7 +15,7 @@ from random import Random
 import pytest
 
 from monograph.errors import InputError
-from monograph.store import encryption
+from monograph.store.file import encryption
 from soak import commands, damage, harm, kills, page, process
 from soak.corpus import document, opened, text_of
 from soak.process import Outcome, Tell, apart, side_by_side

@@ -30,9 +30,9 @@ from monograph.errors import (
     ReadOnlyFile,
     ReplacedFile,
 )
-from monograph.store import schema
-from monograph.store.database import Database, is_open
-from monograph.store.header import read_header
+from monograph.store.file import schema
+from monograph.store.file.database import Database, is_open
+from monograph.store.file.header import read_header
 from support.models import HashEmbedder
 from support.unprivileged import run_unprivileged
 

@@ -38,7 +38,7 @@ from monograph.errors import (
     WrongKey,
 )
 from monograph.read.worker import Worker
-from monograph.store.database import Database
+from monograph.store.file.database import Database
 from support.browser import site
 from support.forks import COMMANDS
 from support.models import HashEmbedder

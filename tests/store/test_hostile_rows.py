@@ -13,10 +13,11 @@ import pytest
 from fuzz.blobs import Words, base, seal
 from monograph import Document, Monograph
 from monograph.errors import DamagedFile
-from monograph.store import extractions, tree
-from monograph.store.filters import EVERYTHING
-from monograph.store.unreadable import UNDECODABLE
-from monograph.store.vectors import allowed_bits
+from monograph.store.documents.filters import EVERYTHING
+from monograph.store.file.unreadable import UNDECODABLE
+from monograph.store.graph import extractions
+from monograph.store.tree import tree
+from monograph.store.vectors.vectors import allowed_bits
 from monograph.vectors import cluster, kernel
 from support.raw_sql import connected
 

@@ -17,7 +17,7 @@ import pytest
 
 from monograph import Document, Monograph, Settings
 from monograph.errors import DamagedFile, NewerFormat, ReadOnlyFile
-from monograph.store import schema
+from monograph.store.file import schema
 from support.models import HashEmbedder
 from support.paths import DATA
 

@@ -16,11 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monograph.store import clusters, memo, vectors
-from monograph.store.database import Database, path_of
-from monograph.store.index_pages import Key
-from monograph.store.pages import Pages, descriptor_of
-from monograph.store.prefetch import Prefetcher
+from monograph.store.file import memo
+from monograph.store.file.database import Database, path_of
+from monograph.store.vectors import clusters, vectors
+from monograph.store.words.index_pages import Key
+from monograph.store.words.pages import Pages, descriptor_of
+from monograph.store.words.prefetch import Prefetcher
 from monograph.vectors.design import Design
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.search import Query

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from monograph.store import encryption
+from monograph.store.file import encryption
 from support.raw_sql import connected
 
 

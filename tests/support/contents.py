@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from monograph import Monograph
-from monograph.store import graphs
-from monograph.store.database import Connection
-from monograph.store.extractions import documents_lacking
+from monograph.store.file.database import Connection
+from monograph.store.graph import graphs
+from monograph.store.graph.extractions import documents_lacking
 from monograph.values import ENTITY_KINDS
 from support.trees import tree_of
 

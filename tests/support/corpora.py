@@ -27,7 +27,7 @@ from monograph.search.how.graph import Graph
 from monograph.search.one_file import leads
 from monograph.search.one_file.memory import Memory, Remembered
 from monograph.search.strategy import Corpus, Query
-from monograph.store import terms
+from monograph.store.words import terms
 
 
 def copy_archive(path: Path, documents: Sequence[Document], embedder: Embedder | None = None, **options: Any) -> Path:

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from monograph.store.database import Connection, Database
+from monograph.store.file.database import Connection, Database
 from support.forks import Forks
 from support.paths import TESTS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from monograph.store import connections, encryption
+from monograph.store.file import connections, encryption
 
 
 def connected(path: Path, key: str | None = None) -> sqlite3.Connection:

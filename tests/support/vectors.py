@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monograph import Document, Passage
-from monograph.store import memo, vectors
-from monograph.store.database import Database
+from monograph.store.file import memo
+from monograph.store.file.database import Database
+from monograph.store.vectors import vectors
 from monograph.vectors.design import Design
 from monograph.vectors.index import EcoVectorIndex
 

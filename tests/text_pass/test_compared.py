@@ -16,7 +16,7 @@ from monograph.answer.query_terms import telling_words
 from monograph.answer.units import units
 from monograph.derive.embed.static import stored_vectors
 from monograph.derive.tokens import tokenizer
-from monograph.store.terms import words_of
+from monograph.store.words.terms import words_of
 from monograph.text_pass import compiled
 from support import multilingual
 from support.oracles import compared as oracle

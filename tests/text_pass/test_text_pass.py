@@ -29,7 +29,7 @@ from monograph.derive.tokens import (
 )
 from monograph.graph.names import key_of
 from monograph.graph.text import sentence_starts, word_hashes
-from monograph.store.terms import Entry, fold, indexed, words_of
+from monograph.store.words.terms import Entry, fold, indexed, words_of
 from monograph.text_pass import compiled
 from monograph.values import Float32
 from support import evaluation_data, multilingual

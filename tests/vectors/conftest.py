@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from monograph.store.database import Database
+from monograph.store.file.database import Database
 
 
 @pytest.fixture

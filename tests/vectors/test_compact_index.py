@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from monograph.errors import DamagedFile
-from monograph.store import clusters as store
-from monograph.store import codes
-from monograph.store.database import Database
+from monograph.store.file.database import Database
+from monograph.store.vectors import clusters as store
+from monograph.store.vectors import codes
 from monograph.vectors import kernel, verify
 from monograph.vectors.design import DESIGNS, Design
 from monograph.vectors.index import EcoVectorIndex

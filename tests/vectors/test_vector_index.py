@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from monograph.errors import InputError
-from monograph.store import clusters as store
-from monograph.store.database import Database
+from monograph.store.file.database import Database
+from monograph.store.vectors import clusters as store
 from monograph.values import IndexStats
 from monograph.vectors import update, verify
 from monograph.vectors.design import DESIGNS, KINDS, Design, Kind

@@ -13,8 +13,8 @@ import pytest
 from monograph import Document, Monograph, Passage
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.errors import BusyFile, NotFound
-from monograph.store import names
-from monograph.store.database import Database
+from monograph.store.file.database import Database
+from monograph.store.graph import names
 from monograph.values import SummaryText
 from monograph.write import turn
 from support.models import HashEmbedder

@@ -13,7 +13,7 @@ import pytest
 
 from monograph import Document, Monograph, Passage, Settings
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
-from monograph.store import names
+from monograph.store.graph import names
 from support.contents import compacted_contents, documents_without_graph, graph_rows
 from support.drawn_documents import some_documents
 from support.kill_at_commit import count_commits, killed

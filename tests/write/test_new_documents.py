@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from monograph import Document, Monograph, Settings
 from monograph.errors import InvalidDocument
 from monograph.models import Embedder
-from monograph.store import roots
-from monograph.store.database import Connection
-from monograph.store.sources import Source
+from monograph.store.documents import roots
+from monograph.store.documents.sources import Source
+from monograph.store.file.database import Connection
 from monograph.values import Root
 from monograph.write import commit, names
 from monograph.write.batch import Parcel

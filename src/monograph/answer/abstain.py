@@ -22,7 +22,7 @@ from monograph.errors import InputError
 from monograph.graph.evidence import Float64, Model
 from monograph.graph.names import stem
 from monograph.regex import regex
-from monograph.store.terms import words_of
+from monograph.store.words.terms import words_of
 from monograph.values import Hit
 
 CONFIDENCE = Model(-4.65, (6.32, 0.89))

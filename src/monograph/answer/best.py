@@ -22,7 +22,7 @@ from monograph.answer.sentence_scores import sentence_features
 from monograph.graph.evidence import Float64, Model
 from monograph.graph.names import stem
 from monograph.regex import regex
-from monograph.store.terms import words_of
+from monograph.store.words.terms import words_of
 from monograph.values import BestSentence, Hit, Mention, Span
 
 LOOKED_AT = 10

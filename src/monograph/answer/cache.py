@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from monograph.models import Completion
-from monograph.store import memo
-from monograph.store.database import Database, decoding
-from monograph.store.stored_json import text, whole
+from monograph.store.file import memo
+from monograph.store.file.database import Database, decoding
+from monograph.store.file.stored_json import text, whole
 from monograph.values import content_hash
 
 

@@ -12,7 +12,7 @@ from monograph.answer.query_terms import QueryTerms
 from monograph.graph.evidence import Float64
 from monograph.graph.names import stem
 from monograph.regex import regex
-from monograph.store.terms import words_of
+from monograph.store.words.terms import words_of
 
 Counter: TypeAlias = Callable[[Sequence[str]], Sequence[int]]
 """The numbers of tokens of texts."""

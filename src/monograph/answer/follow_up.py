@@ -9,7 +9,7 @@ from monograph import spending
 from monograph.derive.extract.function_words import FUNCTION_WORDS, language_of
 from monograph.models import LanguageModel
 from monograph.regex import regex
-from monograph.store.terms import words_of
+from monograph.store.words.terms import words_of
 from monograph.values import Chunk, Turn
 
 TURNS = 3

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from math import fsum
 
 from monograph.answer.wholes import is_about_a_whole, may_be_about_a_whole
-from monograph.store import chunks, documents
-from monograph.store import tree as store
-from monograph.store.database import Connection
-from monograph.store.filters import Allowed
-from monograph.store.terms import words_of
+from monograph.store.documents import chunks, documents
+from monograph.store.documents.filters import Allowed
+from monograph.store.file.database import Connection
+from monograph.store.tree import tree as store
+from monograph.store.words.terms import words_of
 from monograph.values import Hit, Origin
 
 SHARE = 0.2

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from monograph.regex import regex
-from monograph.store.terms import words_of
+from monograph.store.words.terms import words_of
 
 if TYPE_CHECKING:
     from monograph.answer.query_terms import QueryTerms

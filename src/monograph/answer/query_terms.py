@@ -13,7 +13,7 @@ from monograph.derive.extract.answer_kinds import answer_kinds
 from monograph.derive.extract.function_words import ASKING_WORDS, FUNCTION_WORDS, language_of
 from monograph.graph.names import stem
 from monograph.regex import regex
-from monograph.store import terms
+from monograph.store.words import terms
 
 if TYPE_CHECKING:
     from monograph.graph.evidence import Float64

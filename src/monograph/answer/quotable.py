@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from monograph.search.one_file import summaries
-from monograph.store import chunks, filters
-from monograph.store import tree as store
-from monograph.store.database import Connection
-from monograph.store.filters import EVERYTHING, Allowed
+from monograph.store.documents import chunks, filters
+from monograph.store.documents.filters import EVERYTHING, Allowed
+from monograph.store.file.database import Connection
+from monograph.store.tree import tree as store
 from monograph.values import Source, Summary, SummaryText
 
 

@@ -168,7 +168,7 @@ def warn_of_no_hits(k: int, query: str = "x") -> None:
 @contextmanager
 def outcome(*, as_json: bool) -> Iterator[None]:
     """Turn our errors and an interrupt into a message and an exit code."""
-    from monograph.store.refusals import refusals
+    from monograph.store.file.refusals import refusals
 
     try:
         _refuse_swapped()

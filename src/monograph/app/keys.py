@@ -16,7 +16,7 @@ def key_of(file: Path) -> str | None:
     given = os.environ.get(VARIABLE)
     if given or not sys.stdin.isatty():
         return given or None
-    from monograph.store.encryption import may_be_encrypted
+    from monograph.store.file.encryption import may_be_encrypted
 
     if not may_be_encrypted(file):
         return None

@@ -19,10 +19,13 @@ from monograph.explore.cooccurrence import CooccurrenceGraph
 from monograph.explore.nodes import Node, Nodes
 from monograph.explore.one_file import OneFile
 from monograph.explore.surface_forms import MOST_LOOKED_AT, entities
-from monograph.store import checksums, chunks, documents, memo, neighbours, settings, vectors
-from monograph.store.checksums import given_key
-from monograph.store.database import Connection, path_of
-from monograph.store.settings import StoredEmbedder, StoredExtractor
+from monograph.store.documents import chunks, documents
+from monograph.store.file import checksums, memo, settings
+from monograph.store.file.checksums import given_key
+from monograph.store.file.database import Connection, path_of
+from monograph.store.file.settings import StoredEmbedder, StoredExtractor
+from monograph.store.graph import neighbours
+from monograph.store.vectors import vectors
 from monograph.values import ENTITY_KINDS, OnProgress, Progress
 
 AT_ONCE = 64

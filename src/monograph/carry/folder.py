@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from monograph.errors import InputError
-from monograph.store.replacing import restrict
+from monograph.store.file.replacing import restrict
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from monograph.carry.taken import Items, Store, taken
-from monograph.store import foreign
+from monograph.store.file import foreign
 from monograph.values import Document, Problem
 
 _TABLE = "documents"

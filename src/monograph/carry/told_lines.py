@@ -11,8 +11,9 @@ import numpy as np
 from monograph.carry import layout
 from monograph.carry.json_lines import lines, text
 from monograph.errors import SourceDamaged
-from monograph.store import check_told, told, told_changes
-from monograph.store.database import Connection
+from monograph.store.check import check_told
+from monograph.store.file.database import Connection
+from monograph.store.graph import told, told_changes
 from monograph.values import ToldNode, ToldRelation
 
 

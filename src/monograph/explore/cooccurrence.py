@@ -10,7 +10,7 @@ from monograph.explore.nodes import Node, Nodes, Seen
 from monograph.explore.surface_forms import keys_in, named_by
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.names import asked_keys
-from monograph.store import names, neighbours
+from monograph.store.graph import names, neighbours
 from monograph.values import Link, Relation
 
 CROWDED = 24

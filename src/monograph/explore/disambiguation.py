@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import fsum
 
 from monograph.explore.surroundings import Surroundings
-from monograph.store import graphs, neighbours
+from monograph.store.graph import graphs, neighbours
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from monograph.explore.nodes import Node, Nodes
 from monograph.explore.surface_forms import MOST_LOOKED_AT, entities
 from monograph.explore.surroundings import Surroundings
 from monograph.graph.names import asked_keys, key_of, signature, title_of
-from monograph.store import names, neighbours
+from monograph.store.graph import names, neighbours
 from monograph.values import Entity, Path, arguments
 
 SUGGESTED = 5

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from monograph.dates.span import FIRST, Span
 from monograph.errors import NotFound
 from monograph.read.paths import path_to_text
-from monograph.store import chunks, documents, vectors
-from monograph.store.database import path_of
+from monograph.store.documents import chunks, documents
+from monograph.store.file.database import path_of
+from monograph.store.vectors import vectors
 from monograph.values import Document, Listed, StoredChunk, Valid, Version, arguments
 
 if TYPE_CHECKING:
-    from monograph.store.database import Connection
-    from monograph.store.filters import Allowed
+    from monograph.store.documents.filters import Allowed
+    from monograph.store.file.database import Connection
     from monograph.values import Chunk
 
 
@@ -56,7 +57,7 @@ def document_as_of(connection: Connection, name: str, second: int) -> Document:
     name = arguments.names([path_to_text(name)], "an id")[0]
     rows, _ = documents.resolve(connection, [name])
     found = [row for row in rows if row.valid is None or row.valid.at(second)]
-    from monograph.store import versions
+    from monograph.store.history import versions
 
     former = versions.numbers_of(connection, name, second)
     if len(found) + len(former) == 1:
@@ -74,7 +75,7 @@ def versions_of(connection: Connection, name: str) -> list[Version]:
     name = arguments.names([path_to_text(name)], "an id")[0]
     rows, _ = documents.resolve(connection, [name])
     present = [Version(row.id, row.title, row.uri, row.characters, row.valid or Valid(FIRST)) for row in rows]
-    from monograph.store import versions
+    from monograph.store.history import versions
 
     former = versions.listed(connection, versions.numbers_of(connection, name))
     if not (present or former):

@@ -9,7 +9,7 @@ from monograph.explore.nodes import Nodes
 from monograph.explore.surface_forms import Writing, writings
 from monograph.explore.surroundings import Surroundings
 from monograph.graph.names import key_of
-from monograph.store import names
+from monograph.store.graph import names
 from monograph.values import Merge, content_id
 
 SHOWN_DOCUMENTS = 3

@@ -9,7 +9,8 @@ from monograph.explore.cooccurrence import CooccurrenceGraph
 from monograph.explore.nodes import Node, Nodes
 from monograph.explore.surface_forms import entities
 from monograph.explore.surroundings import Surroundings
-from monograph.store import chunks, neighbours
+from monograph.store.documents import chunks
+from monograph.store.graph import neighbours
 from monograph.values import Chunk, Document, Entity, Link, Neighbourhood, arguments
 
 AT_ONCE = 4_096

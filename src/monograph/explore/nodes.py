@@ -11,7 +11,7 @@ from monograph.explore import disambiguation
 from monograph.explore.surroundings import Surroundings
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.names import entity_id
-from monograph.store import graphs, names, neighbours
+from monograph.store.graph import graphs, names, neighbours
 from monograph.values import ENTITY_KINDS, content_id
 
 MOST_READ = 512
@@ -50,7 +50,7 @@ class Nodes:
     """What was read of a file's graph so far. Each chunk is read once.
 
     An entity in more than MOST_READ chunks is read in those of documents about it, then in those whose ids come
-    first (see :func:`monograph.store.neighbours.chunks_naming`): the same in every file of the same documents.
+    first (see :func:`monograph.store.graph.neighbours.chunks_naming`): the same in every file of the same documents.
 
     Attributes
     ----------

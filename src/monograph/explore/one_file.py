@@ -9,12 +9,13 @@ from monograph.dates.span import Span
 from monograph.explore.lookup import only
 from monograph.explore.surroundings import ToldRelations
 from monograph.search.one_file.written_names import written_names
-from monograph.store import chunks as stored_chunks
-from monograph.store import documents, extractions, graphs, neighbours, told, told_changes
-from monograph.store.chunks import Found
-from monograph.store.database import Connection, path_of
-from monograph.store.graphs import Records
-from monograph.store.neighbours import Place, Titled
+from monograph.store.documents import chunks as stored_chunks
+from monograph.store.documents import documents
+from monograph.store.documents.chunks import Found
+from monograph.store.file.database import Connection, path_of
+from monograph.store.graph import extractions, graphs, neighbours, told, told_changes
+from monograph.store.graph.graphs import Records
+from monograph.store.graph.neighbours import Place, Titled
 from monograph.values import Document, Extraction, Float32, Told, ToldNode
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from monograph.explore.lookup import only
 from monograph.read.file import sha256_of
 from monograph.read.paths import path_to_text, text_to_path
-from monograph.store import documents, roots, sources
-from monograph.store.database import Connection
+from monograph.store.documents import documents, roots, sources
+from monograph.store.file.database import Connection
 from monograph.values import Original, OriginalState, Root
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from monograph.dates.span import Span
-from monograph.store.chunks import Found
-from monograph.store.database import Connection
-from monograph.store.graphs import Records
-from monograph.store.neighbours import Place, Titled
+from monograph.store.documents.chunks import Found
+from monograph.store.file.database import Connection
+from monograph.store.graph.graphs import Records
+from monograph.store.graph.neighbours import Place, Titled
 from monograph.values import Document, Extraction, Float32, Told, ToldNode
 
 
@@ -47,31 +47,31 @@ class Surroundings(Protocol):
         ...
 
     def titled(self, members: Mapping[int, int]) -> list[Titled]:
-        """See :func:`monograph.store.neighbours.titled`."""
+        """See :func:`monograph.store.graph.neighbours.titled`."""
         ...
 
     def chunk_counts(self, members: Mapping[int, int]) -> dict[int, int]:
-        """See :func:`monograph.store.neighbours.chunk_counts`."""
+        """See :func:`monograph.store.graph.neighbours.chunk_counts`."""
         ...
 
     def seen(self, members: Mapping[int, int]) -> dict[int, Span]:
-        """See :func:`monograph.store.neighbours.seen`."""
+        """See :func:`monograph.store.graph.neighbours.seen`."""
         ...
 
     def seen_in(self, chunks: Iterable[int]) -> Span | None:
-        """See :func:`monograph.store.neighbours.seen_in`."""
+        """See :func:`monograph.store.graph.neighbours.seen_in`."""
         ...
 
     def chunks_naming(self, members: Mapping[int, int], most: int) -> dict[int, list[int]]:
-        """See :func:`monograph.store.neighbours.chunks_naming`."""
+        """See :func:`monograph.store.graph.neighbours.chunks_naming`."""
         ...
 
     def first_chunks(self, documents: Iterable[int], most: int) -> dict[int, list[int]]:
-        """See :func:`monograph.store.neighbours.first_chunks`."""
+        """See :func:`monograph.store.graph.neighbours.first_chunks`."""
         ...
 
     def linked(self, chunks: Collection[int]) -> Mapping[int, tuple[Records, Records]]:
-        """See :func:`monograph.store.graphs.linked`."""
+        """See :func:`monograph.store.graph.graphs.linked`."""
         ...
 
     def documents_of(self, chunks: Iterable[int]) -> dict[int, int]:
@@ -99,7 +99,7 @@ class Surroundings(Protocol):
         ...
 
     def stating(self, keys: Sequence[str]) -> dict[tuple[str, str], list[str]]:
-        """See :func:`monograph.store.neighbours.stating`."""
+        """See :func:`monograph.store.graph.neighbours.stating`."""
         ...
 
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
@@ -111,13 +111,13 @@ class Surroundings(Protocol):
         ...
 
     def told_nodes(self, ids: Sequence[str]) -> dict[str, ToldNode]:
-        """See :func:`monograph.store.told.nodes`."""
+        """See :func:`monograph.store.graph.told.nodes`."""
         ...
 
     def told_embeddings(self, dimension: int) -> tuple[list[str], Float32]:
-        """See :func:`monograph.store.told.embeddings`."""
+        """See :func:`monograph.store.graph.told.embeddings`."""
         ...
 
     def told_around(self, ids: Sequence[str] | None) -> Told:
-        """See :func:`monograph.store.told.around`."""
+        """See :func:`monograph.store.graph.told.around`."""
         ...

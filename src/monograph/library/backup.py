@@ -8,9 +8,9 @@ from pathlib import Path
 from monograph.errors import InputError
 from monograph.library.checks import require_whole
 from monograph.library.opened import OpenFile
-from monograph.store import backup as copying
-from monograph.store import replacing
-from monograph.store.refusals import refusals, state_of
+from monograph.store.file import backup as copying
+from monograph.store.file import replacing
+from monograph.store.file.refusals import refusals, state_of
 from monograph.values import OnProgress, Progress
 
 

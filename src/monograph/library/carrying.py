@@ -14,9 +14,10 @@ from monograph.derive.embed import GivenVectors
 from monograph.derive.embed.text import embedded_text
 from monograph.errors import InputError
 from monograph.library.opened import OpenFile
-from monograph.store import graphs, memo, settings, told_changes
-from monograph.store.refusals import refusals
-from monograph.store.vectors import pack
+from monograph.store.file import memo, settings
+from monograph.store.file.refusals import refusals
+from monograph.store.graph import graphs, told_changes
+from monograph.store.vectors.vectors import pack
 from monograph.values import Exported, OnProgress, Problem, Progress, Report, ToldNode, ToldRelation, together
 from monograph.write import apply, configuration, tell
 from monograph.write.batch import BATCH_CHARACTERS, BATCH_DOCUMENTS

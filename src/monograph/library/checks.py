@@ -8,8 +8,9 @@ from monograph.errors import DamagedFile
 from monograph.library import faults
 from monograph.library.given import Given
 from monograph.library.opened import OpenFile
-from monograph.store import check, check_rows, costs
-from monograph.store.encryption import RawKey
+from monograph.store.check import check, check_rows
+from monograph.store.file import costs
+from monograph.store.file.encryption import RawKey
 from monograph.values import Finding
 from monograph.write import configuration, forget
 from monograph.write import repair as mending

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from monograph.library.opened import OpenFile
-from monograph.store import documents, schema, settings, stats
-from monograph.store import tree as summaries
-from monograph.store.database import Connection
+from monograph.store.documents import documents
+from monograph.store.file import schema, settings, stats
+from monograph.store.file.database import Connection
+from monograph.store.tree import tree as summaries
 from monograph.tree.measure import measure
 from monograph.values import Brief, IndexStats, Stats, TreeStats
 from monograph.write import configuration

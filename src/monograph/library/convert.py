@@ -7,11 +7,11 @@ from pathlib import Path
 
 from monograph.errors import BusyFile, WrongKey
 from monograph.library.checks import require_whole
-from monograph.store import convert, encryption, replacing
-from monograph.store.database import is_open
-from monograph.store.encryption import RawKey
-from monograph.store.header import read_header
-from monograph.store.refusals import refusals, state_of
+from monograph.store.file import convert, encryption, replacing
+from monograph.store.file.database import is_open
+from monograph.store.file.encryption import RawKey
+from monograph.store.file.header import read_header
+from monograph.store.file.refusals import refusals, state_of
 from monograph.values import arguments
 
 

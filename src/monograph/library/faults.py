@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from monograph.settings import Settings
-from monograph.store import (
+from monograph.store.check import (
     check,
     check_documents,
     check_graph,
@@ -14,11 +14,11 @@ from monograph.store import (
     check_terms,
     check_told,
     check_versions,
-    dates,
-    forgetting,
 )
-from monograph.store import settings as stored_settings
-from monograph.store.database import Connection, Database
+from monograph.store.documents import dates
+from monograph.store.file import forgetting
+from monograph.store.file import settings as stored_settings
+from monograph.store.file.database import Connection, Database
 from monograph.tree import verify as tree_of_summaries
 from monograph.values import Finding
 from monograph.vectors import verify as clusters

@@ -16,7 +16,7 @@ from monograph.library.opened import OpenFile
 from monograph.library.pages import Pages
 from monograph.read.file import open_under
 from monograph.read.limits import DEFAULT_LIMITS, Limits
-from monograph.store import settings
+from monograph.store.file import settings
 from monograph.sync import follow, roots, watch
 from monograph.sync import plan as planning
 from monograph.sync.receive import Incoming

@@ -13,7 +13,7 @@ from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 if TYPE_CHECKING:
     from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
     from monograph.settings import Settings
-    from monograph.store.encryption import RawKey
+    from monograph.store.file.encryption import RawKey
     from monograph.vectors.design import Kind
 
 

@@ -35,7 +35,7 @@ def spends(work: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, 
 
 def every(file: OpenFile) -> list[LedgerEntry]:
     """See :meth:`monograph.Monograph.costs`."""
-    from monograph.store import costs
+    from monograph.store.file import costs
 
     file.only_whole("costs")
     file.enter()

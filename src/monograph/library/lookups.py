@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from monograph.explore import lookup
 from monograph.library import ledger
 from monograph.library.opened import OpenFile
-from monograph.store import settings
+from monograph.store.file import settings
 from monograph.values import arguments
 from monograph.write import configuration
 
@@ -145,7 +145,7 @@ class Lookups:
         from difflib import get_close_matches
 
         from monograph import where as conditions
-        from monograph.store import filters
+        from monograph.store.documents import filters
 
         with self._file.database.read() as connection:
             missing = [key for key in conditions.keys_of(where) if not filters.has_key(connection, key)]

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Self
 from monograph.errors import InputError, ModelError
 from monograph.library.given import Given
 from monograph.spending import Noted, noting
-from monograph.store import settings
-from monograph.store.clusters import SUMMARIES
-from monograph.store.database import Database
+from monograph.store.file import settings
+from monograph.store.file.database import Database
+from monograph.store.vectors.clusters import SUMMARIES
 from monograph.vectors.index import EcoVectorIndex
 from monograph.write import configuration
 

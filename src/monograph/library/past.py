@@ -12,8 +12,9 @@ from monograph.errors import InputError, OutsideView
 from monograph.library.opened import OpenFile
 from monograph.library.view import LeaningFile, ViewFile, narrowed
 from monograph.models import Embedder, Extractor, Summarizer
-from monograph.store import settings, versions
-from monograph.store.past import PastDatabase
+from monograph.store.file import settings
+from monograph.store.file.past import PastDatabase
+from monograph.store.history import versions
 from monograph.values import Document, OnProgress, Report
 from monograph.values.arguments import shown
 from monograph.vectors.index import EcoVectorIndex

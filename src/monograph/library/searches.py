@@ -14,7 +14,7 @@ from monograph.models import Reranker, reads_context, weight_of
 from monograph.search.how import strategy
 from monograph.search.relevance import settled
 from monograph.search.strategy import Corpus, Query, Rerank, Strategy, given_vector
-from monograph.store.filters import Allowed, compile_condition
+from monograph.store.documents.filters import Allowed, compile_condition
 from monograph.values import Float32, Hit
 from monograph.write import configuration
 

@@ -12,9 +12,9 @@ from monograph.answer.cache import AnswerCache
 from monograph.errors import InputError, OutsideView
 from monograph.library.opened import OpenFile
 from monograph.models import Embedder, Extractor, Reranker, Summarizer
-from monograph.store.database import Database
-from monograph.store.filters import compile_condition
-from monograph.store.view import ViewDatabase
+from monograph.store.documents.filters import compile_condition
+from monograph.store.file.database import Database
+from monograph.store.file.view import ViewDatabase
 from monograph.values import Document, OnProgress, Report
 from monograph.where import Combination, Condition
 from monograph.write.fence import Fence
@@ -59,7 +59,7 @@ class ViewFile(LeaningFile):
     """A part of an open file: that of the documents of which every chunk meets a condition.
 
     It shares the file's models and vector indexes, and has connections of its own through which nothing else can be
-    read (see :mod:`monograph.store.view`). It is closed with the file.
+    read (see :mod:`monograph.store.file.view`). It is closed with the file.
     """
 
     def __init__(self, whole: OpenFile, condition: Condition) -> None:

@@ -13,7 +13,7 @@ from struct import Struct
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.paths import EntityGraph, graph_of
 from monograph.search.snapshot import Snapshot
-from monograph.store.filters import Allowed
+from monograph.store.documents.filters import Allowed
 from monograph.values import ENTITY_KINDS
 
 MOST_TOGETHER = 64
@@ -32,7 +32,7 @@ CHUNKS = 8
 """Most chunks of one entity that are read: the favoured ones first, then in order of id."""
 
 _NAMED = Struct("<iBBB")
-"""A record of :data:`monograph.store.graphs.NAMED`."""
+"""A record of :data:`monograph.store.graph.graphs.NAMED`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

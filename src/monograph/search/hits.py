@@ -12,7 +12,7 @@ from monograph.values import Hit
 if TYPE_CHECKING:
     from monograph.search.fusion import Fused
     from monograph.search.snapshot import Snapshot
-    from monograph.store.chunks import Found
+    from monograph.store.documents.chunks import Found
     from monograph.values import Path
 
 NO_PATHS: Mapping[int, Path] = MappingProxyType({})

@@ -20,7 +20,7 @@ from monograph.search.paths import SHOWN
 from monograph.search.question import Question
 from monograph.search.ranking import Ranking, ranking
 from monograph.search.snapshot import Snapshot
-from monograph.store.filters import Allowed
+from monograph.store.documents.filters import Allowed
 from monograph.values import Float32, Path, PathNode, inner_products
 
 MOST_ASKED = 32

@@ -9,7 +9,7 @@ from monograph.search.ranking import Ranking, ranking
 
 if TYPE_CHECKING:
     from monograph.search.snapshot import Snapshot
-    from monograph.store.filters import Allowed
+    from monograph.store.documents.filters import Allowed
     from monograph.values import Float32
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from monograph.search.ranking import highest
 from monograph.search.walked import Walk
-from monograph.store.chunks import Found
+from monograph.store.documents.chunks import Found
 from monograph.values import Path, PathNode
 
 LONGEST = 4

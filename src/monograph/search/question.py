@@ -18,14 +18,14 @@ from monograph.graph.near_days import yearless_days_in
 from monograph.graph.text import word_hash
 from monograph.regex import regex
 from monograph.search import unspaced
-from monograph.store.terms import words_of
+from monograph.store.words.terms import words_of
 
 if TYPE_CHECKING:
     from monograph.graph.evidence import Float64
     from monograph.graph.text import Words
     from monograph.search.frequencies import Frequencies
     from monograph.search.snapshot import Snapshot
-    from monograph.store.names import NameRow
+    from monograph.store.graph.names import NameRow
 
 LONGEST_NAME = 10
 """Words of a name that is looked for."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from monograph.store.chunks import Found
+from monograph.store.documents.chunks import Found
 
 if TYPE_CHECKING:
     from monograph.graph.evidence import Int64
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from monograph.search.frequencies import Frequencies
     from monograph.search.leads import Leads
     from monograph.search.start_texts import StartText
-    from monograph.store.filters import Allowed
-    from monograph.store.graphs import Records, SubjectChunk
-    from monograph.store.names import NameRow
+    from monograph.store.documents.filters import Allowed
+    from monograph.store.graph.graphs import Records, SubjectChunk
+    from monograph.store.graph.names import NameRow
     from monograph.values import Effort, Float32, Mention, Summary
 
 NO_DOCUMENT = -1
@@ -97,7 +97,7 @@ class Snapshot(Protocol):
         """Hear what is about to be asked, so that it can be asked for together; nothing hangs on it."""
         ...
 
-    # Words: folded ones, as monograph.store.terms.words_of gives them.
+    # Words: folded ones, as monograph.store.words.terms.words_of gives them.
 
     def frequencies(self, words: Collection[str], small: Collection[str] = ()) -> Frequencies:
         """Of some words, and of others that name nothing, which are counted until they are common."""
@@ -238,7 +238,7 @@ class Snapshot(Protocol):
         ...
 
     def linked(self, chunks: Collection[int]) -> dict[int, tuple[Records, Records]]:
-        """(names, links) of chunks, records of monograph.store.graphs.NAMED and LINKED, by row, in the order asked."""
+        """Return (names, links) by chunk row, in the order asked: records of NAMED and LINKED of the store's graphs."""
         ...
 
     def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:

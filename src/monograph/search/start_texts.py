@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from monograph.graph.text import sentence_starts
-from monograph.store.names import NameRow
+from monograph.store.graph.names import NameRow
 
 
 @dataclass(frozen=True, slots=True)

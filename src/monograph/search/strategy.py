@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from monograph.errors import InputError
-from monograph.store.filters import EVERYTHING
+from monograph.store.documents.filters import EVERYTHING
 from monograph.values import arguments
 
 if TYPE_CHECKING:
     from monograph.models import Embedder
     from monograph.search.snapshot import Snapshot
-    from monograph.store.filters import Allowed
+    from monograph.store.documents.filters import Allowed
     from monograph.values import Float32, Hit
 
 MOST_CHARACTERS = 16_384

@@ -17,8 +17,8 @@ from monograph.search.ranking import Ranking
 from monograph.search.rerank import Reordered
 from monograph.search.snapshot import Snapshot
 from monograph.search.walked import Walk
-from monograph.store.filters import Allowed
-from monograph.store.terms import words_of
+from monograph.store.documents.filters import Allowed
+from monograph.store.words.terms import words_of
 from monograph.values import Float32
 
 

@@ -11,8 +11,8 @@ from monograph.search.question import Question
 from monograph.search.reckoning._reckoning import Reckoning
 from monograph.search.snapshot import Snapshot
 from monograph.search.start_texts import StartText
-from monograph.store.filters import Allowed
-from monograph.store.names import NameRow
+from monograph.store.documents.filters import Allowed
+from monograph.store.graph.names import NameRow
 
 
 @dataclass(slots=True, eq=False)

@@ -11,13 +11,13 @@ from monograph import telemetry
 from monograph.derive.extract.function_words import FUNCTION_WORDS, language_of
 from monograph.regex import regex
 from monograph.search.ranking import ranking
-from monograph.store import terms
+from monograph.store.words import terms
 
 if TYPE_CHECKING:
     from monograph.search.frequencies import Frequencies
     from monograph.search.ranking import Ranking
     from monograph.search.snapshot import Snapshot
-    from monograph.store.filters import Allowed
+    from monograph.store.documents.filters import Allowed
 
 MOST_WORDS = 64
 """A longer query is cut down to its rarest words."""

@@ -25,10 +25,10 @@ from monograph.shelf.making import Made, Recipe, Tasks, Work, key_of, make, requ
 from monograph.shelf.manifest import MOST_SHARDS, Forgotten, Manifest, ObjectName, latest, publish, sweep
 from monograph.shelf.manifest import forget as forget_objects
 from monograph.shelf.place import Place, place_at
-from monograph.store import catalogue as stored
-from monograph.store import documents as stored_documents
-from monograph.store import failures, roots, sources
-from monograph.store.database import Database
+from monograph.store.catalogue import catalogue as stored
+from monograph.store.documents import documents as stored_documents
+from monograph.store.documents import failures, roots, sources
+from monograph.store.file.database import Database
 from monograph.sync.plan import make_plan
 from monograph.values import Change, Document, OnProgress, Plan, Progress, Report, arguments, together
 from monograph.write.prepare import document_hash

@@ -12,11 +12,13 @@ from typing import Any
 from monograph.settings import Settings
 from monograph.shelf.manifest import ObjectName
 from monograph.shelf.place import Place
-from monograph.store import catalogue as stored
-from monograph.store import documents, failures, names, replacing, roots, settings, sources
-from monograph.store.catalogue import Share
-from monograph.store.database import Connection, Database
-from monograph.store.settings import StoredEmbedder, StoredExtractor
+from monograph.store.catalogue import catalogue as stored
+from monograph.store.catalogue.catalogue import Share
+from monograph.store.documents import documents, failures, roots, sources
+from monograph.store.file import replacing, settings
+from monograph.store.file.database import Connection, Database
+from monograph.store.file.settings import StoredEmbedder, StoredExtractor
+from monograph.store.graph import names
 from monograph.values import Finding
 from monograph.write.resolve import resolve
 

@@ -19,11 +19,11 @@ from monograph.read.paths import path_to_text
 from monograph.shelf.engines import only
 from monograph.shelf.shard import ShardReader
 from monograph.shelf.snapshot import ShelfSnapshot
-from monograph.store import neighbours
-from monograph.store.chunks import Found
-from monograph.store.database import Connection
-from monograph.store.graphs import Records
-from monograph.store.neighbours import Place, Titled
+from monograph.store.documents.chunks import Found
+from monograph.store.file.database import Connection
+from monograph.store.graph import neighbours
+from monograph.store.graph.graphs import Records
+from monograph.store.graph.neighbours import Place, Titled
 from monograph.values import Document, Extraction, Float32, Told, ToldNode
 
 

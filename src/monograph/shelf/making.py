@@ -27,11 +27,14 @@ from monograph.shelf.manifest import ObjectName, missing, put_file
 from monograph.shelf.place import fetch
 from monograph.shelf.ray_engine import ray_module, start
 from monograph.shelf.storage import Storage, storage_at
-from monograph.store import catalogue as stored
-from monograph.store import names, replacing, roots, versions
-from monograph.store import told as assertions
-from monograph.store.database import Database
-from monograph.store.refusals import refusal_of
+from monograph.store.catalogue import catalogue as stored
+from monograph.store.documents import roots
+from monograph.store.file import replacing
+from monograph.store.file.database import Database
+from monograph.store.file.refusals import refusal_of
+from monograph.store.graph import names
+from monograph.store.graph import told as assertions
+from monograph.store.history import versions
 from monograph.values import Document, Plan, Report, together
 
 

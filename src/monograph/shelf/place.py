@@ -12,8 +12,8 @@ from pathlib import Path
 from monograph.errors import InputError, ObjectDamaged, ShelfUnreachable
 from monograph.shelf.manifest import Manifest, ObjectName, name_of
 from monograph.shelf.storage import Storage, storage_at
-from monograph.store import replacing
-from monograph.store.refusals import refusal_of
+from monograph.store.file import replacing
+from monograph.store.file.refusals import refusal_of
 
 _FETCHING = ".fetching-"
 """How the names of folders begin in which files are fetched."""

@@ -15,8 +15,8 @@ import numpy as np
 from monograph.graph.evidence import Bools, Float64, Int64
 from monograph.graph.text import Words
 from monograph.search.snapshot import NO_DOCUMENT, Nearest, Pooling
-from monograph.store.filters import Allowed
-from monograph.store.graphs import WORDS, Records, SubjectChunk
+from monograph.store.documents.filters import Allowed
+from monograph.store.graph.graphs import WORDS, Records, SubjectChunk
 from monograph.values import Effort, Float32
 
 FULL = np.dtype(
@@ -342,7 +342,7 @@ def mentioned(parts: Sequence[bytes], names: Sequence[int], rows: Rows) -> dict[
 
 
 def subject_chunks(found: Sequence[tuple[int, Subject]], names: Mapping[str, int], rows: Rows) -> list[SubjectChunk]:
-    """Merge (shard, subject), as :func:`monograph.store.graphs.subject_chunks` has it of a file; ``names`` by key."""
+    """Merge (shard, subject) pairs of :func:`monograph.store.graph.graphs.subject_chunks`; ``names`` by key."""
     documents = {(key, by_title, shard, document) for shard, (_, _, key, _, by_title, _, document) in found}
     counts = Counter((key, by_title) for key, by_title, *_ in documents)
     return [

@@ -1,7 +1,4 @@
-"""One shard of a shelf, open for reading: its side of every search, where names travel as keys, not as rows.
-
-Longer than 400 lines because one class has every method that is called of a shard.
-"""
+"""One shard of a shelf, open for reading: its side of every search, where names travel as keys, not as rows."""
 
 from __future__ import annotations
 
@@ -27,24 +24,17 @@ from monograph.search.snapshot import Nearest, Pooling
 from monograph.shelf import pools
 from monograph.shelf.catalogue import Origin, origin
 from monograph.shelf.pools import ChunkFacts, NameLinks, Pools, Subject, mentions_of, records_of
-from monograph.store import (
-    catalogue,
-    chunks,
-    counts,
-    documents,
-    graphs,
-    names,
-    neighbours,
-    postings,
-    settings,
-    terms,
-)
-from monograph.store.chunks import Found
-from monograph.store.counts import Counts
-from monograph.store.database import Connection
-from monograph.store.filters import Allowed
-from monograph.store.graphs import Records
-from monograph.store.neighbours import Titled
+from monograph.store.catalogue import catalogue
+from monograph.store.documents import chunks, counts, documents
+from monograph.store.documents.chunks import Found
+from monograph.store.documents.counts import Counts
+from monograph.store.documents.filters import Allowed
+from monograph.store.file import settings
+from monograph.store.file.database import Connection
+from monograph.store.graph import graphs, names, neighbours
+from monograph.store.graph.graphs import Records
+from monograph.store.graph.neighbours import Titled
+from monograph.store.words import postings, terms
 from monograph.values import (
     Chunk,
     Document,
@@ -74,7 +64,7 @@ class ShardFacts:
 class NamedText(NamedTuple):
     """A chunk's text and title, the names in it, and the names that its document is about.
 
-    ``names`` are records of :data:`monograph.store.graphs.NAMED` in which a name is its place among ``keys``.
+    ``names`` are records of :data:`monograph.store.graph.graphs.NAMED` in which a name is its place among ``keys``.
     """
 
     title: str
@@ -364,19 +354,19 @@ class ShardReader(OneFile):
         return {row: members[key] for key, row in rows.items()}
 
     def titled_by_key(self, members: Mapping[str, int]) -> list[Titled]:
-        """See :func:`monograph.store.neighbours.titled`."""
+        """See :func:`monograph.store.graph.neighbours.titled`."""
         return neighbours.titled(self.connection, self._members(members))
 
     def chunk_counts_by_key(self, members: Mapping[str, int]) -> dict[int, int]:
-        """See :func:`monograph.store.neighbours.chunk_counts`."""
+        """See :func:`monograph.store.graph.neighbours.chunk_counts`."""
         return neighbours.chunk_counts(self.connection, self._members(members))
 
     def seen_by_key(self, members: Mapping[str, int]) -> dict[int, Span]:
-        """See :func:`monograph.store.neighbours.seen`."""
+        """See :func:`monograph.store.graph.neighbours.seen`."""
         return neighbours.seen(self.connection, self._members(members))
 
     def chunks_naming_by_key(self, members: Mapping[str, int], most: int) -> list[tuple[int, int, str, int]]:
-        """See :func:`monograph.store.neighbours.chunks_naming`."""
+        """See :func:`monograph.store.graph.neighbours.chunks_naming`."""
         return neighbours.chunks_naming(self.connection, self._members(members), most)
 
     def rows_of(self, name: str) -> list[list[int]]:
@@ -385,7 +375,7 @@ class ShardReader(OneFile):
         return [chunks.rows_of_document(self.connection, one.row) for one in found]
 
     def stated(self, keys: Sequence[str]) -> list[tuple[str, str, str, str]]:
-        """See :func:`monograph.store.neighbours.stated`."""
+        """See :func:`monograph.store.graph.neighbours.stated`."""
         return neighbours.stated(self.connection, keys)
 
 

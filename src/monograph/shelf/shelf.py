@@ -28,7 +28,7 @@ from monograph.shelf.place import Place, place_at
 from monograph.shelf.pools import Rows
 from monograph.shelf.shard import ShardReader
 from monograph.shelf.snapshot import Memory, ShelfSnapshot
-from monograph.store import names
+from monograph.store.graph import names
 from monograph.values import Brief, Chunk, Document, Finding, Listed, ShelfStats, StoredChunk, arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 

@@ -1,7 +1,4 @@
-"""The shards of a shelf as one snapshot: a search asks all shards in few rounds, and names come from the catalogue.
-
-Longer than 400 lines because one class implements the whole of :class:`monograph.search.snapshot.Snapshot`.
-"""
+"""The shards of a shelf as one snapshot: a search asks all shards in few rounds, and names come from the catalogue."""
 
 from __future__ import annotations
 
@@ -42,14 +39,14 @@ from monograph.shelf.pools import (
     too_few,
 )
 from monograph.shelf.shard import Call, ShardFacts, ShardReader, call
-from monograph.store import names as stored_names
-from monograph.store import terms
-from monograph.store.chunks import Found
-from monograph.store.counts import Counts
-from monograph.store.database import Connection
-from monograph.store.filters import Allowed
-from monograph.store.graphs import Records, SubjectChunk
-from monograph.store.names import NameRow
+from monograph.store.documents.chunks import Found
+from monograph.store.documents.counts import Counts
+from monograph.store.documents.filters import Allowed
+from monograph.store.file.database import Connection
+from monograph.store.graph import names as stored_names
+from monograph.store.graph.graphs import Records, SubjectChunk
+from monograph.store.graph.names import NameRow
+from monograph.store.words import terms
 from monograph.values import Float32, Mention, Summary
 
 MOST = 65_536

@@ -17,8 +17,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from monograph.errors import InputError, MissingExtra, ObjectDamaged, ObjectMissing, ShelfUnreachable
 from monograph.regex import regex
-from monograph.store.refusals import refusal_of
-from monograph.store.replacing import private, restrict, sync_to_disk
+from monograph.store.file.refusals import refusal_of
+from monograph.store.file.replacing import private, restrict, sync_to_disk
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from monograph.read.paths import text_to_path
 from monograph.read.source import INSIDE
-from monograph.store import failures, roots, sources
-from monograph.store.database import Database
-from monograph.store.failures import Failure
+from monograph.store.documents import failures, roots, sources
+from monograph.store.documents.failures import Failure
+from monograph.store.file.database import Database
 from monograph.values import Change, Plan, Problem, Root, SyncedSource
 
 

@@ -14,9 +14,9 @@ from monograph.errors import SourceError, SourceMissing
 from monograph.read.file import leads_out, sha256_of
 from monograph.read.paths import path_to_text, text_to_path
 from monograph.read.source import is_installed
-from monograph.store import failures, sources
-from monograph.store.database import Database
-from monograph.store.roots import owner_of
+from monograph.store.documents import failures, sources
+from monograph.store.documents.roots import owner_of
+from monograph.store.file.database import Database
 from monograph.sync import roots
 from monograph.sync.ignore import IGNORE_FILE, Rules
 from monograph.values import Change, ChangeKind, Move, Plan, Problem, Root

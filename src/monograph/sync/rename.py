@@ -12,8 +12,9 @@ from pathlib import PurePosixPath
 from monograph.derive.embed.text import embedded_text
 from monograph.read.file import sha256_of
 from monograph.read.paths import text_to_path
-from monograph.store import chunks, documents, memo, sources
-from monograph.store.database import Connection, Database
+from monograph.store.documents import chunks, documents, sources
+from monograph.store.file import memo
+from monograph.store.file.database import Connection, Database
 from monograph.values import Plan, content_hash
 
 

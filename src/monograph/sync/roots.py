@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from monograph.errors import InputError, NotFound
 from monograph.read.file import sha256_of
 from monograph.read.paths import path_to_text, text_to_path
-from monograph.store import roots, sources
-from monograph.store.database import Database
-from monograph.store.roots import owner_of, unused_name
+from monograph.store.documents import roots, sources
+from monograph.store.documents.roots import owner_of, unused_name
+from monograph.store.file.database import Database
 from monograph.values import Move, Root, arguments
 
 ALIKE = 0.5

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from monograph.errors import DamagedFile
-from monograph.store import tree as store
-from monograph.store import vectors as stored_vectors
-from monograph.store.database import Connection, path_of
+from monograph.store.file.database import Connection, path_of
+from monograph.store.tree import tree as store
+from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree.hash import Planes, full_rank, ranks
 from monograph.values import content_hash
 

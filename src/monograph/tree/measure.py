@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from monograph.store import settings
-from monograph.store import tree as store
-from monograph.store import vectors as stored_vectors
-from monograph.store.database import Connection
+from monograph.store.file import settings
+from monograph.store.file.database import Connection
+from monograph.store.tree import tree as store
+from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree.leaves import planes_of
 from monograph.values import TreeStats
 

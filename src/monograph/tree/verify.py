@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from monograph.store import chunks as stored_chunks
-from monograph.store import memo, tree
-from monograph.store import tree as store
-from monograph.store import vectors as stored_vectors
-from monograph.store.database import Connection
+from monograph.store.documents import chunks as stored_chunks
+from monograph.store.file import memo
+from monograph.store.file.database import Connection
+from monograph.store.tree import tree
+from monograph.store.tree import tree as store
+from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree.build import Recipe, summary_key
 from monograph.tree.hash import Planes, full_rank, ranks
 from monograph.tree.leaves import leaves_of

@@ -8,10 +8,10 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from monograph.store import clusters as store
-from monograph.store import codes
-from monograph.store import vectors as stored_vectors
-from monograph.store.database import Connection
+from monograph.store.file.database import Connection
+from monograph.store.vectors import clusters as store
+from monograph.store.vectors import codes
+from monograph.store.vectors import vectors as stored_vectors
 from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.centroids import Centroids

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from monograph.store import clusters as store
-from monograph.store import codes
-from monograph.store.database import Connection
+from monograph.store.file.database import Connection
+from monograph.store.vectors import clusters as store
+from monograph.store.vectors import codes
 from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.memory import Memory, State

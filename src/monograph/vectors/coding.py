@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from monograph.store import codes
-from monograph.store.database import Connection
+from monograph.store.file.database import Connection
+from monograph.store.vectors import codes
 from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.cluster import Centre, Entries, encode, encode_about, joined, pack, unpack_all

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from monograph.store import clusters as store
-from monograph.store.clusters import Size
-from monograph.store.database import Connection
+from monograph.store.file.database import Connection
+from monograph.store.vectors import clusters as store
+from monograph.store.vectors.clusters import Size
 from monograph.vectors import kernel
 from monograph.vectors.cluster import Entries, among, head_size, joined, pack, strike, unpack
 from monograph.vectors.design import Design

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monograph.store import vectors as stored_vectors
-from monograph.store.database import Connection
+from monograph.store.file.database import Connection
+from monograph.store.vectors import vectors as stored_vectors
 from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.search import Bits, Int64, Neighbours, Query, compare_all, cosines, count_results

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from monograph.store.database import Connection
+from monograph.store.file.database import Connection
 from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.centroids import Centroids

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.errors import DamagedFile, InputError
-from monograph.store import clusters as store
-from monograph.store import vectors as stored_vectors
-from monograph.store.clusters import UNCLUSTERED, Placement
-from monograph.store.database import Connection, path_of
-from monograph.store.filters import Allowed
+from monograph.store.documents.filters import Allowed
+from monograph.store.file.database import Connection, path_of
+from monograph.store.vectors import clusters as store
+from monograph.store.vectors import vectors as stored_vectors
+from monograph.store.vectors.clusters import UNCLUSTERED, Placement
 from monograph.values import Float32, arguments
 from monograph.vectors import exact, kernel
 from monograph.vectors.curve import Calibration, Point, stretched

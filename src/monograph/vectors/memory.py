@@ -6,13 +6,14 @@ import threading
 from dataclasses import dataclass, replace
 
 from monograph.errors import InputError
-from monograph.store import clusters as store
-from monograph.store import settings, vectors
-from monograph.store.columns import Columns
-from monograph.store.database import Connection
-from monograph.store.filters import Allowed
-from monograph.store.prefetch import Prefetcher
-from monograph.store.unreadable import UNDECODABLE
+from monograph.store.documents.columns import Columns
+from monograph.store.documents.filters import Allowed
+from monograph.store.file import settings
+from monograph.store.file.database import Connection
+from monograph.store.file.unreadable import UNDECODABLE
+from monograph.store.vectors import clusters as store
+from monograph.store.vectors import vectors
+from monograph.store.words.prefetch import Prefetcher
 from monograph.vectors import centroids as central
 from monograph.vectors import kernel
 from monograph.vectors.cluster import MOST_DIMENSIONS
@@ -26,7 +27,7 @@ _FILTERS = 16
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """An index as one transaction sees it: see :class:`monograph.store.clusters.Header` for the two numbers.
+    """An index as one transaction sees it: see :class:`monograph.store.vectors.clusters.Header` for the two numbers.
 
     ``likely`` is how many loads a search of usual k and recall takes; None where it sees every cluster.
     """

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.errors import InputError
-from monograph.store import vectors as stored_vectors
+from monograph.store.vectors import vectors as stored_vectors
 from monograph.values import Float32, arguments, inner_products
 from monograph.vectors import kernel
 
 if TYPE_CHECKING:
-    from monograph.store.database import Connection
-    from monograph.store.prefetch import Prefetcher
+    from monograph.store.file.database import Connection
+    from monograph.store.words.prefetch import Prefetcher
     from monograph.vectors.stop import StopCondition
 
 Int64: TypeAlias = npt.NDArray[np.int64]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from monograph.store import clusters as store
-from monograph.store.database import Connection
+from monograph.store.file.database import Connection
+from monograph.store.vectors import clusters as store
 from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.centroids import Centroids

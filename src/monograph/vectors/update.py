@@ -15,10 +15,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from monograph.store import clusters as store
-from monograph.store import codes
-from monograph.store.clusters import Placement, Size
-from monograph.store.database import Connection
+from monograph.store.file.database import Connection
+from monograph.store.vectors import clusters as store
+from monograph.store.vectors import codes
+from monograph.store.vectors.clusters import Placement, Size
 from monograph.values import Float32
 from monograph.vectors import centroids as central
 from monograph.vectors import partition

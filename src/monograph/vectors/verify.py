@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from monograph.store import clusters as store
-from monograph.store import codes, vectors
-from monograph.store.database import Connection
+from monograph.store.file.database import Connection
+from monograph.store.vectors import clusters as store
+from monograph.store.vectors import codes, vectors
 from monograph.vectors import centroids as central
 from monograph.vectors import kernel
 from monograph.vectors.cluster import unpack

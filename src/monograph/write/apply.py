@@ -13,8 +13,9 @@ from dataclasses import fields
 
 from monograph import telemetry
 from monograph.read.limits import Limits
-from monograph.store import documents, roots, sources, versions
-from monograph.store.database import Connection, Database
+from monograph.store.documents import documents, roots, sources
+from monograph.store.file.database import Connection, Database
+from monograph.store.history import versions
 from monograph.sync import rename
 from monograph.sync.follow import remember
 from monograph.values import Change, Document, OnProgress, Plan, Progress, Report

@@ -14,8 +14,8 @@ from monograph.read.process import Task
 from monograph.read.source import problem_of
 from monograph.read.worker import PROCESSES
 from monograph.settings import Settings
-from monograph.store import documents, sources
-from monograph.store.database import Connection
+from monograph.store.documents import documents, sources
+from monograph.store.file.database import Connection
 from monograph.values import Document, OnProgress, Plan, Problem, Progress
 from monograph.write.prepare import document_hash
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from monograph.errors import InputError, NotFound
 from monograph.graph.names import key_of
 from monograph.graph.short_names import is_short_form
-from monograph.store import graphs, names
-from monograph.store.database import Connection
+from monograph.store.file.database import Connection
+from monograph.store.graph import graphs, names
 from monograph.values import arguments
 from monograph.write.pipeline import Pipeline
 from monograph.write.rebuild_graph import begin_again, end_again

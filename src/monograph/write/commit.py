@@ -7,9 +7,13 @@ from dataclasses import dataclass, field, fields, replace
 
 from monograph import telemetry
 from monograph.errors import BusyFile, InvalidDocument, MonographError
-from monograph.store import checksums, chunks, dates, documents, graph_changes, memo, settings, sources, terms, versions
-from monograph.store import names as stored_names
-from monograph.store.database import Connection, savepoint
+from monograph.store.documents import chunks, dates, documents, sources
+from monograph.store.file import checksums, memo, settings
+from monograph.store.file.database import Connection, savepoint
+from monograph.store.graph import graph_changes
+from monograph.store.graph import names as stored_names
+from monograph.store.history import versions
+from monograph.store.words import terms
 from monograph.values import Move, Problem
 from monograph.write import names
 from monograph.write.batch import Parcel, changed
@@ -231,7 +235,7 @@ def _by_document(
 def _lacking(
     keys: Iterable[bytes], held: Mapping[bytes, int], waiting: Mapping[bytes, bytes]
 ) -> list[tuple[bytes, bytes, int]]:
-    """What of the keys is not held, as :func:`monograph.store.memo.put` takes it."""
+    """What of the keys is not held, as :func:`monograph.store.file.memo.put` takes it."""
     return [(key, waiting[key], 0) for key in keys if key not in held]
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from monograph.derive.addresses import is_named, normal
 from monograph.errors import DamagedFile, InputError, ModelMismatch, ModelUntrusted
 from monograph.settings import Settings
-from monograph.store import settings as stored_settings
-from monograph.store.clusters import has_stale
-from monograph.store.database import Database
+from monograph.store.file import settings as stored_settings
+from monograph.store.file.database import Database
+from monograph.store.vectors.clusters import has_stale
 from monograph.vectors.cluster import MOST_DIMENSIONS
 from monograph.vectors.design import DESIGNS, Design, Kind, design_of
 

@@ -19,8 +19,8 @@ from monograph.read.limits import Limits
 from monograph.read.paths import text_to_path
 from monograph.read.recogniser import Recogniser
 from monograph.read.source import is_installed
-from monograph.store import memo, settings
-from monograph.store.database import Database
+from monograph.store.file import memo, settings
+from monograph.store.file.database import Database
 from monograph.values import Change, Document, Plan, Problem, Root, content_hash
 from monograph.write.pipeline import Pipeline
 from monograph.write.woven import Said, woven

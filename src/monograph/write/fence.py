@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from monograph import where as filters
 from monograph.errors import OutsideView
-from monograph.store import documents, view
-from monograph.store.database import Connection
-from monograph.store.filters import Allowed
+from monograph.store.documents import documents
+from monograph.store.documents.filters import Allowed
+from monograph.store.file import view
+from monograph.store.file.database import Connection
 from monograph.values import Document, content_id
 from monograph.where import Condition, Scalar
 from monograph.write.commit import Seen

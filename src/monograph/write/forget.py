@@ -11,8 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from monograph.errors import MonographError
-from monograph.store import check_terms, forgetting, memo, names, settings, terms
-from monograph.store.database import Database
+from monograph.store.check import check_terms
+from monograph.store.file import forgetting, memo, settings
+from monograph.store.file.database import Database
+from monograph.store.graph import names
+from monograph.store.words import terms
 from monograph.values import Problem, Report
 from monograph.vectors.index import EcoVectorIndex
 from monograph.write import cannot_link

@@ -15,11 +15,12 @@ from monograph.errors import ModelUnavailable
 from monograph.graph.build import DocumentPart, Linked, document_part
 from monograph.graph.short_names import Pairs
 from monograph.models import Embedder, Extractor
-from monograph.store import assigned, extractions, graph_changes, graphs, memo, names
-from monograph.store.chunks import rows_of_document as chunk_rows
-from monograph.store.database import Connection
-from monograph.store.embedded_names import is_embedded
-from monograph.store.unreadable import UNDECODABLE, damaged
+from monograph.store.documents.chunks import rows_of_document as chunk_rows
+from monograph.store.file import assigned, memo
+from monograph.store.file.database import Connection
+from monograph.store.file.unreadable import UNDECODABLE, damaged
+from monograph.store.graph import extractions, graph_changes, graphs, names
+from monograph.store.graph.embedded_names import is_embedded
 from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS, Chunk, content_hash
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from monograph.store import embedded_names, memo, settings
-from monograph.store.database import Connection
+from monograph.store.file import memo, settings
+from monograph.store.file.database import Connection
+from monograph.store.graph import embedded_names
 from monograph.values import content_hash
 from monograph.write.graph import codes
 from monograph.write.names import embed

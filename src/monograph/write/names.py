@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import count
 
 from monograph.graph.names import signature
-from monograph.store import graph_changes, names
-from monograph.store.database import Connection
-from monograph.store.embedded_names import is_embedded
-from monograph.store.row_numbers import next_row
+from monograph.store.file.database import Connection
+from monograph.store.file.row_numbers import next_row
+from monograph.store.graph import graph_changes, names
+from monograph.store.graph.embedded_names import is_embedded
 from monograph.write.configuration import EMBEDDER
 from monograph.write.graph import NO_PARTS, Related, codes, embeddable_keys, keys_of
 from monograph.write.pipeline import Pipeline

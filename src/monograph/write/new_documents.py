@@ -6,8 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from monograph.store import assigned, chunks, documents, graph_changes, new_documents, terms, versions
-from monograph.store.database import Connection
+from monograph.store.documents import chunks, documents, new_documents
+from monograph.store.file import assigned
+from monograph.store.file.database import Connection
+from monograph.store.graph import graph_changes
+from monograph.store.history import versions
+from monograph.store.words import terms
 from monograph.write.batch import Parcel
 from monograph.write.graph import Related, node_of
 from monograph.write.prepare import Prepared

@@ -22,7 +22,8 @@ from monograph.derive.extract.pattern import PatternExtractor
 from monograph.graph.build import DocumentPart, document_part
 from monograph.read.worker import PROCESSES, Worker, writer
 from monograph.settings import Settings
-from monograph.store import extractions, names, settings
+from monograph.store.file import settings
+from monograph.store.graph import extractions, names
 from monograph.values import Document, Problem
 from monograph.write.batch import Parcel, changed
 from monograph.write.graph import NO_PARTS, Parts, codes, embedded_keys, extraction_key

@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from monograph.errors import InvalidDocument
-from monograph.store import chunks, documents, vectors
-from monograph.store.checksums import given_key
-from monograph.store.database import Connection
-from monograph.store.filters import Allowed
+from monograph.store.documents import chunks, documents
+from monograph.store.documents.filters import Allowed
+from monograph.store.file.checksums import given_key
+from monograph.store.file.database import Connection
+from monograph.store.vectors import vectors
 from monograph.values import Document, OnProgress, Passage, Progress, Report, arguments, content_id
 from monograph.write.apply import grow_tree, report
 from monograph.write.batch import BATCH_DOCUMENTS, Parcel, batches

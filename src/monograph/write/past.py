@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from monograph.store import documents, memo, settings, sources, versions
-from monograph.store.vectors import STORED
-from monograph.store.versions import Former
+from monograph.store.documents import documents, sources
+from monograph.store.file import memo, settings
+from monograph.store.history import versions
+from monograph.store.history.versions import Former
+from monograph.store.vectors.vectors import STORED
 from monograph.write.batch import BATCH_DOCUMENTS, Parcel
 from monograph.write.commit import remove_row, store
 from monograph.write.graph import extraction_key, remember_extractions

@@ -12,8 +12,8 @@ from monograph.derive.embed.given import GivenVectors
 from monograph.derive.extract.pattern import PatternExtractor
 from monograph.models import Describer, Embedder, Extractor, Summarizer
 from monograph.settings import Settings
-from monograph.store.database import Database
-from monograph.store.refusals import refusals
+from monograph.store.file.database import Database
+from monograph.store.file.refusals import refusals
 from monograph.vectors.index import EcoVectorIndex
 from monograph.write.prepare import Prepared
 

@@ -14,8 +14,8 @@ from monograph.derive.embed.text import embedded_text
 from monograph.errors import InvalidDocument
 from monograph.models import Embedder
 from monograph.settings import Settings
-from monograph.store.checksums import given_key
-from monograph.store.vectors import pack
+from monograph.store.file.checksums import given_key
+from monograph.store.vectors.vectors import pack
 from monograph.values import Chunk, Document, Float32, Passage, Problem, content_hash
 
 CUTTER = 1

@@ -10,10 +10,13 @@ from monograph.derive.summarize import summary_price
 from monograph.derive.tokens import count_tokens
 from monograph.models import is_paid
 from monograph.read.limits import Limits
-from monograph.store import chunks, documents, extractions, memo, names, settings, sources, vectors
-from monograph.store import tree as store
-from monograph.store.database import Connection
-from monograph.store.unreadable import UNDECODABLE
+from monograph.store.documents import chunks, documents, sources
+from monograph.store.file import memo, settings
+from monograph.store.file.database import Connection
+from monograph.store.file.unreadable import UNDECODABLE
+from monograph.store.graph import extractions, names
+from monograph.store.tree import tree as store
+from monograph.store.vectors import vectors
 from monograph.sync import rename
 from monograph.tree.build import Recipe
 from monograph.values import Cost, OnProgress, Plan, Problem

@@ -6,9 +6,14 @@ from collections.abc import Sequence
 
 from monograph.errors import BusyFile, DamagedFile
 from monograph.graph import GRAPH
-from monograph.store import check_terms, chunks, documents, graph_changes, memo, settings, terms, versions
-from monograph.store.database import Connection, Database
-from monograph.store.extractions import BEFORE_ALL, documents_lacking
+from monograph.store.check import check_terms
+from monograph.store.documents import chunks, documents
+from monograph.store.file import memo, settings
+from monograph.store.file.database import Connection, Database
+from monograph.store.graph import graph_changes
+from monograph.store.graph.extractions import BEFORE_ALL, documents_lacking
+from monograph.store.history import versions
+from monograph.store.words import terms
 from monograph.values import Cost, Document, OnProgress, Progress
 from monograph.write import names
 from monograph.write.configuration import EXTRACTOR

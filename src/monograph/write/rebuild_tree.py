@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from monograph.store import tree as store
-from monograph.store import vectors
-from monograph.store.database import Connection
+from monograph.store.file.database import Connection
+from monograph.store.tree import tree as store
+from monograph.store.vectors import vectors
 from monograph.tree import build
 from monograph.tree.hash import Planes, random_planes
 from monograph.values import OnProgress

@@ -8,8 +8,12 @@ from dataclasses import dataclass, replace
 from monograph.derive.embed.text import embedded_text
 from monograph.derive.tokens import count_tokens
 from monograph.errors import BusyFile
-from monograph.store import assigned, checksums, chunks, documents, memo, names, settings, vectors, versions
-from monograph.store.database import Connection
+from monograph.store.documents import chunks, documents
+from monograph.store.file import assigned, checksums, memo, settings
+from monograph.store.file.database import Connection
+from monograph.store.graph import names
+from monograph.store.history import versions
+from monograph.store.vectors import vectors
 from monograph.tree.build import Overtaken
 from monograph.tree.hash import Planes
 from monograph.values import Cost, Document, OnProgress, Progress, content_hash

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from monograph.store import memo
-from monograph.store.database import Database
+from monograph.store.file import memo
+from monograph.store.file.database import Database
 
 NOTHING: Mapping[bytes, bytes] = MappingProxyType({})
 

@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Sequence
 
 from monograph.errors import NotFound
-from monograph.store import documents, failures, roots, sources, versions
-from monograph.store.database import Connection, Database
+from monograph.store.documents import documents, failures, roots, sources
+from monograph.store.file.database import Connection, Database
+from monograph.store.history import versions
 from monograph.values import Report
 from monograph.vectors.index import EcoVectorIndex
 from monograph.write.apply import report

@@ -9,7 +9,7 @@ import numpy as np
 
 from monograph.derive.embed.given import GivenVectors
 from monograph.graph.names import key_of, signature
-from monograph.store import (
+from monograph.store.check import (
     check,
     check_documents,
     check_graph,
@@ -17,17 +17,14 @@ from monograph.store import (
     check_terms,
     check_told,
     check_versions,
-    checksums,
-    clusters,
-    dates,
-    documents,
-    memo,
-    names,
-    tree,
-    vectors,
 )
-from monograph.store.database import Connection, Database
-from monograph.store.extractions import documents_lacking
+from monograph.store.documents import dates, documents
+from monograph.store.file import checksums, memo
+from monograph.store.file.database import Connection, Database
+from monograph.store.graph import names
+from monograph.store.graph.extractions import documents_lacking
+from monograph.store.tree import tree
+from monograph.store.vectors import clusters, vectors
 from monograph.tree.hash import Planes
 from monograph.values import Finding
 from monograph.vectors.index import EcoVectorIndex

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 
 from monograph.graph.resolve import LARGEST_GROUP, Candidate, heads, related, stands_alone
-from monograph.store import names
-from monograph.store.database import Connection
+from monograph.store.file.database import Connection
+from monograph.store.graph import names
 
 _MOST_HELD = 4_096
 """Pairs of keys held against each other to find out whom a change touches: beyond, all are looked at again."""

@@ -8,9 +8,9 @@ import numpy as np
 
 from monograph.errors import InputError, NotFound, OutsideView
 from monograph.graph.names import key_of
-from monograph.store import told_changes
-from monograph.store.database import Connection, Database
-from monograph.store.told_changes import NOBODY, Ends, Origin
+from monograph.store.file.database import Connection, Database
+from monograph.store.graph import told_changes
+from monograph.store.graph.told_changes import NOBODY, Ends, Origin
 from monograph.values import Report, ToldNode, ToldRelation, arguments, check_json
 from monograph.write.fence import Fence
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from monograph import telemetry
-from monograph.store.database import Connection, Database
+from monograph.store.file.database import Connection, Database
 from monograph.tree.leaves import update_leaves
 from monograph.vectors.index import EcoVectorIndex
 from monograph.write.resolve import resolve

@@ -14,9 +14,11 @@ from monograph.derive.summarize import workers_of
 from monograph.errors import BusyFile, ModelError, ModelUnavailable, MonographError
 from monograph.models import Summarizer
 from monograph.settings import Settings
-from monograph.store import memo, settings, tree, vectors
-from monograph.store import tree as store
-from monograph.store.database import Connection, Database, decoding
+from monograph.store.file import memo, settings
+from monograph.store.file.database import Connection, Database, decoding
+from monograph.store.tree import tree
+from monograph.store.tree import tree as store
+from monograph.store.vectors import vectors
 from monograph.tree import build
 from monograph.tree.hash import LEARNED_AT, Planes, learn, random_planes
 from monograph.tree.leaves import planes_of

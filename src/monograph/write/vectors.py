@@ -10,9 +10,9 @@ import numpy as np
 from monograph import telemetry
 from monograph.errors import InvalidDocument
 from monograph.models import Embedder, is_paid
-from monograph.store import memo
-from monograph.store.database import Connection
-from monograph.store.vectors import pack
+from monograph.store.file import memo
+from monograph.store.file.database import Connection
+from monograph.store.vectors.vectors import pack
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared, Vectored
 from monograph.write.remember import NOTHING, remember

@@ -10,11 +10,15 @@ from monograph.errors import DamagedFile
 from monograph.graph import GRAPH
 from monograph.graph.build import document_part
 from monograph.graph.names import signature
-from monograph.store import assigned, check, chunks, documents, extractions, graphs, memo, names, vectors
-from monograph.store.checksums import given_key
-from monograph.store.database import Connection
-from monograph.store.settings import StoredEmbedder, StoredExtractor, load_model
-from monograph.store.unreadable import UNDECODABLE
+from monograph.store.check import check
+from monograph.store.documents import chunks, documents
+from monograph.store.file import assigned, memo
+from monograph.store.file.checksums import given_key
+from monograph.store.file.database import Connection
+from monograph.store.file.settings import StoredEmbedder, StoredExtractor, load_model
+from monograph.store.file.unreadable import UNDECODABLE
+from monograph.store.graph import extractions, graphs, names
+from monograph.store.vectors import vectors
 from monograph.values import Finding, content_hash
 from monograph.write.graph import Related, extraction_key_of, keys_of, node_of
 from monograph.write.resolve import changes

@@ -327,7 +327,7 @@ def test_a_blank_correction_changes_nothing(archive: Monograph) -> None:
 def test_forget_note_reports_traces_while_another_process_reads(
     archive: Monograph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from monograph.store import connections
+    from monograph.store.file import connections
 
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.1)
     with Monograph.open(archive.path) as opened:

@@ -21,8 +21,8 @@ from monograph.search.ranking import standardised
 from monograph.search.reckoning._reckoning import Reckoning
 from monograph.search.start_texts import StartText, start_of
 from monograph.shelf.pools import words_held
-from monograph.store.graphs import WORDS
-from monograph.store.names import NameRow
+from monograph.store.graph.graphs import WORDS
+from monograph.store.graph.names import NameRow
 from support.oracles.reckoning import PlainReckoning
 from support.properties import examples
 

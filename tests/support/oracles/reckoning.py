@@ -13,7 +13,7 @@ from monograph.graph import evidence
 from monograph.graph.evidence import Int64
 from monograph.search.leads import Leads
 from monograph.search.start_texts import StartText
-from monograph.store.graphs import WORDS
+from monograph.store.graph.graphs import WORDS
 from monograph.values import Float32
 
 

@@ -9,8 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from monograph.store import clusters as store
-from monograph.store.database import Database
+from monograph.store.file.database import Database
+from monograph.store.vectors import clusters as store
 from monograph.values import inner_products
 from monograph.vectors.design import KINDS, Design, Kind
 from monograph.vectors.index import EcoVectorIndex

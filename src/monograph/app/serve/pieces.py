@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from monograph.answer.query_terms import telling_words
 from monograph.graph.names import stem
 from monograph.regex import regex
-from monograph.store.terms import words_of
+from monograph.store.words.terms import words_of
 from monograph.values import Section
 
 _BREAK = regex(r"\n[^\S\n]*(?:\n[^\S\n]*)+")

@@ -16,7 +16,7 @@ from typing import ClassVar
 from monograph.search import fusion, hits, rerank, words
 from monograph.search.ranking import ranking
 from monograph.search.strategy import Corpus, Named, Query
-from monograph.store import terms
+from monograph.store.words import terms
 from monograph.values import Hit, arguments
 
 CANDIDATES = 64

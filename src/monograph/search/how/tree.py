@@ -14,7 +14,7 @@ from monograph.search.ranking import Ranking
 from monograph.search.relevance import of_cosine
 from monograph.search.snapshot import Snapshot
 from monograph.search.strategy import Corpus, Named, Query
-from monograph.store.filters import Allowed
+from monograph.store.documents.filters import Allowed
 from monograph.values import Float32, Hit, Origin, arguments
 
 

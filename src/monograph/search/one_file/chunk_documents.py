@@ -8,8 +8,9 @@ import numpy as np
 
 from monograph.graph.evidence import Int64
 from monograph.search.snapshot import NO_DOCUMENT
-from monograph.store import graphs, terms
-from monograph.store.database import Connection
+from monograph.store.file.database import Connection
+from monograph.store.graph import graphs
+from monograph.store.words import terms
 
 MOST = 1 << 20
 """Where rows of chunks go beyond, their documents are not kept: 8 MB."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from monograph.store import names, told, told_changes
-from monograph.store.database import Connection
+from monograph.store.file.database import Connection
+from monograph.store.graph import names, told, told_changes
 
 MOST_TOLD = 25
 """An entity that relations join to more others is not followed to them: it says little of any."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from monograph.store import chunks, names
-from monograph.store.database import Connection
+from monograph.store.documents import chunks
+from monograph.store.file.database import Connection
+from monograph.store.graph import names
 
 REMEMBERED = 32_768
 """Names, and as many chunks, some 200 bytes each; with more, the next search starts afresh."""

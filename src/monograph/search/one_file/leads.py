@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from monograph.search.leads import NOWHERE, Leads
 from monograph.search.one_file.joined import others
-from monograph.store import graphs, names
-from monograph.store.database import Connection
-from monograph.store.filters import Allowed
+from monograph.store.documents.filters import Allowed
+from monograph.store.file.database import Connection
+from monograph.store.graph import graphs, names
 
 MOST_MENTIONS = 25
 """A name that more chunks have says little of any of them, and is not followed to them."""

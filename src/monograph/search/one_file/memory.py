@@ -10,14 +10,14 @@ from monograph.search.one_file.chunk_documents import ChunkDocuments
 from monograph.search.one_file.known_names import KnownNames
 from monograph.search.one_file.name_codes import NameCodes
 from monograph.search.one_file.subject_keys import SubjectKeys
-from monograph.store import settings
-from monograph.store.postings import Counted
-from monograph.store.prefetch import Prefetcher
+from monograph.store.file import settings
+from monograph.store.words.postings import Counted
+from monograph.store.words.prefetch import Prefetcher
 
 if TYPE_CHECKING:
     from monograph.search.leads import Leads
     from monograph.search.start_texts import StartText
-    from monograph.store.database import Connection
+    from monograph.store.file.database import Connection
 
 _Value = TypeVar("_Value")
 

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.search.snapshot import NearName
-from monograph.store import names
-from monograph.store.database import Connection
-from monograph.store.vectors import Int64
+from monograph.store.file.database import Connection
+from monograph.store.graph import names
+from monograph.store.vectors.vectors import Int64
 from monograph.values import Float32
 from monograph.vectors.kernel import nearest_signs
 

@@ -13,10 +13,14 @@ from monograph.graph import GRAPH
 from monograph.search import words as word_for_word
 from monograph.search.frequencies import Frequencies, most
 from monograph.search.snapshot import Nearest
-from monograph.store import chunks, dates, extractions, graphs, names, postings, settings, terms, vectors
-from monograph.store import tree as stored_tree
-from monograph.store.chunks import titled_extractions
-from monograph.store.filters import EVERYTHING
+from monograph.store.documents import chunks, dates
+from monograph.store.documents.chunks import titled_extractions
+from monograph.store.documents.filters import EVERYTHING
+from monograph.store.file import settings
+from monograph.store.graph import extractions, graphs, names
+from monograph.store.tree import tree as stored_tree
+from monograph.store.vectors import vectors
+from monograph.store.words import postings, terms
 from monograph.values import Effort, inner_products
 from monograph.vectors.search import Query
 
@@ -27,12 +31,12 @@ if TYPE_CHECKING:
     from monograph.search.one_file.memory import Memory, Remembered
     from monograph.search.snapshot import NearName, Opening, Pooling, Shown
     from monograph.search.start_texts import StartText
-    from monograph.store.chunks import Found
-    from monograph.store.database import Connection, Database
-    from monograph.store.filters import Allowed
-    from monograph.store.graphs import Records, SubjectChunk
-    from monograph.store.names import NameRow
-    from monograph.store.postings import Postings
+    from monograph.store.documents.chunks import Found
+    from monograph.store.documents.filters import Allowed
+    from monograph.store.file.database import Connection, Database
+    from monograph.store.graph.graphs import Records, SubjectChunk
+    from monograph.store.graph.names import NameRow
+    from monograph.store.words.postings import Postings
     from monograph.values import Float32, Mention, Summary
     from monograph.vectors.index import EcoVectorIndex
     from monograph.vectors.search import Bits, Read

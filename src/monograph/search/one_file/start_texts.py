@@ -14,12 +14,12 @@ from monograph.search import titles
 from monograph.search.one_file import joined
 from monograph.search.one_file.subject_keys import SubjectKeys
 from monograph.search.start_texts import Start, StartText, start_of
-from monograph.store import chunks as stored_chunks
-from monograph.store import graphs, names
-from monograph.store.database import Connection
+from monograph.store.documents import chunks as stored_chunks
+from monograph.store.file.database import Connection
+from monograph.store.graph import graphs, names
 
 NamedText: TypeAlias = tuple[str, str, bytes, str]
-"""A title, a text, its names as bytes of :data:`monograph.store.graphs.NAMED`, what its document is about as JSON."""
+"""Title, text, names as bytes of :data:`monograph.store.graph.graphs.NAMED`, and the document's subjects as JSON."""
 
 
 def read(connection: Connection, chunks: Sequence[int], subjects: SubjectKeys) -> dict[int, StartText]:
@@ -28,7 +28,7 @@ def read(connection: Connection, chunks: Sequence[int], subjects: SubjectKeys) -
 
 
 def of(connection: Connection, given: Sequence[NamedText], subjects: SubjectKeys) -> list[StartText]:
-    """Texts that were read, as :func:`monograph.store.chunks.named_texts` gives them, with names of a file."""
+    """Return start texts for rows of :func:`monograph.store.documents.chunks.named_texts`, with names of a file."""
     texts = [start_of(title, text) for title, text, *_ in given]
     named = [np.frombuffer(packed, dtype=graphs.NAMED).tolist() for *_, packed, _ in given]
     own = [frozenset[int](json.loads(rows)) for *_, rows in given]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 
-from monograph.store import graphs
-from monograph.store.database import Connection
-from monograph.store.prefetch import Prefetcher
+from monograph.store.file.database import Connection
+from monograph.store.graph import graphs
+from monograph.store.words.prefetch import Prefetcher
 
 MOST = 65_536
 """Where more names are subjects they are not read: about 12 MB of keys and rows."""

@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from monograph.graph.names import entity_id, key_of, mention_key
-from monograph.store import chunks, extractions, graphs, names
-from monograph.store.database import Connection
+from monograph.store.documents import chunks
+from monograph.store.file.database import Connection
+from monograph.store.graph import extractions, graphs, names
 
 _NAMES: Mapping[int, names.NameRow] = MappingProxyType({})
 _TEXTS: Mapping[int, tuple[str, str]] = MappingProxyType({})

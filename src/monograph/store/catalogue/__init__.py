@@ -1,0 +1,1 @@
+"""Names and document hashes of many files."""

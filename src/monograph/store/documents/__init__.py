@@ -1,0 +1,1 @@
+"""Rows of documents, chunks, sources and roots, and filters over them."""

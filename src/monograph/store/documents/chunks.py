@@ -1,0 +1,403 @@
+"""Rows of ``chunks``, and with them their rows in the inverted index and their vectors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeAlias
+
+from monograph.dates.dating import Dated
+from monograph.errors import InvalidDocument
+from monograph.store.documents import dates, documents
+from monograph.store.documents.filters import MERGED, Allowed
+from monograph.store.file import assigned, encryption
+from monograph.store.file.database import Connection
+from monograph.store.file.keyed import select
+from monograph.store.file.row_numbers import next_row
+from monograph.store.file.unreadable import UNDECODABLE
+from monograph.store.graph import graphs
+from monograph.store.words import terms
+from monograph.values import Chunk, Metadata, Valid
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A chunk as it is read back: with its row number, and the title, uri and merged metadata of its document."""
+
+    row: int
+    chunk: Chunk
+    title: str
+    uri: str
+    metadata: Metadata
+    date: Dated | None = None
+    valid: Valid | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The document that chunks are stored under. ``old_title`` is what their index rows hold so far."""
+
+    row: int
+    id: str
+    title: str
+    old_title: str
+    metadata: Metadata
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """How many chunks came and went."""
+
+    added: int
+    removed: int
+
+
+def replace(
+    connection: Connection, owner: Owner, chunks: Sequence[Chunk], memo_rows: Sequence[int], index: terms.Changes
+) -> Swap:
+    """Make ``chunks`` the chunks of a document, touching only what differs.
+
+    To be called before the document's new text is stored: index rows of chunks that go are found by the old text.
+
+    Parameters
+    ----------
+    owner:
+        The document.
+    chunks:
+        In reading order, with offsets into the new text.
+    memo_rows:
+        Row of each chunk's vector in the memo.
+    index:
+        Collects what changes in the inverted index, to be written before the transaction ends.
+
+    Raises
+    ------
+    InvalidDocument
+        If a chunk's id belongs to another document, or comes twice.
+    """
+    wanted = {chunk.id: (chunk, memo) for chunk, memo in zip(chunks, memo_rows, strict=True)}
+    known = {
+        row[1]: row
+        for row in connection.execute(
+            'SELECT chunk, id, start, "end" FROM chunks WHERE document = ?', (owner.row,)
+        ).fetchall()
+    }
+    check_ids(connection, owner.id, [chunk.id for chunk in chunks], known.keys())
+    # A chunk is the same when its id and its text are: ids of our own imply it, a caller's may not.
+    text = documents.text(connection, owner.row, 0, max((row[3] for row in known.values()), default=0))
+    texts = {name: text[row[2] : row[3]] for name, row in known.items()}
+    kept = {name for name in known if name in wanted and wanted[name][0].text == texts[name]}
+    gone = [terms.Entry(known[name][0], owner.old_title, texts[name]) for name in known if name not in kept]
+    index.remove(gone)
+    _remove(connection, gone)
+    if owner.title != owner.old_title:
+        index.remove(terms.Entry(known[name][0], owner.old_title, texts[name]) for name in kept)
+        index.add(terms.Entry(known[name][0], owner.title, texts[name]) for name in kept)
+    coming = [name for name in wanted if name not in kept]
+    for name in kept:
+        _update(connection, known[name][0], owner, wanted[name][0])
+    rows = {name: known[name][0] for name in kept}
+    rows |= {name: row for row, name in enumerate(coming, next_row(connection, "chunks"))}
+    add(connection, ((rows[name], columns(owner, wanted[name][0])) for name in coming))
+    assigned.assign(connection, "vectors", [(rows[name], memo) for name, (_, memo) in wanted.items()])
+    index.add(terms.Entry(rows[name], owner.title, wanted[name][0].text) for name in coming)
+    return Swap(added=len(coming), removed=len(gone))
+
+
+def check_ids(connection: Connection, document_id: str, ids: Sequence[str], own: Set[str] = frozenset()) -> None:
+    """Raise InvalidDocument if an id of a document's chunks comes twice, or another document has it.
+
+    ``own`` are ids of chunks that are the document's already.
+    """
+    if len(set(ids)) < len(ids):
+        raise InvalidDocument(f"document {document_id!r} has two chunks of one id", "give every chunk an id of its own")
+    taken = known_ids(connection, [name for name in ids if name not in own])
+    if taken:
+        name = next(name for name in ids if name in taken)
+        raise InvalidDocument(
+            f"chunk {name!r} of document {document_id!r} belongs to another document", "give it an id of its own"
+        )
+
+
+Columns: TypeAlias = tuple[str, int, int, int, int, str, str | None]
+"""id, document, ordinal, start, end, metadata, merged."""
+
+
+def columns(owner: Owner, chunk: Chunk) -> Columns:
+    """What is to be stored of a chunk."""
+    own, merged = "{}", None
+    if chunk.metadata:
+        own = json.dumps(chunk.metadata, ensure_ascii=False)
+        if not owner.metadata.keys() <= chunk.metadata.keys():
+            merged = json.dumps({**owner.metadata, **chunk.metadata}, ensure_ascii=False)
+    return chunk.id, owner.row, chunk.ordinal, chunk.start, chunk.end, own, merged
+
+
+def add(connection: Connection, new: Iterable[tuple[int, Columns]]) -> None:
+    """Store chunks whose ids are not there, by row, without what is derived from them."""
+    connection.executemany(
+        """INSERT INTO chunks (chunk, id, document, ordinal, start, "end", metadata, merged)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
+        ((row, *values) for row, values in new),
+    )
+
+
+def known_ids(connection: Connection, ids: Sequence[str]) -> set[str]:
+    """Those of some ids that chunks have."""
+    return {name for (name,) in select(connection, "SELECT id FROM chunks WHERE id IN", ids)}
+
+
+def _update(connection: Connection, row: int, owner: Owner, chunk: Chunk) -> None:
+    connection.execute(
+        """UPDATE chunks SET document = ?2, ordinal = ?3, start = ?4, "end" = ?5, metadata = ?6, merged = ?7
+        WHERE chunk = ?1 AND (document, ordinal, start, "end", metadata, merged) IS NOT (?2, ?3, ?4, ?5, ?6, ?7)""",
+        (row, *columns(owner, chunk)[1:]),
+    )
+
+
+def _remove(connection: Connection, entries: Sequence[terms.Entry]) -> None:
+    """Take chunks out of every table but the inverted index."""
+    rows = [(entry.chunk,) for entry in entries]
+    from monograph.store.graph import graph_changes, told_changes
+
+    graph_changes.remove_chunks(connection, (entry.chunk for entry in entries))
+    told_changes.remove_chunks(connection, (entry.chunk for entry in entries))
+    connection.executemany("DELETE FROM vectors WHERE chunk = ?", rows)
+    connection.executemany("DELETE FROM chunks WHERE chunk = ?", rows)
+
+
+def remove_of(connection: Connection, document: documents.Row) -> int:
+    """Take out all chunks of a document; returns how many."""
+    text = documents.text(connection, document.row, 0, document.characters)
+    entries = [
+        terms.Entry(row, document.title, text[start:end])
+        for row, start, end in connection.execute(
+            'SELECT chunk, start, "end" FROM chunks WHERE document = ?', (document.row,)
+        ).fetchall()
+    ]
+    terms.remove(connection, entries)
+    _remove(connection, entries)
+    return len(entries)
+
+
+_AT_ONCE = 256
+"""Chunks that are read by one query."""
+_COLUMNS = f"""c.chunk, c.id, c.ordinal, c.start, c."end", c.metadata, {MERGED}, c.document, d.id, d.title, d.uri,
+    d.dated, d.dated_until, d.dated_by, d.valid_from, d.valid_until"""
+_SELECT = f"SELECT {_COLUMNS} FROM chunks AS c JOIN documents AS d USING (document)"  # noqa: S608 - a constant
+
+
+def load(connection: Connection, rows: Iterable[int]) -> list[Found]:
+    """Chunks by row number, in the order asked for. Raises DamagedFile if one cannot be read, or is not there."""
+    result = []
+    for some in _batches(rows):
+        found = _asked_for(connection, _COLUMNS, some)
+        try:
+            texts = documents.texts(connection, [(row[7], row[3], row[4]) for row in found])
+        except UNDECODABLE:
+            result += [_found(connection, row, strict=True) for row in found]  # Which tells of what row it is.
+        else:
+            result += [_read(connection, row, text, strict=True) for row, text in zip(found, texts, strict=True)]
+    return result
+
+
+def _batches(rows: Iterable[int]) -> Iterator[list[int]]:
+    waiting = iter(rows)
+    while some := list(islice(waiting, _AT_ONCE)):
+        yield some
+
+
+def _asked_for(connection: Connection, columns: str, rows: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Columns of chunks and their documents, the first of them the row, in the order asked for; raises as load."""
+    try:
+        found = {
+            row[0]: row
+            for row in connection.execute(
+                f"""SELECT {columns} FROM json_each(?) AS w CROSS JOIN chunks AS c
+                JOIN documents AS d USING (document) WHERE c.chunk = w.value""",  # noqa: S608 - constants
+                (json.dumps(rows),),
+            )
+        }
+    except encryption.errors() as error:
+        if len(rows) == 1:
+            raise documents.undecodable(connection, _document_of(connection, rows[0]), error) from error
+        return [one for row in rows for one in _asked_for(connection, columns, [row])]
+    missing = next((row for row in rows if row not in found), None)
+    if missing is not None:
+        raise documents.damaged(connection, None, f"row {missing} of chunks, or its document, is not there")
+    return [found[row] for row in rows]
+
+
+def _document_of(connection: Connection, row: int) -> int:
+    found = connection.execute("SELECT document FROM chunks WHERE chunk = ?", (row,)).fetchone()
+    return 0 if found is None else int(found[0])
+
+
+def rows_of(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
+    """Row numbers of chunks by their ids, in the order asked for; of those that there are."""
+    found = connection.execute(
+        "SELECT c.id, c.chunk FROM json_each(?) AS w CROSS JOIN chunks AS c WHERE c.id = w.value",
+        (json.dumps(list(ids)),),
+    )
+    return dict(found)
+
+
+def ids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
+    """Ids of chunks, by row."""
+    found = connection.execute(
+        "SELECT c.chunk, c.id FROM json_each(?) AS w CROSS JOIN chunks AS c WHERE c.chunk = w.value",
+        (json.dumps(list(rows)),),
+    )
+    return dict(found)
+
+
+def titled_extractions(connection: Connection, rows: Iterable[int]) -> dict[int, tuple[int, str]]:
+    """(memo row of the extraction, title of the document) by chunk row: the same for chunks of one title and text."""
+    found = connection.execute(
+        """SELECT e.chunk, e.memo, d.title FROM json_each(?) AS w CROSS JOIN extractions AS e
+        JOIN chunks AS c ON c.chunk = e.chunk JOIN documents AS d ON d.document = c.document WHERE e.chunk = w.value""",
+        (json.dumps(list(rows)),),
+    )
+    return {chunk: (memo, title) for chunk, memo, title in found}
+
+
+def owners(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+    """The document's id by the chunk's, for the chunks that are there."""
+    return dict(
+        connection.execute(
+            """SELECT c.id, d.id FROM json_each(?) AS asked CROSS JOIN chunks AS c JOIN documents AS d USING (document)
+            WHERE c.id = asked.value""",
+            (json.dumps(list(ids)),),
+        )
+    )
+
+
+def asked(connection: Connection, ids: Sequence[str] | None, allowed: Allowed) -> list[int]:
+    """Row numbers of the chunks that are allowed.
+
+    Those of some ids come in their order, each once, and ids that are not there are passed over; without ids, all in
+    reading order, document by document.
+    """
+    if ids is None:
+        query = f"SELECT chunk FROM chunks WHERE {allowed.on('chunk')} ORDER BY document, ordinal"  # noqa: S608
+        return [int(row) for (row,) in connection.execute(query, allowed.parameters)]
+    found = dict(
+        connection.execute(
+            f"""SELECT own.id, own.chunk FROM json_each(?) AS asked CROSS JOIN chunks AS own
+            WHERE own.id = asked.value AND {allowed.on_each("own.chunk")}""",  # noqa: S608
+            (json.dumps(list(ids)), *allowed.parameters),
+        )
+    )
+    return [found[name] for name in dict.fromkeys(ids) if name in found]
+
+
+def by_document(connection: Connection, rows: Sequence[int]) -> dict[str, set[str]]:
+    """Ids of chunks by the id of their document."""
+    found: dict[str, set[str]] = {}
+    for document, name in connection.execute(
+        """SELECT d.id, c.id FROM json_each(?) AS asked CROSS JOIN chunks AS c JOIN documents AS d USING (document)
+        WHERE c.chunk = asked.value""",
+        (json.dumps(list(rows)),),
+    ):
+        found.setdefault(document, set()).add(name)
+    return found
+
+
+def of_document(connection: Connection, document: int, *, strict: bool = False) -> list[Found]:
+    """The chunks of a document, in reading order.
+
+    Raises DamagedFile if one cannot be decoded; with ``strict`` also if it reaches beyond the document's text.
+    """
+    try:
+        rows = connection.execute(f"{_SELECT} WHERE c.document = ? ORDER BY c.ordinal", (document,)).fetchall()
+    except encryption.errors() as error:
+        raise documents.undecodable(connection, document, error) from error
+    return [_found(connection, row, strict=strict) for row in rows]
+
+
+def spans_of(connection: Connection, document: int) -> list[tuple[int, int, int]]:
+    """(row, start, end) of the chunks of a document, in reading order."""
+    return connection.execute(
+        'SELECT chunk, start, "end" FROM chunks WHERE document = ? ORDER BY ordinal', (document,)
+    ).fetchall()
+
+
+def titled_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str]]:
+    """(title of the document, text) of chunks by row number, in the order asked for. Raises as :func:`load`."""
+    result: list[tuple[str, str]] = []
+    for some in _batches(rows):
+        found = _asked_for(connection, 'c.chunk, d.title, c.document, c.start, c."end"', some)
+        texts = documents.texts(connection, [(document, start, end) for *_, document, start, end in found])
+        result += zip((title for _, title, *_ in found), texts, strict=True)
+    return result
+
+
+def named_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str, bytes, str]]:
+    """(title of the document, text) of chunks and what :func:`graphs.named_and_own` gives of them.
+
+    In the order asked for. Raises as :func:`load`.
+    """
+    result: list[tuple[str, str, bytes, str]] = []
+    for some in _batches(rows):
+        found = _asked_for(
+            connection, f'c.chunk, d.title, c.document, c.start, c."end", {graphs.NAMES}, {graphs.OWN}', some
+        )
+        texts = documents.texts(connection, [one[2:5] for one in found])
+        result += ((one[1], text, *one[5:]) for one, text in zip(found, texts, strict=True))
+    return result
+
+
+def rows_of_document(connection: Connection, document: int) -> list[int]:
+    """Row numbers of a document's chunks, in reading order."""
+    found = connection.execute("SELECT chunk FROM chunks WHERE document = ? ORDER BY ordinal", (document,))
+    return [int(row) for (row,) in found]
+
+
+def ids_of_document(connection: Connection, document: int) -> set[str]:
+    """Ids of the chunks that a document has now."""
+    return {name for (name,) in connection.execute("SELECT id FROM chunks WHERE document = ?", (document,))}
+
+
+def count(connection: Connection) -> int:
+    """Number of chunks."""
+    (number,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
+    return int(number)
+
+
+def _found(connection: Connection, row: tuple[Any, ...], *, strict: bool) -> Found:
+    try:
+        text = documents.text(connection, row[7], row[3], row[4])
+    except UNDECODABLE as error:
+        raise documents.damaged(connection, row[7], f"row {row[0]} of chunks: {error}") from error
+    return _read(connection, row, text, strict=strict)
+
+
+def _read(connection: Connection, row: tuple[Any, ...], text: str, *, strict: bool) -> Found:
+    number, name, ordinal, start, end, metadata, merged, document, document_id, title, uri, *when = row
+    try:
+        if strict and not (0 <= start < end and len(text) == end - start):
+            raise ValueError(f"it reaches from {start} to {end}, beyond its document's text")
+        chunk = Chunk(name, document_id, text, start, end, ordinal, documents.loaded_object(metadata))
+        date, valid = dates.loaded(*when[:3]), dates.valid(*when[3:])
+        return Found(number, chunk, title, uri, documents.loaded_object(merged), date, valid)
+    except UNDECODABLE as error:
+        raise documents.damaged(connection, document, f"row {number} of chunks: {error}") from error
+
+
+def of_which_documents(connection: Connection, allowed: Allowed, most: int) -> list[int]:
+    """Row numbers of the documents of which a chunk is allowed, ascending, at most so many."""
+    query = f"SELECT DISTINCT document FROM chunks WHERE {allowed.on('chunk')} ORDER BY document LIMIT {most:d}"  # noqa: S608
+    return [row for (row,) in connection.execute(query, allowed.parameters)]
+
+
+def openings(connection: Connection, documents: Sequence[int], allowed: Allowed, most: int) -> list[int]:
+    """At most so many allowed chunks of documents in order of id: the first of each, then the second."""
+    found = connection.execute(
+        f"""SELECT own.chunk FROM json_each(?) AS w
+        CROSS JOIN documents AS d ON d.document = w.value CROSS JOIN chunks AS own ON own.document = d.document
+        WHERE {allowed.on_each("own.chunk")} ORDER BY own.ordinal, d.id LIMIT ?""",  # noqa: S608
+        (json.dumps(list(documents)), *allowed.parameters, most),
+    )
+    return [row for (row,) in found]

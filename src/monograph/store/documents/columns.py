@@ -1,0 +1,134 @@
+"""What chunks hold under a key of their metadata, in memory: for filters that come again with other values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from monograph.store.documents import filters
+from monograph.store.file.database import Connection
+from monograph.store.vectors import vectors
+from monograph.where import DATE, FIELDS, Comparison, Condition, matches
+
+MOST_KEYS = 16
+"""Columns that are held at a time."""
+
+UNDATED = np.iinfo(np.int64).min
+_ORDERS = {">": np.greater, ">=": np.greater_equal, "<": np.less, "<=": np.less_equal}
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One key: the values that it has, and for each chunk which of them; -1 stands for none, and for null.
+
+    ``places`` finds a value; values that are equal are one, for no comparison tells them apart.
+    """
+
+    key: str
+    values: list[Any]
+    places: dict[Hashable, int]
+    of_chunks: npt.NDArray[np.int32]
+
+    def compared(self, comparison: Comparison) -> Flags:
+        """Which chunks fulfil a comparison of this key."""
+        flags = np.zeros(len(self.values) + 1, dtype=np.bool_)  # The last is that of -1.
+        value = comparison.value
+        if comparison.operator in ("==", "in", "!=", "nin") and value is not None:
+            wanted = value if isinstance(value, tuple) else (value,)
+            flags[[self.places[one] for one in wanted if one in self.places]] = True
+            if comparison.operator in ("!=", "nin"):
+                flags = ~flags
+        else:
+            flags[:] = [matches(comparison, {self.key: one}) for one in (*self.values, None)]
+        found: Flags = flags[self.of_chunks]
+        return found
+
+
+class Columns:
+    """Columns of the chunks that have a vector, as one transaction sees them; of use until the file changes.
+
+    Parameters
+    ----------
+    connection:
+        A read transaction.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._chunks, self._memos = vectors.every(connection)
+        self._columns: dict[str, Column] = {}
+        self._dates: npt.NDArray[np.int64] | None = None  # First and last second of each chunk.
+
+    def allowed_bits(self, connection: Connection, condition: Condition) -> npt.NDArray[np.uint8]:
+        """As :func:`monograph.store.vectors.vectors.allowed_bits`, of the same state of the file."""
+        return vectors.bitmap(connection, self._memos[self._met(connection, condition)])
+
+    def _met(self, connection: Connection, condition: Condition) -> Flags:
+        """Which chunks meet a condition."""
+        if isinstance(condition, Comparison):
+            if condition.key == DATE:
+                return self._dated(connection, condition)
+            if condition.key not in FIELDS:
+                return self._column(connection, condition.key).compared(condition)
+            rows = filters.rows(connection, filters.compile_condition(condition))
+            found: Flags = np.isin(self._chunks, rows, assume_unique=True)
+            return found
+        every = condition.combiner == "and"
+        met = np.full(len(self._chunks), every)
+        for part in condition.parts:
+            one = self._met(connection, part)
+            met = met & one if every else met | one
+        return ~met if condition.combiner == "not" else met
+
+    def _dated(self, connection: Connection, comparison: Comparison) -> Flags:
+        """Which chunks are of documents from a time."""
+        if self._dates is None:
+            rows = np.array(list(filters.dates_of(connection)), dtype=np.int64).reshape(-1, 3)
+            self._dates = np.full((2, len(self._chunks)), UNDATED)
+            known = np.isin(rows[:, 0], self._chunks)
+            self._dates[:, np.searchsorted(self._chunks, rows[known, 0])] = rows[known, 1:].T
+        first, last = self._dates
+        dated = first != UNDATED
+        if comparison.operator == "is_empty":
+            undated: Flags = ~dated
+            return undated
+        seconds = last if comparison.operator in (">", ">=") else first
+        told: Flags = _ORDERS[comparison.operator](seconds, int(str(comparison.value)))
+        found: Flags = dated & told
+        return found
+
+    def _column(self, connection: Connection, key: str) -> Column:
+        held = self._columns.get(key)
+        if held is None:
+            held = self._read(connection, key)
+            if len(self._columns) >= MOST_KEYS:
+                self._columns = {}
+            self._columns[key] = held
+        return held
+
+    def _read(self, connection: Connection, key: str) -> Column:
+        values: list[Any] = []
+        places: dict[Hashable, int] = {}
+        held: dict[int, int] = {}
+        for chunk, name, value in _told(connection, key):
+            place = places.setdefault(name, len(values))
+            if place == len(values):
+                values.append(value)
+            held[chunk] = place
+        of_chunks = np.fromiter((held.get(chunk, -1) for chunk in self._chunks.tolist()), dtype=np.int32)
+        return Column(key, values, places, of_chunks)
+
+
+def _told(connection: Connection, key: str) -> Iterator[tuple[int, Hashable, Any]]:
+    """(chunk, how its value is found, its value) of every chunk that has a key with a value that is not null."""
+    for chunk, kind, value in filters.values_of(connection, key):
+        if kind in ("array", "object"):
+            yield chunk, (kind, value), json.loads(str(value))
+        elif kind != "null":
+            yield chunk, value, value

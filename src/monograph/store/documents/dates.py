@@ -1,0 +1,155 @@
+"""When documents are from: columns of ``documents`` that follow from their rows, or else from their files'.
+
+They are in no checksum: a check holds them against what they follow from.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+from monograph.dates.dating import FILE, HEAD, TOLD_BY, Dated, date_of
+from monograph.dates.span import FIRST, LAST, Span
+from monograph.store.file.checksums import blocks_of
+from monograph.values import Document, Finding, Valid
+
+Columns: TypeAlias = tuple[int | None, int | None, int | None]
+"""dated, dated_until, dated_by."""
+
+_UNDATED: Columns = (None, None, None)
+_BY_FILE = TOLD_BY.index(FILE)
+TOLD = f"d.dated_by != {_BY_FILE:d}"
+"""The SQL condition that a document ``d`` tells itself when it is from."""
+_SECOND = 1_000_000_000
+_LATEST = (2**63 - 1) // _SECOND
+
+
+def columns(document: Document) -> Columns:
+    """What is stored of when a document is from, as far as it tells that itself."""
+    told = (document.metadata, *(passage.metadata for passage in document.passages))
+    return _columns(date_of(told, document.title, document.text))
+
+
+def _columns(dated: Dated | None) -> Columns:
+    return _UNDATED if dated is None else (dated.when.first, dated.when.last, TOLD_BY.index(dated.told_by))
+
+
+def span(first: Any, last: Any) -> Span | None:
+    """A time by its first and last second; None where they are none."""
+    if not (isinstance(first, int) and isinstance(last, int) and FIRST <= first <= last <= LAST):
+        return None
+    return Span(first, last)
+
+
+def loaded(first: Any, last: Any, told_by: Any) -> Dated | None:
+    """When a document is from, by what is stored; None where that is no date."""
+    when = span(first, last)
+    if when is None or not isinstance(told_by, int) or not 0 <= told_by < len(TOLD_BY):
+        return None
+    return Dated(when, TOLD_BY[told_by])
+
+
+def valid(since: Any, until: Any) -> Valid | None:
+    """When a document stood as it is, by what is stored; None where that is not known, or no time."""
+    if not isinstance(since, int) or not FIRST <= since <= LAST:
+        return None
+    if until is not None and not (isinstance(until, int) and since < until <= LAST):
+        return None
+    return Valid(since, until)
+
+
+def newest(connection: sqlite3.Connection) -> int | None:
+    """The last second that any document may be from which tells that itself; None where none does."""
+    (last,) = connection.execute(f"SELECT max(d.dated_until) FROM documents AS d WHERE {TOLD}").fetchone()  # noqa: S608
+    return last if isinstance(last, int) and FIRST <= last <= LAST else None
+
+
+def follow_file(connection: sqlite3.Connection, source: int) -> None:
+    """Date the documents of a file by it, as far as nothing else does; its row is stored, and theirs."""
+    row = connection.execute("SELECT modified_ns FROM sources WHERE source = ?", (source,)).fetchone()
+    second = row[0] // _SECOND if row is not None and isinstance(row[0], int) else -1
+    if 0 <= second <= LAST:
+        connection.execute(
+            """UPDATE documents SET dated = ?2, dated_until = ?2, dated_by = ?3
+            WHERE source = ?1 AND (dated IS NULL OR dated_by = ?3) AND dated IS NOT ?2""",
+            (source, second, _BY_FILE),
+        )
+
+
+def rebuild(connection: sqlite3.Connection) -> None:
+    """Date all documents anew.
+
+    A document holds the date of its file twice: where the two agree, and the file has another, that of the file is
+    what was changed.
+    """
+    connection.execute(
+        """UPDATE sources SET modified_ns = d.dated * ?2 FROM documents AS d
+        WHERE d.source = sources.source AND d.dated_by = ?1 AND typeof(d.dated) = 'integer' AND d.dated = d.dated_until
+            AND sources.modified_ns >= 0 AND d.dated BETWEEN 0 AND ?3 AND sources.modified_ns / ?2 != d.dated""",
+        (_BY_FILE, _SECOND, _LATEST),
+    )
+    for row, _, wanted in list(_wrong(connection, every=True)):
+        connection.execute(
+            "UPDATE documents SET dated = ?, dated_until = ?, dated_by = ? WHERE document = ?", (*wanted, row)
+        )
+    for (source,) in connection.execute("SELECT source FROM sources").fetchall():
+        follow_file(connection, source)
+
+
+def findings(connection: sqlite3.Connection) -> Iterator[Finding]:
+    """Whether documents are dated otherwise than they say, as one finding."""
+    wrong = sum(1 for _ in _wrong(connection))
+    if wrong:
+        yield Finding("documents", f"{wrong} documents with another date than they tell", repairable=True)
+
+
+def _wrong(connection: sqlite3.Connection, *, every: bool = False) -> Iterator[tuple[int, Columns, Columns]]:
+    """(row, stored, what it says itself) of documents that are dated otherwise; of every one if that is asked."""
+    rows = connection.execute(
+        """SELECT d.document, d.dated, d.dated_until, d.dated_by, CAST(d.title AS BLOB), CAST(d.metadata AS BLOB),
+            s.modified_ns
+        FROM documents AS d LEFT JOIN sources AS s USING (source)"""
+    )
+    for row, first, last, told_by, title, metadata, changed in rows:
+        stored: Columns = (first, last, told_by)
+        told = date_of(_metadata(connection, row, metadata), "", "")
+        wanted = _columns(told or date_of((), _text(title), _head(connection, row)))
+        by_file = told_by == _BY_FILE and first == last and _is_second_of(first, changed)
+        if every or not (stored == wanted or (wanted == _UNDATED and by_file)):
+            yield row, stored, wanted
+
+
+def _is_second_of(second: Any, changed: Any) -> bool:
+    """Whether a file may have been changed in a second; one that is not stored as it should be, in any."""
+    return isinstance(second, int) and (not isinstance(changed, int) or changed < 0 or changed // _SECOND == second)
+
+
+def _metadata(connection: sqlite3.Connection, document: int, own: bytes) -> Iterator[Mapping[str, Any]]:
+    yield _object(own)
+    for (one,) in connection.execute(
+        "SELECT CAST(metadata AS BLOB) FROM chunks WHERE document = ? ORDER BY ordinal", (document,)
+    ):
+        yield _object(one)
+
+
+def _object(stored: bytes) -> Mapping[str, Any]:
+    """An object of JSON; empty for what is none, which another check tells."""
+    try:
+        found = json.loads(stored)
+    except (ValueError, TypeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _head(connection: sqlite3.Connection, document: int) -> str:
+    first, last = blocks_of(document)
+    blocks = connection.execute(
+        "SELECT CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block LIMIT 1", (first, last)
+    )
+    return "".join(_text(block) for (block,) in blocks)[:HEAD]
+
+
+def _text(stored: bytes | None) -> str:
+    return (stored or b"").decode("utf-8", "replace")

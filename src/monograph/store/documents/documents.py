@@ -1,0 +1,344 @@
+"""Rows of ``documents`` and ``texts``: sources' texts, and where they came from."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from monograph.dates.dating import Dated
+from monograph.errors import DamagedFile, InvalidDocument
+from monograph.store.documents import dates
+from monograph.store.file import encryption, unreadable
+from monograph.store.file.checksums import BLOCK_BITS, blocks_of
+from monograph.store.file.database import Connection, path_of
+from monograph.store.file.keyed import select
+from monograph.store.file.unreadable import UNDECODABLE
+from monograph.values import Document, Section, Valid
+
+BLOCK_CHARACTERS = 4096
+"""A text is cut into blocks of this many characters: a row of them fits a page, and a chunk is read from one or two."""
+
+_MOST_BLOCKS = 1 << BLOCK_BITS
+_AT_ONCE = 16
+"""Blocks of one text that are read with those of others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A document's row, without its text. ``sha256`` is the hash of all that the document is made of."""
+
+    row: int
+    id: str
+    source: int | None
+    uri: str
+    title: str
+    sha256: bytes
+    characters: int
+    date: Dated | None = None
+    valid: Valid | None = None
+
+
+_COLUMNS = "document, id, source, uri, title, sha256, characters, dated, dated_until, dated_by, valid_from, valid_until"
+
+
+def find(connection: Connection, document_id: str) -> Row | None:
+    """A document by its id."""
+    return next(iter(_rows(connection, "WHERE id = ?", document_id)), None)
+
+
+def known_ids(connection: Connection, ids: Sequence[str]) -> set[str]:
+    """Those of some ids that documents have."""
+    return {name for (name,) in select(connection, "SELECT id FROM documents WHERE id IN", ids)}
+
+
+def by_uri(connection: Connection, uri: str) -> list[Row]:
+    """The documents that came from a uri, in order of id."""
+    return _rows(connection, "WHERE uri = ? ORDER BY id", uri)
+
+
+def of_source(connection: Connection, source: int) -> list[Row]:
+    """The documents that one file holds, in order of id."""
+    return _rows(connection, "WHERE source = ? ORDER BY id", source)
+
+
+def begun_after(connection: Connection, second: int) -> list[Row]:
+    """The documents that stand as they do since a later second, where that is kept."""
+    return _rows(connection, "WHERE valid_from > ? ORDER BY document", second)
+
+
+def every(connection: Connection) -> list[Row]:
+    """All documents, by row number."""
+    return _rows(connection, "ORDER BY document")
+
+
+def count(connection: Connection) -> int:
+    """How many documents there are."""
+    return int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
+
+
+def listed(connection: Connection, start: int, limit: int) -> list[Row]:
+    """A part of the list of all documents, in order of uri, then id."""
+    # SQLite finds the order of uris in an index, and looks at no row before those that are asked for.
+    which = "WHERE document IN (SELECT document FROM documents ORDER BY uri, id LIMIT ? OFFSET ?) ORDER BY uri, id"
+    return _rows(connection, which, limit, start)
+
+
+def numbers(connection: Connection) -> list[int]:
+    """Row numbers of all documents, ascending."""
+    return [int(row) for (row,) in connection.execute("SELECT document FROM documents ORDER BY document")]
+
+
+def by_number(connection: Connection, row: int) -> Row:
+    """A document by its row number."""
+    return _rows(connection, "WHERE document = ?", row)[0]
+
+
+def _rows(connection: Connection, which: str, *parameters: str | int) -> list[Row]:
+    query = f"SELECT {_COLUMNS} FROM documents {which}"  # noqa: S608 - constants
+    try:
+        return [_row(*found) for found in connection.execute(query, parameters)]
+    except encryption.errors() as error:
+        if not unreadable.is_undecodable(error):
+            raise
+        fault = unreadable.fault_of(connection, error)
+        raise damaged(connection, None, str(fault)) from error
+
+
+def _row(*stored: Any) -> Row:
+    return Row(*(*stored[:-5], dates.loaded(*stored[-5:-2]), dates.valid(*stored[-2:])))
+
+
+def damaged(connection: Connection, row: int | None, fault: str) -> DamagedFile:
+    """The error of a document, if it is known which, that cannot be read."""
+    path = path_of(connection)
+    name = "" if row is None else f"document {name_of(connection, row)!r} cannot be read: "
+    return DamagedFile(f"{path} is damaged: {name}{fault}", f"monograph check {path} --repair")
+
+
+def name_of(connection: Connection, row: int) -> str:
+    """A document's id, whatever its bytes are."""
+    found = connection.execute("SELECT CAST(id AS BLOB) FROM documents WHERE document = ?", (row,)).fetchone()
+    return f"row {row}" if found is None else bytes(found[0]).decode("utf-8", "replace")
+
+
+def undecodable(connection: Connection, row: int, error: Exception) -> Exception:
+    """What to raise over an error that SQLite met in the texts of a document."""
+    if not unreadable.is_undecodable(error):
+        return error
+    faults = (
+        f"the {column} of row {number} of {table} is no UTF-8"
+        for table, column, number, _ in unreadable.in_document(connection, row)
+    )
+    return damaged(connection, row, next(faults, str(error)))
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What is stored of a document itself, and its text in blocks: (block, text)."""
+
+    row: int
+    source: int | None
+    own: tuple[str, str, str, str, str, bytes, int]
+    """id, uri, title, metadata, sections, sha256, characters."""
+    dated: dates.Columns
+    blocks: list[tuple[int, str]]
+    since: int | None = None
+
+
+def columns(row: int, document: Document, sha256: bytes, source: int | None, since: int | None = None) -> Columns:
+    """What is to be stored of a document under a row number.
+
+    ``since`` is the second from which it stands so, in a file that keeps former versions.
+
+    Raises
+    ------
+    InvalidDocument
+        If it has more than 68 thousand million characters.
+    """
+    text = document.text
+    if is_too_long(document):
+        raise InvalidDocument(f"document {document.id!r} has {len(text):,} characters", "cut it in parts")
+    own = (
+        document.id,
+        document.uri,
+        document.title,
+        json.dumps(document.metadata, ensure_ascii=False),
+        json.dumps([[section.start, *section.path] for section in document.sections], ensure_ascii=False),
+        sha256,
+        len(text),
+    )
+    pieces = (text[at : at + BLOCK_CHARACTERS] for at in range(0, max(len(text), 1), BLOCK_CHARACTERS))
+    return Columns(row, source, own, dates.columns(document), list(enumerate(pieces, blocks_of(row)[0])), since)
+
+
+def is_too_long(document: Document) -> bool:
+    """Whether a document has more text than rows can be numbered for."""
+    return len(document.text) > BLOCK_CHARACTERS * _MOST_BLOCKS
+
+
+def add(connection: Connection, new: Sequence[tuple[Columns, int]]) -> None:
+    """Store documents that are not there, without their chunks: (columns, checksum)."""
+    connection.executemany(
+        """INSERT INTO documents (id, uri, title, metadata, sections, sha256, characters, document, source, checksum,
+        dated, dated_until, dated_by, valid_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        ((*one.own, one.row, one.source, checksum, *one.dated, one.since) for one, checksum in new),
+    )
+    connection.executemany("INSERT INTO texts VALUES (?, ?)", (block for one, _ in new for block in one.blocks))
+
+
+def update(connection: Connection, new: Columns) -> None:
+    """Store another state of a document that is there, without its chunks."""
+    connection.execute(
+        """UPDATE documents SET uri = ?2, title = ?3, metadata = ?4, sections = ?5, sha256 = ?6, characters = ?7,
+        source = ?9, dated = ?10, dated_until = ?11, dated_by = ?12, valid_from = ?13
+        WHERE document = ?8 AND id = ?1""",
+        (*new.own, new.row, new.source, *new.dated, new.since),
+    )
+    connection.execute("DELETE FROM texts WHERE block > ? AND block <= ?", (new.blocks[-1][0], blocks_of(new.row)[1]))
+    # An unchanged block is not written again: an edit in a long document writes a few pages.
+    connection.executemany(
+        """INSERT INTO texts VALUES (?, ?) ON CONFLICT (block) DO UPDATE SET text = excluded.text
+        WHERE text IS NOT excluded.text""",
+        new.blocks,
+    )
+
+
+def _blocks(row: int, start: int, end: int) -> tuple[int, int]:
+    """First and last block that hold text[start:end]."""
+    first, _ = blocks_of(row)
+    return first + start // BLOCK_CHARACTERS, first + max(start, end - 1) // BLOCK_CHARACTERS
+
+
+def _within(start: int) -> int:
+    """A place that a text may have."""
+    return min(max(start, 0), BLOCK_CHARACTERS * _MOST_BLOCKS - 1)
+
+
+def text(connection: Connection, row: int, start: int, end: int) -> str:
+    """``document.text[start:end]``, reading only the blocks that hold it. Raises DamagedFile."""
+    start = _within(start)
+    first, last = _blocks(row, start, min(end, BLOCK_CHARACTERS * _MOST_BLOCKS))
+    skipped = start - start % BLOCK_CHARACTERS
+    try:
+        blocks = connection.execute(
+            "SELECT text FROM texts WHERE block BETWEEN ? AND ? ORDER BY block", (first, last)
+        ).fetchall()
+        return "".join(block for (block,) in blocks)[start - skipped : max(end - skipped, 0)]
+    except encryption.errors() as error:
+        raise undecodable(connection, row, error) from error
+
+
+def texts(connection: Connection, spans: Sequence[tuple[int, int, int]]) -> list[str]:
+    """``document.text[start:end]`` of several (document, start, end): as :func:`text`, read all at once."""
+    blocks = [_blocks(row, _within(start), end) for row, start, end in spans]
+    if any(last - first > _AT_ONCE for first, last in blocks):
+        return [text(connection, *span) for span in spans]
+    wanted = {block for first, last in blocks for block in range(first, last + 1)}
+    try:
+        held = dict(
+            connection.execute(
+                "SELECT t.block, t.text FROM json_each(?) AS w CROSS JOIN texts AS t WHERE t.block = w.value",
+                (json.dumps(list(wanted)),),
+            )
+        )
+    except encryption.errors():
+        return [text(connection, *span) for span in spans]  # Which tells whose it is.
+    found = []
+    for (_, given, end), (first, last) in zip(spans, blocks, strict=True):
+        start = _within(given)
+        skipped = start - start % BLOCK_CHARACTERS
+        joined = "".join(held.get(block, "") for block in range(first, last + 1))
+        found.append(joined[start - skipped : max(end - skipped, 0)])
+    return found
+
+
+def titled(connection: Connection, row: int) -> tuple[str, str]:
+    """(title, text) of a document; what is no UTF-8 is replaced."""
+    (title,) = connection.execute("SELECT CAST(title AS BLOB) FROM documents WHERE document = ?", (row,)).fetchone()
+    blocks = connection.execute(
+        "SELECT CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block",
+        blocks_of(row),
+    )
+    return title.decode("utf-8", "replace"), "".join(block.decode("utf-8", "replace") for (block,) in blocks)
+
+
+def load(connection: Connection, row: Row) -> Document:
+    """A whole document, with its text and sections. Raises DamagedFile if a part of it cannot be read."""
+    try:
+        metadata, sections = connection.execute(
+            "SELECT metadata, sections FROM documents WHERE document = ?", (row.row,)
+        ).fetchone()
+        found = text(connection, row.row, 0, row.characters)
+        if len(found) != row.characters:
+            raise ValueError(f"{len(found):,} of the {row.characters:,} characters of its text are there")
+        return Document(
+            text=found,
+            id=row.id,
+            title=row.title,
+            uri=row.uri,
+            metadata=loaded_object(metadata),
+            sections=loaded_sections(sections),
+            date=row.date,
+            valid=row.valid,
+        )
+    except encryption.errors() as error:
+        raise undecodable(connection, row.row, error) from error
+    except (InvalidDocument, *UNDECODABLE) as error:
+        raise damaged(connection, row.row, f"row {row.row} of documents: {error}") from error
+
+
+def loaded_sections(text: str) -> tuple[Section, ...]:
+    """Sections as they are stored. Raises one of UNDECODABLE if they are none."""
+    return tuple(Section(int(start), tuple(map(str, path))) for start, *path in json.loads(text))
+
+
+def loaded_object(text: str) -> dict[str, Any]:
+    """A JSON object. Raises ValueError if it is none."""
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise ValueError(f"{text[:40]!r} is no JSON object")
+    return found
+
+
+def remove(connection: Connection, row: int) -> None:
+    """Take out a document whose chunks are gone already."""
+    from monograph.store.graph import graph_changes, told_changes
+
+    graph_changes.remove_document(connection, row)
+    told_changes.remove_document(connection, row)
+    connection.execute("DELETE FROM texts WHERE block BETWEEN ? AND ?", blocks_of(row))
+    connection.execute("DELETE FROM documents WHERE document = ?", (row,))
+
+
+def resolve(connection: Connection, names: Sequence[str]) -> tuple[list[Row], list[str]]:
+    """Documents by id, by uri, or by the path of a file that is followed.
+
+    Returns
+    -------
+    (found, unknown): the documents, each once, in the order asked for; the names that fit none.
+    """
+    found: dict[int, Row] = {}
+    unknown = []
+    for name in names:
+        one = find(connection, name)
+        rows = [one] if one is not None else by_uri(connection, name) or _by_path(connection, name)
+        if not rows:
+            unknown.append(name)
+        found.update((row.row, row) for row in rows)
+    return list(found.values()), unknown
+
+
+def _by_path(connection: Connection, name: str) -> list[Row]:
+    path = os.path.abspath(name)  # noqa: PTH100 - resolve() would follow links
+    from monograph.store.documents import roots
+
+    root = roots.owner_of(roots.every(connection), path)
+    return [] if root is None else by_uri(connection, root.uri(path))
+
+
+def names(connection: Connection) -> list[tuple[int, str, str]]:
+    """(row number, title, uri) of every document, in order."""
+    return connection.execute("SELECT document, title, uri FROM documents ORDER BY document").fetchall()

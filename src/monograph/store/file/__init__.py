@@ -1,0 +1,1 @@
+"""A .mono file: its connections, transactions, encryption, schema and settings."""

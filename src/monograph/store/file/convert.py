@@ -1,0 +1,85 @@
+"""A file written anew with another key, or without one, while no one else has it open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from monograph.errors import BusyFile, DamagedFile
+from monograph.store.file import encryption
+from monograph.store.file.database import Connection, our_errors
+from monograph.store.file.encryption import RawKey
+from monograph.store.file.schema import PAGE_SIZE
+
+WAITED_SECONDS = 3.0
+"""For others to close it."""
+
+
+@contextmanager
+def converted(path: Path, key: RawKey | None, made: Path, new_key: RawKey | None) -> Iterator[Callable[[], object]]:
+    """Write a file into another, and hold the file until what is done with the other is done: no commit is lost.
+
+    Yields a function that removes the file's log and its index, to be called before the other takes the place: SQLite
+    does not remove them when the file that it closes has lost its name.
+
+    Parameters
+    ----------
+    path, key:
+        The file, and what it is encrypted with.
+    made, new_key:
+        An empty file, and what that is to be encrypted with.
+
+    Raises
+    ------
+    BusyFile
+        If another process has the file open; this one must not.
+    WrongKey
+        If the key does not open it.
+    DamagedFile
+        If something of it is not in the other.
+    """
+    with our_errors(path), closing(encryption.connect(path, key, timeout=WAITED_SECONDS)) as connection:
+        encryption.require_opened(path, connection)
+        _hold(path, connection)
+        connection.execute("ATTACH ? AS made KEY ?", (str(made), "" if new_key is None else new_key.spec()))
+        if new_key is None:
+            connection.execute(f"PRAGMA made.page_size = {PAGE_SIZE:d}")
+        else:
+            encryption.set_pages(connection, "made")
+        connection.execute("SELECT sqlcipher_export('made')")
+        for name in ("application_id", "user_version"):
+            (value,) = connection.execute(f"PRAGMA main.{name}").fetchone()
+            connection.execute(f"PRAGMA made.{name} = {value:d}")
+        _compare(path, connection)
+        connection.execute("PRAGMA made.journal_mode = WAL")
+        connection.execute("DETACH made")
+        yield lambda: connection.execute("PRAGMA main.journal_mode = DELETE").fetchone()
+
+
+def _hold(path: Path, connection: Connection) -> None:
+    """Keep everyone else out until the connection is closed, and bring the log into the file."""
+    connection.execute("PRAGMA main.locking_mode = EXCLUSIVE")
+    try:
+        connection.execute("BEGIN EXCLUSIVE")
+        connection.execute("COMMIT")
+    except encryption.errors() as error:
+        if encryption.name_of(error).startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            raise BusyFile(f"{path} is open in another program", "close it there, then try again") from error
+        raise
+    connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()
+
+
+def _compare(path: Path, connection: Connection) -> None:
+    """Raise DamagedFile if a table has other rows, by their number."""
+    tables = connection.execute("SELECT name FROM main.sqlite_master WHERE type = 'table' AND rootpage > 0").fetchall()
+    for (name,) in tables:
+        counts = [
+            connection.execute(f'SELECT count(*) FROM {place}."{name}"').fetchone()[0]  # noqa: S608 - our own tables
+            for place in ("main", "made")
+        ]
+        if counts[0] != counts[1]:
+            raise DamagedFile(
+                f"of {counts[0]} rows of {name} in {path}, {counts[1]} could be copied",
+                f"monograph check {path} --repair, then try again",
+            )

@@ -1,0 +1,221 @@
+"""Files whose bytes are encrypted: the pages of SQLCipher 4, under a raw key that is derived once for an open file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+from monograph.errors import DamagedFile, InputError, MissingExtra, NotAMonograph, WrongKey
+from monograph.store.file.schema import PAGE_SIZE
+
+MAGIC = b"SQLite format 3\x00"
+"""What a file begins with that is not encrypted; in the place of it an encrypted one has its salt."""
+ROUNDS = 256_000
+"""SQLCipher's own number: any SQLCipher 4 opens the file with the key, and pages of 16,384 bytes."""
+_NAMES = {
+    "attempt to write a readonly database": "SQLITE_READONLY",
+    "database disk image is malformed": "SQLITE_CORRUPT",
+    "database is locked": "SQLITE_BUSY",
+    "database or disk is full": "SQLITE_FULL",
+    "disk I/O error": "SQLITE_IOERR",
+}
+"""What SQLite says of an error, and how it is named."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RawKey:
+    """What a file is encrypted with: 32 bytes made of its key, and the salt, the 16 bytes that it begins with."""
+
+    secret: bytes
+    salt: bytes
+
+    def spec(self) -> str:
+        """As SQLCipher takes it, instead of a key that it would derive anew for every connection."""
+        return f"x'{self.secret.hex()}{self.salt.hex()}'"
+
+
+def require_text(key: object) -> None:
+    """Raise InputError if a key is neither text nor a raw key. It is not shown."""
+    if not isinstance(key, str | RawKey):
+        raise InputError(f"the key is of type {type(key).__name__}", "give it as a text")
+
+
+def derive(key: str, salt: bytes) -> RawKey:
+    """Make a raw key (about 0.2 s): PBKDF2 of HMAC-SHA-512, as SQLCipher does.
+
+    Raises
+    ------
+    InputError
+        If the key is empty, or no text.
+    """
+    require_text(key)
+    if not key:
+        raise InputError("the key is empty", "give a key of several words")
+    try:
+        given = key.encode("utf-8", "surrogateescape")  # What an environment holds that is not UTF-8 is kept as it is.
+    except UnicodeEncodeError as error:
+        raise InputError("the key is not text", "give one that can be written as UTF-8") from error
+    return RawKey(hashlib.pbkdf2_hmac("sha512", given, salt, ROUNDS, 32), salt)
+
+
+def salt_of(path: Path) -> bytes | None:
+    """The first bytes of a file that is not open in this process, or None if it is not encrypted.
+
+    Raises
+    ------
+    NotAMonograph
+        If it cannot be read.
+    DamagedFile
+        If it is shorter than a salt.
+    """
+    if not path.is_file():
+        raise NotAMonograph(f"{path} is no file" if path.exists() else f"{path} does not exist", "give another name")
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(MAGIC))
+    except OSError as error:
+        raise NotAMonograph(f"{path} cannot be read: {error.strerror}", "check the path and its permissions") from error
+    if len(head) < len(MAGIC):
+        raise DamagedFile(f"{path} is cut off after {len(head)} bytes", "restore it from a copy, or sync a new file")
+    return None if head == MAGIC else head
+
+
+def may_be_encrypted(path: Path) -> bool:
+    """Whether a file is worth asking a key for: whole pages, and not SQLite's own."""
+    looked_at = os.path.isfile(path) and os.access(path, os.R_OK)  # noqa: PTH113 - it never raises
+    size = path.stat().st_size if looked_at else 0
+    return size > 0 and size % PAGE_SIZE == 0 and salt_of(path) is not None
+
+
+def unlock(path: Path, key: str | RawKey | None, salt: bytes | None, made: RawKey | None = None) -> RawKey | None:
+    """The raw key of a file, None where it is not encrypted.
+
+    Parameters
+    ----------
+    path:
+        The file, for what is said.
+    key:
+        As it was given.
+    salt:
+        The file's; None where it is not encrypted.
+    made:
+        A raw key that was made of the key just now, for a new file.
+
+    Raises
+    ------
+    WrongKey
+        If a key was given for a file that is not encrypted, or none for one that is.
+    """
+    if salt is None:
+        if key is not None:
+            raise WrongKey(
+                f"{path} is not encrypted, and a key was given",
+                f"leave the key away (unset MONOGRAPH_KEY), or encrypt the file: monograph encrypt {path}",
+            )
+        return None
+    if key is None:
+        raise locked(path)
+    for one in (key, made):
+        if isinstance(one, RawKey) and one.salt == salt:
+            return one
+    if isinstance(key, RawKey):
+        raise wrong(path)
+    return derive(key, salt)
+
+
+def locked(path: Path) -> NotAMonograph:
+    """What is said of bytes that are not SQLite's, where there is no key: encrypted ones look like any others."""
+    return NotAMonograph(
+        f"{path} is not a Monograph file, or it is encrypted and no key was given",
+        "give another name; or the key: MONOGRAPH_KEY; in Python: Monograph.open(path, key=...)",
+    )
+
+
+def wrong(path: Path) -> WrongKey:
+    """What is said of bytes that a key does not open."""
+    return WrongKey(
+        f"{path} does not open with this key: the key is another, or this is no encrypted Monograph file",
+        "check the key (MONOGRAPH_KEY) and the name; if both are right, the file is damaged: restore it from a copy",
+    )
+
+
+def require_opened(path: Path, connection: sqlite3.Connection) -> None:
+    """Raise WrongKey, and close a connection, if its key does not open the file."""
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except errors() as error:
+        connection.close()
+        if name_of(error) == "SQLITE_NOTADB":
+            raise wrong(path) from error
+        raise
+
+
+def connect(database: str | Path, key: RawKey | None, **options: Any) -> sqlite3.Connection:
+    """A connection through SQLCipher, which can attach encrypted files and others; parameters as ``sqlite3.connect``.
+
+    Raises
+    ------
+    MissingExtra
+        If SQLCipher is not installed.
+    """
+    kind = _kind_of_connection()
+    connection = kind(str(database), isolation_level=None, **options)
+    try:
+        connection.execute("PRAGMA cipher_log = off")  # Else it writes to standard error what becomes an error of ours.
+        if key is not None:
+            connection.execute(f'PRAGMA key = "{key.spec()}"')
+            set_pages(connection, "main")
+    except BaseException:
+        connection.close()
+        raise
+    return cast(sqlite3.Connection, connection)
+
+
+def set_pages(connection: Any, name: str) -> None:
+    """Say how the pages of a database that has a key are made, whatever a later SQLCipher prefers."""
+    connection.execute(f"PRAGMA {name}.cipher_compatibility = 4")
+    connection.execute(f"PRAGMA {name}.cipher_page_size = {PAGE_SIZE:d}")
+
+
+def is_encrypted(connection: sqlite3.Connection) -> bool:
+    """Whether a connection is one of these."""
+    return not isinstance(connection, sqlite3.Connection)
+
+
+def errors() -> tuple[type[Exception], ...]:
+    """What SQLite's errors are, of both kinds of connections; SQLCipher's have the same names."""
+    module = sys.modules.get("sqlcipher3.dbapi2")
+    return (sqlite3.Error,) if module is None else (sqlite3.Error, module.Error)
+
+
+def name_of(error: Exception) -> str:
+    """SQLite's name of an error, empty where it has none.
+
+    SQLCipher tells those of a backup, and of what it exports, by their text alone. None of its own says more of what
+    failed than SQLITE_IOERR, where SQLite itself has SQLITE_IOERR_WRITE and the like.
+    """
+    name = getattr(error, "sqlite_errorname", "") or ""
+    return _NAMES.get(str(error), name) if name in ("", "SQLITE_ERROR") else name
+
+
+@cache
+def _kind_of_connection() -> Any:
+    try:
+        from sqlcipher3 import dbapi2
+    except ImportError as error:
+        raise MissingExtra(
+            "a key needs SQLCipher, which is not installed", 'pip install "monograph[encrypt]"'
+        ) from error
+
+    class EncryptedConnection(dbapi2.Connection):  # type: ignore[misc]
+        def blobopen(self, table: str, column: str, row: int, /, *, readonly: bool = False, name: str = "main") -> Any:
+            """As ``sqlite3.Connection.blobopen``; the module's own is an older spelling."""
+            return self.open_blob(table, column, row, readonly, name)
+
+    return EncryptedConnection

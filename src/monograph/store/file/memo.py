@@ -1,0 +1,165 @@
+"""Rows of ``memo``: everything derived, once, under the hash of what it was derived from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from itertools import count
+from typing import Any
+
+from monograph.store.file.checksums import checksum
+from monograph.store.file.database import Connection
+from monograph.store.file.keyed import select
+from monograph.store.file.row_numbers import next_row
+
+VECTOR = "vector"
+"""Kind of an embedding; its value is float32, little-endian."""
+
+EXTRACTION = "extraction"
+"""Kind of what an extractor found in a chunk: see :mod:`monograph.store.graph.extractions`."""
+
+CODE = "code"
+"""Kind of the signs of a name's embedding by an embedder that the file is to have: then they go to the name's row."""
+
+SUMMARY = "summary"
+"""Kind of what a summarizer made of some texts: see :mod:`monograph.store.tree.tree`."""
+ANSWER = "answer"
+"""Kind of a model's answer: see :mod:`monograph.answer.cache`. No row uses it: it goes with what is unused."""
+
+SCORE = "score"
+"""Kind of a reranker's score: see :mod:`monograph.search.one_file.scores`. No row uses it either."""
+
+DESCRIPTION = "description"
+"""Kind of what a describer said of a picture, in UTF-8: see :mod:`monograph.write.describe`. No row uses it either."""
+
+DAMAGED = "damaged"
+"""Kind of a value that is not what was made: it stands until what used it has another, and is found by no key."""
+
+_WRONG = "(checksum IS NOT NULL AND checksum != checksum(CAST(kind AS BLOB), key, value) OR kind = 'damaged')"
+_UNUSED = """memo NOT IN (SELECT memo FROM vectors) AND memo NOT IN (SELECT memo FROM extractions)
+    AND NOT EXISTS (SELECT 1 FROM nodes WHERE gist = memo.memo)
+    AND NOT EXISTS (SELECT 1 FROM nodes WHERE vector = memo.memo)
+    AND NOT EXISTS (SELECT 1 FROM version_chunks WHERE vector = memo.memo)
+    AND NOT EXISTS (SELECT 1 FROM version_chunks WHERE extraction = memo.memo)"""
+
+
+def rows(connection: Connection, kind: str, keys: Sequence[bytes]) -> dict[bytes, int]:
+    """Which of the keys are remembered, and in which row.
+
+    Returns
+    -------
+    Row number by key, for the keys that are there.
+    """
+    return dict(select(connection, "SELECT key, memo FROM memo WHERE kind = ? AND key IN", keys, kind))
+
+
+def put(connection: Connection, kind: str, values: Iterable[tuple[bytes, bytes, int]]) -> dict[bytes, int]:
+    """Remember values; one that is there already stays as it is.
+
+    Parameters
+    ----------
+    kind:
+        What was derived.
+    values:
+        (key, value, tokens spent to make it).
+
+    Returns
+    -------
+    Row number by key.
+    """
+    given: dict[bytes, tuple[bytes, int]] = {}
+    for key, value, tokens in values:
+        given.setdefault(key, (value, tokens))
+    found = rows(connection, kind, list(given))
+    fresh = dict(zip((key for key in given if key not in found), count(next_row(connection, "memo")), strict=False))
+    connection.executemany(
+        "INSERT INTO memo (memo, kind, key, value, tokens, checksum) VALUES (?, ?, ?, ?, ?, ?)",
+        ((row, kind, key, *given[key], checksum(kind.encode(), key, given[key][0])) for key, row in fresh.items()),
+    )
+    return found | fresh
+
+
+def values(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
+    """Values by row, for the rows that are there."""
+    return dict(select(connection, "SELECT memo, value FROM memo WHERE memo IN", list(rows)))
+
+
+def keys(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
+    """Keys by row, for the rows that are there."""
+    found = connection.execute(
+        "SELECT memo, key FROM memo WHERE memo IN (SELECT value FROM json_each(?))", (json.dumps(list(rows)),)
+    )
+    return {int(row): bytes(key) for row, key in found}
+
+
+def drop_failed(connection: Connection) -> int:
+    """Forget the extractions that a model failed on, so that they are asked for again; returns how many."""
+    failed = "kind = ? AND instr(value, CAST('\"failure\":' AS BLOB)) > 0"
+    those = f"(SELECT memo FROM memo WHERE {failed})"  # noqa: S608
+    connection.execute(f"DELETE FROM extractions WHERE memo IN {those}", (EXTRACTION,))  # noqa: S608
+    connection.execute(f"UPDATE version_chunks SET extraction = NULL WHERE extraction IN {those}", (EXTRACTION,))  # noqa: S608
+    return connection.execute(f"DELETE FROM memo WHERE {failed}", (EXTRACTION,)).rowcount  # noqa: S608
+
+
+def drop(connection: Connection, kind: str) -> None:
+    """Forget all values of a kind."""
+    connection.execute("DELETE FROM memo WHERE kind = ?", (kind,))
+
+
+def drop_unused(connection: Connection) -> int:
+    """Forget the values that no row uses any more; returns how many."""
+    return connection.execute(f"DELETE FROM memo WHERE {_UNUSED}").rowcount  # noqa: S608 - a constant
+
+
+def count_unused(connection: Connection) -> int:
+    """How many values no row uses: they make re-adding what was removed free."""
+    (count,) = connection.execute(f"SELECT count(*) FROM memo WHERE {_UNUSED}").fetchone()  # noqa: S608
+    return int(count)
+
+
+def count_wrong(connection: Connection) -> dict[str, int]:
+    """How many values are not what was stored, by kind."""
+    found = connection.execute(f"SELECT CAST(kind AS BLOB), count(*) FROM memo WHERE {_WRONG} GROUP BY 1")  # noqa: S608
+    return {bytes(kind).decode("utf-8", "replace"): int(count) for kind, count in found}
+
+
+def wrong(connection: Connection) -> list[tuple[int, Any, Any]]:
+    """Return (row, key, value) where the value, key or kind is not what was stored; they may be of any type."""
+    return connection.execute(f"SELECT memo, key, value FROM memo WHERE {_WRONG}").fetchall()  # noqa: S608
+
+
+def accept(connection: Connection, row: int, key: bytes) -> None:
+    """Take a vector for what it is, under a key of its own."""
+    (value,) = connection.execute("SELECT value FROM memo WHERE memo = ?", (row,)).fetchone()
+    connection.execute(
+        "UPDATE memo SET kind = ?, key = ?, checksum = ? WHERE memo = ?",
+        (VECTOR, key, checksum(VECTOR, key, value), row),
+    )
+
+
+def vectors_of_other_length(connection: Connection, size: int) -> list[int]:
+    """The rows of vectors in use that are not of so many bytes; those of another embedder may be remembered as well."""
+    found = connection.execute(
+        """SELECT memo FROM memo WHERE kind = ? AND length(value) != ?
+        AND (memo IN (SELECT memo FROM vectors) OR memo IN (SELECT vector FROM nodes WHERE vector IS NOT NULL))""",
+        (VECTOR, size),
+    )
+    return [int(row) for (row,) in found]
+
+
+def disown(connection: Connection, rows: Iterable[int]) -> None:
+    """Let no key lead to some values any more, and no chunk have them, so that they are made anew."""
+    asked = [(row,) for row in rows]
+    connection.executemany("DELETE FROM vectors WHERE memo = ?", asked)
+    connection.executemany("DELETE FROM extractions WHERE memo = ?", asked)
+    connection.executemany("UPDATE version_chunks SET vector = NULL WHERE vector = ?", asked)
+    connection.executemany("UPDATE version_chunks SET extraction = NULL WHERE extraction = ?", asked)
+    connection.executemany(
+        f"UPDATE memo SET kind = '{DAMAGED}', key = randomblob(32) WHERE memo = ?",  # noqa: S608 - a constant
+        asked,
+    )
+
+
+def drop_disowned(connection: Connection) -> None:
+    """Forget the values that are not what was made, where nothing stands on them any more."""
+    connection.execute(f"DELETE FROM memo WHERE kind = '{DAMAGED}' AND {_UNUSED}")  # noqa: S608 - constants

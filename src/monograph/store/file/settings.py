@@ -1,0 +1,247 @@
+"""Rows of ``settings``: a file's id, the numbers it was built with, and the models that it was made with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TypeVar
+
+from monograph.errors import DamagedFile
+from monograph.regex import regex
+from monograph.settings import Settings
+from monograph.store.file import checksums
+from monograph.store.file.database import Connection, decoding, path_of
+from monograph.values.arguments import shown
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEmbedder:
+    """The embedder whose vectors a file holds: see :class:`monograph.models.Embedder`."""
+
+    key: str
+    spec: str
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredExtractor:
+    """The extractor that a file's graph was made with, and how its parts were made (see graph.GRAPH)."""
+
+    key: str
+    spec: str
+    graph: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSummarizer:
+    """The summarizer that a file's tree is made with."""
+
+    key: str
+    spec: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDescriber:
+    """The describer of the pictures in a file's documents."""
+
+    key: str
+    spec: str
+
+
+GENERATION = "generation"
+"""The setting that counts commits; it has no checksum."""
+_SUMMARIES = "summaries"
+_AGAIN, _LINKS, _ALWAYS_FORGET = "again", "follow_links", "always_forget"
+_DESCRIBER, _DESCRIBED = "describer", "described"
+FOUND_AGAIN = (
+    "id", _SUMMARIES, "failures", "unread", _AGAIN, _LINKS, _ALWAYS_FORGET, _DESCRIBER, _DESCRIBED,
+)  # fmt: skip
+"""The settings that may be forgotten: they are made anew, found out by the next sync or repair, or said once more."""
+KEPT = ("build", "vector_index", "embedder", "extractor", "summarizer", *FOUND_AGAIN)
+"""The settings that have a checksum."""
+MENDS = {"extractor": "monograph reextract FILE EXTRACTOR"}
+"""What brings a setting back, where a repair does not."""
+
+Stored = TypeVar(
+    "Stored", bound="StoredEmbedder | StoredExtractor | StoredSummarizer | StoredDescriber | SummaryCounts"
+)
+StoredModel = TypeVar("StoredModel", StoredEmbedder, StoredExtractor, StoredSummarizer, StoredDescriber)
+_ID = regex("[0-9a-f]{32}")
+_NAMES = {
+    StoredEmbedder: "embedder",
+    StoredExtractor: "extractor",
+    StoredSummarizer: "summarizer",
+    StoredDescriber: _DESCRIBER,
+}
+
+
+def load(connection: Connection) -> Settings | None:
+    """The settings a file was built with, or None when it was never given any."""
+    text = _get(connection, "build")
+    with _decoding(connection, "build"):
+        return None if text is None else Settings(**json.loads(text))
+
+
+def save(connection: Connection, settings: Settings) -> None:
+    """Store the settings a file is built with."""
+    _put(connection, "build", json.dumps(asdict(settings)))
+
+
+def load_vector_index(connection: Connection) -> str:
+    """Return the design of the file's vector indexes: see :class:`monograph.vectors.design.Design`."""
+    return _get(connection, "vector_index") or "codes"
+
+
+def save_vector_index(connection: Connection, kind: str) -> None:
+    """Store the design of the file's vector indexes."""
+    _put(connection, "vector_index", kind)
+
+
+def has_graph(connection: Connection) -> bool:
+    """Whether the graph and the trigrams are built with the documents: see ``Settings.graph``."""
+    stored = load(connection)
+    return stored is None or stored.graph
+
+
+def set_graph(connection: Connection) -> None:
+    """Note that from now on the graph and the trigrams are built with the documents."""
+    stored = load(connection)
+    if stored is not None and not stored.graph:
+        save(connection, replace(stored, graph=True))
+
+
+def load_id(connection: Connection) -> str:
+    """The file's own id, or empty where it has none yet."""
+    text = _get(connection, "id") or ""
+    return text if _ID.fullmatch(text) else ""
+
+
+def save_id(connection: Connection, identity: str) -> None:
+    """Store the file's own id: 32 hex digits."""
+    _put(connection, "id", identity)
+
+
+def load_model(connection: Connection, kind: type[StoredModel]) -> StoredModel | None:
+    """What of a kind the file was made with, or None where it holds nothing that was."""
+    text = _get(connection, _NAMES[kind])
+    with _decoding(connection, _NAMES[kind]):
+        return None if text is None else _typed(kind(**json.loads(text)))
+
+
+def _typed(stored: Stored) -> Stored:
+    """What was stored, if its fields are of their types. Raises ValueError if one is not."""
+    for one in fields(stored):
+        value = getattr(stored, one.name)
+        if type(value).__name__ != one.type:
+            raise ValueError(f"its {one.name} is {shown(value)}")
+    return stored
+
+
+def save_model(
+    connection: Connection, model: StoredEmbedder | StoredExtractor | StoredSummarizer | StoredDescriber
+) -> None:
+    """Store what of its kind the file is made with."""
+    _put(connection, _NAMES[type(model)], json.dumps(asdict(model)))
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryCounts:
+    """Summaries made and tokens spent on them: by the last change of the tree, and ever."""
+
+    last_made: int = 0
+    last_tokens: int = 0
+    ever_made: int = 0
+    ever_tokens: int = 0
+
+
+def load_summary_counts(connection: Connection) -> SummaryCounts:
+    """What summaries have taken so far."""
+    text = _get(connection, _SUMMARIES)
+    with _decoding(connection, _SUMMARIES):
+        return SummaryCounts() if text is None else _typed(SummaryCounts(**json.loads(text)))
+
+
+def count_summaries(connection: Connection, made: int, tokens: int) -> None:
+    """Note what a change of the tree took."""
+    before = load_summary_counts(connection)
+    after = SummaryCounts(made, tokens, before.ever_made + made, before.ever_tokens + tokens)
+    _put(connection, _SUMMARIES, json.dumps(asdict(after)))
+
+
+def documents_again(connection: Connection) -> list[int]:
+    """Rows of documents whose part of the graph is to be made again, ascending."""
+    text = _get(connection, _AGAIN) or "[]"
+    with _decoding(connection, _AGAIN):
+        return [int(row) for row in json.loads(text)]
+
+
+def save_documents_again(connection: Connection, rows: Iterable[int]) -> None:
+    """Note whose part of the graph is to be made again."""
+    _put(connection, _AGAIN, json.dumps(sorted(rows)))
+
+
+def load_following_links(connection: Connection) -> set[str]:
+    """The names of the roots whose links that lead out are followed."""
+    text = _get(connection, _LINKS) or "[]"
+    with _decoding(connection, _LINKS):
+        return {str(name) for name in json.loads(text)}
+
+
+def save_following_links(connection: Connection, names: Collection[str]) -> None:
+    """Say of which roots the links that lead out are followed."""
+    _put(connection, _LINKS, json.dumps(sorted(names), ensure_ascii=False))
+
+
+def load_described(connection: Connection) -> dict[str, str]:
+    """The key of the describer that the pictures of a root were last described by, by the root's name."""
+    text = _get(connection, _DESCRIBED) or "{}"
+    with _decoding(connection, _DESCRIBED):
+        return {str(name): str(key) for name, key in dict(json.loads(text)).items()}
+
+
+def save_described(connection: Connection, keys: Mapping[str, str]) -> None:
+    """Say by which describer the pictures of each root are described."""
+    _put(connection, _DESCRIBED, json.dumps(dict(sorted(keys.items())), ensure_ascii=False))
+
+
+def load_always_forget(connection: Connection) -> bool:
+    """Whether whatever is taken out is to be forgotten, asked or not."""
+    return _get(connection, _ALWAYS_FORGET) == "yes"
+
+
+def save_always_forget(connection: Connection, on: bool) -> None:
+    """Say whether whatever is taken out is to be forgotten."""
+    _put(connection, _ALWAYS_FORGET, "yes" if on else "no")
+
+
+def _get(connection: Connection, name: str) -> str | None:
+    row = connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+    if row is None and checksums.has(connection, f"settings/{name}"):
+        raise DamagedFile(f"{path_of(connection)} is damaged: the setting {name!r} is lost", "restore it from a copy")
+    return None if row is None else str(row[0])
+
+
+def _put(connection: Connection, name: str, value: str) -> None:
+    connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
+    checksums.put(connection, f"settings/{name}", value)
+
+
+def generation(connection: Connection) -> int:
+    """A number that every commit raises, but one of what no search reads.
+
+    What was cached under it is still true while it stands.
+    """
+    with _decoding(connection, GENERATION):
+        return int(_get(connection, GENERATION) or 0)
+
+
+def count_anew(connection: Connection) -> None:
+    """Count commits anew, from a number that stood for no state before, where the number of them is lost."""
+    connection.execute("DELETE FROM settings WHERE name = ? AND (value = '' OR value GLOB '*[^0-9]*')", (GENERATION,))
+    connection.execute("INSERT OR IGNORE INTO settings VALUES (?, abs(random() / 4))", (GENERATION,))
+
+
+def _decoding(connection: Connection, name: str) -> AbstractContextManager[None]:
+    return decoding(connection, f"the setting {name!r}")

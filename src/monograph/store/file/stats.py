@@ -1,0 +1,93 @@
+"""Counts and sizes of what a file holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from monograph.store.file import memo
+from monograph.store.file.database import Connection
+from monograph.store.graph import names
+
+_MEMO = "memo"
+_PLURALS = {"summary": "summaries"}
+_GROUPS = {
+    "texts": "texts", "memo": _MEMO, "words": "words", "trigrams": "trigrams", "chunks": "chunks",
+    "documents": "documents", "sources": "sources", "vectors": "memo (vectors)", "names": "graph", "mentions": "graph",
+    "chunk_graphs": "graph", "subjects": "graph", "aliases": "graph", "extractions": "graph", "apart": "graph",
+    "unresolved": "graph", "told_nodes": "graph", "told_relations": "graph", "nodes": "tree", "trees": "tree",
+    "unplanted": "tree", "uncut": "tree",
+    "parts": "clusters (codes)", "cluster_graphs": "clusters (codes)", "codes": "clusters (codes)",
+    "clusters": "centroids", "centroids": "centroids", "vector_indexes": "centroids", "placements": "placements",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Rows by table; ``terms`` counts different words, ``characters`` those of all texts; ``file_bytes`` has no log."""
+
+    documents: int
+    sources: int
+    chunks: int
+    vectors: int
+    memo: int
+    memo_unused: int
+    terms: int
+    entities: int
+    merged: int
+    mentions: int
+    characters: int
+    file_bytes: int
+    format: int
+
+
+def counts(connection: Connection) -> Counts:
+    """Count rows."""
+
+    def number(query: str) -> int:
+        return int(connection.execute(query).fetchone()[0] or 0)
+
+    entities, merged = names.count(connection)
+    return Counts(
+        documents=number("SELECT count(*) FROM documents"),
+        sources=number("SELECT count(*) FROM sources"),
+        chunks=number("SELECT count(*) FROM chunks"),
+        vectors=number("SELECT count(*) FROM vectors"),
+        memo=number("SELECT count(*) FROM memo"),
+        memo_unused=memo.count_unused(connection),
+        terms=number("SELECT count(*) FROM vocabulary"),
+        entities=entities,
+        merged=merged,
+        mentions=number("SELECT count(*) FROM mentions"),
+        characters=number("SELECT sum(characters) FROM documents"),
+        file_bytes=number("PRAGMA page_count") * number("PRAGMA page_size"),
+        format=number("PRAGMA user_version"),
+    )
+
+
+def sizes(connection: Connection) -> tuple[tuple[str, int], ...]:
+    """Bytes by group of tables, largest first; empty where SQLite was built without ``dbstat``."""
+    (has_dbstat,) = connection.execute(
+        "SELECT count(*) FROM pragma_compile_options WHERE compile_options = 'ENABLE_DBSTAT_VTAB'"
+    ).fetchone()
+    if not has_dbstat:
+        return ()
+    totals: dict[str, int] = {}
+    for name, size in connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name"):
+        group = _GROUPS.get(name) or next(
+            (group for prefix, group in _GROUPS.items() if name.startswith((prefix, f"sqlite_autoindex_{prefix}"))),
+            "other",
+        )
+        totals[group] = totals.get(group, 0) + int(size)
+    for kind, share in _shares_of_memo(connection).items():
+        totals[kind] = totals.get(kind, 0) + round(share * totals.get(_MEMO, 0))
+    totals.pop(_MEMO, None)
+    return tuple(sorted(totals.items(), key=lambda pair: -pair[1]))
+
+
+def _shares_of_memo(connection: Connection) -> dict[str, float]:
+    """How the pages of remembered values are divided, by the bytes of what they hold."""
+    found = dict(connection.execute("SELECT kind, sum(length(key) + length(value)) FROM memo GROUP BY kind"))
+    total = sum(found.values())
+    return {f"memo ({_PLURALS.get(kind, kind + 's')})": size / total for kind, size in found.items()} or {
+        "memo (vectors)": 1.0
+    }

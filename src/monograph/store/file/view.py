@@ -1,0 +1,287 @@
+"""A file as a view has it: its tables stand behind others of the same names, which hold what is in the view alone.
+
+SQLite looks a name up among the temporary tables of a connection before those of the file. So whatever is read through
+a connection of a view is of the view, whoever reads it; and a table that holds what others said, and that nothing
+stands before, cannot be read at all. What of the file is left to be seen are numbers that tell no text: in how many
+chunks words stand, where vectors lie, how the file was built.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from monograph.store.documents.filters import Allowed
+from monograph.store.file import settings
+from monograph.store.file.checksums import BLOCK_BITS
+from monograph.store.file.database import Connection, Database
+from monograph.store.file.past import PastDatabase
+from monograph.store.graph.graphs import NAMED
+from monograph.values import ENTITY_KINDS
+
+_TABLES = (
+    "CREATE TEMP TABLE view_state (generation INTEGER NOT NULL)",
+    "CREATE TEMP TABLE view_documents (document INTEGER PRIMARY KEY)",
+    "CREATE TEMP TABLE view_chunks (chunk INTEGER PRIMARY KEY)",
+    # Files all of whose documents are in the view: of any other the bytes say more.
+    "CREATE TEMP TABLE view_sources (source INTEGER PRIMARY KEY)",
+    # uses and persons count those of the view; a name has a head where that is in the view too.
+    """CREATE TEMP TABLE names (
+        name INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, signature INTEGER NOT NULL, code BLOB,
+        uses INTEGER NOT NULL, persons INTEGER NOT NULL, head INTEGER, reason TEXT, checksum INTEGER)""",
+    "CREATE INDEX temp.view_names_by_head ON names(head) WHERE head IS NOT NULL",
+    "CREATE INDEX temp.view_names_by_signature ON names(signature)",
+    # A summary has no parent where that is not in the view; a chunk is there below summaries that are.
+    """CREATE TEMP TABLE nodes (
+        node INTEGER PRIMARY KEY, layer INTEGER NOT NULL, rank INTEGER NOT NULL, key BLOB NOT NULL, parent INTEGER,
+        chunk INTEGER, gist INTEGER, vector INTEGER, nearest INTEGER)""",
+    "CREATE INDEX temp.view_nodes_in_order ON nodes(layer, rank, key)",
+    "CREATE INDEX temp.view_nodes_by_parent ON nodes(parent) WHERE parent IS NOT NULL",
+    "CREATE INDEX temp.view_nodes_by_chunk ON nodes(chunk) WHERE chunk IS NOT NULL",
+    "CREATE INDEX temp.view_nodes_by_vector ON nodes(vector) WHERE vector IS NOT NULL",
+)
+_SHADOWED = (
+    ("vectors", "chunk"), ("extractions", "chunk"), ("chunk_graphs", "chunk"), ("mentions", "chunk"),
+    ("unplanted", "chunk"), ("subjects", "document"), ("aliases", "document"), ("told_nodes", "document"),
+    ("told_relations", "document"),
+)  # fmt: skip
+_SHADOWS = (
+    "CREATE TEMP VIEW documents AS SELECT * FROM main.documents WHERE document IN temp.view_documents",
+    "CREATE TEMP VIEW chunks AS SELECT * FROM main.chunks WHERE chunk IN temp.view_chunks",
+    # The plus keeps SQLite from going through all that is in the view for each row that is asked for by something else.
+    f"CREATE TEMP VIEW texts AS SELECT * FROM main.texts WHERE block >> {BLOCK_BITS:d} IN temp.view_documents",  # noqa: S608
+    "CREATE TEMP VIEW sources AS SELECT * FROM main.sources WHERE source IN temp.view_sources",
+    *(
+        f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE +{row} IN temp.view_{row}s"  # noqa: S608
+        for table, row in _SHADOWED
+    ),
+    # What was is not in a view of what is: a view of the past sees it.
+    *(f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE 0" for table in ("versions", "version_chunks")),  # noqa: S608
+    """CREATE TEMP VIEW apart AS SELECT * FROM main.apart
+        WHERE key IN (SELECT key FROM temp.names) AND full IN (SELECT key FROM temp.names)""",
+)
+_OPEN = frozenset(
+    {
+        # How the file was built, and what was derived of a content: only who knows a row of it or its key reads it.
+        "settings", "checksums", "roots", "memo", "trees", "uncut", "unresolved",
+        # Corpus statistics: words and in how many chunks they stand, and how long chunks are.
+        "words", "words_data", "words_idx", "words_docsize", "words_config", "vocabulary", "lengths",
+        "trigrams", "trigrams_data", "trigrams_idx", "trigrams_docsize", "trigrams_config",
+        # Where vectors lie, by the rows of the memo that they are in.
+        "vector_indexes", "centroids", "clusters", "parts", "cluster_graphs", "placements", "unplaced", "codes",
+        # SQLite's own.
+        "sqlite_master", "sqlite_schema", "json_each",
+    }
+)  # fmt: skip
+"""Tables of the file that may be read as they are."""
+
+_PERSON = ENTITY_KINDS.index("person")
+
+
+class ViewDatabase(Database):
+    """A file of which only the documents of a view can be read, and nothing be written.
+
+    Parameters
+    ----------
+    whole:
+        The file, or a copy of it.
+    allowed:
+        The view's filter; a document is in the view where every chunk of it is allowed.
+    """
+
+    _end = "COMMIT"  # What was found out of the view is kept.
+
+    def __init__(self, whole: Database, allowed: Allowed) -> None:
+        self._whole = whole
+        self._allowed = allowed
+        self._found: tuple[int, str] = (-1, "")  # The state of the file, and the documents of the view in it, as JSON.
+        super().__init__(whole.path, create=False, read_only=True, key=whole.raw_key)
+
+    def another(self, *, read_only: bool = True) -> Connection:
+        """One more connection to the same, of which nothing is hidden."""
+        return self._whole.another(read_only=read_only)
+
+    def _enter(self, salt: bytes | None) -> None:
+        """Look at the file, where it is no copy of one."""
+        if not isinstance(self._whole, PastDatabase):
+            super()._enter(salt)
+
+    def _connect(self) -> Connection:
+        connection = super()._connect()
+        for statement in (*_TABLES, *_SHADOWS):
+            connection.execute(statement)
+        self._local.gate = _Gate()
+        connection.set_authorizer(self._local.gate)
+        return connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """As :meth:`Database.read`; what is in the view is found out anew where the file has changed."""
+        self._whole.require_standing()
+        with super().read() as connection:
+            generation = settings.generation(connection)
+            held = connection.execute("SELECT generation FROM temp.view_state").fetchone()
+            if held is None or held[0] != generation:
+                self._local.gate.open = True
+                try:
+                    self._lay_down(connection, generation)
+                finally:
+                    self._local.gate.open = False
+            yield connection
+
+    def _lay_down(self, connection: Connection, generation: int) -> None:
+        """Find out what is in the view in a state of the file, and lay it down for this connection."""
+        found = self._found  # Another thread may be in another state.
+        if found[0] != generation:
+            found = self._found = generation, json.dumps(every(connection, self._allowed))
+        _begin(connection, *found)
+        connection.execute(
+            """INSERT INTO temp.view_chunks
+            SELECT c.chunk FROM temp.view_documents AS d CROSS JOIN main.chunks AS c WHERE c.document = d.document"""
+        )
+        connection.execute(
+            """INSERT INTO temp.view_sources
+            SELECT DISTINCT d.source FROM temp.view_documents AS v CROSS JOIN main.documents AS d
+            WHERE d.document = v.document AND d.source IS NOT NULL AND NOT EXISTS (
+                SELECT 1 FROM main.documents AS o
+                WHERE o.source = d.source AND o.document NOT IN temp.view_documents)"""
+        )
+        _fill_names(connection)
+        _settle_heads(connection)
+        _fill_nodes(connection)
+
+
+class _Gate:
+    """Says whether a statement may do what it does; open only while it is found out what is in the view.
+
+    Else it may read a table that is open, or one through what stands before it.
+    """
+
+    def __init__(self) -> None:
+        self.open = False
+
+    def __call__(
+        self, action: int, table: str | None, column: str | None, schema: str | None, through: str | None
+    ) -> int:
+        # No column is read where rows are counted: of what nothing stands before, that is all that is told.
+        if action != sqlite3.SQLITE_READ or schema != "main" or not column or table in _OPEN or through == table:
+            return sqlite3.SQLITE_OK
+        return sqlite3.SQLITE_OK if self.open else sqlite3.SQLITE_DENY
+
+
+def _begin(connection: Connection, generation: int, documents: str) -> None:
+    """Lay down which documents are in a view in a state of the file, and nothing else yet: row numbers, as JSON."""
+    for table in ("view_state", "view_documents", "view_chunks", "view_sources", "names", "nodes"):
+        connection.execute(f"DELETE FROM temp.{table}")  # noqa: S608 - constants
+    connection.execute("INSERT INTO temp.view_documents SELECT value FROM json_each(?)", (documents,))
+    connection.execute("INSERT INTO temp.view_state VALUES (?)", (generation,))
+
+
+def _fill_names(connection: Connection) -> None:
+    packed = connection.execute(
+        """SELECT g.names FROM temp.view_chunks AS v CROSS JOIN main.chunk_graphs AS g WHERE g.chunk = v.chunk"""
+    ).fetchall()
+    named = np.frombuffer(b"".join([one for (one,) in packed]), dtype=NAMED)
+    about = connection.execute(
+        """SELECT s.name FROM temp.view_documents AS d CROSS JOIN main.subjects AS s WHERE s.document = d.document"""
+    ).fetchall()
+    subjects = np.array([name for (name,) in about], dtype=np.int32)
+    rows, uses = np.unique(np.concatenate([named["name"], subjects]), return_counts=True)
+    persons = np.isin(named["kind"], _PERSON)
+    taken, times = np.unique(named["name"][persons], return_counts=True)
+    counted = np.zeros(len(rows), dtype=np.int64)
+    counted[np.searchsorted(rows, taken)] = times
+    connection.executemany(
+        """INSERT INTO temp.names SELECT name, key, signature, code, ?2, ?3, head, reason, checksum
+        FROM main.names WHERE name = ?1""",
+        zip(rows.tolist(), uses.tolist(), counted.tolist(), strict=True),
+    )
+
+
+def _settle_heads(connection: Connection) -> None:
+    """Let the names of a view stand for others only where these are in it, and a document of it says so."""
+    # What a document that is not in the view says a short name stands for is not said.
+    connection.execute(
+        """UPDATE temp.names SET head = NULL, reason = NULL WHERE head IS NOT NULL AND (
+            head NOT IN (SELECT name FROM temp.names) OR (reason = 'abbreviation' AND NOT EXISTS (
+                SELECT 1 FROM main.aliases AS a WHERE a.name = names.name AND a.full = names.head
+                AND a.document IN temp.view_documents)))"""
+    )
+
+
+def _fill_nodes(connection: Connection) -> None:
+    """Lay down what of the tree is in a view: nodes of its chunks, if up to date, and summaries of nothing else."""
+    connection.execute(
+        """INSERT INTO temp.nodes SELECT n.* FROM temp.view_chunks AS v CROSS JOIN main.nodes AS n
+        WHERE n.chunk = v.chunk AND NOT EXISTS (SELECT 1 FROM main.unplanted AS u WHERE u.chunk = v.chunk)"""
+    )
+    added, layer = 1, 0
+    while added > 0:
+        added = connection.execute(
+            """INSERT INTO temp.nodes SELECT n.* FROM main.nodes AS n
+            WHERE n.node IN (SELECT parent FROM temp.nodes WHERE layer = ?) AND NOT EXISTS (
+                SELECT 1 FROM main.nodes AS o
+                WHERE o.parent = n.node AND o.node NOT IN (SELECT node FROM temp.nodes))""",
+            (layer,),
+        ).rowcount
+        layer += 1
+    # A chunk below summaries that are not in the view is no top of the tree.
+    connection.execute(
+        """DELETE FROM temp.nodes
+        WHERE layer = 0 AND parent IS NOT NULL AND parent NOT IN (SELECT node FROM temp.nodes)"""
+    )
+    connection.execute(
+        """UPDATE temp.nodes SET parent = NULL
+        WHERE parent IS NOT NULL AND parent NOT IN (SELECT node FROM temp.nodes)"""
+    )
+
+
+def whole(allowed: Allowed) -> str:
+    """The SQL condition that a document ``d`` of the file is in the view of a filter; its parameters are the filter's.
+
+    A document without chunks is in it where its own metadata meet the filter.
+    """
+    # What neither holds nor fails to hold does not hold.
+    return f"""NOT EXISTS (SELECT 1 FROM (SELECT 1) LEFT JOIN main.chunks AS c ON c.document = d.document
+        WHERE ({allowed.sql}) IS NOT TRUE)"""  # noqa: S608 - compiled conditions
+
+
+def every(connection: Connection, allowed: Allowed) -> list[int]:
+    """Row numbers of all documents that are in a view, ascending."""
+    query = f"SELECT d.document FROM main.documents AS d WHERE {whole(allowed)} ORDER BY d.document"  # noqa: S608
+    return [int(row) for (row,) in connection.execute(query, allowed.parameters)]
+
+
+def among(connection: Connection, allowed: Allowed, rows: Iterable[int]) -> set[int]:
+    """Those of some documents, by row number, that are in a view."""
+    query = f"""SELECT d.document FROM json_each(?) AS w CROSS JOIN main.documents AS d
+        WHERE d.document = w.value AND {whole(allowed)}"""  # noqa: S608
+    return {int(row) for (row,) in connection.execute(query, (json.dumps(list(rows)), *allowed.parameters))}
+
+
+def outside(connection: Connection, allowed: Allowed, ids: Iterable[str]) -> list[str]:
+    """Those of some ids that are of documents which are there, and not in a view."""
+    query = f"""SELECT d.id FROM json_each(?) AS w CROSS JOIN main.documents AS d
+        WHERE d.id = w.value AND NOT ({whole(allowed)})"""  # noqa: S608
+    return [str(name) for (name,) in connection.execute(query, (_listed(ids), *allowed.parameters))]
+
+
+def chunks_outside(connection: Connection, allowed: Allowed, ids: Iterable[str]) -> list[str]:
+    """Those of some ids that are of chunks which are there, and not in a view."""
+    query = f"""SELECT own.id FROM json_each(?) AS w CROSS JOIN main.chunks AS own CROSS JOIN main.documents AS d
+        WHERE own.id = w.value AND d.document = own.document AND NOT ({whole(allowed)})"""  # noqa: S608
+    return [str(name) for (name,) in connection.execute(query, (_listed(ids), *allowed.parameters))]
+
+
+def chunks_of(allowed: Allowed, narrowed: Allowed) -> Allowed:
+    """Which chunks of the file are in a view, and let through by another filter."""
+    sql = f"({whole(allowed)}) AND ({narrowed.sql or 'TRUE'})"
+    return Allowed(sql, (*allowed.parameters, *narrowed.parameters))
+
+
+def _listed(ids: Iterable[str]) -> str:
+    return json.dumps(list(ids), ensure_ascii=False)

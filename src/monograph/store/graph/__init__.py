@@ -1,0 +1,1 @@
+"""Rows of the entity–chunk graph and of assertions."""

@@ -1,0 +1,138 @@
+"""Extractions as the memo holds them: JSON, in which a mention is named only where its name is not the text itself."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Literal
+
+from monograph.store.file import stored_json
+from monograph.store.file.database import Connection, decoding
+from monograph.text_pass import compiled
+from monograph.values import ENTITY_KINDS, Extraction, Mention, Relation
+
+if TYPE_CHECKING:
+    from monograph.text_pass._text_pass import Mentions
+
+_PLACE_OF_KIND = {kind: place for place, kind in enumerate(ENTITY_KINDS)}
+_WRITTEN = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_OTHER = ENTITY_KINDS.index("term")
+
+_CHUNKS = {
+    "vector": "SELECT chunk FROM vectors",
+    "extraction": "SELECT chunk FROM extractions",
+    "graph": "SELECT chunk FROM chunk_graphs",
+    "trigrams": "SELECT id FROM trigrams_docsize",
+}
+"""The chunks of which each is made."""
+BEFORE_ALL = -(1 << 63)
+"""A row number below that of every document."""
+
+
+def pack(extraction: Extraction, text: str) -> bytes:
+    """An extraction of a chunk of that text as bytes."""
+    mentions = [_mention(one, text) for one in extraction.mentions]
+    relations = [
+        [one.source, one.target, one.strength, one.description, list(one.keywords)] for one in extraction.relations
+    ]
+    stored: dict[str, object] = {"mentions": mentions}
+    if relations:
+        stored["relations"] = relations
+    if extraction.tokens:
+        stored["tokens"] = extraction.tokens
+    if extraction.failure:
+        stored["failure"] = extraction.failure
+    return _WRITTEN(stored).encode("utf-8", "replace")
+
+
+def _mention(one: Mention, text: str) -> list[object]:
+    if one.description:
+        return [_PLACE_OF_KIND.get(one.kind, _OTHER), one.start, one.end, one.name, one.description]
+    return [_PLACE_OF_KIND.get(one.kind, _OTHER), one.start, one.end] + (
+        [] if one.name == text[one.start : one.end] else [one.name]
+    )
+
+
+def decoding_of(connection: Connection, chunk: int) -> AbstractContextManager[None]:
+    """Turn errors over the packed extraction of a chunk into DamagedFile, which names the row."""
+    return decoding(connection, f"the extraction of row {chunk} of chunks")
+
+
+@functools.cache
+def _mentions() -> Mentions[Mention]:
+    """Mentions, compiled. Made once."""
+    return compiled.Mentions(list(ENTITY_KINDS), Mention)
+
+
+def unpack(value: bytes, text: str) -> Extraction:
+    """What :func:`pack` made bytes of; raises one of UNDECODABLE if they are something else."""
+    stored = json.loads(value)
+    rows = stored["mentions"]
+    if all(len(row) == 3 for row in rows):  # Nearly always: all are called what stands there.
+        mentions = tuple(_mentions().made(text, rows))
+    else:
+        mentions = tuple(_read_mention(row, text) for row in rows)
+    relations = tuple(_read_relation(*row) for row in stored.get("relations", ()))
+    tokens, failure = stored_json.whole(stored.get("tokens", 0)), stored_json.text(stored.get("failure", ""))
+    return Extraction(mentions, relations, tokens, failure)
+
+
+def written(value: bytes, text: str) -> Iterator[tuple[str, str]]:
+    """(name, kind) of each mention of a packed extraction, as :func:`unpack` reads it and raises, but one by one."""
+    for kind, first, last, *rest in json.loads(value)["mentions"]:
+        if rest:
+            one = _read_named(kind, first, last, *rest, text=text)
+            yield one.name, one.kind
+        else:  # Nearly all.
+            yield text[stored_json.whole(first) : stored_json.whole(last)], ENTITY_KINDS[kind]
+
+
+def mentions(value: bytes, text: str, kinds: Collection[str]) -> list[Mention]:
+    """The mentions of some kinds of a packed extraction; raises as :func:`unpack` does of what is read here."""
+    places = {_PLACE_OF_KIND[kind] for kind in kinds}
+    return [_read_mention(row, text) for row in json.loads(value)["mentions"] if row[0] in places]
+
+
+def _read_mention(row: Sequence[Any], text: str) -> Mention:
+    if len(row) == 3:  # Nearly all: called what stands there.
+        kind, first, last = row[0], stored_json.whole(row[1]), stored_json.whole(row[2])
+        return Mention(text[first:last], ENTITY_KINDS[kind], first, last)
+    return _read_named(*row, text=text)
+
+
+def _read_named(kind: int, start: int, end: int, name: str, description: str = "", *, text: str) -> Mention:
+    first, last = stored_json.whole(start), stored_json.whole(end)
+    name, description = stored_json.text(name), stored_json.text(description)
+    return Mention(name or text[first:last], ENTITY_KINDS[kind], first, last, description)
+
+
+def _read_relation(source: str, target: str, strength: float, description: str, keywords: Sequence[str]) -> Relation:
+    source, target, description = map(stored_json.text, (source, target, description))
+    return Relation(source, target, description, tuple(map(stored_json.text, keywords)), float(strength))
+
+
+def descriptions(value: bytes) -> list[str]:
+    """What a model wrote of the mentions of a packed extraction; raises as :func:`unpack` does of what is read here."""
+    return [stored_json.text(row[4]) for row in json.loads(value)["mentions"] if len(row) > 4]
+
+
+def failed(value: bytes) -> bool:
+    """Whether a model failed on a chunk, and patterns were used."""
+    return b'"failure":' in value and "failure" in json.loads(value)
+
+
+def documents_lacking(
+    connection: Connection,
+    what: Literal["vector", "extraction", "graph", "trigrams"],
+    after: int = BEFORE_ALL,
+    most: int = -1,
+) -> list[int]:
+    """Row numbers of documents with a chunk of which something is not made: those ``after`` one, at most so many."""
+    found = connection.execute(
+        f"""SELECT DISTINCT document FROM chunks WHERE document > ? AND chunk NOT IN ({_CHUNKS[what]})
+        ORDER BY document LIMIT ?""",  # noqa: S608 - constants
+        (after, most),
+    )
+    return [int(row) for (row,) in found]

@@ -1,0 +1,275 @@
+"""Rows of ``chunk_graphs``, ``mentions``, ``subjects`` and ``aliases``: the entity–chunk graph, read."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from monograph.store.documents.filters import EVERYTHING, Allowed
+from monograph.store.file.database import Connection
+
+NAMED = np.dtype([("name", "<i4"), ("first", "u1"), ("second", "u1"), ("kind", "u1")])
+"""A name in a chunk: its row, the first two sentences it stands in (255 where there is no second), and its kind's place
+in :data:`monograph.values.ENTITY_KINDS`."""
+
+LINKED = np.dtype([("source", "<u2"), ("target", "<u2"), ("strength", "<f2")])
+"""A model's relation: places of its ends among the chunk's names, and its strength."""
+
+WORDS = np.dtype("<u4")
+Records: TypeAlias = npt.NDArray[Any]
+SUBJECT_CHUNKS = 12
+"""Chunks of a document that its title leads to, the first ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is stored of a chunk's node: words, names and links as bytes of WORDS, NAMED and LINKED."""
+
+    words: bytes
+    names: bytes
+    links: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectRow:
+    """A name that a document is about."""
+
+    name: int
+    by_title: bool
+    qualifier: str
+
+
+class SubjectChunk(NamedTuple):
+    """A chunk of a document that is about a name. A tuple: a search reads hundreds.
+
+    ``documents`` counts the documents about that name in the same way: by their titles, or by their beginnings.
+    """
+
+    name: int
+    chunk: int
+    by_title: bool
+    qualifier: str
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A document's part of the graph as rows, or some of it.
+
+    ``chunks`` by chunk row; ``subjects`` are what it is about; ``aliases`` pairs of the
+    rows of a short name and a full one.
+    """
+
+    chunks: Mapping[int, Part]
+    subjects: frozenset[SubjectRow]
+    aliases: frozenset[tuple[int, int]]
+
+
+def extraction_values(connection: Connection, chunks: Iterable[int]) -> dict[int, bytes]:
+    """Stored extractions by chunk row, for the chunks that have one."""
+    return dict(
+        connection.execute(
+            """SELECT e.chunk, m.value FROM json_each(?) AS c CROSS JOIN extractions AS e JOIN memo AS m USING (memo)
+            WHERE e.chunk = c.value""",
+            (_listed(chunks),),
+        )
+    )
+
+
+def titled_extraction_keys(connection: Connection, rows: Iterable[int]) -> dict[int, tuple[bytes, str]]:
+    """(key of the extraction in the memo, title of the document) by chunk row: the same in every file."""
+    found = connection.execute(
+        """SELECT e.chunk, m.key, d.title FROM json_each(?) AS w CROSS JOIN extractions AS e JOIN memo AS m USING (memo)
+        JOIN chunks AS c ON c.chunk = e.chunk JOIN documents AS d ON d.document = c.document WHERE e.chunk = w.value""",
+        (_listed(rows),),
+    )
+    return {chunk: (key, title) for chunk, key, title in found}
+
+
+def parts(connection: Connection, document: int) -> dict[int, Part]:
+    """What is stored of a document's chunks, by chunk row."""
+    found = connection.execute(
+        "SELECT g.chunk, words, names, links FROM chunk_graphs AS g JOIN chunks USING (chunk) WHERE document = ?",
+        (document,),
+    )
+    return {row[0]: Part(*row[1:]) for row in found}
+
+
+def stored(connection: Connection, document: int) -> Node:
+    """A document's part of the graph as it is stored."""
+    subjects = connection.execute("SELECT name, by_title, qualifier FROM subjects WHERE document = ?", (document,))
+    aliases = connection.execute("SELECT name, full FROM aliases WHERE document = ?", (document,))
+    return Node(
+        parts(connection, document),
+        frozenset(SubjectRow(row[0], bool(row[1]), row[2]) for row in subjects),
+        frozenset((name, full) for name, full in aliases),
+    )
+
+
+def documents_naming(connection: Connection, wanted: Iterable[int]) -> list[int]:
+    """Row numbers of the documents that mention any of some names, ascending."""
+    found = connection.execute(
+        """SELECT DISTINCT c.document FROM json_each(?) AS n CROSS JOIN mentions AS m CROSS JOIN chunks AS c
+        WHERE m.name = n.value AND c.chunk = m.chunk ORDER BY c.document""",
+        (_listed(wanted),),
+    )
+    return [int(row) for (row,) in found]
+
+
+def is_whole(connection: Connection) -> bool:
+    """Whether there are chunks, and every one is in the graph."""
+    (chunks,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
+    (nodes,) = connection.execute("SELECT count(*) FROM chunk_graphs").fetchone()
+    return bool(chunks) and chunks == nodes
+
+
+def words(connection: Connection, chunks: Sequence[int]) -> dict[int, bytes]:
+    """Hashes of the words of chunks as bytes of WORDS, none of one that is not in the graph, by row."""
+    found = connection.execute(
+        "SELECT g.chunk, g.words FROM json_each(?) AS c CROSS JOIN chunk_graphs AS g WHERE g.chunk = c.value",
+        (_listed(chunks),),
+    )
+    return {**dict.fromkeys(chunks, b""), **dict(found)}
+
+
+def linked(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[Records, Records]]:
+    """(names, links) of chunks, NAMED and LINKED records, by row."""
+    found = connection.execute(
+        "SELECT g.chunk, g.names, g.links FROM json_each(?) AS c CROSS JOIN chunk_graphs AS g WHERE g.chunk = c.value",
+        (_listed(chunks),),
+    )
+    return {
+        chunk: (np.frombuffer(some, dtype=NAMED), np.frombuffer(links, dtype=LINKED)) for chunk, some, links in found
+    }
+
+
+def mentions(connection: Connection, wanted: Iterable[int], allowed: Allowed = EVERYTHING) -> dict[int, list[int]]:
+    """The chunks that name each of some names, ascending."""
+    found: dict[int, list[int]] = {}
+    for name, chunk in connection.execute(
+        f"""SELECT m.name, m.chunk FROM json_each(?) AS n CROSS JOIN mentions AS m
+        WHERE m.name = n.value AND {allowed.on_each("m.chunk")}""",  # noqa: S608
+        (_listed(wanted), *allowed.parameters),
+    ):
+        found.setdefault(name, []).append(chunk)
+    return found
+
+
+def are_subjects(connection: Connection, wanted: Iterable[int]) -> set[int]:
+    """Those of some names that a document is about."""
+    found = connection.execute(
+        """SELECT n.value FROM json_each(?) AS n WHERE EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.value)""",
+        (_listed(wanted),),
+    )
+    return {int(row) for (row,) in found}
+
+
+def known_subjects(connection: Connection, keys: Iterable[str]) -> dict[str, int]:
+    """The rows of the names among some keys that a document is about, by key."""
+    # Most keys are of no name and most names no subjects, which two indexes tell: no row of a name is read.
+    found = connection.execute(
+        """SELECT n.key, n.name FROM json_each(?) AS k CROSS JOIN names AS n
+        WHERE n.key = k.value AND EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name)""",
+        (json.dumps(list(keys), ensure_ascii=False),),
+    )
+    return dict(found)
+
+
+def has_more_subjects(connection: Connection, most: int) -> bool:
+    """Whether documents are about more than so many names; no more are counted."""
+    found = connection.execute("SELECT count(*) FROM (SELECT DISTINCT name FROM subjects LIMIT ?)", (most + 1,))
+    return bool(found.fetchone()[0] > most)
+
+
+def subject_keys(connection: Connection) -> dict[str, int]:
+    """The rows of all names that a document is about, by key."""
+    keys, rows = connection.execute(
+        """SELECT group_concat(n.key, char(10)), json_group_array(n.name)
+        FROM (SELECT DISTINCT name FROM subjects) AS s CROSS JOIN names AS n WHERE n.name = s.name"""
+    ).fetchone()
+    return dict(zip((keys or "").split("\n"), json.loads(rows), strict=False))  # They have no line breaks.
+
+
+def subject_chunks(connection: Connection, wanted: Iterable[int], allowed: Allowed = EVERYTHING) -> list[SubjectChunk]:
+    """The chunks of documents that are about some names: the first ones by title, the very first otherwise.
+
+    Of each name the first chunks of all documents come before the second ones; of these in order of id.
+    """
+    # Ids are looked up, each in a page of its own, for names of several documents alone.
+    rows = connection.execute(
+        f"""SELECT own.ordinal,
+            CASE WHEN EXISTS (SELECT 1 FROM subjects AS h WHERE h.name = s.name AND h.document != s.document)
+                THEN own.id ELSE '' END,
+            s.name, own.chunk, s.by_title, s.qualifier, s.document
+        FROM json_each(?) AS n CROSS JOIN subjects AS s LEFT JOIN chunks AS own ON own.document = s.document
+            AND own.ordinal < CASE s.by_title WHEN 1 THEN {SUBJECT_CHUNKS} ELSE 1 END AND {allowed.on_each("own.chunk")}
+        WHERE s.name = n.value""",  # noqa: S608
+        (_listed(wanted), *allowed.parameters),
+    ).fetchall()
+    counts = Counter((name, by_title) for name, by_title, _ in {(row[2], row[4], row[6]) for row in rows})
+    return [
+        SubjectChunk(name, chunk, bool(by_title), qualifier, counts[name, by_title])
+        for _, _, name, chunk, by_title, qualifier, _ in sorted(row for row in rows if row[3] is not None)
+    ]
+
+
+def subject_rows(
+    connection: Connection, wanted: Mapping[int, str], allowed: Allowed
+) -> list[tuple[int, str, str, int, int, str, int]]:
+    """What :func:`subject_chunks` is made of: (ordinal, chunk id, key, chunk, by title, qualifier, document).
+
+    ``wanted`` are keys of names by their rows. Of a document none of whose chunks may be found the chunk is 0.
+    """
+    found = connection.execute(
+        f"""SELECT COALESCE(own.ordinal, 0), COALESCE(own.id, ''), s.name, COALESCE(own.chunk, 0), s.by_title,
+            s.qualifier, s.document
+        FROM json_each(?) AS n CROSS JOIN subjects AS s LEFT JOIN chunks AS own ON own.document = s.document
+            AND own.ordinal < CASE s.by_title WHEN 1 THEN {SUBJECT_CHUNKS} ELSE 1 END AND {allowed.on_each("own.chunk")}
+        WHERE s.name = n.value""",  # noqa: S608
+        (_listed(wanted), *allowed.parameters),
+    )
+    return [(*row[:2], wanted[row[2]], *row[3:]) for row in found]
+
+
+def that_name(connection: Connection, chunks: Iterable[int], wanted: Iterable[int]) -> list[tuple[int, int]]:
+    """(name, chunk) for those of some chunks that name any of some names."""
+    found = connection.execute(
+        """SELECT m.name, m.chunk FROM json_each(?) AS n CROSS JOIN json_each(?) AS c CROSS JOIN mentions AS m
+        WHERE m.name = n.value AND m.chunk = c.value""",
+        (_listed(wanted), _listed(chunks)),
+    )
+    return [(int(name), int(chunk)) for name, chunk in found]
+
+
+NAMES = "COALESCE((SELECT g.names FROM chunk_graphs AS g WHERE g.chunk = c.chunk), x'')"
+OWN = "(SELECT json_group_array(s.name) FROM subjects AS s WHERE s.document = c.document)"
+"""The names of a chunk ``c``, and those that its document is about."""
+
+
+def documents_of(connection: Connection, chunks: Iterable[int]) -> dict[int, int]:
+    """The document of each chunk, by row."""
+    return dict(
+        connection.execute(
+            "SELECT c.chunk, c.document FROM json_each(?) AS w CROSS JOIN chunks AS c WHERE c.chunk = w.value",
+            (_listed(chunks),),
+        )
+    )
+
+
+def every_document(connection: Connection) -> tuple[list[int], list[int]]:
+    """(every chunk, its document), by row."""
+    # Two rows of many numbers are read in a third of the time of many rows.
+    chunks, documents = connection.execute(
+        "SELECT json_group_array(chunk), json_group_array(document) FROM chunks"
+    ).fetchone()
+    return json.loads(chunks), json.loads(documents)
+
+
+def _listed(values: Iterable[int]) -> str:
+    return str(list(values))  # Which is JSON, and many times faster.

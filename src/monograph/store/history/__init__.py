@@ -1,0 +1,1 @@
+"""Rows of previous versions of documents."""

@@ -1,0 +1,340 @@
+"""Rows of ``versions``: documents as they stood before they were replaced or removed.
+
+They lie apart from all that is searched, listed and counted: whoever reads the tables of the present reads the present.
+What was made of their chunks stays in the memo for them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from monograph.dates.span import FIRST, LAST
+from monograph.errors import InputError
+from monograph.store.documents import dates, documents
+from monograph.store.file import checksums, settings
+from monograph.store.file.database import Connection, path_of
+from monograph.store.file.keyed import select
+from monograph.store.file.unreadable import UNDECODABLE, damaged
+from monograph.store.tree import tree
+from monograph.values import Chunk, Document, Valid, Version
+
+DAY = 86_400
+"""Seconds that a clock may be ahead of the last write, and of this machine's clock."""
+
+_EVER = 1 << 40
+"""A second after every moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What becomes of a document's state that ends, in a file that keeps such.
+
+    Parameters
+    ----------
+    moment:
+        The second, since 1970, in which it ends and the next one begins.
+    forgotten:
+        Whether it is to be forgotten, and all former ones of the document with it.
+    """
+
+    moment: int
+    forgotten: bool = False
+
+
+def ending(connection: Connection, clock: Callable[[], float] | None, *, forgotten: bool) -> Ending | None:
+    """What a write transaction does with the states that it ends; None where the file keeps none.
+
+    The moments of a file never go back: where the clock does, the second after the last one is taken. Raises InputError
+    if it tells no second, or one that is more than a day ahead of the last write and of this machine's clock.
+    """
+    if clock is None:
+        return None
+    (last,) = connection.execute(
+        """SELECT max(coalesce((SELECT max(valid_from) FROM documents WHERE valid_from IS NOT NULL), ?1),
+            coalesce((SELECT max(valid_until) FROM versions), ?1))""",
+        (FIRST,),
+    ).fetchone()
+    now = clock()
+    if not FIRST <= now <= LAST:
+        raise InputError(f"the clock says {now!r}, which is no second of a calendar", "count seconds since 1970")
+    if now > max(last, time.time()) + DAY:
+        raise InputError(
+            f"the clock says {now:.0f}, more than a day ahead of the last write and of this machine's clock",
+            "correct it: the moments of a file never go back",
+        )
+    return Ending(int(now) if int(now) >= last else min(last + 1, LAST), forgotten)
+
+
+def end(connection: Connection, row: documents.Row, found: Ending | None) -> None:
+    """Keep a document's state that is about to be replaced or removed, or forget all that it had.
+
+    One that stood for less than a second is not kept: it is of no moment that can be asked for.
+    """
+    if found is None:
+        return
+    if found.forgotten:
+        drop(connection, _numbers(connection, "id = ?", row.id))
+        return
+    since = row.valid.since if row.valid is not None else FIRST
+    if since >= found.moment:
+        return
+    text = documents.text(connection, row.row, 0, row.characters)
+    (last,) = connection.execute("SELECT max(version) FROM versions").fetchone()
+    number = int(last or 0) + 1
+    connection.execute(
+        """INSERT INTO versions SELECT ?1, id, ?2, ?3, uri, title, metadata, sections, sha256, characters, dated,
+        dated_until, dated_by, ?4, NULL FROM documents WHERE document = ?5""",
+        (number, since, found.moment, text, row.row),
+    )
+    connection.execute(
+        """INSERT INTO version_chunks SELECT ?1, c.ordinal, c.id, c.start, c."end", c.metadata, v.memo, e.memo
+        FROM chunks AS c LEFT JOIN vectors AS v USING (chunk) LEFT JOIN extractions AS e USING (chunk)
+        WHERE c.document = ?2""",
+        (number, row.row),
+    )
+    seal(connection, number)
+
+
+def drop(connection: Connection, numbers: Sequence[int]) -> None:
+    """Take out some former states."""
+    wanted = [(number,) for number in numbers]
+    connection.executemany("DELETE FROM version_chunks WHERE version = ?", wanted)
+    connection.executemany("DELETE FROM versions WHERE version = ?", wanted)
+
+
+def numbers_of(connection: Connection, name: str, second: int | None = None) -> list[int]:
+    """Rows of the former states of a document, or else of those of a uri, oldest first.
+
+    With a second only what stood at its end.
+    """
+    which = "id" if _numbers(connection, "id = ?", name) else "uri"
+    if second is None:
+        return _numbers(connection, f"{which} = ?", name)
+    return _numbers(connection, f"{which} = ?1 AND valid_from <= ?2 AND ?2 < valid_until", name, second)
+
+
+def known_ids(connection: Connection, ids: Sequence[str]) -> set[str]:
+    """Which of some documents have former states."""
+    return {name for (name,) in select(connection, "SELECT DISTINCT id FROM versions WHERE id IN", ids)}
+
+
+def ended_by(connection: Connection, second: int) -> list[int]:
+    """Rows of the former states that had ended by a second."""
+    return _numbers(connection, "valid_until <= ?", second)
+
+
+def standing_at(connection: Connection, second: int) -> list[int]:
+    """Rows of the former states that stood at the end of a second."""
+    return _numbers(connection, "valid_from <= ?1 AND ?1 < valid_until", second)
+
+
+def below(connection: Connection, root: str) -> dict[int, str]:
+    """The former states of what was read from a root, by row: the ids of their documents."""
+    return dict(
+        connection.execute(
+            "SELECT version, id FROM versions WHERE uri = ?1 OR substr(uri, 1, length(?1) + 1) = ?1 || '/'", (root,)
+        )
+    )
+
+
+def _numbers(connection: Connection, which: str, *values: str | int) -> list[int]:
+    found = connection.execute(f"SELECT version FROM versions WHERE {which} ORDER BY valid_from, version", values)  # noqa: S608
+    return [int(number) for (number,) in found]
+
+
+def last_change(connection: Connection, second: int) -> int:
+    """The last second, up to one, in which a document came, changed or went; of what is kept of that."""
+    (last,) = connection.execute(
+        """SELECT max(coalesce((SELECT max(valid_from) FROM documents WHERE valid_from <= ?1), ?2),
+            coalesce((SELECT max(valid_from) FROM versions WHERE valid_from <= ?1), ?2),
+            coalesce((SELECT max(valid_until) FROM versions WHERE valid_until <= ?1), ?2))""",
+        (second, FIRST),
+    ).fetchone()
+    return int(last)
+
+
+def listed(connection: Connection, numbers: Iterable[int]) -> list[Version]:
+    """Former states, in the order asked for. Raises DamagedFile if one tells no time."""
+    found = []
+    for number in numbers:
+        name, title, uri, characters, since, until = connection.execute(
+            "SELECT id, title, uri, characters, valid_from, valid_until FROM versions WHERE version = ?", (number,)
+        ).fetchone()
+        valid = dates.valid(since, until)
+        if valid is None:
+            raise damaged(path_of(connection), f"row {number} of versions tells no time")
+        found.append(Version(name, title, uri, characters, valid))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """A former state of a document: as it stood, with its chunks in reading order.
+
+    ``given`` has the vectors that came with chunks, packed, None for one that was made of the text; ``dated`` are the
+    columns of that name.
+    """
+
+    document: Document
+    sha256: bytes
+    valid: Valid
+    chunks: tuple[Chunk, ...]
+    given: tuple[bytes | None, ...]
+    dated: dates.Columns
+
+
+def load(connection: Connection, numbers: Iterable[int]) -> Iterator[Former]:
+    """Former states, in the order asked for. Raises DamagedFile if one cannot be read."""
+    for number in numbers:
+        try:
+            yield _former(connection, number)
+        except UNDECODABLE as error:
+            raise damaged(path_of(connection), f"row {number} of versions cannot be read: {error}") from error
+
+
+def _former(connection: Connection, number: int) -> Former:
+    name, since, until, uri, title, metadata, sections, sha256, characters, text, *dated = connection.execute(
+        """SELECT id, valid_from, valid_until, uri, title, metadata, sections, sha256, characters, text, dated,
+        dated_until, dated_by FROM versions WHERE version = ?""",
+        (number,),
+    ).fetchone()
+    if len(text) != characters:
+        raise ValueError(f"{len(text):,} of the {characters:,} characters of its text are there")
+    valid = dates.valid(since, until)
+    if valid is None:
+        raise ValueError("it tells no time")
+    document = Document(
+        text=text,
+        id=name,
+        title=title,
+        uri=uri,
+        metadata=documents.loaded_object(metadata),
+        sections=documents.loaded_sections(sections),
+        date=dates.loaded(*dated),
+        valid=valid,
+    )
+    chunks, given = [], []
+    for own, ordinal, start, stop, said, key, value in connection.execute(
+        """SELECT c.id, c.ordinal, c.start, c."end", c.metadata, m.key, m.value
+        FROM version_chunks AS c LEFT JOIN memo AS m ON m.memo = c.vector WHERE c.version = ? ORDER BY c.ordinal""",
+        (number,),
+    ):
+        if not 0 <= start < stop <= len(text):
+            raise ValueError(f"its chunk {own!r} reaches from {start} to {stop}")
+        chunks.append(Chunk(own, name, text[start:stop], start, stop, ordinal, documents.loaded_object(said)))
+        given.append(value if _is_given(key, value) else None)
+    columns = (dated[0], dated[1], dated[2])
+    return Former(document, sha256, valid, tuple(chunks), tuple(given), columns)
+
+
+def mark(connection: Connection, some: Iterable[Former]) -> None:
+    """Date documents that stand in a copy as they once did."""
+    for one in some:
+        (row,) = connection.execute(
+            """UPDATE documents SET valid_from = ?, valid_until = ?, dated = ?, dated_until = ?, dated_by = ?
+            WHERE id = ? RETURNING document""",
+            (one.valid.since, one.valid.until, *one.dated, one.document.id),
+        ).fetchone()
+        checksums.seal(connection, row)
+
+
+def clear(connection: Connection) -> None:
+    """Take out all former states."""
+    connection.execute("DELETE FROM version_chunks")
+    connection.execute("DELETE FROM versions")
+
+
+def drop_vectors(connection: Connection) -> None:
+    """Let go the vectors of former chunks, of a model that the file has no more, and those that came with them."""
+    unsound = set(wrong(connection))
+    connection.execute("UPDATE version_chunks SET vector = NULL")
+    for (number,) in connection.execute("SELECT version FROM versions").fetchall():
+        if number not in unsound:
+            seal(connection, number)
+
+
+def drop_extractions(connection: Connection) -> None:
+    """Let go what another model found in former chunks than the file has now."""
+    connection.execute("UPDATE version_chunks SET extraction = NULL")
+
+
+def seal(connection: Connection, number: int) -> None:
+    """Note what a former state is."""
+    connection.execute("UPDATE versions SET checksum = ? WHERE version = ?", (_checksum(connection, number), number))
+
+
+def _checksum(connection: Connection, number: int) -> int:
+    columns = connection.execute(
+        """SELECT CAST(id AS BLOB), valid_from, valid_until, CAST(uri AS BLOB), CAST(title AS BLOB),
+        CAST(metadata AS BLOB), CAST(sections AS BLOB), sha256, characters, dated, dated_until, dated_by,
+        CAST(text AS BLOB) FROM versions WHERE version = ?""",
+        (number,),
+    ).fetchone()
+    found = checksums.checksum(*columns)
+    for *row, key, value in connection.execute(
+        """SELECT c.ordinal, CAST(c.id AS BLOB), c.start, c."end", CAST(c.metadata AS BLOB), m.key, m.value
+        FROM version_chunks AS c LEFT JOIN memo AS m ON m.memo = c.vector WHERE c.version = ? ORDER BY c.ordinal""",
+        (number,),
+    ):
+        # A vector that was made of the text can be made again.
+        found = checksums.checksum(found, *row, key if _is_given(key, value) else None)
+    return found
+
+
+def _is_given(key: Any, value: Any) -> bool:
+    return isinstance(value, bytes) and checksums.given_key(value) == key
+
+
+def wrong(connection: Connection) -> Iterator[int]:
+    """Yield the rows of the former states that are not what was stored."""
+    for number, stored in connection.execute("SELECT version, checksum FROM versions ORDER BY version").fetchall():
+        if _checksum(connection, number) != stored:
+            yield number
+
+
+def name_of(connection: Connection, number: int) -> str:
+    """The id of a former state's document, whatever its bytes are."""
+    (name,) = connection.execute("SELECT CAST(id AS BLOB) FROM versions WHERE version = ?", (number,)).fetchone()
+    return bytes(name).decode("utf-8", "replace")
+
+
+def lacking(connection: Connection, second: int | None, *, graph: bool) -> list[int]:
+    """Rows of the former states that lack a vector or, where asked, an extraction; that stood at the end of a second.
+
+    Without a second of all.
+    """
+    found = connection.execute(
+        """SELECT version FROM versions AS v WHERE (?1 IS NULL OR (valid_from <= ?1 AND ?1 < valid_until)) AND EXISTS (
+            SELECT 1 FROM version_chunks AS c
+            WHERE c.version = v.version AND (c.vector IS NULL OR (?2 AND c.extraction IS NULL)))""",
+        (second, graph),
+    )
+    return [int(number) for (number,) in found]
+
+
+def assign(connection: Connection, number: int, made: Iterable[tuple[int, int | None, int | None]]) -> None:
+    """Note where what was made of a former state's chunks is remembered: (ordinal, vector, extraction)."""
+    connection.executemany(
+        """UPDATE version_chunks SET vector = coalesce(?3, vector), extraction = coalesce(?4, extraction)
+        WHERE version = ?1 AND ordinal = ?2""",
+        ((number, *one) for one in made),
+    )
+
+
+def moment_of(found: Ending | None) -> int | None:
+    """The second in which what is stored begins; None in a file that keeps no former versions."""
+    return None if found is None else found.moment
+
+
+def drop_unsupported(connection: Connection) -> None:
+    """Delete the tree of summaries and the former versions, and have the file keep neither from now on."""
+    tree.clear(connection)
+    connection.execute("DELETE FROM settings WHERE name = 'summarizer'")
+    checksums.drop(connection, "settings/summarizer")
+    built = settings.load(connection)
+    if built is not None and built.history:
+        drop(connection, ended_by(connection, _EVER))
+        settings.save(connection, replace(built, history=False))

@@ -1,0 +1,405 @@
+"""Rows of the tree of summaries: chunks and summaries in the order of their layers, and what each was made from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from monograph.store.documents import documents, filters
+from monograph.store.documents.filters import Allowed
+from monograph.store.file import checksums, memo
+from monograph.store.file.database import Connection, decoding
+from monograph.store.file.stored_json import text, whole
+from monograph.values import Quote, SummaryText
+
+PLANES = "trees"
+"""What the checksum of the planes is noted under."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A node: ``gist`` and ``vector`` are memo rows of a summary, ``chunk`` is a chunk's row."""
+
+    node: int
+    layer: int
+    rank: int
+    key: bytes
+    parent: int | None
+    chunk: int | None
+    gist: int | None
+    vector: int | None
+    nearest: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """What a chunk's node is made of: its row, id and text, the document's title, and the memo row of its vector."""
+
+    chunk: int
+    id: str
+    text: str
+    memo: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """A summary to be stored over nodes that are."""
+
+    layer: int
+    rank: int
+    key: bytes
+    gist: int
+    vector: int
+    nearest: int
+
+
+_COLUMNS = "n.node, n.layer, n.rank, n.key, n.parent, n.chunk, n.gist, n.vector, n.nearest"
+
+
+def planes(connection: Connection) -> bytes | None:
+    """The planes of the tree; None where the file has no tree."""
+    row = connection.execute("SELECT planes FROM trees").fetchone()
+    return None if row is None else row[0]
+
+
+def exists(connection: Connection) -> bool:
+    """Whether the file has a tree."""
+    return connection.execute("SELECT 1 FROM trees").fetchone() is not None
+
+
+def begin(connection: Connection, planes: bytes) -> None:
+    """Take out the tree that there is, and begin one with these planes: all chunks wait for their leaves."""
+    clear(connection)
+    connection.execute("INSERT INTO trees VALUES (1, ?, random())", (planes,))
+    checksums.put(connection, PLANES, planes)
+    connection.execute("INSERT INTO unplanted SELECT chunk FROM vectors")
+
+
+def clear(connection: Connection) -> None:
+    """Take out the tree."""
+    for table in ("nodes", "trees", "unplanted", "uncut"):
+        connection.execute(f"DELETE FROM {table}")  # noqa: S608 - constants
+    checksums.drop(connection, PLANES)
+
+
+def version(connection: Connection) -> int:
+    """A number that changes with the nodes; 0 where there is no tree. A number of chance, as of the vector index."""
+    row = connection.execute("SELECT version FROM trees").fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def touch(connection: Connection) -> None:
+    """Note that nodes have changed."""
+    connection.execute("UPDATE trees SET version = random()")
+
+
+def stale_leaves(connection: Connection) -> list[int]:
+    """Chunks whose node may be out of date, ascending."""
+    return [row for (row,) in connection.execute("SELECT chunk FROM unplanted ORDER BY chunk")]
+
+
+def clear_stale_leaves(connection: Connection) -> None:
+    """All chunks have the nodes that they should."""
+    connection.execute("DELETE FROM unplanted")
+
+
+def stale_segments(connection: Connection, layer: int) -> list[int]:
+    """Ranks of a layer at which nodes came or went since its segments were cut, ascending."""
+    return [row for (row,) in connection.execute("SELECT rank FROM uncut WHERE layer = ? ORDER BY rank", (layer,))]
+
+
+def count_stale_segments(connection: Connection) -> int:
+    """Places where segments are to be cut anew."""
+    return int(connection.execute("SELECT count(*) FROM uncut").fetchone()[0])
+
+
+def clear_stale_segments(connection: Connection) -> None:
+    """All segments are cut as they should be."""
+    connection.execute("DELETE FROM uncut")
+
+
+def leaves(connection: Connection, chunks: Sequence[int]) -> list[Leaf]:
+    """What the nodes of some chunks are to be made of; a chunk that is gone, or has no vector, is left out."""
+    found = connection.execute(
+        """SELECT c.chunk, c.id, c.document, c.start, c."end", v.memo FROM json_each(?) AS w
+        CROSS JOIN chunks AS c CROSS JOIN vectors AS v WHERE c.chunk = w.value AND v.chunk = c.chunk
+        ORDER BY c.chunk""",
+        (json.dumps(list(chunks)),),
+    ).fetchall()
+    return [
+        Leaf(row, name, documents.text(connection, document, start, end), memo)
+        for row, name, document, start, end, memo in found
+    ]
+
+
+def of_chunks(connection: Connection, chunks: Sequence[int]) -> dict[int, Row]:
+    """The nodes of chunks, by chunk row."""
+    found = connection.execute(
+        f"SELECT {_COLUMNS} FROM json_each(?) AS w CROSS JOIN nodes AS n WHERE n.chunk = w.value",  # noqa: S608
+        (json.dumps(list(chunks)),),
+    )
+    return {row[5]: Row(*row) for row in found}
+
+
+def load(connection: Connection, nodes: Iterable[int]) -> dict[int, Row]:
+    """Nodes by row."""
+    found = connection.execute(
+        f"SELECT {_COLUMNS} FROM json_each(?) AS w CROSS JOIN nodes AS n WHERE n.node = w.value",  # noqa: S608
+        (json.dumps(list(nodes)),),
+    )
+    return {row[0]: Row(*row) for row in found}
+
+
+def add_leaves(connection: Connection, leaves: Iterable[tuple[int, bytes, int]]) -> None:
+    """Store nodes of chunks: (rank, key, chunk row)."""
+    connection.executemany("INSERT INTO nodes (layer, rank, key, chunk) VALUES (0, ?, ?, ?)", leaves)
+
+
+def remove_with_ancestors(connection: Connection, nodes: Iterable[int]) -> None:
+    """Take out nodes, and every summary above them."""
+    gone = connection.execute(
+        """WITH RECURSIVE gone(node) AS (
+            SELECT value FROM json_each(?)
+            UNION SELECT n.parent FROM gone AS g CROSS JOIN nodes AS n WHERE n.node = g.node AND n.parent IS NOT NULL)
+        SELECT node FROM gone""",
+        (json.dumps(list(nodes)),),
+    ).fetchall()
+    remove(connection, [node for (node,) in gone])
+
+
+def remove(connection: Connection, nodes: Sequence[int]) -> None:
+    """Take out nodes; what they were made from has no parent then."""
+    connection.executemany("UPDATE nodes SET parent = NULL WHERE parent = ?", ((node,) for node in nodes))
+    connection.executemany("DELETE FROM nodes WHERE node = ?", ((node,) for node in nodes))
+
+
+def add(connection: Connection, fresh: Fresh, children: Sequence[int]) -> int:
+    """Store a summary over its children; returns its row."""
+    inserted = connection.execute(
+        """INSERT INTO nodes (layer, rank, key, gist, vector, nearest) VALUES (?, ?, ?, ?, ?, ?) RETURNING node""",
+        (fresh.layer, fresh.rank, fresh.key, fresh.gist, fresh.vector, fresh.nearest),
+    ).fetchone()
+    node = int(inserted[0])
+    connection.executemany("UPDATE nodes SET parent = ? WHERE node = ?", ((node, child) for child in children))
+    return node
+
+
+def between(connection: Connection, layer: int, low: int, high: int, most: int) -> list[tuple[int, bytes, int]]:
+    """(rank, key, node) of a layer with low <= rank < high, at most so many, in order."""
+    # The highest rank and one more is beyond what SQLite's numbers hold.
+    return connection.execute(
+        "SELECT rank, key, node FROM nodes WHERE layer = ? AND rank BETWEEN ? AND ? ORDER BY rank, key LIMIT ?",
+        (layer, low, high - 1, most),
+    ).fetchall()
+
+
+def every(connection: Connection, layer: int) -> list[tuple[int, bytes, int]]:
+    """(rank, key, node) of a whole layer, in order."""
+    return connection.execute(
+        "SELECT rank, key, node FROM nodes WHERE layer = ? ORDER BY rank, key", (layer,)
+    ).fetchall()
+
+
+def count(connection: Connection, layer: int) -> int:
+    """Nodes of a layer."""
+    return int(connection.execute("SELECT count(*) FROM nodes WHERE layer = ?", (layer,)).fetchone()[0])
+
+
+def above(connection: Connection, layer: int) -> list[int]:
+    """Nodes of all layers above one."""
+    return [row for (row,) in connection.execute("SELECT node FROM nodes WHERE layer > ?", (layer,))]
+
+
+def layers(connection: Connection) -> list[int]:
+    """How many nodes each layer has, that of the chunks first."""
+    found = dict(connection.execute("SELECT layer, count(*) FROM nodes GROUP BY layer"))
+    return [found.get(layer, 0) for layer in range(max(found, default=-1) + 1)]
+
+
+def parents(connection: Connection, nodes: Sequence[int]) -> dict[int, tuple[int, bytes]]:
+    """(row, key) of the parent of every node that has one."""
+    found = connection.execute(
+        """SELECT n.node, p.node, p.key FROM json_each(?) AS w CROSS JOIN nodes AS n CROSS JOIN nodes AS p
+        WHERE n.node = w.value AND p.node = n.parent""",
+        (json.dumps(list(nodes)),),
+    )
+    return {node: (parent, key) for node, parent, key in found}
+
+
+def chunk_rows(connection: Connection) -> list[int]:
+    """All chunks that have a vector, ascending."""
+    return [row for (row,) in connection.execute("SELECT chunk FROM vectors ORDER BY chunk")]
+
+
+def memo_of_leaves(connection: Connection) -> dict[int, int]:
+    """The memo row of the vector of every chunk that has a node, by chunk row."""
+    return dict(connection.execute("SELECT n.chunk, v.memo FROM nodes AS n CROSS JOIN vectors AS v USING (chunk)"))
+
+
+def all_of_chunks(connection: Connection) -> list[Row]:
+    """The nodes of all chunks."""
+    return [Row(*row) for row in connection.execute(f"SELECT {_COLUMNS} FROM nodes AS n WHERE layer = 0")]  # noqa: S608
+
+
+def count_strays(connection: Connection) -> int:
+    """Nodes whose parent, text or nearest chunk is not there, and summaries of nothing."""
+    query = """SELECT count(*) FROM nodes AS n WHERE
+        (parent IS NOT NULL AND parent NOT IN (SELECT node FROM nodes))
+        OR (layer > 0 AND (
+            NOT EXISTS (SELECT 1 FROM memo AS m
+                WHERE m.memo = n.gist AND m.kind = ? AND json_valid(CAST(m.value AS TEXT)))
+            OR NOT EXISTS (SELECT 1 FROM nodes AS c WHERE c.parent = n.node)
+            OR nearest NOT IN (SELECT chunk FROM chunks) OR vector IS NULL))"""
+    return int(connection.execute(query, (memo.SUMMARY,)).fetchone()[0])
+
+
+def stands_on_damaged(connection: Connection) -> bool:
+    """Whether the text or the vector of a summary is not what was made."""
+    query = "SELECT 1 FROM nodes AS n JOIN memo AS m ON m.memo IN (n.gist, n.vector) WHERE m.kind = ? LIMIT 1"
+    return connection.execute(query, (memo.DAMAGED,)).fetchone() is not None
+
+
+def roots(connection: Connection) -> list[int]:
+    """Nodes without a parent, the highest layer first, each layer in its order."""
+    found = connection.execute("SELECT node FROM nodes WHERE parent IS NULL ORDER BY layer DESC, rank, key")
+    return [row for (row,) in found]
+
+
+def children(connection: Connection, nodes: Sequence[int]) -> dict[int, list[Row]]:
+    """The children of nodes, in order."""
+    found: dict[int, list[Row]] = {node: [] for node in nodes}
+    for row in connection.execute(
+        f"""SELECT {_COLUMNS} FROM json_each(?) AS w
+        CROSS JOIN nodes AS n WHERE n.parent = w.value ORDER BY n.parent, n.rank, n.key""",  # noqa: S608
+        (json.dumps(list(nodes)),),
+    ):
+        found[row[4]].append(Row(*row))
+    return found
+
+
+_UNDER = """WITH RECURSIVE under(node, layer, way) AS (
+        SELECT node, layer, '' FROM nodes WHERE node = ?
+        UNION ALL SELECT n.node, n.layer, u.way || printf('%019d', n.rank) || hex(n.key)
+        FROM under AS u CROSS JOIN nodes AS n WHERE n.parent = u.node)"""
+
+
+def chunks_under(connection: Connection, node: int) -> list[int]:
+    """Rows of the chunks under a summary, in the order of the tree."""
+    found = connection.execute(
+        f"""{_UNDER} SELECT n.chunk FROM under AS u CROSS JOIN nodes AS n
+        WHERE u.layer = 0 AND n.node = u.node ORDER BY u.way""",  # noqa: S608 - a constant
+        (node,),
+    )
+    return [row for (row,) in found]
+
+
+def count_under(connection: Connection, node: int) -> int:
+    """How many chunks are under a summary."""
+    query = """WITH RECURSIVE under(node, layer) AS (
+            SELECT node, layer FROM nodes WHERE node = ?
+            UNION ALL SELECT n.node, n.layer FROM under AS u CROSS JOIN nodes AS n WHERE n.parent = u.node)
+        SELECT count(*) FROM under WHERE layer = 0"""
+    return int(connection.execute(query, (node,)).fetchone()[0])
+
+
+def beginning(connection: Connection, prefix: str, most: int) -> list[Row]:
+    """At most so many summaries whose key begins with some hexadecimal digits, in order of key."""
+    found = connection.execute(
+        f"SELECT {_COLUMNS} FROM nodes AS n WHERE layer > 0 AND key BETWEEN ? AND ? ORDER BY key LIMIT ?",  # noqa: S608
+        (bytes.fromhex(prefix.ljust(32, "0")), bytes.fromhex(prefix.ljust(32, "f")), most),
+    )
+    return [Row(*row) for row in found]
+
+
+def of_vectors(
+    connection: Connection, memos: Sequence[int], barred: Iterable[int] = ()
+) -> dict[int, list[tuple[int, bytes]]]:
+    """(node, key) of the summaries that have each of some vectors, without those that are barred."""
+    without = set(barred)
+    found: dict[int, list[tuple[int, bytes]]] = {row: [] for row in memos}
+    for row, node, key in connection.execute(
+        "SELECT n.vector, n.node, n.key FROM json_each(?) AS w CROSS JOIN nodes AS n WHERE n.vector = w.value",
+        (json.dumps(list(memos)),),
+    ):
+        if node not in without:
+            found[row].append((node, key))
+    return found
+
+
+def barred(connection: Connection, allowed: Allowed) -> set[int]:
+    """The summaries over at least one chunk that is not allowed."""
+    return {node for (node,) in connection.execute(filters.barred(allowed), allowed.parameters)}
+
+
+def vectors_of(connection: Connection, nodes: Sequence[int]) -> dict[int, int]:
+    """The memo row of every node's vector, by node."""
+    found = connection.execute(
+        """SELECT n.node, COALESCE(n.vector, v.memo) FROM json_each(?) AS w CROSS JOIN nodes AS n
+        LEFT JOIN vectors AS v ON v.chunk = n.chunk WHERE n.node = w.value""",
+        (json.dumps(list(nodes)),),
+    )
+    return {node: memo for node, memo in found if memo is not None}
+
+
+def sizes(connection: Connection) -> list[tuple[int, int]]:
+    """(size, how many segments have it), ascending."""
+    return connection.execute(
+        """SELECT size, count(*) FROM (SELECT count(*) AS size FROM nodes WHERE parent IS NOT NULL GROUP BY parent)
+        GROUP BY size ORDER BY size"""
+    ).fetchall()
+
+
+def sample_segments(connection: Connection, size: int) -> list[int]:
+    """Summaries over chunks, evenly spread over their order: about ``size`` of them."""
+    found = [row for (row,) in connection.execute("SELECT node FROM nodes WHERE layer = 1 ORDER BY rank, key")]
+    return found[:: max(1, len(found) // size)]
+
+
+def every_leaf(connection: Connection) -> list[Leaf]:
+    """What the nodes of all chunks are to be made of."""
+    return leaves(connection, chunk_rows(connection))
+
+
+def ancestors(connection: Connection, chunks: Sequence[int]) -> dict[int, list[int]]:
+    """The summaries above chunks, by chunk row, from the lowest layer up."""
+    found: dict[int, list[int]] = {}
+    for row, node in connection.execute(
+        """WITH RECURSIVE up(chunk, node, layer) AS (
+            SELECT n.chunk, n.parent, 1 FROM json_each(?) AS w CROSS JOIN nodes AS n WHERE n.chunk = w.value
+            UNION ALL SELECT u.chunk, n.parent, u.layer + 1 FROM up AS u CROSS JOIN nodes AS n WHERE n.node = u.node)
+        SELECT chunk, node FROM up WHERE node IS NOT NULL ORDER BY chunk, layer""",
+        (json.dumps(list(chunks)),),
+    ):
+        found.setdefault(row, []).append(node)
+    return found
+
+
+def from_the_top(connection: Connection, most: int) -> list[int]:
+    """At most so many summaries, the highest layer first, each layer in its order."""
+    found = connection.execute("SELECT node FROM nodes WHERE layer > 0 ORDER BY layer DESC, rank, key LIMIT ?", (most,))
+    return [row for (row,) in found]
+
+
+def pack(gist: SummaryText) -> bytes:
+    """A gist as bytes."""
+    stored: dict[str, object] = {"text": gist.text}
+    if gist.quotes:
+        stored["quotes"] = [[one.start, one.end, one.source, one.source_start, one.source_end] for one in gist.quotes]
+    if gist.tokens_in or gist.tokens_out:
+        stored["tokens"] = [gist.tokens_in, gist.tokens_out]
+    return json.dumps(stored, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def unpack(value: bytes) -> SummaryText:
+    """What :func:`pack` made bytes of; raises one of UNDECODABLE if they are something else."""
+    stored = json.loads(value)
+    quotes = tuple(Quote(*map(whole, row)) for row in stored.get("quotes", ()))
+    read, written = map(whole, stored.get("tokens", (0, 0)))
+    return SummaryText(text(stored["text"]), quotes, read, written)
+
+
+def of_node(connection: Connection, node: int, value: bytes) -> SummaryText:
+    """Unpack the summary of a node. Raises DamagedFile, which names the row."""
+    with decoding(connection, f"the summary of row {node} of nodes"):
+        return unpack(value)

@@ -1,0 +1,1 @@
+"""Rows of vectors, clusters and codes."""

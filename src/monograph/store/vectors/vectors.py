@@ -1,0 +1,171 @@
+"""Rows of ``vectors``: which remembered embedding belongs to which chunk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from monograph.store.documents.filters import EVERYTHING, Allowed, barred
+from monograph.store.file.database import Connection, path_of
+from monograph.store.file.unreadable import damaged
+from monograph.values import Float32
+
+STORED = np.dtype("<f4")
+Int64: TypeAlias = npt.NDArray[np.int64]
+MOST_ROWS = 1 << 30
+"""Rows of memo are numbered below this: so many vectors take a terabyte, and a bitmap of them 128 MB."""
+_ASKED_AT_ONCE = 500
+# One row for all: for each row that is fetched the interpreter's lock is let go and asked for again, which costs more
+# than to read it where other threads want the lock too.
+# In the order in which rows are asked for: to go by a list that SQLite would sort first takes longer.
+_TOGETHER = """SELECT group_concat(memo.memo), CAST(group_concat(memo.value, '') AS BLOB)
+    FROM json_each(?) AS j CROSS JOIN memo ON memo.memo = j.value WHERE length(memo.value) = ?"""
+
+
+def pack(vector: Float32) -> bytes:
+    """A vector of shape (dimension,) as the bytes that are stored."""
+    return np.ascontiguousarray(vector, dtype=STORED).tobytes()
+
+
+def take(connection: Connection, chunks: Iterable[int]) -> None:
+    """Take their vectors from chunks."""
+    connection.executemany("DELETE FROM vectors WHERE chunk = ?", ((chunk,) for chunk in chunks))
+
+
+def load(connection: Connection, memos: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
+    """The vectors in some memo rows.
+
+    Returns
+    -------
+    (rows, vectors): int64 (n,) and float32 (n, dimension); a row that is not there or of another length is left out.
+    """
+    size, wanted = dimension * STORED.itemsize, sorted(set(memos))
+    parts = [json.dumps(wanted[first : first + _ASKED_AT_ONCE]) for first in range(0, len(wanted), _ASKED_AT_ONCE)]
+    found = [connection.execute(_TOGETHER, (part, size)).fetchone() for part in parts]
+    rows = np.array([int(row) for some, _ in found if some is not None for row in some.split(",")], dtype=np.int64)
+    values = np.frombuffer(b"".join([value for _, value in found if value is not None]), dtype=STORED)
+    return rows, values.reshape(len(rows), dimension).astype(np.float32, copy=False)
+
+
+def of_chunks(connection: Connection, chunks: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
+    """The vectors of some chunks.
+
+    Returns
+    -------
+    (rows, vectors): int64 (n,) of chunks and float32 (n, dimension); a chunk without one is left out.
+    """
+    packed, held = connection.execute(
+        """SELECT json_group_array(v.chunk), CAST(COALESCE(group_concat(m.value, ''), '') AS BLOB)
+        FROM json_each(?) AS c CROSS JOIN vectors AS v CROSS JOIN memo AS m
+        WHERE v.chunk = c.value AND m.memo = v.memo AND length(m.value) = ?""",
+        (json.dumps(list(chunks)), dimension * STORED.itemsize),
+    ).fetchone()
+    rows = np.array(json.loads(packed), dtype=np.int64)
+    values = np.frombuffer(held, dtype=STORED)
+    return rows, values.reshape(len(rows), dimension).astype(np.float32, copy=False)
+
+
+def with_keys(connection: Connection, document: int) -> dict[str, tuple[bytes, bytes]]:
+    """Memo keys and values of the vectors of a document's chunks, by the chunk's id."""
+    found = connection.execute(
+        "SELECT id, key, value FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo) WHERE document = ?",
+        (document,),
+    )
+    return {name: (key, value) for name, key, value in found}
+
+
+def load_any(connection: Connection, memos: Sequence[int]) -> tuple[Int64, Float32]:
+    """As :func:`load`, with the dimension of the first of the rows; shape (0, 0) where there is none."""
+    size = None
+    if memos:
+        size = connection.execute("SELECT length(value) FROM memo WHERE memo = ?", (memos[0],)).fetchone()
+    if size is None:
+        return np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.float32)
+    return load(connection, memos, size[0] // STORED.itemsize)
+
+
+def chunks_of(connection: Connection, memos: Sequence[int], allowed: Allowed = EVERYTHING) -> dict[int, list[int]]:
+    """The chunks that are allowed of every memo row, ascending."""
+    found: dict[int, list[int]] = {memo: [] for memo in memos}
+    for first in range(0, len(memos), _ASKED_AT_ONCE):
+        part = memos[first : first + _ASKED_AT_ONCE]
+        marks = ",".join("?" * len(part))
+        rows = connection.execute(
+            f"""SELECT memo, chunk FROM vectors
+            WHERE memo IN ({marks}) AND {allowed.on_each("vectors.chunk")} ORDER BY chunk""",  # noqa: S608
+            (*part, *allowed.parameters),
+        )
+        for memo, chunk in rows:
+            found[memo].append(chunk)
+    return found
+
+
+def allowed_bits(connection: Connection, allowed: Allowed, space: int = 1) -> npt.NDArray[np.uint8]:
+    """Bitmap of the memo rows that are allowed: bit i of byte j for row 8j + i.
+
+    A chunk's (space 1) is when one of the chunks that have it is; a summary's (space 2) when one of the summaries that
+    have it lies over allowed chunks alone.
+
+    Raises
+    ------
+    DamagedFile
+        If a row's number is higher than rows can be.
+    """
+    query = f"SELECT DISTINCT memo FROM vectors WHERE {allowed.on('chunk')}"  # noqa: S608
+    if space != 1:
+        query = f"SELECT DISTINCT vector FROM nodes WHERE layer > 0 AND node NOT IN ({barred(allowed)})"  # noqa: S608
+    rows = connection.execute(query, allowed.parameters).fetchall()
+    return bitmap(connection, np.fromiter((row for (row,) in rows), dtype=np.int64, count=len(rows)))
+
+
+def bitmap(connection: Connection, memos: Int64) -> npt.NDArray[np.uint8]:
+    """Memo rows as bits: raises as :func:`allowed_bits`."""
+    if len(memos) and not 0 <= memos.min() <= memos.max() < MOST_ROWS:
+        raise damaged(path_of(connection), f"row {memos.max()} of memo is none that vectors are in")
+    flags = np.zeros(int(memos.max(initial=0)) + 1, dtype=np.bool_)
+    flags[memos] = True
+    return np.packbits(flags, bitorder="little")
+
+
+def every(connection: Connection) -> tuple[Int64, Int64]:
+    """Every chunk that has a vector, ascending, and the memo row that holds it: int64 (n,) each."""
+    found = connection.execute("SELECT chunk, memo FROM vectors ORDER BY chunk").fetchall()
+    chunks, memos = np.array(found, dtype=np.int64).reshape(-1, 2).T
+    return chunks, memos
+
+
+def first_by_id(connection: Connection, most: int, dimension: int) -> Float32:
+    """The vectors of at most so many chunks, the first by id: as good as by lot, and the same in every file of them.
+
+    Returns
+    -------
+    float32 (n, dimension), in order of id.
+    """
+    found = connection.execute("SELECT memo FROM chunks JOIN vectors USING (chunk) ORDER BY id LIMIT ?", (most,))
+    memos = [memo for (memo,) in found]
+    rows, values = load(connection, memos, dimension)
+    places = {row: place for place, row in enumerate(rows.tolist())}
+    return np.ascontiguousarray(values[[places[memo] for memo in memos if memo in places]])
+
+
+def in_order(connection: Connection, memos: Sequence[int], dimension: int) -> Float32:
+    """The vectors in some memo rows, float32 (n, dimension); those not there, or of another length, are left out."""
+    rows, values = load(connection, list(dict.fromkeys(memos)), dimension)
+    places = {row: place for place, row in enumerate(rows.tolist())}
+    return np.ascontiguousarray(values[[places[memo] for memo in memos if memo in places]])
+
+
+def count(connection: Connection) -> int:
+    """Number of chunks that have a vector."""
+    (number,) = connection.execute("SELECT count(*) FROM vectors").fetchone()
+    return int(number)
+
+
+def rows_with_vector(connection: Connection, document: int) -> set[int]:
+    """Row numbers of a document's chunks that have a vector."""
+    found = connection.execute("SELECT chunk FROM vectors JOIN chunks USING (chunk) WHERE document = ?", (document,))
+    return {int(row) for (row,) in found}

@@ -1,0 +1,1 @@
+"""The inverted index of words and trigrams."""

@@ -1,0 +1,282 @@
+"""Rows of ``words`` and ``trigrams``: the inverted index, one row a chunk, under the chunk's row number.
+
+Text is folded before it is indexed and before it is asked for: case and accents go, and writing without spaces
+(Chinese, Japanese, Thai …) becomes overlapping pairs of characters, which SQLite's tokenizer would otherwise keep as
+one endless word. Both tables hold no text of their own, so a row is taken out by giving the very text that was put
+in.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, islice
+
+from monograph.regex import regex
+from monograph.store.documents.cells import varints
+from monograph.store.documents.filters import Allowed
+from monograph.store.file import settings
+from monograph.store.file.database import Connection
+from monograph.store.file.keyed import select
+from monograph.store.words import lengths
+from monograph.text_pass import compiled
+
+_UNSPACED = regex(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+_WORD = regex(r"[\w\u0300-\u036f]+")
+_LENGTH_OF_TRIGRAM = 3
+_AT_ONCE = 1_024
+"""Chunks whose folded text is held in memory."""
+_SPARE = 16
+"""Results asked for beyond the k best, which mostly show where those that tie with the last end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A chunk's row in the index: the title of its document, and its text."""
+
+    chunk: int
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """BM25 weights of the two columns."""
+
+    title: float = 1.0
+    text: float = 1.0
+
+
+def fold(text: str) -> str:
+    """Text without case and accents: what is compared when words are compared."""
+    return folded_and_paired(text)[0]
+
+
+def folded_and_paired(text: str) -> tuple[str, str]:
+    """A text without case and accents, and that with writing without spaces in pairs of characters."""
+    if text.isascii():
+        folded = text.lower().replace("\0", " ")
+        return folded, folded
+    return compiled.fold_and_pair(text)
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text as the index holds them, in order, repeats included."""
+    return _WORD.findall(folded_and_paired(text)[1])
+
+
+def has_trigrams(connection: Connection) -> bool:
+    """Whether trigrams are indexed with the words."""
+    return settings.has_graph(connection)
+
+
+def add(connection: Connection, entries: Iterable[Entry], *, trigrams: bool) -> None:
+    """Index chunks, with their trigrams or without."""
+    waiting = iter(entries)
+    while some := [(one.chunk, *indexed(one)) for one in islice(waiting, _AT_ONCE)]:
+        connection.executemany(
+            "INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)",
+            ((chunk, title, text) for chunk, title, text, _ in some),
+        )
+        lengths.learn(connection, (chunk for chunk, *_ in some))
+        if trigrams:
+            _add_trigrams(connection, ((chunk, folded) for chunk, _, _, folded in some))
+
+
+def add_trigrams(connection: Connection, entries: Iterable[Entry]) -> None:
+    """Index the trigrams of chunks that are indexed without."""
+    _add_trigrams(connection, ((one.chunk, fold(one.text)) for one in entries))
+
+
+def _add_trigrams(connection: Connection, folded: Iterable[tuple[int, str]]) -> None:
+    connection.executemany("INSERT INTO trigrams (rowid, text) VALUES (?, ?)", folded)
+
+
+def with_trigrams(connection: Connection, chunks: Sequence[int]) -> set[int]:
+    """Those of some chunks whose trigrams are indexed."""
+    return {int(row) for (row,) in select(connection, "SELECT id FROM trigrams_docsize WHERE id IN", chunks)}
+
+
+def remove(connection: Connection, entries: Sequence[Entry]) -> None:
+    """Take chunks out; each entry must be as it was added."""
+    rows = [entry.chunk for entry in entries]
+    whole = set(rows) if has_trigrams(connection) else with_trigrams(connection, rows)
+    for entry in entries:
+        title, text, folded = indexed(entry)
+        connection.execute(
+            "INSERT INTO words (words, rowid, title, text) VALUES ('delete', ?, ?, ?)", (entry.chunk, title, text)
+        )
+        if entry.chunk in whole:
+            connection.execute(
+                "INSERT INTO trigrams (trigrams, rowid, text) VALUES ('delete', ?, ?)", (entry.chunk, folded)
+            )
+    lengths.learn(connection, rows)
+
+
+def indexed(entry: Entry) -> tuple[str, str, str]:
+    """What of a chunk is indexed: its title and text in pairs, and its folded text."""
+    folded, paired = folded_and_paired(entry.text)
+    return folded_and_paired(entry.title)[1], paired, folded
+
+
+@dataclass(slots=True)
+class Changes:
+    """Rows that come and go, in order, not written yet.
+
+    Written after all else: a savepoint, and any statement that SQLite may have to take back by itself, makes FTS5 write
+    out what it holds, which costs more than a document's other rows together.
+    """
+
+    rows: list[tuple[bool, Entry]] = field(default_factory=list)
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Index chunks."""
+        self.rows += [(True, entry) for entry in entries]
+
+    def remove(self, entries: Iterable[Entry]) -> None:
+        """Take chunks out; each entry must be as it was added."""
+        self.rows += [(False, entry) for entry in entries]
+
+    def write(self, connection: Connection) -> None:
+        """Do all of it."""
+        trigrams = has_trigrams(connection)
+        for comes, group in groupby(self.rows, key=lambda row: row[0]):
+            entries = [entry for _, entry in group]
+            add(connection, entries, trigrams=trigrams) if comes else remove(connection, entries)
+        self.rows.clear()
+
+
+def clear(connection: Connection) -> None:
+    """Empty the index."""
+    connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
+    connection.execute("INSERT INTO trigrams (trigrams) VALUES ('delete-all')")
+    connection.execute("DELETE FROM lengths")
+
+
+def merge(connection: Connection) -> None:
+    """Merge all segments into one, which drops the postings of removed chunks from the bytes of the file."""
+    connection.execute("INSERT INTO words (words) VALUES ('optimize')")
+    connection.execute("INSERT INTO trigrams (trigrams) VALUES ('optimize')")
+
+
+def keeps_removed(connection: Connection) -> bool:
+    """Whether words of removed chunks may be left where all segments are merged into one.
+
+    FTS5 drops the marks of what is removed only in the highest level of its segments, and an index that once was larger
+    has levels above that one, which are empty: two zeros each, at the end of the record.
+    """
+    tables = ("words_data", "trigrams_data")
+    layouts = (connection.execute(f"SELECT block FROM {table} WHERE id = 10").fetchone() for table in tables)  # noqa: S608
+    return any(row is not None and bytes(row[0]).endswith(b"\0\0") for row in layouts)
+
+
+def count(connection: Connection) -> int:
+    """Number of chunks in the index, in a read transaction: what is not committed is not counted."""
+    row = connection.execute("SELECT block FROM words_data WHERE id = 1").fetchone()
+    return next(varints(row[0]), 0) if row is not None else 0
+
+
+def document_frequency(connection: Connection, words: Iterable[str]) -> dict[str, int]:
+    """In how many chunks each folded word stands; words that stand in none are left out."""
+    asked = json.dumps(sorted(set(words)), ensure_ascii=False)
+    return dict(
+        connection.execute(
+            "SELECT v.term, v.doc FROM json_each(?) AS w CROSS JOIN vocabulary AS v WHERE v.term = w.value", (asked,)
+        )
+    )
+
+
+def bm25(
+    connection: Connection, words: Sequence[str], k: int, weights: Weights, allowed: Allowed
+) -> list[tuple[int, float]]:
+    """Chunks that hold any of the words, by BM25 (k1 = 1.2, b = 0.75, as FTS5 has them).
+
+    Parameters
+    ----------
+    words:
+        Folded words, or pairs of characters, as :func:`words_of` gives them.
+    k:
+        Chunks to return, where so many hold a word, and all that tie with the last of them.
+    weights:
+        Of title and text.
+    allowed:
+        Which chunks may be found.
+
+    Returns
+    -------
+    (chunk row, score), highest first; scores are above 0. Which of those that tie come first is for the caller.
+    """
+    if not words or k <= 0:
+        return []
+    match = " OR ".join(any_of(word) for word in words)
+    scored = f"""SELECT rowid, -bm25(words, ?, ?) AS score FROM words
+        WHERE words MATCH ? AND {allowed.on_each("words.rowid")}"""  # noqa: S608
+    asked = (weights.title, weights.text, match, *allowed.parameters)
+    found = connection.execute(f"{scored} ORDER BY score DESC LIMIT ?", (*asked, k + _SPARE)).fetchall()
+    if len(found) < k:
+        return found
+    least = found[k - 1][1]
+    if len(found) == k + _SPARE and found[-1][1] == least:
+        return connection.execute(
+            f"SELECT rowid, score FROM ({scored}) WHERE score >= ? ORDER BY score DESC",  # noqa: S608
+            (*asked, least),
+        ).fetchall()
+    return [pair for pair in found if pair[1] >= least]
+
+
+def phrase(connection: Connection, text: str, k: int, allowed: Allowed) -> list[int]:
+    """Chunks whose title or text has the words of ``text`` one after the other: row numbers, ascending.
+
+    At most k; of more those whose ids come first.
+    """
+    words = words_of(text)
+    return _matching(connection, "words", _quoted(" ".join(words)), k, allowed) if words else []
+
+
+def _matching(connection: Connection, table: str, match: str, k: int, allowed: Allowed) -> list[int]:
+    query = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND {allowed.on_each(f'{table}.rowid')}"  # noqa: S608
+    asked = (match, *allowed.parameters)
+    found = connection.execute(f"{query} LIMIT ?", (*asked, k + 1)).fetchall()
+    if len(found) > k:
+        # Along the index of ids: so many match that it soon comes by the first k.
+        index = "" if allowed.view else "INDEXED BY sqlite_autoindex_chunks_1"  # A view's chunks are no table.
+        found = connection.execute(
+            f"""SELECT chunk FROM chunks {index}
+            WHERE chunk IN ({query}) ORDER BY id LIMIT ?""",  # noqa: S608
+            (*asked, k),
+        ).fetchall()
+    return sorted(row for (row,) in found)
+
+
+def containing(connection: Connection, text: str, k: int, allowed: Allowed) -> list[int]:
+    """Chunks that may hold ``text`` as a substring, for the caller to verify: all its trigrams stand in them.
+
+    Returns
+    -------
+    At most k row numbers, ascending, of more those of the chunks whose ids come first; none when the folded text is
+    shorter than three characters.
+    """
+    folded = fold(text)
+    trigrams = {folded[at : at + _LENGTH_OF_TRIGRAM] for at in range(len(folded) - _LENGTH_OF_TRIGRAM + 1)}
+    if not trigrams:
+        return []
+    match = " AND ".join(_quoted(trigram) for trigram in sorted(trigrams))
+    return _matching(connection, "trigrams", match, k, allowed)
+
+
+def is_half(word: str) -> bool:
+    """Whether it is a single character of writing without spaces, which stands in the index as the first of a pair."""
+    return len(word) == 1 and _UNSPACED.match(word) is not None
+
+
+def any_of(word: str) -> str:
+    """What FTS5 is asked for a folded word: also all pairs that begin with a half one."""
+    return _quoted(word) + (" *" if is_half(word) else "")
+
+
+def _quoted(text: str) -> str:
+    """An FTS5 string: no character in it can act as syntax."""
+    return '"' + text.replace('"', '""') + '"'
