@@ -229,7 +229,7 @@ import sys
 sys.path.insert(0, {tests!r})
 from support.models import HashEmbedder
 from monograph import Monograph
-from monograph.store import backup
+from monograph.store.file import backup
 backup.PAGES_AT_ONCE = 1
 def wait(progress):
     if progress.done >= progress.total * {share}:

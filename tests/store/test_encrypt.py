@@ -545,7 +545,7 @@ CONVERT = """
 import sys
 sys.path.insert(0, {tests!r})
 from monograph.library import convert
-from monograph.store import replacing
+from monograph.store.file import replacing
 put = replacing.put
 def wait(*arguments, **named):
     if {after}:

@@ -115,6 +115,7 @@ NAMES = st.lists(
 
 @settings(max_examples=examples(1_000))
 @given(NAMES | multilingual.TEXTS, st.sampled_from(sorted(FUNCTION_WORDS)), st.lists(st.integers(0, 200), max_size=4))
+@names_oracle.possessive
 def test_compiled_names_equal_plain_ones(text: str, language: str, cuts: list[int]) -> None:
     borders = sorted({cut for cut in cuts if cut <= len(text)})
     taken = list(zip(borders[::2], borders[1::2], strict=False))
@@ -132,6 +133,7 @@ LOWERED = joined(
 @settings(max_examples=examples(3_000))
 @given(LOWERED, st.sampled_from(["english", "french", "german"]), st.lists(st.integers(0, 60), max_size=2))
 @example("Σίσυφος's. σίσυφος 's", "english", [7, 9])
+@names_oracle.possessive
 def test_capitals_with_a_long_small_form_are_found(text: str, language: str, cuts: list[int]) -> None:
     borders = sorted({cut for cut in cuts if cut <= len(text)})
     assert_same_names(text, language, list(zip(borders[::2], borders[1::2], strict=False)))
@@ -185,6 +187,7 @@ GERMAN = joined(
 
 @thousand
 @given(GERMAN, st.sampled_from(["german", "english", "dutch"]))
+@names_oracle.possessive
 def test_compiled_german_names_equal_plain_ones(text: str, language: str) -> None:
     assert_same_names(text, language, [])
     assert mentions(text) == oracle.mentions(text)
@@ -218,6 +221,7 @@ def assert_same_mentions(text: str) -> None:
 @example("der und die das nicht")
 @example("Weiß: hi")
 @example("a " + "de " * 3_000 + "5")
+@names_oracle.possessive
 def test_compiled_mentions_equal_plain_ones(text: str) -> None:
     assert_same_mentions(text)
 
@@ -244,6 +248,7 @@ def test_mentions_that_do_not_fit_are_refused() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", evaluation_data.CORPORA)
+@names_oracle.possessive
 def test_compiled_mentions_of_corpora_equal_plain_ones(shared: Path, name: str) -> None:
     for text in evaluation_data.corpus(shared, name, 1_000):
         assert_same_mentions(text)
@@ -251,6 +256,7 @@ def test_compiled_mentions_of_corpora_equal_plain_ones(shared: Path, name: str) 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", evaluation_data.CORPORA)
+@names_oracle.possessive
 def test_compiled_names_of_corpora_equal_plain_ones(shared: Path, name: str) -> None:
     for text in evaluation_data.corpus(shared, name, 1_000):
         assert_same_names(text, language_of(text), [])

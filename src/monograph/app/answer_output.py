@@ -78,9 +78,10 @@ def explanation(answer: Answer) -> list[str]:
     """What was searched for, what it came to, and what it took, line by line."""
     context, seconds = answer.context, answer.seconds
     cut = 1 - context.tokens / context.tokens_found if context.tokens_found else 0.0
+    less = f", {cut:.0%} less" if cut > 0 else ""  # Titles can make a short context longer than its chunks.
     lines = [
         f"searched for: {answer.query}",
-        f"confidence {answer.confidence:.2f} · {context.tokens} of {context.tokens_found} tokens found, {cut:.0%} less",
+        f"confidence {answer.confidence:.2f} · {context.tokens} of {context.tokens_found} tokens found{less}",
         f"retrieval {seconds.retrieval * 1000:.0f} ms · reduction {seconds.reduction * 1000:.0f} ms",
     ]
     if answer.model:

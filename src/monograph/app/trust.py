@@ -14,7 +14,7 @@ import typer
 from monograph.app import output
 from monograph.app.keys import key_of
 from monograph.derive.addresses import normal
-from monograph.errors import InputError
+from monograph.errors import InputError, MonographError
 
 if TYPE_CHECKING:
     from monograph.library.monograph import Monograph
@@ -87,7 +87,7 @@ def remember(identity: str, wanted: Iterable[str]) -> None:
 
     Raises
     ------
-    InputError
+    MonographError
         If the list cannot be written.
     """
     path = list_of_trusted()
@@ -104,7 +104,7 @@ def remember(identity: str, wanted: Iterable[str]) -> None:
             with path.open("ab", buffering=0) as file:
                 file.write(lines.encode())
         except OSError as error:
-            raise InputError(
+            raise MonographError(
                 f"{path} cannot be written: {error.strerror or error}", f"list the addresses in the variable {VARIABLE}"
             ) from error
     _say("trusted from now on", new)
@@ -123,10 +123,10 @@ def _trusted() -> Iterator[tuple[str, str]]:
     except (FileNotFoundError, NotADirectoryError):
         return
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}", "see to its permissions, or remove it") from error
+        raise MonographError(f"{path} cannot be read: {error}", "see to its permissions, or remove it") from error
     for number, line in enumerate(lines, start=1):
         try:
             one = json.loads(line)
             yield str(one["file"]), str(one["address"])
         except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"line {number} of {path} cannot be read", "remove it") from error
+            raise MonographError(f"line {number} of {path} cannot be read", "remove it") from error

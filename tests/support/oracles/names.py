@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
+
+import pytest
 
 from monograph.derive.extract.clues import (
     FIRM,
@@ -34,6 +37,11 @@ _OPENS = re.compile(r"(?:^|[.!?:;\n。！？>*•\u2600-\u27bf\ufe0f\U0001f000-\
 
 Name = tuple[int, int, str]
 """Start, end, kind."""
+
+possessive = pytest.mark.skipif(
+    sys.version_info < (3, 11, 5), reason="before Python 3.11.5, re matches possessive repeats of groups wrongly"
+)
+"""Mark of tests that compare with these expressions."""
 
 
 @functools.cache

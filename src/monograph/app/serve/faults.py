@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from monograph.app.output import hint
 from monograph.errors import (
     BusyFile,
     ClosedFile,
@@ -83,4 +84,4 @@ def status_of(error: MonographError) -> int:
 
 def fault_of(error: MonographError) -> Fault:
     """An error as it is told."""
-    return Fault(error.message, error.mend, type(error).__name__)
+    return Fault(error.message, hint(error.mend), type(error).__name__)
