@@ -25,7 +25,7 @@ from monograph.read.file import read_file
 from monograph.read.kept import MOST_SIDE, Picture
 from monograph.read.source import is_installed
 from monograph.values import Document, Place, Section, cite
-from monograph.write.woven import Said, woven
+from monograph.write.describe import Said, insert_captions
 from support.forks import COMMANDS
 from support.model_server import ModelServer
 from support.roots import root_at
@@ -409,7 +409,7 @@ def test_offsets_follow_inserted_descriptions(pieces: list[str], answers: list[s
     )
     pictures = [Picture(mark, n + 1, b"", b"", "image/png", 1) for n, mark in enumerate(MARKS)]
     said = {mark: Said(one or "", described=one is not None) for mark, one in zip(MARKS, answers, strict=True)}
-    made = woven(document, pictures, said)
+    made = insert_captions(document, pictures, said)
     if made is None:
         assert not any(
             (one not in MARKS and one.strip()) or (one in MARKS and (said[one].text or said[one].described))

@@ -196,8 +196,8 @@ sys.path.insert(0, {tests!r})
 from support.models import HashEmbedder
 from monograph import Monograph
 from monograph.derive.summarize import load_summarizer
-from monograph.write import tree
-tree.PATIENCE = 0.0
+from monograph.derive import derivation
+derivation.PATIENCE = 0.0
 with Monograph.open({file!r}, HashEmbedder(16)) as monograph:
     monograph.tree.rebuild(load_summarizer({spec!r}))
 """

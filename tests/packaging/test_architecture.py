@@ -43,6 +43,7 @@ ALLOWED_SIDEWAYS = {
     ("write", "sync"),  # what changed in folders is handed to what stores it
     ("explore", "search"),
     ("answer", "search"),
+    ("tree", "derive"),  # a check compares the keys of summaries
     ("carry", "explore"),  # entities are exported as they are shown
 }
 FRAMEWORKS = ("llama_index", "langchain", "langchain_core", "langchain_classic", "mcp")

@@ -16,11 +16,11 @@ import sys, tempfile
 sys.path.insert(0, {str(TESTS)!r})
 from pathlib import Path
 from monograph import Document, Monograph
+from monograph.derive import derivation
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
-from monograph.write import graph, tree
 from support.kill_at_commit import die_at
 from support.models import HashEmbedder
-graph.PATIENCE = tree.PATIENCE = float("inf")  # How often a program commits must not depend on the clock.
+derivation.PATIENCE = float("inf")  # How often a program commits must not depend on the clock.
 # What a program needs is imported at its first use: so everything is used once.
 with (
     tempfile.TemporaryDirectory() as place,

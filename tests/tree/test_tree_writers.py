@@ -19,7 +19,7 @@ from monograph.errors import BusyFile
 from monograph.models import TextKind
 from monograph.store.tree import tree as store
 from monograph.values import Float32, Report, SummaryText
-from monograph.write import remove, turn
+from monograph.write import remove
 from monograph.write import tree as growing
 from support.models import HashEmbedder
 from support.paths import TESTS
@@ -178,7 +178,7 @@ def test_writers_wait_for_the_one_that_grows_the_tree(tmp_path: Path) -> None:
 def test_writers_that_wait_too_long_leave_the_tree_to_its_holder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turn, "PATIENCE", 0.05)
+    monkeypatch.setattr(growing, "LOCK_PATIENCE", 0.05)
     path = tmp_path / "x.mono"
     summarizer = Telling()
     reports: list[Report] = []
@@ -224,12 +224,12 @@ def test_tree_lock_ends_with_its_process(tmp_path: Path) -> None:
     script = f"""
 import os, sys
 from pathlib import Path
-from monograph.write.turn import turn
-with turn(Path({str(path)!r})):
+from monograph.write.tree import tree_lock
+with tree_lock(Path({str(path)!r})):
     os.kill(os.getpid(), 9)
 """
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9
-    with turn.turn(path):
+    with growing.tree_lock(path):
         assert [one.name for one in tmp_path.iterdir()] == ["x.mono-tree"]
     assert list(tmp_path.iterdir()) == []
 

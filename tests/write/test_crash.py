@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from monograph import Document, Monograph
+from monograph.derive import derivation
 from monograph.errors import StorageFull
-from monograph.write import apply, vectors
+from monograph.write import apply
 from support.forks import Forks
 from support.models import HashEmbedder
 from support.paths import TESTS
@@ -27,9 +28,9 @@ sys.path.insert(0, {str(TESTS)!r})
 from pathlib import Path
 from support.models import HashEmbedder
 from monograph import Monograph
-from monograph.write import apply, names, vectors
-apply.BATCH_FILES = 4
-vectors.EMBEDDED_AT_ONCE = names.EMBEDDED_AT_ONCE = 4
+from monograph.derive import derivation
+from monograph.write import apply
+apply.BATCH_FILES = derivation.AT_ONCE = 4
 """
 SYNC = """
 log, folder, kill_after, file, *key = sys.argv[1:]
@@ -112,7 +113,7 @@ def test_two_processes_that_sync_at_once_give_the_file_of_one(
 ) -> None:
     fill(folder, 12)
     monkeypatch.setattr(apply, "BATCH_FILES", 4)
-    monkeypatch.setattr(vectors, "EMBEDDED_AT_ONCE", 4)
+    monkeypatch.setattr(derivation, "AT_ONCE", 4)
     forks = multiprocessing.get_context("fork")
     ready = forks.Barrier(2)
     children = [forks.Process(target=sync_at_once, args=(tmp_path / "both.mono", folder, key, ready)) for _ in range(2)]
@@ -130,7 +131,7 @@ def test_two_processes_that_sync_at_once_give_the_file_of_one(
 
 
 def test_failing_embedder_loses_no_stored_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "EMBEDDED_AT_ONCE", 5)
+    monkeypatch.setattr(derivation, "AT_ONCE", 5)
     embedder = HashEmbedder()
     documents = [Document(f"text number {n}", id=str(n)) for n in range(20)]
     real = embedder.embed

@@ -16,7 +16,7 @@ from monograph.errors import BusyFile, NotFound
 from monograph.store.file.database import Database
 from monograph.store.graph import names
 from monograph.values import SummaryText
-from monograph.write import turn
+from monograph.write import tree as growing
 from support.models import HashEmbedder
 from support.secrets import SECRET, TRACES, bytes_of, has_traces, write_secrets
 
@@ -284,7 +284,7 @@ def test_sync_that_cannot_forget_reports_it_and_the_next_write_forgets(tmp_path:
 
 def test_summary_begun_before_forgetting_leaves_no_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A summary, that was begun before, is remembered after the memo was emptied."""
-    monkeypatch.setattr(turn, "PATIENCE", 0.05)  # The one that forgets gets no turn at the tree.
+    monkeypatch.setattr(growing, "LOCK_PATIENCE", 0.05)  # The one that forgets gets no turn at the tree.
     path = tmp_path / "notes.mono"
     secret = "The kumquat of Vladivostok was hidden under the third emerald floorboard by Quixote."
     extractive = ExtractiveSummarizer()

@@ -227,12 +227,12 @@ def test_prepared_parts_are_remade_after_names_are_kept_apart(folder: Path, tmp_
         pipeline = monograph._file.pipeline()
         (prepared,) = prepare([(Document(text_of(3), id="a"), b"hash")], pipeline.embedder, pipeline.settings)
         assert isinstance(prepared, Prepared)
-        (wanted,) = relate(pipeline, [prepared]) or []
+        (wanted,) = relate(pipeline, [prepared])
         other = document_part("", [], [], frozenset())
         key = (prepared.document.id, prepared.sha256)
-        (found,) = relate(pipeline, [prepared], Parts(frozenset({("x", "y")}), {key: other}, {})) or []
+        (found,) = relate(pipeline, [prepared], Parts(frozenset({("x", "y")}), {key: other}))
         assert [one.names for one in found.part.chunks] == [one.names for one in wanted.part.chunks] != []
-        (ready,) = relate(pipeline, [prepared], Parts(frozenset(), {key: other}, {})) or []
+        (ready,) = relate(pipeline, [prepared], Parts(frozenset(), {key: other}))
         assert ready.part is other
 
 

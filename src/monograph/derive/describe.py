@@ -34,6 +34,12 @@ PIXELS_A_TOKEN = 28 * 28
 WORKERS = 4
 """Calls at once."""
 
+MOST_CHARACTERS = 8_000
+"""Of a description; what is beyond is left out."""
+
+MOST_FAILURES = 3
+"""Calls that fail one after the other, after which no more are made by the same sync."""
+
 
 class ModelDescriber:
     """Asks a language model about each picture and returns its answer; an answer without a word is an error.

@@ -10,8 +10,8 @@ from pathlib import Path
 from monograph.carry import chroma, export, graphrag, jsonl, layout, lightrag, ragdb, told_lines
 from monograph.carry.folder import made_whole
 from monograph.carry.taken import KINDS, Store, Taken
+from monograph.derive.derivation import embedded_text, vector_key
 from monograph.derive.embed import GivenVectors
-from monograph.derive.embed.text import embedded_text
 from monograph.errors import InputError
 from monograph.library.opened import OpenFile
 from monograph.store.file import memo, settings
@@ -22,8 +22,7 @@ from monograph.values import Exported, OnProgress, Problem, Progress, Report, To
 from monograph.write import apply, configuration, tell
 from monograph.write.batch import BATCH_CHARACTERS, BATCH_DOCUMENTS
 from monograph.write.pipeline import Pipeline
-from monograph.write.prepare import normalised, vector_key
-from monograph.write.remember import remember
+from monograph.write.prepare import normalised
 
 TOLD_AT_ONCE = 10_000
 """Nodes and relations that are told in one transaction."""
@@ -130,12 +129,13 @@ def stored(pipeline: Pipeline, some: Sequence[Taken | Problem]) -> Report:
     """Store some documents; the vectors that the file's embedder once made of them are remembered, and not made."""
     given = [one for one in some if isinstance(one, Taken)]
     values = {
-        vector_key(pipeline.embedder, embedded_text(one.document.title, passage.metadata, passage.text)): vector
+        vector_key(pipeline.embedder.key, embedded_text(one.document.title, passage.metadata, passage.text)): vector
         for one in given
         for passage, vector in zip(one.document.passages, one.made, strict=False)
         if vector is not None
     }
-    packed = [(key, pack(normalised(vector)), 0) for key, vector in values.items()]
-    remember(pipeline.database, memo.VECTOR, packed, None)
+    if values:
+        with pipeline.database.write() as connection:
+            memo.put(connection, memo.VECTOR, ((key, pack(normalised(one)), 0) for key, one in values.items()))
     report = apply.add(pipeline, [one.document for one in given], strict=False)
     return together([Report(problems=tuple(one for one in some if isinstance(one, Problem))), report])

@@ -91,7 +91,7 @@ class SummaryTree:
         self._file.only_whole("tree.rebuild")
         configuration.adopt_embedder(self._file.database, self._file.embedder)
         chosen = summarizer or self._file.summarizer
-        made = summary_tree.rebuild(self._file.pipeline(summarizer=chosen), progress)
+        made = summary_tree.update(self._file.pipeline(summarizer=chosen), progress, anew=True)
         self._file.given_summarizer = chosen
         return Report(summarized=made.made)
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
-from monograph.derive.embed.text import embedded_text
+from monograph.derive.derivation import embedded_text, vector_key
 from monograph.read.file import sha256_of
 from monograph.read.paths import text_to_path
 from monograph.store.documents import chunks, documents, sources
 from monograph.store.file import memo
 from monograph.store.file.database import Connection, Database
-from monograph.values import Plan, content_hash
+from monograph.values import Plan
 
 
 def same_vectors(database: Database, embedder: str, plan: Plan) -> dict[bytes, int]:
@@ -53,7 +53,7 @@ def _keys(connection: Connection, embedder: str, old: str, new: str) -> Iterator
             title = after + row.title.removeprefix(before)
             for found in chunks.of_document(connection, row.row):
                 texts = (embedded_text(one, found.chunk.metadata, found.chunk.text) for one in (title, row.title))
-                key, known = (content_hash("embed", embedder, text) for text in texts)
+                key, known = (vector_key(embedder, text) for text in texts)
                 yield key, known
 
 

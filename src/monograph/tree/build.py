@@ -53,11 +53,6 @@ class Recipe:
         return content_hash("segment", self.summarizer, self.max_tokens, names)[:KEY_BYTES]
 
 
-def summary_key(summarizer: str, max_tokens: int, texts: Sequence[str]) -> bytes:
-    """The memo key of a summary: the same texts in the same order give the same."""
-    return content_hash("summarize", summarizer, max_tokens, list(texts))
-
-
 @dataclass(frozen=True, slots=True)
 class Cut:
     """A segment that has no summary yet: its nodes, and the key of the summary to be."""

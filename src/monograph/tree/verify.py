@@ -6,17 +6,18 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
+from monograph.derive.derivation import summary_key, vector_key
 from monograph.store.documents import chunks as stored_chunks
 from monograph.store.file import memo
 from monograph.store.file.database import Connection
 from monograph.store.tree import tree
 from monograph.store.tree import tree as store
 from monograph.store.vectors import vectors as stored_vectors
-from monograph.tree.build import Recipe, summary_key
+from monograph.tree.build import Recipe
 from monograph.tree.hash import Planes, full_rank, ranks
 from monograph.tree.leaves import leaves_of
 from monograph.tree.segment import Listed, Node, segments
-from monograph.values import Float32, content_hash
+from monograph.values import Float32
 
 _AT_ONCE = 4_096
 _ROUNDING = 2e-6
@@ -103,7 +104,7 @@ def _misquoted(connection: Connection, recipe: Recipe | None, embedder: str, pas
                 continue
             said = [texts.get(child.node, "") for child in under[node]]
             made = recipe is not None and summary_key(recipe.summarizer, recipe.max_tokens, said)
-            embedded = content_hash("embed", embedder, texts.get(node, ""))
+            embedded = vector_key(embedder, texts.get(node, ""))
             wrong += (keys.get(row.gist or 0), keys.get(row.vector or 0)) != (made, embedded)
     return wrong
 

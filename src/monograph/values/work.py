@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from typing import Any, Literal, TypeAlias
 
 
@@ -104,6 +105,10 @@ class Cost:
     summaries: int = 0
     typical_summaries: int = 0
     pictures: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        """Return the sum of two costs."""
+        return Cost(*map(operator.add, astuple(self), astuple(other)))
 
 
 @dataclass(frozen=True, slots=True)

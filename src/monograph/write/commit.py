@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from monograph import telemetry
+from monograph.derive.derivation import Forgotten, retry, vectors
 from monograph.errors import BusyFile, InvalidDocument, MonographError
 from monograph.store.documents import chunks, dates, documents, sources
-from monograph.store.file import checksums, memo, settings
+from monograph.store.file import checksums, settings
 from monograph.store.file.database import Connection, savepoint
 from monograph.store.graph import graph_changes
 from monograph.store.graph import names as stored_names
@@ -18,15 +19,12 @@ from monograph.values import Move, Problem
 from monograph.write import names
 from monograph.write.batch import Parcel, changed
 from monograph.write.configuration import EMBEDDER
-from monograph.write.graph import Related, relate, remember_extractions, rows_of_extractions, store_part
+from monograph.write.graph import Related, extract, relate, rows_of_extractions, store_part
 from monograph.write.new_documents import Derived, new_ids, store_new
 from monograph.write.parallel import Precomputed
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared, prepare
 from monograph.write.transaction import write
-from monograph.write.vectors import remember_vectors
-
-_TRIES = 5
 
 
 @dataclass(slots=True)
@@ -121,34 +119,40 @@ def store(
     if pipeline.check is not None:
         for one in work:
             pipeline.check(one)
-    waiting = _Waiting()
-    for _ in range(_TRIES):
-        embedded = remember_vectors(pipeline, work, precomputed.vectors, waiting.vectors)
-        tally.embedded += embedded.embedded
-        tally.remembered += embedded.remembered
-        made = _made(pipeline, work, precomputed, waiting, tally)
-        stored = None if made is None else _commit(pipeline, ready, made, seen, strict=strict)
-        if stored is not None:
-            tally.include(stored)
-            return tally
-    raise BusyFile(f"another process keeps emptying the memo of {pipeline.database.path}", "try again when it is done")
+    waiting = {key: value for one in work for key, value in one.given.items()}
+
+    def derive_and_store() -> Tally:
+        made = _derive(pipeline, work, precomputed, waiting, tally)
+        return _commit(pipeline, ready, made, seen, strict=strict)
+
+    tally.include(retry(pipeline.database, derive_and_store))
+    return tally
 
 
-@telemetry.traced("monograph.derive.graph")
-def _made(
-    pipeline: Pipeline, work: Sequence[Prepared], precomputed: Precomputed, waiting: _Waiting, tally: Tally
-) -> _Made | None:
-    """The parts of the graph, if the file has one; None when an extraction is forgotten meanwhile."""
-    with pipeline.database.read() as connection:
-        has_graph = settings.has_graph(connection)
-    if not has_graph:
-        return _Made(waiting, None, names.name(pipeline, ()))
-    given = (chunk for one in work for chunk in one.chunks)
-    extracted = remember_extractions(pipeline, given, precomputed.extractions, waiting.extractions)
-    tally.extracted += extracted.extracted
-    tally.fell_back += extracted.fell_back
-    related = relate(pipeline, work, precomputed.parts, waiting.extractions)
-    return None if related is None else _Made(waiting, related, names.name(pipeline, related, precomputed.parts.codes))
+def _derive(
+    pipeline: Pipeline,
+    work: Sequence[Prepared],
+    precomputed: Precomputed,
+    waiting: dict[bytes, bytes],
+    tally: Tally,
+) -> _Made:
+    """Derive the vectors and, if the file has a graph, its parts. Raises Forgotten if the memo is emptied meanwhile."""
+    texts = {key: text for one in work for key, text in one.texts.items()}
+    with telemetry.span("monograph.derive.vectors"):
+        made = vectors(pipeline.embedder).derive_missing(pipeline.database, texts, waiting, precomputed.values)
+    tally.embedded += len(made)
+    tally.remembered += len(texts) - len(made)
+    with telemetry.span("monograph.derive.graph"):
+        with pipeline.database.read() as connection:
+            has_graph = settings.has_graph(connection)
+        if not has_graph:
+            return _Made(waiting, None, names.Named(frozenset(), frozenset()))
+        given = (chunk for one in work for chunk in one.chunks)
+        extracted = extract(pipeline, given, waiting, precomputed.values)
+        tally.extracted += extracted.extracted
+        tally.fell_back += extracted.fell_back
+        related = relate(pipeline, work, precomputed.parts, waiting)
+        return _Made(waiting, related, names.name(pipeline, related, waiting, precomputed.values))
 
 
 @telemetry.traced("monograph.derive.chunks")
@@ -167,50 +171,31 @@ def _prepare(pipeline: Pipeline, batch: Sequence[Parcel], precomputed: Precomput
 
 
 @dataclass(frozen=True, slots=True)
-class _Waiting:
-    """What is as quickly made as it is remembered: it is stored with the documents that need it, in one transaction.
-
-    Packed vectors and extractions, by their keys in the memo. What a model was paid for never waits.
-    """
-
-    vectors: dict[bytes, bytes] = field(default_factory=dict)
-    extractions: dict[bytes, bytes] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class _Made:
-    """What was made for a batch: what waits to be stored, the parts of the graph, and their names.
+    """What was derived for a batch: values that are stored with it, by key, the parts of the graph, and their names.
 
     The parts are None in a file without a graph.
     """
 
-    waiting: _Waiting
+    waiting: Mapping[bytes, bytes]
     related: Sequence[Related] | None
     named: names.Named
 
 
-def _commit(pipeline: Pipeline, ready: Sequence[_Ready], made: _Made, seen: Seen, *, strict: bool) -> Tally | None:
-    """Store a batch; None, and nothing stored, when something it counts on is not remembered any more."""
+def _commit(pipeline: Pipeline, ready: Sequence[_Ready], made: _Made, seen: Seen, *, strict: bool) -> Tally:
+    """Store a batch. Raises Forgotten, and stores nothing, when something it counts on is not in the memo any more."""
     work = [prepared for one in ready for prepared in one.prepared]
     related = made.related or ()
     tally = Tally()
     with write(pipeline.database, pipeline.indexes) as connection:
         # Another process may have given the file another embedder since this one was opened.
         EMBEDDER.check(pipeline.database, pipeline.embedder)
-        keys = dict.fromkeys(key for prepared in work for key in prepared.keys)
-        held = memo.rows(connection, memo.VECTOR, list(keys))
-        extracted = rows_of_extractions(connection, related, made.waiting.extractions)
-        named = names.numbered(connection, pipeline, made.named)
-        if (
-            extracted is None
-            or named is None
-            or settings.has_graph(connection) == (made.related is None)
-            or any(key not in held and key not in made.waiting.vectors for key in keys)
-        ):
-            return None
-        held |= memo.put(connection, memo.VECTOR, _lacking(keys, held, made.waiting.vectors))
-        wanted = (key for one in related for key in one.keys)
-        extracted |= memo.put(connection, memo.EXTRACTION, _lacking(wanted, extracted, made.waiting.extractions))
+        if settings.has_graph(connection) == (made.related is None):
+            raise Forgotten
+        keys = (key for prepared in work for key in prepared.keys)
+        held = vectors(pipeline.embedder).rows(connection, keys, made.waiting)
+        extracted = rows_of_extractions(connection, pipeline, related, made.waiting)
+        named = names.numbered(connection, pipeline, made.named, made.waiting)
         ending = versions.ending(connection, pipeline.database.clock, forgotten=pipeline.forgets)
         derived = Derived(held, extracted, named.rows, _by_document(work, made.related), ending)
         _take_out(connection, seen, ending, tally)
@@ -230,13 +215,6 @@ def _by_document(
     if related is None:
         return None
     return {(one.document.id, one.sha256): part for one, part in zip(work, related, strict=True)}
-
-
-def _lacking(
-    keys: Iterable[bytes], held: Mapping[bytes, int], waiting: Mapping[bytes, bytes]
-) -> list[tuple[bytes, bytes, int]]:
-    """What of the keys is not held, as :func:`monograph.store.file.memo.put` takes it."""
-    return [(key, waiting[key], 0) for key in keys if key not in held]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,16 @@
-"""Pictures on their way in are described, each once."""
+"""Descriptions of pictures: each is made once, and put in the place of its picture in a document's text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 
-from monograph.derive.describe import WORKERS, description_price
-from monograph.errors import ModelUnavailable, MonographError, SourceError
-from monograph.models import Completion, Describer
-from monograph.read.compose import clean
+from monograph.derive.derivation import Derivation, descriptions
+from monograph.errors import MonographError, SourceError
+from monograph.models import Describer
 from monograph.read.file import Part, is_harmless
 from monograph.read.kept import Picture
 from monograph.read.limits import Limits
@@ -21,22 +19,11 @@ from monograph.read.recogniser import Recogniser
 from monograph.read.source import is_installed
 from monograph.store.file import memo, settings
 from monograph.store.file.database import Database
-from monograph.values import Change, Document, Plan, Problem, Root, content_hash
+from monograph.values import Change, Cost, Document, Place, Plan, Problem, Root
 from monograph.write.pipeline import Pipeline
-from monograph.write.woven import Said, woven
-
-MOST_CHARACTERS = 8_000
-"""Of a description; what is beyond is left out."""
-
-PATIENCE = 3
-"""Calls that fail one after the other, after which no more are made by the same sync."""
 
 _OCR = "rapidocr"
-
-
-def description_key(describer: Describer, digest: bytes) -> bytes:
-    """The memo key of what a describer says of a picture, by the SHA-256 of its bytes."""
-    return content_hash("describe", describer.key, digest.hex())
+_SEPARATOR = "\n\n"
 
 
 @dataclass(slots=True)
@@ -60,9 +47,13 @@ class Describing:
     describer: Describer
     limits: Limits
     described: int = 0
-    _failed: int = 0
+    _errors: dict[bytes, Exception] = field(default_factory=dict)
     _closing: ExitStack = field(default_factory=ExitStack)
     _recogniser: Recogniser | None = None
+    _derivation: Derivation[Picture] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._derivation = descriptions(self.describer, self._errors)
 
     def __enter__(self) -> Describing:
         return self
@@ -76,57 +67,20 @@ class Describing:
         """The documents of a part of a file, with texts in place of pictures; what failed is added to the problems."""
         if not part.pictures:
             return part.documents
-        keys = {one.mark: description_key(self.describer, one.digest) for one in part.pictures}
-        known = remembered(self.database, list(keys.values()))
-        lacking = {keys[one.mark]: one for one in part.pictures if keys[one.mark] not in known}
-        errors: dict[bytes, Exception] = {}
-        for key, answer in self._asked(lacking):
-            if isinstance(answer, Completion):
-                known[key] = answer.text
-            else:
-                errors[key] = answer
+        wanted = self._derivation.keyed(part.pictures)
+        made = self._derivation.derive_missing(self.database, wanted)
+        self.described += len(made)
+        known = remembered(self.database, list(wanted)) | {key: value.decode() for key, value, _ in made}
+        failed = [key for key in wanted if key not in known]
+        errors = [self._errors[key] for key in failed if key in self._errors]
         if errors:
-            problems.append(_problem(uri, list(errors.values())))
-        words = {key: self._words(lacking[key]) for key in errors}
-        said = {
-            mark: Said(known[key], described=True) if key in known else Said(words[key]) for mark, key in keys.items()
-        }
+            problems.append(_problem(uri, errors))
+        words = {key: self._words(wanted[key]) for key in failed}
+        said = {}
+        for one in part.pictures:
+            key = self._derivation.key(one)
+            said[one.mark] = Said(known[key], described=True) if key in known else Said(words[key])
         return in_places(uri, part, said, problems)
-
-    def _asked(self, lacking: dict[bytes, Picture]) -> Iterator[tuple[bytes, Completion | Exception]]:
-        """(key, what was said, or why nothing) of each picture, as it comes."""
-        left = iter(lacking.items())
-        threads = ThreadPoolExecutor(WORKERS, thread_name_prefix="describe")
-        try:
-            while some := [pair for pair, _ in zip(left, range(WORKERS), strict=False)]:
-                calls = {threads.submit(copy_context().run, self._describe, picture): key for key, picture in some}
-                for call in as_completed(calls):
-                    answer = call.result()
-                    if isinstance(answer, Completion):
-                        self._failed, self.described = 0, self.described + 1
-                        value = (calls[call], answer.text.encode(), answer.tokens_in + answer.tokens_out)
-                        with self.database.write() as connection:
-                            memo.put(connection, memo.DESCRIPTION, [value])
-                    else:
-                        self._failed += 1
-                    yield calls[call], answer
-        finally:
-            threads.shutdown(cancel_futures=True)
-
-    def _describe(self, picture: Picture) -> Completion | Exception:
-        if self._failed >= PATIENCE:
-            return ModelUnavailable(
-                f"{self.describer.key} failed {self._failed} times running, and was not asked any more",
-                "see that it answers, then monograph retry FILE",
-            )
-        try:
-            answer = self.describer.describe(picture.data, picture.media_type)
-            text = clean(answer.text).strip()[:MOST_CHARACTERS].rstrip()
-        except Exception as error:  # Whatever a model of somebody's own raises, the batch goes on.
-            return error
-        if not text:
-            return ModelUnavailable(f"{self.describer.key} said nothing of a picture", "use another model")
-        return Completion(text, answer.tokens_in, answer.tokens_out)
 
     def _words(self, picture: Picture) -> str:
         if not is_installed(_OCR):
@@ -141,30 +95,27 @@ class Describing:
 
 @dataclass(slots=True)
 class Pricing:
-    """Counts the pictures that a sync would have described, each once, and asks nobody.
+    """Prices the pictures that a sync would have described, each once, and asks nobody.
 
-    ``tokens`` are about those of the calls. In the documents a line stands for each description that is still to be
-    made.
+    In the documents a line stands for each description that is still to be made. ``priced`` are keys of derived values
+    that are in a price already.
     """
 
     database: Database
     describer: Describer
-    pictures: int = 0
-    calls: int = 0
-    tokens: int = 0
-    _seen: set[bytes] = field(default_factory=set)
+    priced: set[bytes]
+    cost: Cost = field(default_factory=Cost)
 
     def documents(self, uri: str, part: Part, problems: list[Problem]) -> tuple[Document, ...]:
         """As :meth:`Describing.documents`."""
         if not part.pictures:
             return part.documents
-        keys = {one.mark: description_key(self.describer, one.digest) for one in part.pictures}
-        known = remembered(self.database, list(keys.values()))
-        lacking = {keys[one.mark]: one for one in part.pictures if keys[one.mark] not in known}
-        fresh = [one.pixels for key, one in lacking.items() if key not in self._seen]
-        self._seen.update(lacking)
-        calls, tokens = description_price(self.describer, fresh)
-        self.pictures, self.calls, self.tokens = self.pictures + len(fresh), self.calls + calls, self.tokens + tokens
+        derivation = descriptions(self.describer, {})
+        wanted = derivation.keyed(part.pictures)
+        known = remembered(self.database, list(wanted))
+        with self.database.read() as connection:
+            self.cost += derivation.price_missing(connection, wanted, self.priced)
+        keys = {one.mark: derivation.key(one) for one in part.pictures}
         said = {mark: Said(known.get(key, key.hex()), described=True) for mark, key in keys.items()}
         return in_places(uri, part, said, problems)
 
@@ -217,7 +168,7 @@ def remembered(database: Database, keys: Sequence[bytes]) -> dict[bytes, str]:
 
 def in_places(uri: str, part: Part, said: dict[str, Said], problems: list[Problem]) -> tuple[Document, ...]:
     """The documents of a part with these texts in place of its marks; one of which nothing is left is a problem."""
-    made = [woven(document, part.pictures, said) for document in part.documents]
+    made = [insert_captions(document, part.pictures, said) for document in part.documents]
     for document, left in zip(part.documents, made, strict=True):
         if left is None:
             problems.append(Problem(document.uri or uri, "it has no text: nothing to index"))
@@ -231,3 +182,109 @@ def _problem(uri: str, errors: Sequence[Exception]) -> Problem:
     reason = first.message if isinstance(first, MonographError) else f"{type(first).__name__}: {first}"
     mend = first.mend if isinstance(first, MonographError) else ""
     return Problem(uri, f"{many} not described: {reason}", mend if told and mend else "monograph retry")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is to stand for a picture: nothing, its words, or, if it is ``described``, what was said of it."""
+
+    text: str
+    described: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """A stretch of the text that is replaced; ``number`` is the picture's that the new text describes, or 0."""
+
+    start: int
+    end: int
+    text: str
+    number: int
+
+
+def insert_captions(document: Document, pictures: Sequence[Picture], said: Mapping[str, Said]) -> Document | None:
+    """Return a document with texts in place of its marks; None where nothing is left of it.
+
+    A description is a place of its own, so that a chunk of it is cited as that picture; behind it goes on the place in
+    which the picture stands. Offsets of sections and places follow.
+
+    Parameters
+    ----------
+    document:
+        Read while describing.
+    pictures:
+        Of its file: those whose marks do not stand in it are passed over.
+    said:
+        What is to stand for each, by its mark.
+    """
+    edits = sorted(_edits(document.text, pictures, said), key=lambda one: one.start)
+    if not edits:
+        return document
+    parts, at = [], 0
+    for edit in edits:
+        parts += [document.text[at : edit.start], edit.text]
+        at = edit.end
+    text = "".join([*parts, document.text[at:]]).rstrip()
+    if not text:
+        return None
+    moved = _Moved(edits)
+    sections = tuple(replace(one, start=moved.at(one.start)) for one in document.sections)
+    return replace(document, text=text, sections=sections, places=_places(document, edits, moved, len(text)))
+
+
+def _edits(text: str, pictures: Sequence[Picture], said: Mapping[str, Said]) -> list[_Edit]:
+    found = []
+    for picture in pictures:
+        start = text.find(picture.mark)
+        if start < 0:
+            continue
+        end, one = start + len(picture.mark), said[picture.mark]
+        if one.described:
+            name = f"Picture {picture.number}" if picture.number else "Picture"
+            found.append(_Edit(start, end, f"{name}: {one.text}", picture.number))
+            continue
+        if not one.text and text.startswith(_SEPARATOR, end):
+            end += len(_SEPARATOR)
+        found.append(_Edit(start, end, one.text, 0))
+    return found
+
+
+class _Moved:
+    """Where an offset of the old text is in the new one."""
+
+    def __init__(self, edits: Sequence[_Edit]) -> None:
+        self._ends = [edit.end for edit in edits]
+        self._edits = edits
+        self._shifts = [0]
+        for edit in edits:
+            self._shifts.append(self._shifts[-1] + len(edit.text) - (edit.end - edit.start))
+
+    def at(self, offset: int) -> int:
+        """One within a stretch that was replaced is its beginning."""
+        count = bisect_right(self._ends, offset)
+        if count < len(self._edits):
+            offset = min(offset, self._edits[count].start)
+        return offset + self._shifts[count]
+
+
+def _places(document: Document, edits: Sequence[_Edit], moved: _Moved, length: int) -> tuple[Place, ...]:
+    starts = [place.start for place in document.places]
+    found: dict[int, Place] = {}
+    for edit in edits:
+        if edit.number:  # Behind a description goes on what was before it.
+            after = moved.at(edit.end) + len(_SEPARATOR) * document.text.startswith(_SEPARATOR, edit.end)
+            found[after] = replace(_around(document, starts, edit.start), start=after, boundary=True)
+    for place in document.places:
+        at = moved.at(place.start)
+        found[at] = replace(place, start=at, boundary=place.boundary or at in found)
+    for edit in edits:
+        if edit.number:
+            at = moved.at(edit.start)
+            found[at] = replace(_around(document, starts, edit.start), start=at, boundary=True, picture=edit.number)
+    return tuple(found[start] for start in sorted(found) if start < length)
+
+
+def _around(document: Document, starts: Sequence[int], offset: int) -> Place:
+    """The place in which an offset stands; none of any kind where there is no such."""
+    before = bisect_right(starts, offset)
+    return document.places[before - 1] if before else Place(0)

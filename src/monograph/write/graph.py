@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from time import monotonic
 from types import MappingProxyType
 
 import numpy as np
 
-from monograph.derive.extract import extraction_price
-from monograph.errors import ModelUnavailable
+from monograph.derive.derivation import NOTHING, Forgotten, extraction_key
+from monograph.derive.derivation import extractions as derive_extractions
 from monograph.graph.build import DocumentPart, Linked, document_part
 from monograph.graph.short_names import Pairs
-from monograph.models import Embedder, Extractor
 from monograph.store.documents.chunks import rows_of_document as chunk_rows
 from monograph.store.file import assigned, memo
 from monograph.store.file.database import Connection
 from monograph.store.file.unreadable import UNDECODABLE, damaged
 from monograph.store.graph import extractions, graph_changes, graphs, names
-from monograph.store.graph.embedded_names import is_embedded
-from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS, Chunk, content_hash
+from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS, Chunk
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared
-from monograph.write.remember import NOTHING, remember
-
-REMEMBERED_AT_ONCE = 256
-"""Extractions written together, unless they come slowly."""
-
-PATIENCE = 0.5
-"""Seconds after which what a slow model found is written, so that a crash costs little."""
 
 _PLACE_OF_KIND = {kind: place for place, kind in enumerate(ENTITY_KINDS)}
 
@@ -43,88 +32,22 @@ class Extracted:
     known: int = 0
     fell_back: int = 0
 
-
-def extraction_key(extractor: Extractor, text: str) -> bytes:
-    """The memo key of what an extractor finds in a chunk: the same text gives the same."""
-    return extraction_key_of(extractor.key, text)
-
-
-def extraction_key_of(extractor: str, text: str) -> bytes:
-    """The same, by the extractor's key."""
-    return content_hash("extract", extractor, text)
+    def __add__(self, other: Extracted) -> Extracted:
+        """Return the sum of both."""
+        return Extracted(self.extracted + other.extracted, self.known + other.known, self.fell_back + other.fell_back)
 
 
-def remember_extractions(
+def extract(
     pipeline: Pipeline,
     chunks: Iterable[Chunk],
-    made: Mapping[bytes, bytes] = NOTHING,
     waiting: dict[bytes, bytes] | None = None,
+    ahead: Mapping[bytes, bytes] = NOTHING,
 ) -> Extracted:
-    """Extract from the chunks that the memo does not know, and remember each extraction as it comes.
-
-    Parameters
-    ----------
-    made:
-        Packed extractions by key that were made ahead.
-    waiting:
-        Gets those that need not be remembered at once, by key; None to remember all.
-
-    Raises
-    ------
-    ModelUnavailable
-        If the extractor gives another number of extractions than it was given chunks.
-    """
-    wanted = {extraction_key(pipeline.extractor, chunk.text): chunk for chunk in chunks}
-    with pipeline.database.read() as connection:
-        held = memo.rows(connection, memo.EXTRACTION, list(wanted))
-    lacking = [(key, chunk) for key, chunk in wanted.items() if key not in held and key not in (waiting or ())]
-    ready = [(key, made[key], 0) for key, _ in lacking if key in made]
-    left = [(key, chunk) for key, chunk in lacking if key not in made]
-    done = fell_back = 0
-    for group in chain([ready] if ready else [], _groups(pipeline.extractor, left)):
-        remember(pipeline.database, memo.EXTRACTION, group, waiting if pipeline.extracts_quickly else None)
-        done += len(group)
-        fell_back += sum(extractions.failed(value) for _, value, _ in group)
-    if done != len(lacking):
-        raise ModelUnavailable(
-            f"the extractor {pipeline.extractor.key!r} gave {done} extractions for {len(lacking)} chunks",
-            "it must give one a chunk, in order",
-        )
-    return Extracted(len(lacking), len(wanted) - len(lacking), fell_back)
-
-
-@dataclass(frozen=True, slots=True)
-class ExtractionPrice:
-    """Chunks that would be given to the extractor, and what that asks of a language model, at most."""
-
-    chunks: int
-    calls: int
-    tokens: int
-
-
-def price_extractions(
-    connection: Connection, extractor: Extractor, chunks: Iterable[Chunk], priced: set[bytes]
-) -> ExtractionPrice:
-    """What the extractions that the memo lacks would cost; ``priced`` are keys to leave out, and grows."""
-    wanted = {extraction_key(extractor, chunk.text): chunk for chunk in chunks}
-    held = memo.rows(connection, memo.EXTRACTION, list(wanted))
-    lacking = {key: chunk for key, chunk in wanted.items() if key not in held and key not in priced}
-    priced.update(lacking)
-    calls, tokens = extraction_price(extractor, list(lacking.values()))
-    return ExtractionPrice(len(lacking), calls, tokens)
-
-
-def _groups(extractor: Extractor, work: Sequence[tuple[bytes, Chunk]]) -> Iterator[list[tuple[bytes, bytes, int]]]:
-    """(key, value, tokens) of extractions, as many at once as come in time."""
-    group: list[tuple[bytes, bytes, int]] = []
-    since = monotonic()
-    for (key, chunk), one in zip(work, extractor.extract([chunk for _, chunk in work]) if work else (), strict=False):
-        group.append((key, extractions.pack(one, chunk.text), one.tokens))
-        if len(group) >= REMEMBERED_AT_ONCE or monotonic() - since > PATIENCE:
-            yield group
-            group, since = [], monotonic()
-    if group:
-        yield group
+    """Derive the extractions of chunks that are missing: see :meth:`monograph.derive.derivation.Derivation`."""
+    derivation = derive_extractions(pipeline.extractor)
+    wanted = derivation.keyed(chunks)
+    made = derivation.derive_missing(pipeline.database, wanted, waiting, ahead)
+    return Extracted(len(made), len(wanted) - len(made), sum(extractions.failed(value) for _, value, _ in made))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,31 +64,24 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Parts that were made ahead, by the document's id and hash, where the names in ``cannot_link`` were set apart.
-
-    ``codes`` are of names in them, by key.
-    """
+    """Parts that were made ahead, by the document's id and hash, while the names in ``cannot_link`` were set apart."""
 
     cannot_link: frozenset[tuple[str, str]]
     by_document: Mapping[tuple[str, bytes], DocumentPart]
-    codes: Mapping[str, bytes]
 
 
-NO_PARTS = Parts(frozenset(), MappingProxyType({}), MappingProxyType({}))
+NO_PARTS = Parts(frozenset(), MappingProxyType({}))
 
 
 def relate(
-    pipeline: Pipeline,
-    batch: Sequence[Prepared],
-    made: Parts = NO_PARTS,
-    waiting: Mapping[bytes, bytes] = NOTHING,
-) -> list[Related] | None:
-    """The parts of a batch; None when an extraction is neither remembered any more nor ``waiting``."""
-    keys = [[extraction_key(pipeline.extractor, chunk.text) for chunk in one.chunks] for one in batch]
+    pipeline: Pipeline, batch: Sequence[Prepared], made: Parts = NO_PARTS, waiting: Mapping[bytes, bytes] = NOTHING
+) -> list[Related]:
+    """Return each document's part of the graph. Raises Forgotten if an extraction is neither stored nor waiting."""
+    keys = [[extraction_key(pipeline.extractor.key, chunk.text) for chunk in one.chunks] for one in batch]
     with pipeline.database.read() as connection:
         held = memo.rows(connection, memo.EXTRACTION, list({key for some in keys for key in some}))
         if any(key not in held and key not in waiting for some in keys for key in some):
-            return None
+            raise Forgotten
         cannot_link = names.cannot_link(connection)
         ready = made.by_document if made.cannot_link == cannot_link else {}
         parts = [ready.get((one.document.id, one.sha256)) for one in batch]
@@ -175,19 +91,13 @@ def relate(
     related = []
     for one, part, some in zip(batch, parts, keys, strict=True):
         rows = tuple(held.get(key, 0) for key in some)
-        unpacked = part or _made(pipeline, one, rows, [packed[key] for key in some], cannot_link)
-        related.append(Related(unpacked, tuple(some), rows))
+        try:
+            made_here = part or part_of(one, [packed[key] for key in some], cannot_link)
+        except UNDECODABLE as error:
+            where = f"an extraction of document {one.document.id!r} (rows {', '.join(map(str, rows))} of memo)"
+            raise damaged(pipeline.database.path, f"{where} cannot be read: {error}") from error
+        related.append(Related(made_here, tuple(some), rows))
     return related
-
-
-def _made(
-    pipeline: Pipeline, prepared: Prepared, rows: Sequence[int], packed: Sequence[bytes], cannot_link: Pairs
-) -> DocumentPart:
-    try:
-        return part_of(prepared, packed, cannot_link)
-    except UNDECODABLE as error:
-        where = f"an extraction of document {prepared.document.id!r} (rows {', '.join(map(str, rows))} of memo)"
-        raise damaged(pipeline.database.path, f"{where} cannot be read: {error}") from error
 
 
 def part_of(prepared: Prepared, packed: Sequence[bytes], cannot_link: Pairs) -> DocumentPart:
@@ -204,36 +114,24 @@ def keys_of(part: DocumentPart) -> set[str]:
     return named | subjects | {key for one in part.aliases for key in (one.short, one.full)}
 
 
-def embeddable_keys(part: DocumentPart) -> set[str]:
-    """The names of a part that are of a kind that is embedded."""
-    named = {one.key for chunk in part.chunks for one in chunk.names if one.kind in EMBEDDED_KINDS}
-    return named | {one.key for one in part.subjects}
-
-
 def embedded_keys(part: DocumentPart) -> set[str]:
     """The names of a part that are embedded."""
-    return {key for key in embeddable_keys(part) if is_embedded(key)}
-
-
-def codes(embedder: Embedder, keys: Sequence[str]) -> list[bytes]:
-    """The signs of the embeddings of names: one bit a dimension, 1 for above 0."""
-    if not keys:
-        return []
-    return [packed.tobytes() for packed in np.packbits(embedder.embed(list(keys), "document") > 0, axis=1)]
+    named = {one.key for chunk in part.chunks for one in chunk.names if one.kind in EMBEDDED_KINDS}
+    return {key for key in named.union(one.key for one in part.subjects) if graphs.is_embedded(key)}
 
 
 def rows_of_extractions(
-    connection: Connection, related: Sequence[Related], waiting: Mapping[bytes, bytes] = NOTHING
-) -> dict[bytes, int] | None:
-    """The rows of all extractions of some parts, by key; None when one is not remembered any more.
+    connection: Connection, pipeline: Pipeline, related: Sequence[Related], waiting: Mapping[bytes, bytes] = NOTHING
+) -> dict[bytes, int]:
+    """Return the rows of all extractions of some parts, by key; those that are waiting are stored.
 
-    One that was forgotten and made again may be in another row, and another in its own. Those that are ``waiting`` and
-    not stored yet are left out.
+    Raises Forgotten if one is not in the row from which the part was made: it was forgotten, and may differ now.
     """
     before = {key: row for one in related for key, row in zip(one.keys, one.extractions, strict=True)}
-    rows = memo.rows(connection, memo.EXTRACTION, list(before))
-    same = all(rows.get(key) == row if row else key in rows or key in waiting for key, row in before.items())
-    return rows if same else None
+    rows = derive_extractions(pipeline.extractor).rows(connection, before, waiting)
+    if any(row and rows[key] != row for key, row in before.items()):
+        raise Forgotten
+    return rows
 
 
 def node_of(chunks: Sequence[int], related: Related, rows: Mapping[str, int]) -> graphs.Node:

@@ -6,65 +6,40 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
+from monograph.derive.derivation import NOTHING, Forgotten, name_codes, retry
 from monograph.graph.names import signature
+from monograph.store.file import memo, settings
 from monograph.store.file.database import Connection
 from monograph.store.file.row_numbers import next_row
-from monograph.store.graph import graph_changes, names
-from monograph.store.graph.embedded_names import is_embedded
+from monograph.store.graph import graph_changes, graphs, names
 from monograph.write.configuration import EMBEDDER
-from monograph.write.graph import NO_PARTS, Related, codes, embeddable_keys, keys_of
+from monograph.write.graph import Related, embedded_keys, keys_of
 from monograph.write.pipeline import Pipeline
-from monograph.write.vectors import at_once
+from monograph.write.transaction import write
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """All names of some parts, those of them that are to have a code, and the codes that the file lacks, by key."""
+    """All names of some parts, and those of them that are to have a code, by key."""
 
     keys: frozenset[str]
     embedded: frozenset[str]
-    codes: Mapping[str, bytes]
 
 
-def name(pipeline: Pipeline, related: Sequence[Related], made: Mapping[str, bytes] = NO_PARTS.codes) -> Named:
-    """Embed the names of some parts that are to be found by what they mean, and are not ``made`` already.
-
-    A code that took a model is remembered as soon as it exists.
-    """
+def name(
+    pipeline: Pipeline,
+    related: Sequence[Related],
+    waiting: dict[bytes, bytes] | None = None,
+    ahead: Mapping[bytes, bytes] = NOTHING,
+) -> Named:
+    """Return the names of some parts, and derive the codes that are missing."""
     keys = frozenset[str]().union(*(keys_of(one.part) for one in related))
-    embeddable = set[str]().union(*(embeddable_keys(one.part) for one in related))
-    embedded = frozenset(key for key in embeddable if is_embedded(key))
+    embedded = frozenset[str]().union(*(embedded_keys(one.part) for one in related))
     with pipeline.database.read() as connection:
         lacking = names.without_code(connection, sorted(embedded), names.code_size(pipeline.embedder.dimension))
-    coded = {key: made[key] for key in lacking if key in made}
-    left = [key for key in lacking if key not in made]
-    if pipeline.embeds_quickly:
-        coded |= zip(left, codes(pipeline.embedder, left), strict=True)
-    else:
-        _remember(pipeline, left)
-    return Named(keys, embedded, coded)
-
-
-def _remember(pipeline: Pipeline, keys: Sequence[str]) -> None:
-    if not keys:
-        return
-    with pipeline.database.write() as connection:
-        new = sorted(set(keys) - names.rows(connection, keys).keys())
-        numbered = zip(count(next_row(connection, "names")), new)
-        names.add(connection, [names.NewName(row, key, signature(key)) for row, key in numbered], {}, {})
-    embed(pipeline, keys)
-
-
-def embed(pipeline: Pipeline, keys: Sequence[str]) -> None:
-    """Give names the signs of their embeddings."""
-    most = at_once(pipeline.embedder)
-    for first in range(0, len(keys), most):
-        some = keys[first : first + most]
-        made = codes(pipeline.embedder, some)
-        with pipeline.database.write() as connection:
-            # Another process may have given the file another embedder since this one was opened.
-            EMBEDDER.check(pipeline.database, pipeline.embedder)
-            names.set_codes(connection, zip(made, some, strict=True))
+    codes = name_codes(pipeline.embedder)
+    codes.derive_missing(pipeline.database, codes.keyed(lacking), waiting, ahead)
+    return Named(keys, embedded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +51,17 @@ class Numbered:
     codes: Mapping[str, bytes]
 
 
-def numbered(connection: Connection, pipeline: Pipeline, named: Named) -> Numbered | None:
-    """The rows of names; None when one that is to have a code has none any more."""
+def numbered(
+    connection: Connection, pipeline: Pipeline, named: Named, waiting: Mapping[bytes, bytes] = NOTHING
+) -> Numbered:
+    """Return the rows of names, and the codes that they lack. Raises Forgotten if a code is not there any more."""
+    # Another process may have given the file another embedder since this one was opened.
+    EMBEDDER.check(pipeline.database, pipeline.embedder)
     held = names.rows(connection, named.keys)
     new = sorted(named.keys - held.keys())
     lacking = names.without_code(connection, named.embedded, names.code_size(pipeline.embedder.dimension))
-    if any(key not in named.codes for key in lacking):
-        return None
     fresh = zip(new, count(next_row(connection, "names")))
-    return Numbered(held | dict(fresh), new, {key: named.codes[key] for key in lacking})
+    return Numbered(held | dict(fresh), new, take_codes(connection, pipeline, lacking, waiting))
 
 
 def store(connection: Connection, found: Numbered, uses: graph_changes.Uses) -> None:
@@ -98,3 +75,49 @@ def store(connection: Connection, found: Numbered, uses: graph_changes.Uses) -> 
 
 def _without(changes: Mapping[int, int], rows: Iterable[int]) -> dict[int, int]:
     return {row: change for row, change in changes.items() if row not in rows}
+
+
+def take_codes(
+    connection: Connection, pipeline: Pipeline, keys: Iterable[str], waiting: Mapping[bytes, bytes] = NOTHING
+) -> dict[str, bytes]:
+    """Return the codes of names by key, to be moved to the rows of names: they are deleted from the memo.
+
+    Raises Forgotten if one is neither stored nor waiting.
+    """
+    wanted = name_codes(pipeline.embedder).keyed(keys)
+    left = [key for key in wanted if key not in waiting]
+    rows = memo.rows(connection, memo.CODE, left)
+    if len(rows) < len(left):
+        raise Forgotten
+    values = memo.values(connection, rows.values())
+    memo.delete(connection, rows.values())
+    return {name: values[rows[key]] if key in rows else waiting[key] for key, name in wanted.items()}
+
+
+def without_code(connection: Connection, pipeline: Pipeline) -> list[str]:
+    """Return the keys of names that have no code by the pipeline's embedder, and are to have one.
+
+    Where the file has another embedder, those are all names that are embedded.
+    """
+    embedded = graphs.embedded_keys(connection)
+    stored = settings.load_model(connection, settings.StoredEmbedder)
+    if stored is None or stored.key != pipeline.embedder.key:
+        return embedded
+    return names.without_code(connection, embedded, names.code_size(stored.dimension))
+
+
+def complete_codes(pipeline: Pipeline) -> None:
+    """Derive the codes that names lack, and find again which of them are one entity."""
+    codes = name_codes(pipeline.embedder)
+
+    def complete() -> None:
+        with pipeline.database.read() as connection:
+            lacking = without_code(connection, pipeline)
+        codes.derive_missing(pipeline.database, codes.keyed(lacking))
+        if lacking:
+            with write(pipeline.database, pipeline.indexes) as connection:
+                EMBEDDER.check(pipeline.database, pipeline.embedder)
+                made = take_codes(connection, pipeline, lacking)
+                names.set_codes(connection, [(code, key) for key, code in made.items()])
+
+    retry(pipeline.database, complete)

@@ -13,10 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain
 from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
+from monograph.derive.derivation import Derivation, extraction_key, name_codes, vectors
 from monograph.derive.embed import StaticEmbedder
 from monograph.derive.extract.pattern import PatternExtractor
 from monograph.graph.build import DocumentPart, document_part
@@ -26,10 +27,9 @@ from monograph.store.file import settings
 from monograph.store.graph import extractions, names
 from monograph.values import Document, Problem
 from monograph.write.batch import Parcel, changed
-from monograph.write.graph import NO_PARTS, Parts, codes, embedded_keys, extraction_key
+from monograph.write.graph import NO_PARTS, Parts, embedded_keys
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared, prepare
-from monograph.write.vectors import embedded
 
 MODULE = "monograph.write.parallel"
 WORTHWHILE = 1_000_000
@@ -48,11 +48,10 @@ MOST_CODED = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Precomputed:
-    """What was made ahead for a batch: documents cut, by id and hash; packed vectors and extractions by key; parts."""
+    """What was made ahead for a batch: documents cut, by id and hash; derived values by key; parts of the graph."""
 
     prepared: Mapping[tuple[str, bytes], Prepared] = field(default_factory=dict)
-    vectors: Mapping[bytes, bytes] = field(default_factory=dict)
-    extractions: Mapping[bytes, bytes] = field(default_factory=dict)
+    values: Mapping[bytes, bytes] = field(default_factory=dict)
     parts: Parts = NO_PARTS
 
 
@@ -77,17 +76,15 @@ class _Made:
     """What a process sends back for a document: all but what the writer has, its text and its vectors' texts."""
 
     prepared: Prepared
-    vectors: tuple[bytes, ...]
-    extractions: tuple[tuple[bytes, bytes], ...]
     part: DocumentPart
 
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """What a process sends back: for each document what was made, if it can be stored, and the codes of names."""
+    """What a process sends back: for each document what was made, if it can be stored, and derived values by key."""
 
     documents: list[_Made | None]
-    codes: dict[str, bytes]
+    values: dict[bytes, bytes]
 
 
 def with_precomputed(
@@ -153,19 +150,15 @@ class _Begun:
             here.append(_make(self.asked[-1 - len(here)], self.coded))
         there = (_unpacked(one.result()) for one in self.results[: len(self.results) - len(here)])
         prepared: dict[tuple[str, bytes], Prepared] = {}
-        vectors: dict[bytes, bytes] = {}
-        extracted: dict[bytes, bytes] = {}
+        values: dict[bytes, bytes] = {}
         parts: dict[tuple[str, bytes], DocumentPart] = {}
-        named: dict[str, bytes] = {}
         for asked, sent in zip(self.asked, chain(there, reversed(here)), strict=True):
-            named.update(sent.codes)
+            values.update(sent.values)
             for (document, sha256), made in zip(asked.documents, sent.documents, strict=False):
                 if made is not None:
                     prepared[document.id, sha256] = replace(made.prepared, document=document)
-                    vectors.update(_pairs(made))
-                    extracted.update(made.extractions)
                     parts[document.id, sha256] = made.part
-        return Precomputed(prepared, vectors, extracted, Parts(self.cannot_link, parts, named))
+        return Precomputed(prepared, values, Parts(self.cannot_link, parts))
 
 
 _NOTHING_BEGUN = _Begun(frozenset(), (), (), set())
@@ -178,11 +171,6 @@ def _characters(documents: Iterable[Document]) -> int:
 def _unpacked(sent: bytes) -> _Sent:
     """What a process of ours sent: read by the writer, for a thread that does so would stand in its way."""
     return pickle.loads(sent) if sent else _Sent([], {})  # noqa: S301
-
-
-def _pairs(made: _Made) -> Iterator[tuple[bytes, bytes]]:
-    wanted = (one.key for one in made.prepared.vectors if one.given is None)
-    return zip(wanted, made.vectors, strict=True)
 
 
 def _groups(pairs: Sequence[tuple[Document, bytes]]) -> Iterator[_Group]:
@@ -295,34 +283,33 @@ def _make(asked: _Asked, coded: set[str]) -> _Sent:
     """Make what is asked for; ``coded`` are names whose codes were sent already."""
     embedder, extractor = StaticEmbedder(), PatternExtractor()
     cut = [None if isinstance(one, Problem) else one for one in prepare(asked.documents, embedder, asked.settings)]
-    wanted = [[one for one in prepared.vectors if one.given is None] if prepared else [] for prepared in cut]
-    vectors = iter(embedded(embedder, [one.text for some in wanted for one in some]))
-    made = [
-        None
-        if prepared is None
-        else _of_document(prepared, tuple(islice(vectors, len(some))), extractor, asked.cannot_link)
-        for prepared, some in zip(cut, wanted, strict=True)
-    ]
+    texts = {key: text for one in cut if one is not None for key, text in one.texts.items()}
+    values = _values(vectors(embedder), texts)
+    made = [None if one is None else _of_document(one, extractor, asked.cannot_link, values) for one in cut]
     named = sorted({key for one in made if one is not None for key in embedded_keys(one.part)} - coded)
     coded.update(named)
     if len(coded) > MOST_CODED:
         coded.clear()
-    return _Sent(made, dict(zip(named, codes(embedder, named), strict=True)))
+    codes = name_codes(embedder)
+    return _Sent(made, values | _values(codes, codes.keyed(named)))
+
+
+def _values(derivation: Derivation[str], wanted: Mapping[bytes, str]) -> dict[bytes, bytes]:
+    return {key: value for group in derivation.make(wanted) for key, value, _ in group}
 
 
 def _of_document(
-    prepared: Prepared, vectors: tuple[bytes, ...], extractor: PatternExtractor, cannot_link: frozenset[tuple[str, str]]
+    prepared: Prepared,
+    extractor: PatternExtractor,
+    cannot_link: frozenset[tuple[str, str]],
+    values: dict[bytes, bytes],
 ) -> _Made:
     texts = [chunk.text for chunk in prepared.chunks]
     found = list(extractor.extract(prepared.chunks))
-    packed = (extractions.pack(one, text) for one, text in zip(found, texts, strict=True))
+    for one, text in zip(found, texts, strict=True):
+        values[extraction_key(extractor.key, text)] = extractions.pack(one, text)
+    without_texts = tuple(one if one.given is not None else replace(one, text="") for one in prepared.vectors)
     return _Made(
-        replace(
-            prepared,
-            document=Document(id=prepared.document.id),
-            vectors=tuple(one if one.given is not None else replace(one, text="") for one in prepared.vectors),
-        ),
-        vectors,
-        tuple(zip((extraction_key(extractor, text) for text in texts), packed, strict=True)),
+        replace(prepared, document=Document(id=prepared.document.id), vectors=without_texts),
         document_part(prepared.document.title, texts, found, cannot_link),
     )

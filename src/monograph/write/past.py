@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from monograph.derive.derivation import extractions, vectors
 from monograph.store.documents import documents, sources
 from monograph.store.file import memo, settings
 from monograph.store.history import versions
@@ -13,12 +14,10 @@ from monograph.store.history.versions import Former
 from monograph.store.vectors.vectors import STORED
 from monograph.write.batch import BATCH_DOCUMENTS, Parcel
 from monograph.write.commit import remove_row, store
-from monograph.write.graph import extraction_key, remember_extractions
 from monograph.write.parallel import Precomputed
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared, document_hash, vectored
 from monograph.write.transaction import write
-from monograph.write.vectors import remember_vectors
 
 
 def bring_back(pipeline: Pipeline, second: int) -> None:
@@ -68,12 +67,14 @@ def make_up_for(pipeline: Pipeline, second: int | None) -> None:
     if not former:
         return
     prepared = [_prepared(pipeline, one) for one in former]
-    remember_vectors(pipeline, prepared)
+    texts = {key: text for one in prepared for key, text in one.texts.items()}
+    vectors(pipeline.embedder).derive_missing(database, texts)
+    extracting = extractions(pipeline.extractor)
     if graph:
-        remember_extractions(pipeline, (chunk for one in former for chunk in one.chunks))
+        extracting.derive_missing(database, extracting.keyed(chunk for one in former for chunk in one.chunks))
     with database.write() as connection:
         for number, one in zip(numbers, prepared, strict=True):
-            wanted = [extraction_key(pipeline.extractor, chunk.text) for chunk in one.chunks]
+            wanted = [extracting.key(chunk) for chunk in one.chunks]
             held = memo.rows(connection, memo.VECTOR, one.keys)
             found = memo.rows(connection, memo.EXTRACTION, wanted) if graph else {}
             rows = zip(one.chunks, one.keys, wanted, strict=True)
@@ -92,8 +93,8 @@ def _store(pipeline: Pipeline, former: Sequence[Former]) -> None:
 def _prepared(pipeline: Pipeline, one: Former) -> Prepared:
     """A former version as it was cut: another version of the package might cut it otherwise."""
     given = [None if value is None else np.frombuffer(value, dtype=STORED).astype(np.float32) for value in one.given]
-    vectors = [
+    found = [
         vectored(one.document, chunk, vector, pipeline.embedder)
         for chunk, vector in zip(one.chunks, given, strict=True)
     ]
-    return Prepared(one.document, one.sha256, one.chunks, tuple(vectors))
+    return Prepared(one.document, one.sha256, one.chunks, tuple(found))

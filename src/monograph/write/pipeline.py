@@ -7,9 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Concatenate, ParamSpec, TypeVar
 
-from monograph.derive.embed import StaticEmbedder
-from monograph.derive.embed.given import GivenVectors
-from monograph.derive.extract.pattern import PatternExtractor
 from monograph.models import Describer, Embedder, Extractor, Summarizer
 from monograph.settings import Settings
 from monograph.store.file.database import Database
@@ -49,16 +46,6 @@ class Pipeline:
     def forgetting(self, forgets: bool) -> Pipeline:
         """The same, of which what is taken out is forgotten, or not."""
         return replace(self, forgets=forgets)
-
-    @property
-    def embeds_quickly(self) -> bool:
-        """Whether a vector is as quickly made as it is remembered, and costs nothing."""
-        return isinstance(self.embedder, StaticEmbedder | GivenVectors)
-
-    @property
-    def extracts_quickly(self) -> bool:
-        """Whether an extraction is."""
-        return isinstance(self.extractor, PatternExtractor)
 
 
 def telling_refusals(work: Callable[Concatenate[Pipeline, P], T]) -> Callable[Concatenate[Pipeline, P], T]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from monograph.derive.chunk import cut
+from monograph.derive.derivation import embedded_text, vector_key
 from monograph.derive.embed.given import GivenVectors
-from monograph.derive.embed.text import embedded_text
 from monograph.errors import InvalidDocument
 from monograph.models import Embedder
 from monograph.settings import Settings
@@ -27,11 +27,11 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Vectored:
-    """A chunk's vector to be: the memo key, and the text to embed, or the vector that came with the chunk."""
+    """The memo key of a chunk's vector, and the text to embed, or the packed vector that came with the chunk."""
 
     key: bytes
     text: str
-    given: Float32 | None
+    given: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,16 @@ class Prepared:
     def keys(self) -> list[bytes]:
         """Memo keys of the chunks' vectors, in the order of the chunks."""
         return [vector.key for vector in self.vectors]
+
+    @property
+    def texts(self) -> dict[bytes, str]:
+        """The texts to embed, by the memo keys of their vectors."""
+        return {vector.key: vector.text for vector in self.vectors if vector.given is None}
+
+    @property
+    def given(self) -> dict[bytes, bytes]:
+        """The packed vectors that came with chunks, by their memo keys."""
+        return {vector.key: vector.given for vector in self.vectors if vector.given is not None}
 
 
 def document_hash(document: Document, settings: Settings) -> bytes:
@@ -100,7 +110,7 @@ def prepare(work: Sequence[tuple[Document, bytes]], embedder: Embedder, settings
 
 
 def vectored(document: Document, chunk: Chunk, given: Float32 | None, embedder: Embedder) -> Vectored:
-    """A chunk's vector to be. Raises InvalidDocument if that which came with it is of no use, or lacks."""
+    """Return what a chunk's vector is made from. Raises InvalidDocument if a given one is missing or of no use."""
     if given is None:
         if isinstance(embedder, GivenVectors):
             raise InvalidDocument(
@@ -108,7 +118,7 @@ def vectored(document: Document, chunk: Chunk, given: Float32 | None, embedder: 
                 "give its vector, or make all anew: monograph reembed FILE static",
             )
         text = embedded_text(document.title, chunk.metadata, chunk.text)
-        return Vectored(vector_key(embedder, text), text, None)
+        return Vectored(vector_key(embedder.key, text), text, None)
     vector = np.asarray(given, dtype=np.float32)
     if vector.shape != (embedder.dimension,):
         raise InvalidDocument(
@@ -117,13 +127,8 @@ def vectored(document: Document, chunk: Chunk, given: Float32 | None, embedder: 
         )
     if not np.isfinite(vector).all():
         raise InvalidDocument(f"the vector of chunk {chunk.id!r} is not finite", "leave it out to have it made")
-    unit = normalised(vector)
-    return Vectored(given_key(pack(unit)), "", unit)
-
-
-def vector_key(embedder: Embedder, text: str) -> bytes:
-    """The memo key of the vector that an embedder makes of a text."""
-    return content_hash("embed", embedder.key, text)
+    packed = pack(normalised(vector))
+    return Vectored(given_key(packed), "", packed)
 
 
 def normalised(vector: Float32) -> Float32:

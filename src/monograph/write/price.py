@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from monograph.derive.summarize import summary_price
-from monograph.derive.tokens import count_tokens
+from monograph.derive import derivation
 from monograph.models import is_paid
 from monograph.read.limits import Limits
 from monograph.store.documents import chunks, documents, sources
 from monograph.store.file import memo, settings
 from monograph.store.file.database import Connection
 from monograph.store.file.unreadable import UNDECODABLE
-from monograph.store.graph import extractions, names
+from monograph.store.graph import names
 from monograph.store.tree import tree as store
 from monograph.store.vectors import vectors
 from monograph.sync import rename
@@ -22,11 +21,10 @@ from monograph.tree.build import Recipe
 from monograph.values import Cost, OnProgress, Plan, Problem
 from monograph.write.batch import BATCH_FILES, Parcel, batches, changed, readings
 from monograph.write.describe import Pricing
-from monograph.write.graph import embedded_keys, extraction_key, part_of, price_extractions
+from monograph.write.graph import embedded_keys, part_of
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared, prepare
 from monograph.write.tree import recipe
-from monograph.write.vectors import missing
 
 CHUNKS_A_SUMMARY = 7
 """Chunks for each summary of a whole tree, as a rule: measured 7.4 with segments of 6 to 12 texts."""
@@ -41,22 +39,16 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     number: see :func:`price_summaries`.
     """
     problems: list[Problem] = list(plan.problems)
-    cost = Cost()
-    priced = _Priced(vectors=set(rename.same_vectors(pipeline.database, pipeline.embedder.key, plan)))
-    pictured = None if pipeline.describer is None else Pricing(pipeline.database, pipeline.describer)
+    priced = set(rename.same_vectors(pipeline.database, pipeline.embedder.key, plan))
+    pictured = None if pipeline.describer is None else Pricing(pipeline.database, pipeline.describer, priced)
+    cost, removed = Cost(), 0
     for batch in batches(readings(plan, limits, problems, on_progress, pictured), BATCH_FILES):
-        cost = _price(pipeline, batch, cost, priced)
+        with pipeline.database.read() as connection:
+            more, fewer = _price(connection, pipeline, batch, priced)
+        cost, removed = cost + more, removed + fewer
     with pipeline.database.read() as connection:
-        above = _price_tree(connection, pipeline, plan, cost.chunks, priced.removed)
-    whole = replace(
-        cost,
-        summaries=above.summaries,
-        typical_summaries=above.typical_summaries,
-        model_calls=cost.model_calls + above.model_calls + (pictured.calls if pictured else 0),
-        model_tokens=cost.model_tokens + above.model_tokens + (pictured.tokens if pictured else 0),
-        pictures=pictured.pictures if pictured else 0,
-    )
-    return replace(plan, problems=tuple(problems), cost=whole)
+        cost += _price_tree(connection, pipeline, plan, cost.chunks, removed)
+    return replace(plan, problems=tuple(problems), cost=cost if pictured is None else cost + pictured.cost)
 
 
 def _price_tree(connection: Connection, pipeline: Pipeline, plan: Plan, fresh: int, removed: int) -> Cost:
@@ -70,44 +62,28 @@ def _price_tree(connection: Connection, pipeline: Pipeline, plan: Plan, fresh: i
     return price_summaries(connection, pipeline, vectors.count(connection) + fresh, fresh + removed)
 
 
-@dataclass(slots=True)
-class _Priced:
-    """What is in a cost already: keys of vectors and of extractions, names; and how many chunks would be removed."""
-
-    vectors: set[bytes] = field(default_factory=set)
-    extractions: set[bytes] = field(default_factory=set)
-    names: set[str] = field(default_factory=set)
-    removed: int = 0
-
-
-def _price(pipeline: Pipeline, batch: list[Parcel], cost: Cost, priced: _Priced) -> Cost:
-    fresh = 0
-    with pipeline.database.read() as connection:
-        pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
-        made = prepare(pairs, pipeline.embedder, pipeline.settings)
-        work = [one for one in made if isinstance(one, Prepared)]
-        lacking = [one for one in missing(connection, work) if one.key not in priced.vectors and one.given is None]
-        for prepared in work:
-            row = documents.find(connection, prepared.document.id)
-            held = set() if row is None else chunks.ids_of_document(connection, row.row)
-            kept = held & {chunk.id for chunk in prepared.chunks}
-            fresh += len(prepared.chunks) - len(kept)
-            priced.removed += len(held) - len(kept)
-        has_graph = settings.has_graph(connection)
-        given = [chunk for prepared in work for chunk in prepared.chunks if has_graph]
-        named = sorted(_names_to_embed(connection, pipeline, work) - priced.names) if has_graph else []
-        extracting = price_extractions(connection, pipeline.extractor, given, priced.extractions)
-    priced.vectors.update(vector.key for vector in lacking)
-    priced.names.update(named)
-    return Cost(
-        documents=cost.documents + len(work),
-        chunks=cost.chunks + fresh,
-        embeddings=cost.embeddings + len(lacking) + len(named),
-        embedding_tokens=cost.embedding_tokens + sum(count_tokens([*(vector.text for vector in lacking), *named])),
-        extractions=cost.extractions + extracting.chunks,
-        model_calls=cost.model_calls + extracting.calls,
-        model_tokens=cost.model_tokens + extracting.tokens,
-    )
+def _price(connection: Connection, pipeline: Pipeline, batch: list[Parcel], priced: set[bytes]) -> tuple[Cost, int]:
+    """Return what a batch would derive, and how many chunks it would remove; ``priced`` grows by its keys."""
+    pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
+    made = prepare(pairs, pipeline.embedder, pipeline.settings)
+    work = [one for one in made if isinstance(one, Prepared)]
+    fresh = removed = 0
+    for prepared in work:
+        row = documents.find(connection, prepared.document.id)
+        held = set() if row is None else chunks.ids_of_document(connection, row.row)
+        kept = held & {chunk.id for chunk in prepared.chunks}
+        fresh += len(prepared.chunks) - len(kept)
+        removed += len(held) - len(kept)
+    cost = Cost(documents=len(work), chunks=fresh)
+    texts = {key: text for one in work for key, text in one.texts.items()}
+    cost += derivation.vectors(pipeline.embedder).price_missing(connection, texts, priced)
+    if settings.has_graph(connection):
+        extracting = derivation.extractions(pipeline.extractor)
+        given = extracting.keyed(chunk for one in work for chunk in one.chunks)
+        coding = derivation.name_codes(pipeline.embedder)
+        named = coding.keyed(sorted(_names_to_embed(connection, pipeline, work)))
+        cost += extracting.price_missing(connection, given, priced) + coding.price_missing(connection, named, priced)
+    return cost, removed
 
 
 def _names_to_embed(connection: Connection, pipeline: Pipeline, work: Sequence[Prepared]) -> set[str]:
@@ -132,15 +108,17 @@ def _names_to_embed(connection: Connection, pipeline: Pipeline, work: Sequence[P
 
 def _packed_extractions(connection: Connection, pipeline: Pipeline, one: Prepared) -> list[bytes] | None:
     """The packed extractions of a document's chunks; None where they are still to be asked for."""
-    keys = [extraction_key(pipeline.extractor, chunk.text) for chunk in one.chunks]
-    held = memo.rows(connection, memo.EXTRACTION, list(dict.fromkeys(keys)))
-    if all(key in held for key in keys):
-        values = memo.values(connection, held.values())
-        return [values[held[key]] for key in keys]
-    if not pipeline.extracts_quickly:
+    extracting = derivation.extractions(pipeline.extractor)
+    wanted = extracting.keyed(one.chunks)
+    rows = memo.rows(connection, memo.EXTRACTION, list(wanted))
+    lacking = {key: chunk for key, chunk in wanted.items() if key not in rows}
+    if lacking and not extracting.is_quick:
         return None
-    made = pipeline.extractor.extract(one.chunks)
-    return [extractions.pack(found, chunk.text) for found, chunk in zip(made, one.chunks, strict=True)]
+    stored = memo.values(connection, rows.values())
+    found = {key: stored[row] for key, row in rows.items()}
+    if lacking:
+        found |= {key: value for group in extracting.make(lacking) for key, value, _ in group}
+    return [found[extracting.key(chunk)] for chunk in one.chunks]
 
 
 def price_summaries(connection: Connection, pipeline: Pipeline, chunks: int, changed: int | None = None) -> Cost:
@@ -171,10 +149,11 @@ def price_summaries(connection: Connection, pipeline: Pipeline, chunks: int, cha
     else:
         typical = min(whole, SUMMARIES_A_CHANGE * (changed + 1) + store.count_stale_segments(connection))
     calls = tokens = 0
+    summarizing = derivation.summaries(pipeline.summarizer, used.max_tokens)
     for layer, most in enumerate(layers):
         text = " word" * (used.max_tokens if layer else pipeline.settings.chunk_tokens)
-        once, read = summary_price(pipeline.summarizer, [[text] * used.bounds.most], used.max_tokens)
-        calls, tokens = calls + once * most, tokens + read * most
+        once = summarizing.price([(text,) * used.bounds.most])
+        calls, tokens = calls + once.model_calls * most, tokens + once.model_tokens * most
     return Cost(summaries=sum(layers), typical_summaries=typical, model_calls=calls, model_tokens=tokens)
 
 

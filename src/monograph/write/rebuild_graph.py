@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import replace
 
+from monograph.derive.derivation import TRIES, Forgotten, extractions
 from monograph.errors import BusyFile, DamagedFile
 from monograph.graph import GRAPH
 from monograph.store.check import check_terms
@@ -17,21 +20,12 @@ from monograph.store.words import terms
 from monograph.values import Cost, Document, OnProgress, Progress
 from monograph.write import names
 from monograph.write.configuration import EXTRACTOR
-from monograph.write.graph import (
-    Extracted,
-    Related,
-    price_extractions,
-    relate,
-    remember_extractions,
-    rows_of_extractions,
-    store_part,
-)
+from monograph.write.graph import Extracted, extract, relate, rows_of_extractions, store_part
 from monograph.write.pipeline import Pipeline, telling_refusals
 from monograph.write.prepare import Prepared
 from monograph.write.transaction import write
 
 DOCUMENTS_AT_ONCE = 256
-_TRIES = 3
 
 UNDER_WAY = -GRAPH
 """Stands for the number of a graph that is being made: killed before the end, the next write goes on from there.
@@ -76,18 +70,13 @@ def price(pipeline: Pipeline) -> Cost:
     """Return what building the graph would take: the chunks to extract, and what the extractor asks a model."""
     cost = Cost()
     priced: set[bytes] = set()
+    derivation = extractions(pipeline.extractor)
     with pipeline.database.read() as connection:
         rows = documents_lacking(connection, "graph")
         for row in rows:
-            given = [one.chunk for one in chunks.of_document(connection, row)]
-            more = price_extractions(connection, pipeline.extractor, given, priced)
-            cost = Cost(
-                documents=len(rows),
-                extractions=cost.extractions + more.chunks,
-                model_calls=cost.model_calls + more.calls,
-                model_tokens=cost.model_tokens + more.tokens,
-            )
-    return cost
+            wanted = derivation.keyed(one.chunk for one in chunks.of_document(connection, row))
+            cost += derivation.price_missing(connection, wanted, priced)
+    return replace(cost, documents=len(rows))
 
 
 def complete(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extracted:
@@ -103,14 +92,10 @@ def complete(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extra
         _index_trigrams(pipeline.database, on_progress)
         after = BEFORE_ALL
         while rows := _lacking(pipeline, after):
-            extracted = _sum(extracted, _make_some(pipeline, rows))
+            extracted += _make_some(pipeline, rows)
             after, done = rows[-1], done + len(rows)
             _tell(on_progress, "graph", done, max(done, total))
     return extracted
-
-
-def _sum(one: Extracted, other: Extracted) -> Extracted:
-    return Extracted(one.extracted + other.extracted, one.known + other.known, one.fell_back + other.fell_back)
 
 
 def _lacking(pipeline: Pipeline, after: int) -> list[int]:
@@ -127,7 +112,7 @@ def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extr
     with pipeline.database.write() as connection:
         memo.drop_failed(connection)
         rows = [row.row for row in documents.every(connection)]
-    total = remember(pipeline, rows, on_progress)
+    total = derive_extractions(pipeline, rows, on_progress)
     with pipeline.database.write() as connection:
         graph_changes.clear(connection)
         if _is_other(connection, pipeline):
@@ -146,14 +131,13 @@ def _is_other(connection: Connection, pipeline: Pipeline) -> bool:
     return stored is None or stored.key != pipeline.extractor.key
 
 
-def remember(pipeline: Pipeline, rows: Sequence[int], on_progress: OnProgress | None = None) -> Extracted:
-    """Make and remember the extractions of documents, by row, that the memo lacks."""
+def derive_extractions(pipeline: Pipeline, rows: Sequence[int], on_progress: OnProgress | None = None) -> Extracted:
+    """Derive the extractions of documents, by row, that the memo lacks."""
     total = Extracted()
     for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
         with pipeline.database.read() as connection:
             some = _stored(connection, rows[first : first + DOCUMENTS_AT_ONCE])
-        done = remember_extractions(pipeline, (chunk for one, _ in some for chunk in one.chunks))
-        total = _sum(total, done)
+        total += extract(pipeline, (chunk for one, _ in some for chunk in one.chunks))
         _tell(on_progress, "reextract", first + len(some), len(rows))
     return total
 
@@ -226,25 +210,31 @@ def make(pipeline: Pipeline, rows: Sequence[int]) -> None:
 
 
 def _make_some(pipeline: Pipeline, rows: Sequence[int]) -> Extracted:
-    for _ in range(_TRIES):
-        made = _make_once(pipeline, rows)
-        if made is not None:
-            return made
-    with pipeline.database.write():  # Those who keep changing them wait this time.
-        made = _make_once(pipeline, rows)
-    if made is None:
-        raise BusyFile(f"another process keeps changing {pipeline.database.path}", "try again when it is done")
-    return made
+    """Make the parts of some documents; where others keep changing them, these wait for the last try."""
+    for left in reversed(range(TRIES)):
+        with suppress(Forgotten), nullcontext() if left else pipeline.database.write():
+            return _make_once(pipeline, rows)
+    raise BusyFile(f"another process keeps changing {pipeline.database.path}", "try again when it is done")
 
 
-def _make_once(pipeline: Pipeline, rows: Sequence[int]) -> Extracted | None:
-    """Make the parts of documents; None where one of them, or a name, changes meanwhile."""
+def _make_once(pipeline: Pipeline, rows: Sequence[int]) -> Extracted:
+    """Make the parts of documents. Raises Forgotten where one of them, or a name, changes meanwhile."""
     with pipeline.database.read() as connection:
         some = _stored(connection, rows)
-    extracted = remember_extractions(pipeline, (chunk for one, _ in some for chunk in one.chunks))
-    related = relate(pipeline, [one for one, _ in some])
-    stored = related is not None and _store(pipeline, rows, some, related, names.name(pipeline, related))
-    return extracted if stored else None
+    waiting: dict[bytes, bytes] = {}
+    made = extract(pipeline, (chunk for one, _ in some for chunk in one.chunks), waiting)
+    related = relate(pipeline, [one for one, _ in some], waiting=waiting)
+    named = names.name(pipeline, related, waiting)
+    with write(pipeline.database, pipeline.indexes) as connection:
+        if any(chunks.rows_of_document(connection, row) != held for row, (_, held) in zip(rows, some, strict=True)):
+            raise Forgotten
+        known = names.numbered(connection, pipeline, named, waiting)
+        extracted = rows_of_extractions(connection, pipeline, related, waiting)
+        uses = graph_changes.Uses()
+        for row, one in zip(rows, related, strict=True):
+            store_part(connection, row, one, known.rows, extracted, uses)
+        names.store(connection, known, uses)
+    return made
 
 
 def _stored(connection: Connection, rows: Sequence[int]) -> list[tuple[Prepared, list[int]]]:
@@ -256,27 +246,6 @@ def _stored(connection: Connection, rows: Sequence[int]) -> list[tuple[Prepared,
         prepared = Prepared(Document(id=str(row), title=title), b"", tuple(one.chunk for one in found), ())
         result.append((prepared, [one.row for one in found]))
     return result
-
-
-def _store(
-    pipeline: Pipeline,
-    rows: Sequence[int],
-    some: Sequence[tuple[Prepared, list[int]]],
-    related: Sequence[Related],
-    named: names.Named,
-) -> bool:
-    """Store the parts of documents, unless one of them, or a name, changed meanwhile."""
-    with write(pipeline.database, pipeline.indexes) as connection:
-        known = names.numbered(connection, pipeline, named)
-        extracted = rows_of_extractions(connection, related)
-        same = all(chunks.rows_of_document(connection, row) == held for row, (_, held) in zip(rows, some, strict=True))
-        if not same or known is None or extracted is None:
-            return False
-        uses = graph_changes.Uses()
-        for row, one in zip(rows, related, strict=True):
-            store_part(connection, row, one, known.rows, extracted, uses)
-        names.store(connection, known, uses)
-    return True
 
 
 def _tell(on_progress: OnProgress | None, phase: str, done: int, total: int) -> None:

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from monograph.derive.embed.text import embedded_text
-from monograph.derive.tokens import count_tokens
-from monograph.errors import BusyFile
+from monograph.derive.derivation import Derivation, Forgotten, embedded_text, name_codes, retry, vectors
 from monograph.store.documents import chunks, documents
 from monograph.store.file import assigned, checksums, memo, settings
 from monograph.store.file.database import Connection
-from monograph.store.graph import names
+from monograph.store.graph import names as stored_names
 from monograph.store.history import versions
-from monograph.store.vectors import vectors
-from monograph.tree.build import Overtaken
-from monograph.tree.hash import Planes
-from monograph.values import Cost, Document, OnProgress, Progress, content_hash
-from monograph.write import name_codes, price, rebuild_tree, tree
-from monograph.write.graph import codes
+from monograph.store.tree import tree as stored_tree
+from monograph.store.vectors import vectors as stored_vectors
+from monograph.tree import build
+from monograph.tree.hash import Planes, random_planes
+from monograph.values import Cost, OnProgress, Progress
+from monograph.write import names, price, tree
 from monograph.write.pipeline import Pipeline, telling_refusals
-from monograph.write.prepare import Prepared, Vectored
 from monograph.write.transaction import write
-from monograph.write.vectors import Embedded, remember_vectors
 
 DOCUMENTS_AT_ONCE = 64
 MADE_INSIDE = 256
 """Vectors that are made while the file is locked, at most: those of documents that came at the last moment."""
-_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +34,13 @@ class Rebuilt:
     summarized: int
 
 
-class _Forgotten(Exception):
-    """Another process has emptied the memo since all was made: it is to be made again before the file is locked."""
-
-
 @telling_refusals
 def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Rebuilt:
     """Give every chunk a vector of the pipeline's embedder, and make that the file's embedder.
 
-    All that follows from it is made and remembered first: the vectors of chunks, the codes of names, the summaries and
-    the tree of them. Then it is exchanged in one transaction: killed before its end, the file is as it was, and the
-    next run pays only for what is missing. Vectors that came ready-made are replaced too.
+    All that follows from it is derived first: the vectors of chunks, the codes of names, the summaries and the tree of
+    them. Then it is exchanged in one transaction: killed before its end, the file is as it was, and the next run pays
+    only for what is missing. Vectors that came ready-made are replaced too.
 
     Raises
     ------
@@ -58,66 +49,106 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Rebuil
     BusyFile
         If another process keeps emptying the memo.
     """
-    total, spent = Embedded(0, 0), tree.Spent()
-    for _ in range(_TRIES):
+    embedded = remembered = 0
+    spent = tree.TreeUpdate()
+
+    def derive_and_exchange() -> None:
+        nonlocal embedded, remembered
+        with pipeline.database.read() as connection:
+            rows = list(documents.every(connection))
+            lacking = names.without_code(connection, pipeline)
+            other = _is_other(connection, pipeline)
+        made, known = derive_vectors(pipeline, rows, on_progress)
+        embedded, remembered = embedded + made, remembered or known
+        codes = name_codes(pipeline.embedder)
+        codes.derive_missing(pipeline.database, codes.keyed(lacking))
         try:
-            done, planes = _prepare(pipeline, spent, on_progress)
-            total = Embedded(total.embedded + done.embedded, total.remembered or done.remembered)
+            planes = _prepare_tree(pipeline, rows, spent, on_progress) if other else None
             with write(pipeline.database, pipeline.indexes) as connection:
                 _exchange(connection, pipeline, planes, spent)
-        except (_Forgotten, Overtaken):
-            continue
-        # Where it is the same embedder as before, lost vectors may have come back.
-        followed = tree.update(pipeline, on_progress)
-        return Rebuilt(total.embedded, total.remembered, spent.made + followed.made)
-    raise BusyFile(f"another process keeps emptying the memo of {pipeline.database.path}", "try again when it is done")
+        except build.Overtaken as error:
+            raise Forgotten from error
+
+    retry(pipeline.database, derive_and_exchange)
+    # Where it is the same embedder as before, lost vectors may have come back.
+    followed = tree.update(pipeline, on_progress)
+    return Rebuilt(embedded, remembered, spent.made + followed.made)
 
 
-def _prepare(pipeline: Pipeline, spent: tree.Spent, on_progress: OnProgress | None) -> tuple[Embedded, Planes | None]:
-    """Make and remember all that is to be exchanged; the planes of the tree to be, if there is to be another."""
+def _prepare_tree(
+    pipeline: Pipeline, rows: Sequence[documents.Row], spent: tree.TreeUpdate, on_progress: OnProgress | None
+) -> Planes | None:
+    """Derive the summaries of the tree by the new vectors; returns its planes, None where there is to be no tree.
+
+    Raises Forgotten or Overtaken if another process drops from the memo what was made.
+    """
+    if pipeline.summarizer is None:
+        return None
     with pipeline.database.read() as connection:
-        rows = list(documents.every(connection))
-        other = _is_other(connection, pipeline)
-    total = remember(pipeline, rows, on_progress)
-    name_codes.prepare(pipeline)
-    if pipeline.summarizer is None or not other:
-        return total, None
-    with pipeline.database.read() as connection:
-        memos = _remembered(connection, pipeline, rows)
-    return total, rebuild_tree.prepare(pipeline, memos, spent, on_progress)
+        memos = _memos(connection, pipeline, rows)
+        held = [leaf for leaf in stored_tree.every_leaf(connection) if leaf.chunk in memos]
+        leaves = [replace(leaf, memo=memos[leaf.chunk]) for leaf in held]
+        first = sorted(leaves, key=lambda leaf: leaf.id)[: tree.LEARNING_SAMPLE]
+        sample = stored_vectors.in_order(connection, [leaf.memo for leaf in first], pipeline.embedder.dimension)
+        planes = tree.random_or_learned(pipeline, sample, len(leaves))
+        draft = build.Draft(stored_tree.version(connection))
+        build.lay_all_leaves(connection, draft, planes, leaves)
+    tree.draw_up(pipeline, pipeline.summarizer, draft, planes, spent, on_progress)
+    return planes
 
 
-def _remembered(connection: Connection, pipeline: Pipeline, rows: Sequence[documents.Row]) -> dict[int, int]:
-    """The memo rows of vectors to be, by chunk row. A few may be lacking, of documents that changed meanwhile."""
+def _memos(connection: Connection, pipeline: Pipeline, rows: Sequence[documents.Row]) -> dict[int, int]:
+    """Return the memo rows of new vectors by chunk row. A few may be missing, of documents that changed meanwhile."""
+    derivation = vectors(pipeline.embedder)
     found: dict[int, int] = {}
     lacking = 0
     for row in rows:
-        wanted = dict(vectors_to_be(connection, pipeline, row))
-        known = memo.rows(connection, memo.VECTOR, [vector.key for vector in wanted.values()])
-        found.update((chunk, known[vector.key]) for chunk, vector in wanted.items() if vector.key in known)
-        lacking += sum(vector.key not in known for vector in wanted.values())
+        keys = {chunk: derivation.key(text) for chunk, text in texts_of(connection, row.row).items()}
+        known = memo.rows(connection, memo.VECTOR, list(keys.values()))
+        found.update((chunk, known[key]) for chunk, key in keys.items() if key in known)
+        lacking += sum(key not in known for key in keys.values())
     if lacking > min(MADE_INSIDE, len(found)):
-        raise _Forgotten
+        raise Forgotten
     return found
 
 
-def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None, spent: tree.Spent) -> None:
+def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None, spent: tree.TreeUpdate) -> None:
     """Put all that was prepared in the place of what is there. Documents may have come meanwhile: those are few."""
     other = _is_other(connection, pipeline)
     inside = 0
     for row in documents.every(connection):
         sound = checksums.is_sound(connection, row.row)
-        inside += assign(connection, pipeline, row, most=MADE_INSIDE - inside)
+        inside += assign(connection, pipeline, row.row, most=MADE_INSIDE - inside)
         if sound:
             checksums.seal(connection, row.row)  # Vectors that came with their chunks are gone.
-    _exchange_codes(connection, pipeline, other=other)
+    lacking = names.without_code(connection, pipeline)
+    codes = name_codes(pipeline.embedder)
+    _derive_inside(connection, pipeline, codes, codes.keyed(lacking), MADE_INSIDE)
+    made = names.take_codes(connection, pipeline, lacking)
+    memo.drop(connection, memo.CODE)
+    stored_names.drop_codes(connection, None if other else stored_names.code_size(pipeline.embedder.dimension))
+    stored_names.set_codes(connection, [(code, key) for key, code in made.items()])
     stored = settings.StoredEmbedder(pipeline.embedder.key, pipeline.embedder.spec, pipeline.embedder.dimension)
     settings.save_model(connection, stored)
     if other:
         versions.drop_vectors(connection)
-        rebuild_tree.plant(connection, pipeline, planes, spent)
+        _plant(connection, pipeline, planes, spent)
         for index in pipeline.indexes:
             index.rebuild(connection)
+
+
+def _plant(connection: Connection, pipeline: Pipeline, planes: Planes | None, spent: tree.TreeUpdate) -> None:
+    """Put the tree by these planes in the place of the one that is there.
+
+    Its summaries are derived already. Few chunks can have come since: what their segments lack is made here.
+    """
+    if planes is not None and pipeline.summarizer is not None:
+        draft = build.Draft(stored_tree.version(connection))
+        build.lay_all_leaves(connection, draft, planes, stored_tree.every_leaf(connection))
+        tree.draw_up(pipeline, pipeline.summarizer, draft, planes, spent)
+        tree.keep(connection, pipeline.summarizer, draft, spent)
+    elif stored_tree.exists(connection):
+        stored_tree.begin(connection, random_planes(pipeline.embedder.dimension).to_bytes())
 
 
 def _is_other(connection: Connection, pipeline: Pipeline) -> bool:
@@ -126,71 +157,65 @@ def _is_other(connection: Connection, pipeline: Pipeline) -> bool:
     return stored is None or stored.key != pipeline.embedder.key
 
 
-def _exchange_codes(connection: Connection, pipeline: Pipeline, *, other: bool) -> None:
-    made, left = name_codes.take(connection, pipeline, name_codes.lacking(connection, pipeline))
-    if len(left) > MADE_INSIDE:
-        raise _Forgotten
-    names.drop_codes(connection, None if other else names.code_size(pipeline.embedder.dimension))
-    names.set_codes(connection, [*made, *zip(codes(pipeline.embedder, left), left, strict=True)])
-
-
-def remember(pipeline: Pipeline, rows: Sequence[documents.Row], on_progress: OnProgress | None = None) -> Embedded:
-    """Make and remember the vectors of documents that the memo lacks."""
+def derive_vectors(
+    pipeline: Pipeline, rows: Sequence[documents.Row], on_progress: OnProgress | None = None
+) -> tuple[int, int]:
+    """Derive the vectors of stored documents that the memo lacks; returns how many were made, and how many it held."""
+    derivation = vectors(pipeline.embedder)
     embedded = remembered = 0
     for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
+        some = rows[first : first + DOCUMENTS_AT_ONCE]
         with pipeline.database.read() as connection:
-            batch = [
-                Prepared(
-                    Document(id=row.id),
-                    row.sha256,
-                    (),
-                    tuple(vector for _, vector in vectors_to_be(connection, pipeline, row)),
-                )
-                for row in rows[first : first + DOCUMENTS_AT_ONCE]
-            ]
-        done = remember_vectors(pipeline, batch)
-        embedded += done.embedded
-        remembered += done.remembered
+            wanted = derivation.keyed(text for row in some for text in texts_of(connection, row.row).values())
+        made = len(derivation.derive_missing(pipeline.database, wanted))
+        embedded, remembered = embedded + made, remembered + len(wanted) - made
         if on_progress is not None:
-            at = min(first + DOCUMENTS_AT_ONCE, len(rows))
-            on_progress(Progress("reembed", at, len(rows), "documents", rows[at - 1].uri))
-    return Embedded(embedded, remembered)
+            on_progress(Progress("reembed", first + len(some), len(rows), "documents", some[-1].uri))
+    return embedded, remembered
 
 
-def vectors_to_be(connection: Connection, pipeline: Pipeline, row: documents.Row) -> Iterator[tuple[int, Vectored]]:
-    """(row, vector to be) of each chunk of a document."""
-    for found in chunks.of_document(connection, row.row):
-        text = embedded_text(found.title, found.chunk.metadata, found.chunk.text)
-        yield found.row, Vectored(content_hash("embed", pipeline.embedder.key, text), text, None)
+def texts_of(connection: Connection, document: int) -> dict[int, str]:
+    """Return what is embedded for each chunk of a document, by chunk row."""
+    return {
+        found.row: embedded_text(found.title, found.chunk.metadata, found.chunk.text)
+        for found in chunks.of_document(connection, document)
+    }
 
 
 def assign(
-    connection: Connection,
-    pipeline: Pipeline,
-    row: documents.Row,
-    *,
-    only_missing: bool = False,
-    most: int | None = None,
+    connection: Connection, pipeline: Pipeline, document: int, *, only_missing: bool = False, most: int | None = None
 ) -> int:
     """Give the chunks of a document their vectors, or only those that have none.
 
-    Returns how many were not remembered, and were made for it. Raises _Forgotten if that would be more than ``most``.
+    Returns how many were missing in the memo, and were made for it. Raises Forgotten if that would be more than
+    ``most``.
     """
-    wanted = dict(vectors_to_be(connection, pipeline, row))
+    derivation = vectors(pipeline.embedder)
+    texts = texts_of(connection, document)
     if only_missing:
-        held = vectors.rows_with_vector(connection, row.row)
-        wanted = {chunk: vector for chunk, vector in wanted.items() if chunk not in held}
-    known = memo.rows(connection, memo.VECTOR, [vector.key for vector in wanted.values()])
-    lacking = [vector for vector in wanted.values() if vector.key not in known]
-    if most is not None and len(lacking) > most:
-        raise _Forgotten
-    if lacking:
-        made = pipeline.embedder.embed([vector.text for vector in lacking], "document")
-        values = ((vector.key, vectors.pack(one), 0) for vector, one in zip(lacking, made, strict=True))
-        memo.put(connection, memo.VECTOR, values)
-        known = memo.rows(connection, memo.VECTOR, [vector.key for vector in wanted.values()])
-    assigned.assign(connection, "vectors", [(chunk, known[vector.key]) for chunk, vector in wanted.items()])
-    return len(lacking)
+        for chunk in stored_vectors.rows_with_vector(connection, document):
+            texts.pop(chunk, None)
+    keys = {chunk: derivation.key(text) for chunk, text in texts.items()}
+    wanted = {key: texts[chunk] for chunk, key in keys.items()}
+    made = _derive_inside(connection, pipeline, derivation, wanted, most)
+    rows = derivation.rows(connection, wanted)
+    assigned.assign(connection, "vectors", [(chunk, rows[key]) for chunk, key in keys.items()])
+    return made
+
+
+def _derive_inside(
+    connection: Connection,
+    pipeline: Pipeline,
+    derivation: Derivation[str],
+    wanted: Mapping[bytes, str],
+    most: int | None,
+) -> int:
+    """Derive missing values within a write transaction, and return how many. Raises Forgotten for more than most."""
+    missing = derivation.missing(connection, wanted)
+    if most is not None and len(missing) > most:
+        raise Forgotten
+    derivation.derive_missing(pipeline.database, missing)
+    return len(missing)
 
 
 def price_reembed(pipeline: Pipeline) -> Cost:
@@ -199,16 +224,12 @@ def price_reembed(pipeline: Pipeline) -> Cost:
     ``embeddings`` are those of chunks and of names that the memo lacks, each text once. In a file with a tree that is
     made anew as well, at most so many ``summaries``, and what these ask of a language model; each is embedded too.
     """
-    embedder = pipeline.embedder
-    texts: dict[bytes, str] = {}
+    derivation, codes = vectors(pipeline.embedder), name_codes(pipeline.embedder)
     with pipeline.database.read() as connection:
-        for row in documents.every(connection):
-            texts.update((vector.key, vector.text) for _, vector in vectors_to_be(connection, pipeline, row))
-        texts = {key: texts[key] for key in texts.keys() - memo.rows(connection, memo.VECTOR, list(texts)).keys()}
-        named = {content_hash("code", embedder.key, name): name for name in name_codes.lacking(connection, pipeline)}
-        held = memo.rows(connection, memo.CODE, list(named))
-        texts.update((key, name) for key, name in named.items() if key not in held)
-        stored = settings.load_model(connection, settings.StoredEmbedder)
-        other = stored is None or stored.key != embedder.key
-        above = price.price_summaries(connection, pipeline, vectors.count(connection)) if other else Cost()
-    return replace(above, embeddings=len(texts), embedding_tokens=sum(count_tokens(list(texts.values()))))
+        rows = documents.numbers(connection)
+        texts = derivation.keyed(text for row in rows for text in texts_of(connection, row).values())
+        named = codes.keyed(names.without_code(connection, pipeline))
+        cost = derivation.price_missing(connection, texts, set()) + codes.price_missing(connection, named, set())
+        if _is_other(connection, pipeline):
+            cost += price.price_summaries(connection, pipeline, stored_vectors.count(connection))
+    return cost

@@ -29,10 +29,10 @@ from monograph.tree.hash import Planes
 from monograph.values import Finding
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.verify import damage, strays
-from monograph.write import name_codes, rebuild_graph, verify
-from monograph.write.names import embed
+from monograph.write import rebuild_graph, verify
+from monograph.write.names import complete_codes
 from monograph.write.pipeline import Pipeline
-from monograph.write.rebuild_vectors import assign, remember
+from monograph.write.rebuild_vectors import assign, derive_vectors
 from monograph.write.transaction import write
 from monograph.write.tree import update
 
@@ -58,7 +58,7 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
         check.drop_strays(connection)
         clusters.drop_strays(connection)
         check_told.mend(connection, key_of)
-        uncoded = _part_with_names(connection, pipeline.embedder.dimension)
+        _part_with_names(connection, pipeline.embedder.dimension)
         faulty = _part_with_wrong(connection, pipeline)
         wanting = set(documents_lacking(connection, "vector"))
         rows = [row for row in documents.every(connection) if row.row in wanting]
@@ -66,19 +66,18 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
     if _words_are_wrong(pipeline.database):
         with pipeline.database.write() as connection:
             check_terms.rebuild(connection)
-    remember(pipeline, rows)
+    derive_vectors(pipeline, rows)
     with pipeline.database.write() as connection:
         for row in rows:
-            assign(connection, pipeline, row, only_missing=True)
+            assign(connection, pipeline, row.row, only_missing=True)
         for index in pipeline.indexes if whole_tree else (pipeline.index,):
             _bring_up_to_date(connection, index)
     if faulty:
-        rebuild_graph.remember(pipeline, unread)  # The graph that is there stands until this is done.
+        rebuild_graph.derive_extractions(pipeline, unread)  # The graph that is there stands until this is done.
         rebuild_graph.rebuild(pipeline)
     else:
         rebuild_graph.catch_up(pipeline)
-    embed(pipeline, uncoded)
-    name_codes.mend(pipeline)
+    complete_codes(pipeline)
     update(pipeline, afresh=not whole_tree)
     with write(pipeline.database, pipeline.indexes) as connection:
         memo.drop_disowned(connection)
@@ -141,15 +140,13 @@ def _planes_are_lost(connection: Connection) -> bool:
     return not checksums.holds(connection, tree.PLANES, body)
 
 
-def _part_with_names(connection: Connection, dimension: int) -> list[str]:
-    """Forget what is wrong of names; returns the keys of those that lack their codes for it."""
+def _part_with_names(connection: Connection, dimension: int) -> None:
+    """Forget what is wrong of names."""
     check.drop_unusable(connection)
     check.mend_apart(connection)
     check.sign(connection, check.with_other_signature(connection, signature))
-    wrong = check.wrong_codes(connection, names.code_size(dimension))
-    check.forget_codes(connection, wrong)
+    check.forget_codes(connection, check.wrong_codes(connection, names.code_size(dimension)))
     names.drop_codes(connection, names.code_size(dimension))
-    return check.keys_of(connection, wrong)
 
 
 def _part_with_wrong(connection: Connection, pipeline: Pipeline) -> bool:

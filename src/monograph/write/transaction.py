@@ -1,15 +1,20 @@
-"""What follows from rows, brought up to date before a transaction ends."""
+"""Write transactions, at whose end the vector indexes, the leaves of the tree and the entities follow the rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 
 from monograph import telemetry
+from monograph.graph.resolve import LARGEST_GROUP, Candidate, heads, related, stands_alone
 from monograph.store.file.database import Connection, Database
+from monograph.store.graph import names
 from monograph.tree.leaves import update_leaves
 from monograph.vectors.index import EcoVectorIndex
-from monograph.write.resolve import resolve
+
+_MOST_HELD = 4_096
+"""Pairs of keys held against each other to find out whom a change touches: beyond, all are looked at again."""
 
 
 @contextmanager
@@ -29,3 +34,80 @@ def settle(connection: Connection, indexes: Sequence[EcoVectorIndex]) -> None:
     for index in indexes:
         index.settle(connection)
     resolve(connection)
+
+
+def resolve(connection: Connection) -> None:
+    """Bring up to date which names mean the same entity, where names or subjects came or went."""
+    names.unresolve_apart(connection)
+    marked = names.unresolved(connection)
+    if marked:
+        cannot_link = names.cannot_link(connection)
+        names.set_heads(connection, list(_changes(connection, marked, cannot_link)))
+        _keep_apart(connection, cannot_link)
+    names.clear_unresolved(connection)
+
+
+def _changes(
+    connection: Connection, marked: Sequence[names.Marked], cannot_link: set[tuple[str, str]]
+) -> Iterator[tuple[int | None, str | None, int]]:
+    """What is to be changed after names were marked: see :func:`changes`."""
+    keys = {one.key for one in marked if one.living and one.headed}
+    compared = [one for one in marked if not stands_alone(one.key)]
+    groups = names.signed(connection, sorted({one.signature for one in compared}))
+    sizes = {}
+    for signature, grouped in groupby(compared, key=lambda one: one.signature):
+        some, group = list(grouped), groups.get(signature, [])
+        if len(group) > 1 or not all(one.living for one in some):
+            # How many keys are held against each other, as far as it matters.
+            small = len(group) <= LARGEST_GROUP
+            sizes[signature] = len(group) if small else sum(not stands_alone(key) for key in group)
+            keys.update(_touched(some, group, sizes[signature]))
+    for signature, members in names.living(connection, sorted(keys)).items():
+        yield from changes(members, cannot_link, sizes.get(signature, 0))
+
+
+def _touched(changed: Sequence[names.Marked], living: Collection[str], size: int) -> Collection[str]:
+    """Those of the living keys of a signature whose heads may hang on what has changed."""
+    came = sum(one.living for one in changed)
+    # Where it may have been of another kind before, large or not, all its spellings are looked at again.
+    crossed = size - came <= LARGEST_GROUP < size + len(changed) - came
+    if crossed or len(changed) * len(living) > _MOST_HELD:
+        return living
+    return related((one.key for one in changed), living)
+
+
+def _keep_apart(connection: Connection, cannot_link: set[tuple[str, str]]) -> None:
+    """Part the names that were set apart and are one by way of others: the one that is not the head stands alone.
+
+    Of two that have one head the one later in the alphabet does. Pairs are gone through in order of the alphabet, from
+    heads that were found without regard to this: what came before does not count.
+    """
+    for pair in sorted(pair for pair in cannot_link if pair[0] < pair[1]):
+        known = names.known(connection, pair)
+        if len(known) == 2 and known[pair[0]].head == known[pair[1]].head:
+            leaving = pair[0] if known[pair[1]].head == known[pair[1]].row else pair[1]
+            names.set_heads(connection, [(None, None, known[leaving].row)])
+
+
+def changes(
+    group: Sequence[names.Member], cannot_link: set[tuple[str, str]], size: int = 0
+) -> Iterator[tuple[int | None, str | None, int]]:
+    """(head, reason, row) of the names of a signature whose head is another than before.
+
+    Parameters
+    ----------
+    group, cannot_link, size:
+        As for :func:`monograph.graph.resolve.heads`; of names that have a head or stand for another also those that no
+        other may be one with.
+    """
+    found = {}
+    if len(group) > 1:
+        candidates = [Candidate(one.row, one.key, one.subject, one.person, one.code) for one in group]
+        found = {one.name: (one.head, one.reason) for one in heads(candidates, cannot_link, size)}
+    for one in group:
+        # A name that documents state to stand for one full name, and no other, is that one.
+        if len(one.full) == 1 and one.row not in found and one.full[0] != one.row:
+            found[one.row] = (one.full[0], "abbreviation")
+        head, reason = found.get(one.row, (0, ""))
+        if (head, reason) != (one.head, one.reason):
+            yield head or None, reason or None, one.row

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from monograph.derive.embed.text import embedded_text
+from monograph.derive.derivation import embedded_text, extraction_key, vector_key
 from monograph.errors import DamagedFile
 from monograph.graph import GRAPH
 from monograph.graph.build import document_part
@@ -19,9 +19,9 @@ from monograph.store.file.settings import StoredEmbedder, StoredExtractor, load_
 from monograph.store.file.unreadable import UNDECODABLE
 from monograph.store.graph import extractions, graphs, names
 from monograph.store.vectors import vectors
-from monograph.values import Finding, content_hash
-from monograph.write.graph import Related, extraction_key_of, keys_of, node_of
-from monograph.write.resolve import changes
+from monograph.values import Finding
+from monograph.write.graph import Related, keys_of, node_of
+from monograph.write.transaction import changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def _compare_vectors(
     for one in found:
         key, value = held.get(one.chunk.id, (b"", b""))
         text = embedded_text(one.title, one.chunk.metadata, one.chunk.text)
-        if key and key != content_hash("embed", embedder, text) and key != given_key(value):
+        if key and key != vector_key(embedder, text) and key != given_key(value):
             wrong.vectors.append(one.row)
 
 
@@ -131,7 +131,7 @@ def _compare_graph(
     of_others = [
         one.row
         for one in found
-        if one.row in rows and keys.get(rows[one.row]) != extraction_key_of(extractor, one.chunk.text)
+        if one.row in rows and keys.get(rows[one.row]) != extraction_key(extractor, one.chunk.text)
     ]
     wrong.extractions += of_others
     if of_others or len(values) < len(found):

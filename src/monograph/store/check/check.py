@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
@@ -15,8 +14,8 @@ from monograph.store.documents import documents
 from monograph.store.file import connections, encryption, schema, unreadable
 from monograph.store.file.database import Connection
 from monograph.store.file.unreadable import decodes
-from monograph.store.graph import embedded_names
-from monograph.store.graph.names import MOST_NAMES, code_size
+from monograph.store.graph import graphs
+from monograph.store.graph.names import MOST_NAMES, code_size, without_code
 from monograph.values import Finding
 
 _PASSING = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_NOMEM", "SQLITE_INTERRUPT", "SQLITE_IOERR")
@@ -118,7 +117,7 @@ def of_tables(connection: Connection, dimension: int | None) -> Iterator[Finding
         miscoded = len(wrong_codes(connection, code_size(dimension)))
         if miscoded:
             yield Finding("names", f"{miscoded} names have another code than was stored", repairable=True)
-        uncoded = len(embedded_names.lacking(connection, dimension))
+        uncoded = len(without_code(connection, graphs.embedded_keys(connection), code_size(dimension)))
         if uncoded:
             yield Finding("names", f"{uncoded} names without the signs of their embeddings", repairable=True)
 
@@ -206,14 +205,6 @@ def forget_codes(connection: Connection, rows: Iterable[int]) -> None:
     asked = [(row,) for row in rows]
     connection.executemany("INSERT OR IGNORE INTO unresolved VALUES (?)", asked)
     connection.executemany("UPDATE names SET code = NULL, checksum = NULL WHERE name = ?", asked)
-
-
-def keys_of(connection: Connection, rows: Iterable[int]) -> list[str]:
-    """The keys of names, by row."""
-    found = connection.execute(
-        "SELECT key FROM names WHERE name IN (SELECT value FROM json_each(?)) ORDER BY key", (json.dumps(list(rows)),)
-    )
-    return [str(key) for (key,) in found]
 
 
 def with_other_signature(connection: Connection, signature: Callable[[str], int]) -> list[tuple[int, int]]:

@@ -19,7 +19,7 @@ EXTRACTION = "extraction"
 """Kind of what an extractor found in a chunk: see :mod:`monograph.store.graph.extractions`."""
 
 CODE = "code"
-"""Kind of the signs of a name's embedding by an embedder that the file is to have: then they go to the name's row."""
+"""Kind of the signs of a name's embedding, until they are moved to the name's row."""
 
 SUMMARY = "summary"
 """Kind of what a summarizer made of some texts: see :mod:`monograph.store.tree.tree`."""
@@ -30,7 +30,7 @@ SCORE = "score"
 """Kind of a reranker's score: see :mod:`monograph.search.one_file.scores`. No row uses it either."""
 
 DESCRIPTION = "description"
-"""Kind of what a describer said of a picture, in UTF-8: see :mod:`monograph.write.describe`. No row uses it either."""
+"""Kind of what a describer said of a picture, in UTF-8. No row uses it either."""
 
 DAMAGED = "damaged"
 """Kind of a value that is not what was made: it stands until what used it has another, and is found by no key."""
@@ -104,6 +104,11 @@ def drop_failed(connection: Connection) -> int:
 def drop(connection: Connection, kind: str) -> None:
     """Forget all values of a kind."""
     connection.execute("DELETE FROM memo WHERE kind = ?", (kind,))
+
+
+def delete(connection: Connection, rows: Iterable[int]) -> None:
+    """Delete values by row."""
+    connection.executemany("DELETE FROM memo WHERE memo = ?", ((row,) for row in rows))
 
 
 def drop_unused(connection: Connection) -> int:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from monograph.store.documents.filters import EVERYTHING, Allowed
 from monograph.store.file.database import Connection
+from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS
 
 NAMED = np.dtype([("name", "<i4"), ("first", "u1"), ("second", "u1"), ("kind", "u1")])
 """A name in a chunk: its row, the first two sentences it stands in (255 where there is no second), and its kind's place
@@ -23,6 +24,7 @@ LINKED = np.dtype([("source", "<u2"), ("target", "<u2"), ("strength", "<f2")])
 
 WORDS = np.dtype("<u4")
 Records: TypeAlias = npt.NDArray[Any]
+_EMBEDDED = [ENTITY_KINDS.index(kind) for kind in sorted(EMBEDDED_KINDS)]
 SUBJECT_CHUNKS = 12
 """Chunks of a document that its title leads to, the first ones."""
 
@@ -273,3 +275,23 @@ def every_document(connection: Connection) -> tuple[list[int], list[int]]:
 
 def _listed(values: Iterable[int]) -> str:
     return str(list(values))  # Which is JSON, and many times faster.
+
+
+def embedded_keys(connection: Connection) -> list[str]:
+    """Return the keys of living names that are embedded: of an embedded kind in some chunk, or a document's subject."""
+    rows = {row for (row,) in connection.execute("SELECT DISTINCT name FROM subjects")}
+    for (packed,) in connection.execute("SELECT names FROM chunk_graphs"):
+        # What is cut off within a name is damage, and found as such.
+        some = np.frombuffer(packed, dtype=NAMED, count=len(packed) // NAMED.itemsize)
+        rows.update(some["name"][np.isin(some["kind"], _EMBEDDED)].tolist())
+    found = connection.execute(
+        """SELECT n.key FROM json_each(?) AS w CROSS JOIN names AS n WHERE n.name = w.value AND n.uses > 0
+        ORDER BY n.key""",
+        (json.dumps(sorted(rows)),),
+    )
+    return [key for (key,) in found if is_embedded(key)]
+
+
+def is_embedded(key: str) -> bool:
+    """Whether a name of such a kind says anything: numbers and signs alone do not."""
+    return key[:1].isalpha() or any(letter.isalpha() for letter in key)

@@ -1,0 +1,379 @@
+"""Derived values: each is a function of content, stored in the memo under the hash of its inputs, and made once.
+
+A plan prices the values that are missing, an apply derives them, and a check compares keys. Another model has other
+keys: its values are derived first, then exchanged for those of the old model in one transaction.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass
+from itertools import islice
+from time import monotonic
+from types import MappingProxyType
+from typing import Generic, TypeAlias, TypeVar
+
+import numpy as np
+
+from monograph.derive import describe
+from monograph.derive.embed import StaticEmbedder
+from monograph.derive.embed.given import GivenVectors
+from monograph.derive.extract import extraction_price
+from monograph.derive.extract.pattern import PatternExtractor
+from monograph.derive.summarize import summary_price, workers_of
+from monograph.derive.tokens import count_tokens
+from monograph.errors import BusyFile, InvalidDocument, ModelError, ModelUnavailable
+from monograph.models import Describer, Embedder, Extractor, Summarizer, is_paid
+from monograph.read.compose import clean
+from monograph.read.kept import Picture
+from monograph.store.file import memo
+from monograph.store.file.database import Connection, Database
+from monograph.store.graph.extractions import pack as pack_extraction
+from monograph.store.tree.tree import pack as pack_summary
+from monograph.store.vectors.vectors import STORED
+from monograph.values import Chunk, Cost, Float32, Metadata, content_hash
+
+AT_ONCE = 256
+"""Values that are stored in one transaction; texts that are given to an embedder in one call."""
+PAID_AT_ONCE = 32
+"""The same for an embedder that may cost something for every text: a crash loses at most one request."""
+SUMMARIES_AT_ONCE = 64
+"""Summaries that are stored in one transaction."""
+PATIENCE = 0.5
+"""Seconds after which the values that a slow model has returned are stored, however few they are."""
+TRIES = 5
+"""Times that values are derived again because another process has emptied the memo."""
+
+Input = TypeVar("Input")
+Result = TypeVar("Result")
+Packed: TypeAlias = tuple[bytes, bytes, int]
+"""A derived value: its key, its stored bytes, and the tokens that a model read and wrote for it."""
+NOTHING: Mapping[bytes, bytes] = MappingProxyType({})
+
+
+class Forgotten(Exception):
+    """Another process has emptied the memo since a value was derived: it has to be derived again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation(Generic[Input]):
+    """One kind of derived value.
+
+    Parameters
+    ----------
+    kind:
+        Kind of the rows in the memo.
+    key:
+        Returns the memo key of an input: the hash of the input, of the model and of its settings.
+    make:
+        Derives values from inputs by key, and yields groups of them as soon as they exist.
+    price:
+        Returns what deriving from some inputs would cost, at most.
+    at_once:
+        Values that are stored in one transaction.
+    is_quick:
+        Whether a value is made as quickly as it is stored, and costs nothing. It can wait for the transaction that
+        stores the documents that need it.
+    """
+
+    kind: str
+    key: Callable[[Input], bytes]
+    make: Callable[[Mapping[bytes, Input]], Iterator[Sequence[Packed]]]
+    price: Callable[[Sequence[Input]], Cost]
+    at_once: int = AT_ONCE
+    is_quick: bool = False
+
+    def keyed(self, inputs: Iterable[Input]) -> dict[bytes, Input]:
+        """Return inputs by their keys."""
+        return {self.key(one): one for one in inputs}
+
+    def missing(self, connection: Connection, wanted: Mapping[bytes, Input]) -> dict[bytes, Input]:
+        """Return the inputs, by key, whose values the memo lacks."""
+        held = memo.rows(connection, self.kind, list(wanted))
+        return {key: one for key, one in wanted.items() if key not in held}
+
+    def price_missing(self, connection: Connection, wanted: Mapping[bytes, Input], priced: set[bytes]) -> Cost:
+        """Return what deriving the missing values would cost; keys in ``priced`` are left out, the others added."""
+        missing = {key: one for key, one in self.missing(connection, wanted).items() if key not in priced}
+        priced.update(missing)
+        return self.price(list(missing.values()))
+
+    def derive_missing(
+        self,
+        database: Database,
+        wanted: Mapping[bytes, Input],
+        waiting: dict[bytes, bytes] | None = None,
+        ahead: Mapping[bytes, bytes] = NOTHING,
+        on_stored: Callable[[int], None] | None = None,
+    ) -> list[Packed]:
+        """Derive the values that the memo lacks, and store each group in a transaction of its own as soon as it exists.
+
+        Values that exist when a model fails are stored before the error is raised.
+
+        Parameters
+        ----------
+        database:
+            The file with the memo.
+        wanted:
+            Inputs by key.
+        waiting:
+            Values, by key, that are going to be stored with documents: see :meth:`rows`. They are not missing; quickly
+            made values are added to them instead of being stored. None to store all.
+        ahead:
+            Values, by key, that were made elsewhere already.
+        on_stored:
+            Told, after each group, how many of the wanted values exist.
+
+        Returns
+        -------
+        The values that were missing.
+        """
+        with database.read() as connection:
+            missing = self.missing(connection, wanted)
+        if waiting:
+            missing = {key: one for key, one in missing.items() if key not in waiting}
+        made: list[Packed] = []
+
+        def store(group: Sequence[Packed], *, waits: bool) -> None:
+            if waits and waiting is not None:
+                waiting.update((key, value) for key, value, _ in group)
+            elif group:
+                with database.write() as connection:
+                    memo.put(connection, self.kind, group)
+            made.extend(group)
+            if group and on_stored is not None:
+                on_stored(len(wanted) - len(missing) + len(made))
+
+        store([(key, ahead[key], 0) for key in missing if key in ahead], waits=True)
+        left = {key: one for key, one in missing.items() if key not in ahead}
+        group: list[Packed] = []
+        since = monotonic()
+        try:
+            for some in self.make(left) if left else ():
+                group += some
+                if len(group) >= self.at_once or monotonic() - since > PATIENCE:
+                    full, group = group, []
+                    store(full, waits=self.is_quick)
+                    since = monotonic()
+        finally:
+            store(group, waits=self.is_quick)
+        return made
+
+    def rows(
+        self, connection: Connection, keys: Iterable[bytes], waiting: Mapping[bytes, bytes] = NOTHING
+    ) -> dict[bytes, int]:
+        """Return the memo row of each key, within a write transaction; values that are waiting are stored.
+
+        Raises Forgotten if a value is neither stored nor waiting.
+        """
+        asked = list(dict.fromkeys(keys))
+        held = memo.rows(connection, self.kind, asked)
+        lacking = [key for key in asked if key not in held]
+        if any(key not in waiting for key in lacking):
+            raise Forgotten
+        return held | memo.put(connection, self.kind, ((key, waiting[key], 0) for key in lacking))
+
+
+def retry(database: Database, work: Callable[[], Result]) -> Result:
+    """Return the result of work that derives values and then stores what uses them; repeat it when it raises Forgotten.
+
+    Raises
+    ------
+    BusyFile
+        If another process empties the memo every time.
+    """
+    for _ in range(TRIES):
+        try:
+            return work()
+        except Forgotten:
+            continue
+    raise BusyFile(f"another process keeps emptying the memo of {database.path}", "try again when it is done")
+
+
+def vector_key(embedder: str, text: str) -> bytes:
+    """Return the memo key of the vector of a text, by the embedder's key."""
+    return content_hash("embed", embedder, text)
+
+
+def extraction_key(extractor: str, text: str) -> bytes:
+    """Return the memo key of the extraction of a chunk, by the extractor's key and the chunk's text."""
+    return content_hash("extract", extractor, text)
+
+
+def summary_key(summarizer: str, max_tokens: int, texts: Sequence[str]) -> bytes:
+    """Return the memo key of a summary of texts in this order, by the summarizer's key."""
+    return content_hash("summarize", summarizer, max_tokens, list(texts))
+
+
+def embedded_text(title: str, metadata: Metadata, text: str) -> str:
+    """Return what is embedded for a chunk: its document's title, its headings, its table's columns, and its text."""
+    above = [title]
+    section = str(metadata.get("section", ""))
+    if section and not text.startswith(section.rpartition(" > ")[2]):
+        above.append(section.removeprefix(f"{title} > ") if section != title else "")
+    above.append(str(metadata.get("columns", "")))
+    return "\n".join([*(one for one in above if one), text])
+
+
+def vectors(embedder: Embedder) -> Derivation[str]:
+    """Return the derivation of vectors from texts: float32, little-endian."""
+
+    def packed(made: Float32) -> list[bytes]:
+        return [row.tobytes() for row in np.ascontiguousarray(made, dtype=STORED)]
+
+    return _embeddings(embedder, memo.VECTOR, lambda text: vector_key(embedder.key, text), packed)
+
+
+def name_codes(embedder: Embedder) -> Derivation[str]:
+    """Return the derivation of codes from the keys of names: the signs of their vectors, one bit a dimension."""
+
+    def packed(made: Float32) -> list[bytes]:
+        return [row.tobytes() for row in np.packbits(made > 0, axis=1)]
+
+    return _embeddings(embedder, memo.CODE, lambda name: content_hash("code", embedder.key, name), packed)
+
+
+def _embeddings(
+    embedder: Embedder, kind: str, key: Callable[[str], bytes], packed: Callable[[Float32], list[bytes]]
+) -> Derivation[str]:
+    at_once = PAID_AT_ONCE if is_paid(embedder) else AT_ONCE
+
+    def make(wanted: Mapping[bytes, str]) -> Iterator[list[Packed]]:
+        keys = list(wanted)
+        for first in range(0, len(keys), at_once):
+            some = keys[first : first + at_once]
+            made = embedder.embed([wanted[key] for key in some], "document")
+            if made.shape != (len(some), embedder.dimension) or not np.isfinite(made).all():
+                raise InvalidDocument(
+                    f"the embedder {embedder.key!r} returned shape {made.shape}, or values that are not finite",
+                    f"it must return {len(some)} finite rows of {embedder.dimension}",
+                )
+            yield [(key, value, 0) for key, value in zip(some, packed(made), strict=True)]
+
+    def price(texts: Sequence[str]) -> Cost:
+        return Cost(embeddings=len(texts), embedding_tokens=sum(count_tokens(list(texts))))
+
+    return Derivation(kind, key, make, price, at_once, isinstance(embedder, StaticEmbedder | GivenVectors))
+
+
+def extractions(extractor: Extractor) -> Derivation[Chunk]:
+    """Return the derivation of extractions from chunks. ``make`` raises ModelUnavailable if it gets too few."""
+
+    def make(wanted: Mapping[bytes, Chunk]) -> Iterator[list[Packed]]:
+        count = 0
+        for (key, chunk), one in zip(wanted.items(), extractor.extract(list(wanted.values())), strict=False):
+            count += 1
+            yield [(key, pack_extraction(one, chunk.text), one.tokens)]
+        if count != len(wanted):
+            raise ModelUnavailable(
+                f"the extractor {extractor.key!r} gave {count} extractions for {len(wanted)} chunks",
+                "it must give one a chunk, in order",
+            )
+
+    def price(chunks: Sequence[Chunk]) -> Cost:
+        calls, tokens = extraction_price(extractor, chunks)
+        return Cost(extractions=len(chunks), model_calls=calls, model_tokens=tokens)
+
+    return Derivation(
+        memo.EXTRACTION,
+        lambda chunk: extraction_key(extractor.key, chunk.text),
+        make,
+        price,
+        is_quick=isinstance(extractor, PatternExtractor),
+    )
+
+
+def summaries(summarizer: Summarizer, max_tokens: int) -> Derivation[tuple[str, ...]]:
+    """Return the derivation of summaries from texts. ``make`` raises ModelUnavailable if one is empty."""
+
+    def summarize(work: tuple[bytes, tuple[str, ...]]) -> list[Packed]:
+        key, texts = work
+        made = summarizer.summarize(texts, max_tokens)
+        if not made.text.strip() and any(text.strip() for text in texts):
+            raise ModelUnavailable(f"the summarizer {summarizer.key!r} gave an empty summary", "it must say something")
+        return [(key, pack_summary(made), made.tokens_in + made.tokens_out)]
+
+    def make(wanted: Mapping[bytes, tuple[str, ...]]) -> Iterator[list[Packed]]:
+        return _in_order(summarize, wanted.items(), workers_of(summarizer))
+
+    def price(asked: Sequence[tuple[str, ...]]) -> Cost:
+        calls, tokens = summary_price(summarizer, asked, max_tokens)
+        return Cost(summaries=len(asked), model_calls=calls, model_tokens=tokens)
+
+    return Derivation(
+        memo.SUMMARY, lambda texts: summary_key(summarizer.key, max_tokens, texts), make, price, SUMMARIES_AT_ONCE
+    )
+
+
+def descriptions(describer: Describer, errors: dict[bytes, Exception]) -> Derivation[Picture]:
+    """Return the derivation of descriptions from pictures; each is stored at once.
+
+    A picture that the describer fails on is left out, and the error added to ``errors`` by its key. After
+    ``describe.MOST_FAILURES`` failures in a row the describer is not asked again.
+    """
+    failures = 0
+
+    def ask(work: tuple[bytes, Picture]) -> list[Packed]:
+        nonlocal failures
+        key, picture = work
+        if failures >= describe.MOST_FAILURES:
+            errors[key] = ModelUnavailable(
+                f"{describer.key} failed {failures} times running, and was not asked any more",
+                "see that it answers, then monograph retry FILE",
+            )
+            return []
+        try:
+            answer = describer.describe(picture.data, picture.media_type)
+            text = clean(answer.text).strip()[: describe.MOST_CHARACTERS].rstrip()
+            if not text:
+                raise ModelUnavailable(f"{describer.key} said nothing of a picture", "use another model")
+        except Exception as error:  # Any error of a describer is a problem of one picture, and the batch goes on.
+            errors[key] = error
+            failures += 1
+            return []
+        failures = 0
+        return [(key, text.encode(), answer.tokens_in + answer.tokens_out)]
+
+    def make(wanted: Mapping[bytes, Picture]) -> Iterator[list[Packed]]:
+        return _in_order(ask, wanted.items(), describe.WORKERS)
+
+    def price(pictures: Sequence[Picture]) -> Cost:
+        calls, tokens = describe.description_price(describer, [one.pixels for one in pictures])
+        return Cost(pictures=len(pictures), model_calls=calls, model_tokens=tokens)
+
+    def key(picture: Picture) -> bytes:
+        return content_hash("describe", describer.key, picture.digest.hex())
+
+    return Derivation(memo.DESCRIPTION, key, make, price, at_once=1)
+
+
+def _in_order(work: Callable[[Input], Result], inputs: Iterable[Input], workers: int) -> Iterator[Result]:
+    """Yield the results of work on inputs, in their order, several at a time.
+
+    After a ModelError no more work is begun; results of work that was begun are yielded before it is raised.
+    """
+    if workers == 1:
+        yield from map(work, inputs)
+        return
+    left = iter(inputs)
+    begun: deque[Future[Result]] = deque()
+    error: ModelError | None = None
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="derive")
+    try:
+        while True:
+            if error is None:
+                some = islice(left, 2 * workers - len(begun))
+                begun.extend(pool.submit(copy_context().run, work, one) for one in some)
+            if not begun:
+                break
+            try:
+                yield begun.popleft().result()
+            except ModelError as raised:
+                error = error or raised
+    finally:
+        pool.shutdown(cancel_futures=True)
+    if error is not None:
+        raise error
