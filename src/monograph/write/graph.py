@@ -26,15 +26,14 @@ _PLACE_OF_KIND = {kind: place for place, kind in enumerate(ENTITY_KINDS)}
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """Chunks that the extractor was given, those the memo knew, and those that a model failed on."""
+    """Chunks that the extractor was given, and those of them that a model failed on."""
 
     extracted: int = 0
-    known: int = 0
     fell_back: int = 0
 
     def __add__(self, other: Extracted) -> Extracted:
         """Return the sum of both."""
-        return Extracted(self.extracted + other.extracted, self.known + other.known, self.fell_back + other.fell_back)
+        return Extracted(self.extracted + other.extracted, self.fell_back + other.fell_back)
 
 
 def extract(
@@ -45,9 +44,8 @@ def extract(
 ) -> Extracted:
     """Derive the extractions of chunks that are missing: see :meth:`monograph.derive.derivation.Derivation`."""
     derivation = derive_extractions(pipeline.extractor)
-    wanted = derivation.keyed(chunks)
-    made = derivation.derive_missing(pipeline.database, wanted, waiting, ahead)
-    return Extracted(len(made), len(wanted) - len(made), sum(extractions.failed(value) for _, value, _ in made))
+    made = derivation.derive_missing(pipeline.database, derivation.keyed(chunks), waiting, ahead)
+    return Extracted(len(made), sum(extractions.failed(value) for _, value, _ in made))
 
 
 @dataclass(frozen=True, slots=True)
