@@ -34,7 +34,9 @@ def loaded_beyond(base: str, statement: str) -> set[str]:
 
 
 @pytest.mark.parametrize("package", STORES)
-@pytest.mark.parametrize("statement", ["import {}", "from {} import EcoVectorStore"])
+@pytest.mark.parametrize(
+    "statement", [pytest.param("import {}", marks=pytest.mark.long), "from {} import EcoVectorStore"]
+)
 def test_importing_a_store_loads_only_its_own_modules(package: str, statement: str) -> None:
     framework, base = STORES[package]
     if importlib.util.find_spec(framework) is None:

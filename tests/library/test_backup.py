@@ -243,7 +243,7 @@ with Monograph.open({path!r}, HashEmbedder(), key={key!r}) as opened:
 @pytest.mark.parametrize(
     "share", [pytest.param(0.0, marks=pytest.mark.long), 0.5, pytest.param(1.0, marks=pytest.mark.long)]
 )
-@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("overwrite", [pytest.param(False, marks=pytest.mark.long), True])
 def test_killed_backup_leaves_no_half_copy(
     path: Path, tmp_path: Path, share: float, overwrite: bool, key: str | None
 ) -> None:

@@ -578,7 +578,8 @@ def test_every_bad_file_is_one_problem_in_the_report(tmp_path: Path, folder: Pat
         assert "cut.pdf" not in {Path(one.uri).name for one in monograph.files.sources()[0].failures}
 
 
-@pytest.mark.parametrize("kind", [pytest.param("png", marks=pytest.mark.long), "rtf"])
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["png", "rtf"])
 def test_slow_reader_is_killed_at_its_time_limit(shared: Path, tmp_path: Path, kind: str) -> None:
     samples = shared / "data/ingest-files"
     slow = samples / "png-paper-page.png"

@@ -405,7 +405,14 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(damage, marks=[pytest.mark.long] if place % 3 else [])
+        for place, damage in enumerate(DAMAGES.values())
+    ],
+    ids=DAMAGES,
+)
 def test_damaged_trees_are_repaired(tmp_path: Path, damage: str) -> None:
     notes = [document(number) for number in range(100)]
     path = copy_archive(tmp_path / "x.mono", notes, HashEmbedder(16), summarizer=CountingSummarizer())

@@ -88,7 +88,7 @@ def test_a_calibrated_search_reaches_its_target_with_few_loads(database: Databas
     assert design.kind == "codes" or loads[0.8] <= loads[0.95]
 
 
-@pytest.mark.parametrize("share", [0.5, 0.05, 0.001])
+@pytest.mark.parametrize("share", [0.05, *(pytest.param(one, marks=pytest.mark.long) for one in (0.5, 0.001))])
 def test_filters_never_give_fewer_than_exist(database: Database, share: float) -> None:
     index, made = filled(database, Design(), 9_000)
     chosen = np.random.default_rng(4).permutation(9_000)[: int(9_000 * share)] + 1

@@ -119,7 +119,7 @@ def test_auto_search_notes_a_missing_graph(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "how", ["graph", *(pytest.param(how, marks=pytest.mark.long) for how in ("graph:faithful=true", "tfidf"))]
 )
-@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize("read_only", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_graph_search_without_a_graph_names_the_build_command(tmp_path: Path, how: str, *, read_only: bool) -> None:
     path = tmp_path / "x.mono"
     with opened(path, later=True) as monograph:

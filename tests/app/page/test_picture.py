@@ -310,6 +310,7 @@ class Shown(HTMLParser):
             self.texts[place] = self.texts.get(place, "") + data
 
 
+@pytest.mark.long
 @browser
 def test_browser_lists_entities_links_and_paths(tmp_path: File) -> None:
     page = Shown(shown(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder"), tmp_path))
@@ -322,6 +323,7 @@ def test_browser_lists_entities_links_and_paths(tmp_path: File) -> None:
     assert "4 entities, 2 links, 3 chunks, 2 paths" in str(page.attributes["canvas"]["aria-label"])
 
 
+@pytest.mark.long
 @browser
 @pytest.mark.parametrize(
     ("address", "heading", "said"),
@@ -375,14 +377,15 @@ def test_browser_shows_titles_and_places(tmp_path: File) -> None:
     assert page.texts["chunk-0"].startswith("Logbook › 14 April")
 
 
+@pytest.mark.long
 @browser
 def test_browser_shows_an_empty_neighbourhood(tmp_path: File) -> None:
     page = Shown(shown(picture_of(Neighbourhood((), (), ()), title=""), tmp_path))
     assert page.texts["summary"] == "0 entities · 0 links · 0 chunks"
 
 
-@browser
 @pytest.mark.long
+@browser
 def test_browser_search_filters_the_list(tmp_path: File) -> None:
     type_it = (
         "const box = document.getElementById('search'); box.value = 'MISS'; box.dispatchEvent(new Event('input'));"
@@ -395,6 +398,7 @@ def test_browser_search_filters_the_list(tmp_path: File) -> None:
     assert Shown(shown(page, tmp_path, act=type_it + enter)).texts["heading"] == "Ines Calder"
 
 
+@pytest.mark.long
 @browser
 def test_browser_navigates_by_keys_and_clicks(tmp_path: File) -> None:
     page = picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder")
@@ -413,6 +417,7 @@ def test_browser_navigates_by_keys_and_clicks(tmp_path: File) -> None:
     assert back.texts["said"] == "All shown"
 
 
+@pytest.mark.long
 @browser
 def test_canvas_click_selects_the_entity(tmp_path: File) -> None:
     alone = Neighbourhood(("e1",), NEIGHBOURHOOD.entities[:1], ())
@@ -426,6 +431,7 @@ def test_canvas_click_selects_the_entity(tmp_path: File) -> None:
     assert Shown(shown(picture_of(alone, title="x"), tmp_path, act=click)).texts["heading"] == "Ines Calder"
 
 
+@pytest.mark.long
 @browser
 def test_browser_shows_and_hides_chunks_and_kinds(tmp_path: File) -> None:
     press = "document.getElementById('chunks').click(); document.querySelector('#legend button').click();"

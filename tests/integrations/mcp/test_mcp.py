@@ -232,6 +232,7 @@ def status(address: str, **headers: str) -> int:
         return error.code
 
 
+@pytest.mark.long
 def test_mcp_over_http_requires_the_token(path: Path, tmp_path: Path) -> None:
     command = [PROGRAM, "mcp", str(path), "--http", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as server:
