@@ -158,8 +158,7 @@ def seal(connection: sqlite3.Connection) -> None:
     for space, body, graph in _all(connection, "SELECT space, body, graph FROM centroids"):
         sealed = (_sealed_body(body), _sealed_graph(graph), space)
         connection.execute("UPDATE centroids SET body = ?, graph = ? WHERE space = ?", sealed)
-    connection.create_function("checksum", -1, checksums.checksum)
-    connection.create_function("contents", 1, partial(checksums.of_document, connection))
+    checksums.register(connection)
     for statement in (
         "UPDATE memo SET checksum = checksum(CAST(kind AS BLOB), key, value)",
         "UPDATE names SET checksum = checksum(CAST(key AS BLOB), code) WHERE code IS NOT NULL",
@@ -168,6 +167,8 @@ def seal(connection: sqlite3.Connection) -> None:
         """UPDATE checksums SET checksum = (SELECT checksum(dimension, CAST(design AS BLOB), CAST(calibration AS BLOB))
             FROM vector_indexes WHERE 'vector_indexes/' || space = name) WHERE name LIKE 'vector_indexes/%'""",
         "UPDATE checksums SET checksum = (SELECT checksum(planes) FROM trees) WHERE name = 'trees'",
+        "UPDATE documents SET dates_checksum = checksum(valid_from)",
+        "UPDATE versions SET dates_checksum = checksum(valid_from, valid_until, dated, dated_until, dated_by)",
     ):
         with suppress(*encryption.errors()):
             connection.execute(statement)

@@ -199,8 +199,8 @@ def test_reader_keeps_its_state_while_another_writes(filled: Path, key: str | No
         before = outer.execute("SELECT count(*) FROM documents").fetchone()
         with writer.write() as connection:
             connection.execute(
-                "INSERT INTO documents VALUES (999, 'x', NULL, '', '', '{}', '[]', x'00', 0, NULL, NULL, NULL, NULL,"
-                " NULL, NULL)"
+                "INSERT INTO documents VALUES (999, 'x', NULL, '', '', '{}', '[]', x'00', 0, 0, NULL, NULL, NULL,"
+                " NULL, NULL, 0)"
             )
         with reader.read() as inner:
             assert inner.execute("SELECT count(*) FROM documents").fetchone() == before

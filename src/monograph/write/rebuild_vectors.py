@@ -116,11 +116,11 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
     """Put all that was prepared in the place of what is there. Documents may have come meanwhile: those are few."""
     other = _is_other(connection, pipeline)
     inside = 0
+    changed = checksums.sound_with_given(connection)
     for row in documents.every(connection):
-        sound = checksums.is_sound(connection, row.row)
         inside += assign(connection, pipeline, row.row, most=MADE_INSIDE - inside)
-        if sound:
-            checksums.seal(connection, row.row)  # Vectors that came with their chunks are gone.
+    for number in changed:
+        checksums.seal(connection, number)  # Vectors that came with their chunks are gone.
     lacking = names.without_code(connection, pipeline)
     codes = name_codes(pipeline.embedder)
     _derive_inside(connection, pipeline, codes, codes.keyed(lacking), MADE_INSIDE)

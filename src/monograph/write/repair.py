@@ -46,6 +46,8 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
     """
     with pipeline.database.write() as connection:
         check_documents.make_readable(connection)
+        merged = list(check_documents.wrong_merged(connection))
+        connection.executemany("UPDATE chunks SET merged = ? WHERE chunk = ?", merged)
         check_sources.mend(connection)
         dates.rebuild(connection)
         check_versions.mend(connection)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from monograph.store.documents import documents
+from monograph.store.documents import chunks, documents
 from monograph.store.file import checksums, unreadable
 from monograph.store.file.checksums import blocks_of
 from monograph.store.file.database import Connection
@@ -20,6 +20,23 @@ def findings(connection: Connection) -> Iterator[Finding]:
     for row in _wrong(connection):
         name = documents.name_of(connection, row)
         yield Finding("documents", f"document {name!r} is not what was stored", False, MEND)
+    merged = sum(1 for _ in wrong_merged(connection))
+    if merged:
+        yield Finding("chunks", f"{merged} chunks whose merged metadata is not what theirs implies", repairable=True)
+
+
+def wrong_merged(connection: Connection) -> Iterator[tuple[str | None, int]]:
+    """Yield (merged metadata, row) of the chunks that have another than their document and they imply."""
+    damaged = set(_wrong(connection))
+    found = connection.execute(
+        """SELECT chunk, document, d.metadata, c.metadata, merged FROM chunks AS c JOIN documents AS d USING (document)
+        WHERE c.metadata != '{}' OR merged IS NOT NULL"""
+    ).fetchall()
+    for row, document, of_document, own, merged in found:
+        if document not in damaged:
+            wanted = chunks.merged_metadata(documents.loaded_object(of_document), documents.loaded_object(own))
+            if wanted != merged:
+                yield wanted, row
 
 
 def chunks_of_wrong(connection: Connection) -> set[int]:

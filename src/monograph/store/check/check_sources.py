@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from monograph.store.file import checksums
 from monograph.store.file.database import Connection
 from monograph.values import Finding
 
@@ -50,11 +49,6 @@ def mend(connection: Connection) -> None:
             (number,),
         ).fetchone()
         if found is None:
-            # Let documents be of no file; those that were sound before are so after.
-            for (row,) in connection.execute("SELECT document FROM documents WHERE source = ?", (number,)).fetchall():
-                sound = checksums.is_sound(connection, row)
-                connection.execute("UPDATE documents SET source = NULL WHERE document = ?", (row,))
-                if sound:
-                    checksums.seal(connection, row)
+            connection.execute("UPDATE documents SET source = NULL WHERE source = ?", (number,))
         else:
             connection.execute("UPDATE sources SET source = ? WHERE source = ?", (number, *found))

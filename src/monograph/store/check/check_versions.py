@@ -16,6 +16,7 @@ _LOST = (
 )
 _ENDED = "valid_until IS NOT NULL"
 _TIMELESS = "typeof(valid_from) != 'integer'"
+_MISDATED = "dates_checksum IS NOT checksum(valid_from)"
 
 
 def findings(connection: Connection, *, history: bool) -> Iterator[Finding]:
@@ -34,6 +35,7 @@ def findings(connection: Connection, *, history: bool) -> Iterator[Finding]:
             yield Finding("version_chunks", f"{count} {fault}", repairable=True)
     for fault, condition, told in (
         ("documents that stand and are said to have ended", _ENDED, True),
+        ("documents that stand since another second than was stored", _MISDATED, True),
         ("documents that do not tell since when they stand", _TIMELESS, history),
     ):
         (count,) = connection.execute(f"SELECT count(*) FROM documents WHERE {condition}").fetchone()  # noqa: S608

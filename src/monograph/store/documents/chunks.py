@@ -127,12 +127,14 @@ Columns: TypeAlias = tuple[str, int, int, int, int, str, str | None]
 
 def columns(owner: Owner, chunk: Chunk) -> Columns:
     """What is to be stored of a chunk."""
-    own, merged = "{}", None
-    if chunk.metadata:
-        own = json.dumps(chunk.metadata, ensure_ascii=False)
-        if not owner.metadata.keys() <= chunk.metadata.keys():
-            merged = json.dumps({**owner.metadata, **chunk.metadata}, ensure_ascii=False)
+    own = json.dumps(chunk.metadata, ensure_ascii=False) if chunk.metadata else "{}"
+    merged = merged_metadata(owner.metadata, chunk.metadata)
     return chunk.id, owner.row, chunk.ordinal, chunk.start, chunk.end, own, merged
+
+
+def merged_metadata(document: Metadata, own: Metadata) -> str | None:
+    """Return the metadata of a document with a chunk's laid over it, as JSON; None where that is one of the two."""
+    return None if document.keys() <= own.keys() or not own else json.dumps({**document, **own}, ensure_ascii=False)
 
 
 def add(connection: Connection, new: Iterable[tuple[int, Columns]]) -> None:

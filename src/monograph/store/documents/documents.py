@@ -12,7 +12,7 @@ from monograph.dates.dating import Dated
 from monograph.errors import DamagedFile, InvalidDocument
 from monograph.store.documents import dates
 from monograph.store.file import encryption, unreadable
-from monograph.store.file.checksums import BLOCK_BITS, blocks_of
+from monograph.store.file.checksums import BLOCK_BITS, blocks_of, checksum
 from monograph.store.file.database import Connection, path_of
 from monograph.store.file.keyed import select
 from monograph.store.file.unreadable import UNDECODABLE
@@ -183,8 +183,9 @@ def add(connection: Connection, new: Sequence[tuple[Columns, int]]) -> None:
     """Store documents that are not there, without their chunks: (columns, checksum)."""
     connection.executemany(
         """INSERT INTO documents (id, uri, title, metadata, sections, sha256, characters, document, source, checksum,
-        dated, dated_until, dated_by, valid_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-        ((*one.own, one.row, one.source, checksum, *one.dated, one.since) for one, checksum in new),
+        dated, dated_until, dated_by, valid_from, dates_checksum)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        ((*one.own, one.row, one.source, seal, *one.dated, one.since, checksum(one.since)) for one, seal in new),
     )
     connection.executemany("INSERT INTO texts VALUES (?, ?)", (block for one, _ in new for block in one.blocks))
 
@@ -193,7 +194,8 @@ def update(connection: Connection, new: Columns) -> None:
     """Store another state of a document that is there, without its chunks."""
     connection.execute(
         """UPDATE documents SET uri = ?2, title = ?3, metadata = ?4, sections = ?5, sha256 = ?6, characters = ?7,
-        source = ?9, dated = ?10, dated_until = ?11, dated_by = ?12, valid_from = ?13
+        source = ?9, dated = ?10, dated_until = ?11, dated_by = ?12, valid_from = ?13,
+        dates_checksum = checksum(?13)
         WHERE document = ?8 AND id = ?1""",
         (*new.own, new.row, new.source, *new.dated, new.since),
     )

@@ -94,12 +94,8 @@ def _checksum(
     document: documents.Columns, own: Sequence[tuple[int, chunks.Columns]], given: Sequence[bytes | None]
 ) -> int:
     """As :func:`monograph.store.file.checksums.of_document` finds it when all is stored."""
-    found = checksums.of_rows(
+    return checksums.of_content(
         document.own,
-        document.blocks,
-        (
-            (row, name, *where, metadata, merged, key)
-            for (row, (name, _, *where, metadata, merged)), key in zip(own, given, strict=True)
-        ),
+        "".join(text for _, text in document.blocks),
+        ((name, *where, metadata, key) for (_, (name, _, *where, metadata, _)), key in zip(own, given, strict=True)),
     )
-    return checksums.whole(found, document.source, document.since)

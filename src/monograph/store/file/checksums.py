@@ -1,7 +1,8 @@
 """What rows were when they were written: checksums of all that a file cannot make again by itself.
 
-CRC-32, as every Python has it: it finds each change of up to 32 bits in a row, at a gigabyte a second. A row that has
-no checksum is not held against one.
+CRC-32, as every Python has it: it finds each change of up to 32 bits in a row, at a gigabyte a second. A document is
+sealed once, when its content is stored: the checksum covers the content alone, so that it stays where the document
+moves to another file or becomes a previous version.
 """
 
 from __future__ import annotations
@@ -9,8 +10,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from monograph.values import content_hash
@@ -46,8 +46,11 @@ def checksum(*parts: Value) -> int:
 
 
 def register(connection: sqlite3.Connection) -> None:
-    """Let SQL of a connection use :func:`checksum`."""
+    """Let SQL of a connection use :func:`checksum` and :func:`given_key`."""
     connection.create_function("checksum", -1, checksum, deterministic=True)
+    connection.create_function(
+        "given_key", 1, lambda value: given_key(value) if isinstance(value, bytes) else None, deterministic=True
+    )
 
 
 def given_key(packed: bytes) -> bytes:
@@ -55,75 +58,67 @@ def given_key(packed: bytes) -> bytes:
     return content_hash("given", hashlib.sha256(packed).hexdigest())
 
 
-def of_contents(connection: sqlite3.Connection, row: int) -> int:
-    """The checksum of a document without its source: its columns, its text, its chunks, and vectors that came with it.
+def of_content(own: Iterable[Value], text: str | bytes, chunks: Iterable[Iterable[Value]]) -> int:
+    """Return the checksum of a document's content, the same wherever its rows are.
 
-    What is no UTF-8 any more is read as it is.
+    Parameters
+    ----------
+    own:
+        Its id, uri, title, metadata, sections, sha256 and characters.
+    text:
+        All of its text.
+    chunks:
+        (id, ordinal, start, end, metadata, and the key of a vector that came with it, else None) in reading order.
     """
-    columns = connection.execute(
+    found = checksum(*own, text)
+    for row in chunks:
+        found = checksum(found, *row)
+    return found
+
+
+def of_document(connection: sqlite3.Connection, row: int) -> int:
+    """Return the checksum of a document's content as it is stored; a text that is no UTF-8 is read as it is."""
+    own = connection.execute(
         """SELECT CAST(id AS BLOB), CAST(uri AS BLOB), CAST(title AS BLOB), CAST(metadata AS BLOB),
         CAST(sections AS BLOB), sha256, characters FROM documents WHERE document = ?""",
         (row,),
     ).fetchone()
     blocks = connection.execute(
-        "SELECT block, CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block",
-        blocks_of(row),
+        "SELECT CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block", blocks_of(row)
     )
-    return of_rows(columns, blocks, _chunks(connection, row))
-
-
-def of_rows(document: Iterable[Value], blocks: Iterable[Iterable[Value]], chunks: Iterable[Iterable[Value]]) -> int:
-    """The same by what is stored.
-
-    Parameters
-    ----------
-    document:
-        Its id, uri, title, metadata, sections, sha256 and characters.
-    blocks:
-        (block, text), in order.
-    chunks:
-        (row, id, ordinal, start, end, metadata, merged, and the key of a vector that came with it, else None) in
-        reading order.
-    """
-    found = checksum(*document)
-    for row in chain(blocks, chunks):
-        found = checksum(found, *row)
-    return found
-
-
-def _chunks(connection: sqlite3.Connection, document: int) -> Iterator[tuple[Value, ...]]:
-    for *columns, key, value in connection.execute(
-        """SELECT c.chunk, CAST(c.id AS BLOB), c.ordinal, c.start, c."end", CAST(c.metadata AS BLOB),
-            CAST(c.merged AS BLOB), m.key, m.value
+    text = b"".join([block for (block,) in blocks])
+    # A vector that was made of the text can be made again: it is not content.
+    chunks = connection.execute(
+        f"""SELECT CAST(c.id AS BLOB), c.ordinal, c.start, c."end", CAST(c.metadata AS BLOB), {GIVEN}
         FROM chunks AS c LEFT JOIN vectors AS v USING (chunk) LEFT JOIN memo AS m USING (memo)
-        WHERE c.document = ? ORDER BY c.ordinal, c.chunk""",
-        (document,),
-    ):
-        # A vector that was made of the text is held against that.
-        given = isinstance(value, bytes) and given_key(value) == key
-        yield (*columns, key if given else None)
+        WHERE c.document = ? ORDER BY c.ordinal, c.chunk""",  # noqa: S608 - a constant
+        (row,),
+    )
+    return of_content(own, text, chunks)
 
 
-def of_document(connection: sqlite3.Connection, row: int) -> int:
-    """The checksum of a document as it is stored."""
-    source, since = connection.execute("SELECT source, valid_from FROM documents WHERE document = ?", (row,)).fetchone()
-    return whole(of_contents(connection, row), source, since)
-
-
-def whole(contents: int, source: Value, since: Value) -> int:
-    """The checksum of a document by that of its contents, its source and, where that is kept, since when it stands."""
-    return checksum(contents, source) if since is None else checksum(contents, source, since)
+GIVEN = "CASE WHEN m.key = given_key(m.value) THEN m.key END"
+"""The key of the memo row ``m`` where it holds a vector that came with its chunk, else NULL."""
 
 
 def seal(connection: sqlite3.Connection, row: int) -> None:
-    """Note what a document is now, all of it being stored."""
+    """Note what the content of a document is, all of it being stored."""
     connection.execute("UPDATE documents SET checksum = ? WHERE document = ?", (of_document(connection, row), row))
 
 
 def is_sound(connection: sqlite3.Connection, row: int) -> bool:
-    """Whether a document is as it was stored, as far as that is known."""
+    """Return whether the content of a document is as it was stored."""
     (stored,) = connection.execute("SELECT checksum FROM documents WHERE document = ?", (row,)).fetchone()
-    return stored is None or stored == of_document(connection, row)
+    return bool(stored == of_document(connection, row))
+
+
+def sound_with_given(connection: sqlite3.Connection) -> list[int]:
+    """Return the rows of the documents that are as they were stored, and have vectors that came with their chunks."""
+    found = connection.execute(
+        """SELECT DISTINCT document FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo)
+        WHERE key = given_key(value) ORDER BY document"""
+    ).fetchall()
+    return [row for (row,) in found if is_sound(connection, row)]
 
 
 def put(connection: sqlite3.Connection, name: str, *parts: Value) -> None:

@@ -76,17 +76,18 @@ FORMAT_1 = (
     """CREATE TABLE sources (
         source INTEGER PRIMARY KEY, uri TEXT NOT NULL UNIQUE, root TEXT NOT NULL,
         sha256 BLOB NOT NULL, size INTEGER NOT NULL, modified_ns INTEGER NOT NULL)""",
-    # sha256 is the hash of all that the document is made of; equal hashes mean nothing to do. checksum is of all that
-    # is stored of a document: see store.checksums.of_contents.
+    # sha256 is the hash of all that the document is made of; equal hashes mean nothing to do. checksum is of its
+    # content, without its row, source and dates: see store.file.checksums.of_content. It is set with the content.
     # dated and dated_until are the first and last second, since 1970, that the document may be from; dated_by says
     # what tells it (0 its metadata, 1 its text, 2 its file). NULL where nothing does.
     # valid_from is the second since which the file has the document as it is; NULL where the file keeps no former
-    # versions. A snapshot has in valid_until the second until which the document stood.
+    # versions. A snapshot has in valid_until the second until which the document stood. dates_checksum is of
+    # valid_from.
     """CREATE TABLE documents (
         document INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, source INTEGER REFERENCES sources,
         uri TEXT NOT NULL, title TEXT NOT NULL, metadata TEXT NOT NULL, sections TEXT NOT NULL,
-        sha256 BLOB NOT NULL, characters INTEGER NOT NULL, checksum INTEGER, dated INTEGER, dated_until INTEGER,
-        dated_by INTEGER, valid_from INTEGER, valid_until INTEGER)""",
+        sha256 BLOB NOT NULL, characters INTEGER NOT NULL, checksum INTEGER NOT NULL, dated INTEGER,
+        dated_until INTEGER, dated_by INTEGER, valid_from INTEGER, valid_until INTEGER, dates_checksum INTEGER)""",
     "CREATE INDEX documents_by_source ON documents(source)",
     "CREATE INDEX documents_by_uri ON documents(uri)",
     # Of those that tell it themselves.
@@ -237,11 +238,12 @@ FORMAT_1 = (
         day TEXT NOT NULL, model TEXT NOT NULL, purpose TEXT NOT NULL, calls INTEGER NOT NULL,
         tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, PRIMARY KEY (day, model, purpose)) WITHOUT ROWID""",
     # A document as it stood from valid_from on, until just before valid_until. Nothing that is searched leads here.
+    # checksum is that of the document; dates_checksum is of the five dates.
     """CREATE TABLE versions (
         version INTEGER PRIMARY KEY, id TEXT NOT NULL, valid_from INTEGER NOT NULL, valid_until INTEGER NOT NULL,
         uri TEXT NOT NULL, title TEXT NOT NULL, metadata TEXT NOT NULL, sections TEXT NOT NULL, sha256 BLOB NOT NULL,
         characters INTEGER NOT NULL, dated INTEGER, dated_until INTEGER, dated_by INTEGER, text TEXT NOT NULL,
-        checksum INTEGER)""",
+        checksum INTEGER NOT NULL, dates_checksum INTEGER NOT NULL)""",
     "CREATE INDEX versions_by_id ON versions(id, valid_from)",
     "CREATE INDEX versions_by_uri ON versions(uri)",
     "CREATE INDEX versions_by_end ON versions(valid_until)",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from monograph.dates.span import FIRST, LAST
 from monograph.errors import InputError
@@ -86,7 +85,8 @@ def end(connection: Connection, row: documents.Row, found: Ending | None) -> Non
     number = int(last or 0) + 1
     connection.execute(
         """INSERT INTO versions SELECT ?1, id, ?2, ?3, uri, title, metadata, sections, sha256, characters, dated,
-        dated_until, dated_by, ?4, NULL FROM documents WHERE document = ?5""",
+        dated_until, dated_by, ?4, checksum, checksum(?2, ?3, dated, dated_until, dated_by)
+        FROM documents WHERE document = ?5""",
         (number, since, found.moment, text, row.row),
     )
     connection.execute(
@@ -95,7 +95,6 @@ def end(connection: Connection, row: documents.Row, found: Ending | None) -> Non
         WHERE c.document = ?2""",
         (number, row.row),
     )
-    seal(connection, number)
 
 
 def drop(connection: Connection, numbers: Sequence[int]) -> None:
@@ -217,28 +216,27 @@ def _former(connection: Connection, number: int) -> Former:
         valid=valid,
     )
     chunks, given = [], []
-    for own, ordinal, start, stop, said, key, value in connection.execute(
-        """SELECT c.id, c.ordinal, c.start, c."end", c.metadata, m.key, m.value
+    for own, ordinal, start, stop, said, value in connection.execute(
+        """SELECT c.id, c.ordinal, c.start, c."end", c.metadata,
+            CASE WHEN m.key = given_key(m.value) THEN m.value END
         FROM version_chunks AS c LEFT JOIN memo AS m ON m.memo = c.vector WHERE c.version = ? ORDER BY c.ordinal""",
         (number,),
     ):
         if not 0 <= start < stop <= len(text):
             raise ValueError(f"its chunk {own!r} reaches from {start} to {stop}")
         chunks.append(Chunk(own, name, text[start:stop], start, stop, ordinal, documents.loaded_object(said)))
-        given.append(value if _is_given(key, value) else None)
+        given.append(value)
     columns = (dated[0], dated[1], dated[2])
     return Former(document, sha256, valid, tuple(chunks), tuple(given), columns)
 
 
 def mark(connection: Connection, some: Iterable[Former]) -> None:
     """Date documents that stand in a copy as they once did."""
-    for one in some:
-        (row,) = connection.execute(
-            """UPDATE documents SET valid_from = ?, valid_until = ?, dated = ?, dated_until = ?, dated_by = ?
-            WHERE id = ? RETURNING document""",
-            (one.valid.since, one.valid.until, *one.dated, one.document.id),
-        ).fetchone()
-        checksums.seal(connection, row)
+    connection.executemany(
+        """UPDATE documents SET valid_from = ?1, valid_until = ?2, dated = ?3, dated_until = ?4, dated_by = ?5,
+        dates_checksum = checksum(?1) WHERE id = ?6""",
+        ((one.valid.since, one.valid.until, *one.dated, one.document.id) for one in some),
+    )
 
 
 def clear(connection: Connection) -> None:
@@ -249,11 +247,13 @@ def clear(connection: Connection) -> None:
 
 def drop_vectors(connection: Connection) -> None:
     """Let go the vectors of former chunks, of a model that the file has no more, and those that came with them."""
-    unsound = set(wrong(connection))
+    found = connection.execute(
+        """SELECT DISTINCT version FROM version_chunks JOIN memo ON memo = vector WHERE key = given_key(value)"""
+    ).fetchall()
+    sound = [number for (number,) in found if is_sound(connection, number)]
     connection.execute("UPDATE version_chunks SET vector = NULL")
-    for (number,) in connection.execute("SELECT version FROM versions").fetchall():
-        if number not in unsound:
-            seal(connection, number)
+    seals = ((_checksum(connection, number), number) for number in sound)
+    connection.executemany("UPDATE versions SET checksum = ? WHERE version = ?", seals)
 
 
 def drop_extractions(connection: Connection) -> None:
@@ -261,37 +261,36 @@ def drop_extractions(connection: Connection) -> None:
     connection.execute("UPDATE version_chunks SET extraction = NULL")
 
 
-def seal(connection: Connection, number: int) -> None:
-    """Note what a former state is."""
-    connection.execute("UPDATE versions SET checksum = ? WHERE version = ?", (_checksum(connection, number), number))
-
-
 def _checksum(connection: Connection, number: int) -> int:
-    columns = connection.execute(
-        """SELECT CAST(id AS BLOB), valid_from, valid_until, CAST(uri AS BLOB), CAST(title AS BLOB),
-        CAST(metadata AS BLOB), CAST(sections AS BLOB), sha256, characters, dated, dated_until, dated_by,
-        CAST(text AS BLOB) FROM versions WHERE version = ?""",
+    """Return the checksum of a former state's content: that of its document, when it stood."""
+    *own, text = connection.execute(
+        """SELECT CAST(id AS BLOB), CAST(uri AS BLOB), CAST(title AS BLOB), CAST(metadata AS BLOB),
+        CAST(sections AS BLOB), sha256, characters, CAST(text AS BLOB) FROM versions WHERE version = ?""",
         (number,),
     ).fetchone()
-    found = checksums.checksum(*columns)
-    for *row, key, value in connection.execute(
-        """SELECT c.ordinal, CAST(c.id AS BLOB), c.start, c."end", CAST(c.metadata AS BLOB), m.key, m.value
-        FROM version_chunks AS c LEFT JOIN memo AS m ON m.memo = c.vector WHERE c.version = ? ORDER BY c.ordinal""",
+    chunks = connection.execute(
+        f"""SELECT CAST(c.id AS BLOB), c.ordinal, c.start, c."end", CAST(c.metadata AS BLOB), {checksums.GIVEN}
+        FROM version_chunks AS c LEFT JOIN memo AS m ON m.memo = c.vector
+        WHERE c.version = ? ORDER BY c.ordinal""",  # noqa: S608 - a constant
         (number,),
-    ):
-        # A vector that was made of the text can be made again.
-        found = checksums.checksum(found, *row, key if _is_given(key, value) else None)
-    return found
+    )
+    return checksums.of_content(own, text, chunks)
 
 
-def _is_given(key: Any, value: Any) -> bool:
-    return isinstance(value, bytes) and checksums.given_key(value) == key
+def is_sound(connection: Connection, number: int) -> bool:
+    """Return whether a former state is as it was stored."""
+    stored, *dates = connection.execute(
+        """SELECT checksum, dates_checksum, checksum(valid_from, valid_until, dated, dated_until, dated_by)
+        FROM versions WHERE version = ?""",
+        (number,),
+    ).fetchone()
+    return bool(stored == _checksum(connection, number) and dates[0] == dates[1])
 
 
 def wrong(connection: Connection) -> Iterator[int]:
     """Yield the rows of the former states that are not what was stored."""
-    for number, stored in connection.execute("SELECT version, checksum FROM versions ORDER BY version").fetchall():
-        if _checksum(connection, number) != stored:
+    for (number,) in connection.execute("SELECT version FROM versions ORDER BY version").fetchall():
+        if not is_sound(connection, number):
             yield number
 
 
