@@ -41,7 +41,7 @@ from monograph.errors import (
 )
 from monograph.library.given import Given
 from monograph.shelf import Shelf, Tasks, build, local, remove
-from monograph.shelf.dataset import documents_in
+from monograph.shelf.building import documents_in
 from monograph.shelf.engines import Local
 from monograph.shelf.manifest import ObjectName, latest
 from monograph.shelf.place import place_at

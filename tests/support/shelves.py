@@ -18,7 +18,7 @@ from monograph.models import Embedder
 from monograph.shelf import catalogue
 from monograph.shelf.engines import Local
 from monograph.shelf.shelf import OpenShelf
-from monograph.store.catalogue.catalogue import share
+from monograph.store.catalogue.catalogue import load_share
 from support.models import BagEmbedder
 
 WAYS = ("lexical", "tfidf", "dense", "hybrid", "graph", "graph:faithful=true", "auto")
@@ -65,10 +65,10 @@ def shelf_of(files: Sequence[Path], folder: Path, embedder: Embedder | None = No
     shares = []
     for path in files:
         with Monograph.open(path, embedder, read_only=True) as archive, archive._file.database.read() as connection:
-            shares.append(share(connection))
+            shares.append(load_share(connection))
             made_with = catalogue.origin(connection)
     names = folder / "catalogue.mono"
-    catalogue.make(names, made_with, shares, len(files))
+    catalogue.make(names, made_with, shares)
     held = OpenShelf.open(Given(names, embedder=embedder, read_only=True))
     held.begin(Local([Given(path) for path in files]), len(files))
     asked = Questions()

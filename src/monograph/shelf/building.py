@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from monograph.errors import InputError, ModelMismatch, NotFound, NotOnShelf
 from monograph.library.files import paths_of
@@ -20,7 +21,6 @@ from monograph.read.paths import path_to_text
 from monograph.settings import Settings
 from monograph.shelf import catalogue
 from monograph.shelf.catalogue import Held
-from monograph.shelf.dataset import Dataset, documents_in
 from monograph.shelf.making import Made, Recipe, Tasks, Work, key_of, make, require_fit
 from monograph.shelf.manifest import MOST_SHARDS, Forgotten, Manifest, ObjectName, latest, publish, sweep
 from monograph.shelf.manifest import forget as forget_objects
@@ -35,6 +35,15 @@ from monograph.write.prepare import document_hash
 
 _BLOCK = 4_096
 """Documents that are looked up together."""
+
+
+@runtime_checkable
+class Dataset(Protocol):
+    """The part of ``ray.data.Dataset`` that is used."""
+
+    def iter_rows(self) -> Iterable[Mapping[str, Any]]:
+        """Return the rows, one after the other."""
+        ...
 
 
 def build(  # noqa: PLR0913 - each is a choice of its own
@@ -185,6 +194,28 @@ def shard_of(name: str, shards: int) -> int:
     return int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:8], "big") % shards
 
 
+def documents_in(rows: Dataset) -> Iterator[Document]:
+    """Yield a document for each row: its ``text``, and ``id``, ``title``, ``uri`` and ``metadata`` where it has them.
+
+    Metadata is an object, or JSON of one; values that are None are left out.
+
+    Raises
+    ------
+    InputError
+        If a row has no text, or is no document.
+    """
+    for number, row in enumerate(rows.iter_rows()):
+        text, held = row.get("text"), row.get("metadata") or {}
+        if not isinstance(text, str):
+            raise InputError(f"row {number} of the data set has no text", "give it a column text, and in each row one")
+        try:
+            metadata = dict(json.loads(held) if isinstance(held, str) else held)
+        except (ValueError, TypeError) as error:
+            raise InputError(f"the metadata of row {number} is no object", "give an object, or JSON of one") from error
+        name, title, uri = (str(row.get(column) or "") for column in ("id", "title", "uri"))
+        yield Document(text, name, title, uri, {key: one for key, one in metadata.items() if one is not None})
+
+
 @dataclass(slots=True)
 class _Shard:
     """What is to go into one shard."""
@@ -272,14 +303,14 @@ class _Draft:
         Raises InputError if it has a document that is in another shard.
         """
         with closing(Database(path, read_only=True)) as file, file.read() as connection:
-            identity, hashes = catalogue.origin(connection).id, stored.all_document_hashes(connection)
+            identity, hashes = catalogue.origin(connection).id, stored.document_hashes(connection)
         identities = [catalogue.origin(one.contents).id for one in self._held]
         place = identities.index(identity) if identity in identities else None
         for shard, one in enumerate(self._held):
             both = stored.document_hashes(one.contents, list(hashes)) if shard != place else {}
             if both:
                 raise InputError(f"{path} has {min(both)!r}, which the shelf has already", "remove one of both first")
-        before = {} if place is None else stored.all_document_hashes(self._held[place].contents)
+        before = {} if place is None else stored.document_hashes(self._held[place].contents)
         same = sum(before.get(name) == found for name, found in hashes.items())
         added, removed = len(hashes.keys() - before.keys()), len(before.keys() - hashes.keys())
         self._see(Report(added=added, changed=len(hashes) - added - same, removed=removed, same=same))
@@ -362,9 +393,9 @@ class _Draft:
         listed = [shard for shard, _ in pairs], [one for _, one in pairs]
         with TemporaryDirectory(prefix="monograph-") as folder, catalogue.open_contents(place, *listed) as held:
             path, of = Path(folder) / "catalogue.mono", catalogue.origin(held[0].contents)
-            catalogue.make(path, of, (stored.share(one.contents) for one in held), len(held))
+            catalogue.make(path, of, (stored.load_share(one.contents) for one in held))
             path.chmod(path.stat().st_mode & _permissions(place, listed[0]))
-            publish(place.objects, *listed, path, before, of.said())
+            publish(place.objects, *listed, path, before, of.to_texts())
         sweep(place.objects)
         return report
 

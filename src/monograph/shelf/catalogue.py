@@ -1,10 +1,10 @@
-"""The names over all shards: which of them are one entity is decided where all are known."""
+"""Catalogue of a shelf: the names of all shards, and which of them are one entity; and the contents file of a shard."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,15 +25,15 @@ from monograph.write.transaction import resolve
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What shards were made with: the catalogue says the same of itself."""
+    """The settings and models that shards, and their catalogue, were made with."""
 
     id: str
     settings: Settings | None
     embedder: StoredEmbedder | None
     extractor: StoredExtractor | None
 
-    def said(self) -> dict[str, str]:
-        """The same for people to read in a manifest."""
+    def to_texts(self) -> dict[str, str]:
+        """Return these settings and models as texts for a manifest."""
         built = self.settings or Settings()
         return {
             "chunk_overlap": str(built.chunk_overlap),
@@ -44,7 +44,7 @@ class Origin:
 
 
 def origin(connection: Connection) -> Origin:
-    """What a file was made with."""
+    """Return the settings and models that a file was made with."""
     return Origin(
         settings.load_id(connection),
         settings.load(connection),
@@ -54,7 +54,7 @@ def origin(connection: Connection) -> Origin:
 
 
 def begin(connection: Connection, of: Origin) -> None:
-    """Store in a new file what shards are made with."""
+    """Store in a new file the settings and models of the shards."""
     if of.settings is not None:
         settings.save(connection, of.settings)
     settings.save_id(connection, of.id)
@@ -63,49 +63,38 @@ def begin(connection: Connection, of: Origin) -> None:
             settings.save_model(connection, model)
 
 
-def make(path: Path, of: Origin, shares: Iterable[Share], shards: int) -> None:
+def make(path: Path, of: Origin, shares: Iterable[Share]) -> None:
     """Write the catalogue of shards, in their order, to a new file: an ordinary one without documents."""
-    database = Database(path)
-    try:
-        with database.write() as connection:
-            begin(connection, of)
-            for number, share in enumerate(shares):
-                stored.put(connection, share, number, shards)
-            stored.mark_all(connection)
-            resolve(connection)
-    finally:
-        database.close()
+    with closing(Database(path)) as database, database.write() as connection:
+        begin(connection, of)
+        stored.store_shares(connection, shares)
+        resolve(connection)
 
 
 def faults(held: Connection, shares: Sequence[Share]) -> list[Finding]:
-    """Where a catalogue is not what its shards' names make: it is made once more, and held against that."""
+    """Return the differences between a catalogue and one that is made of the same shards again."""
     with TemporaryDirectory(prefix="monograph-") as folder:
         path = Path(folder) / "catalogue.mono"
-        make(path, origin(held), shares, len(shares))
-        database = Database(path, read_only=True)
-        try:
-            with database.read() as fresh:
-                wanted = _everything(fresh)
-        finally:
-            database.close()
+        make(path, origin(held), shares)
+        with closing(Database(path, read_only=True)) as database, database.read() as fresh:
+            wanted = _contents_of(fresh)
     mend = "monograph shelf build SHELF SOURCES --replace, which makes it again"
     return [
         Finding("catalogue", f"its {what} are not those of the shards", repairable=False, mend=mend)
-        for what, said in _everything(held).items()
-        if said != wanted[what]
+        for what, found in _contents_of(held).items()
+        if found != wanted[what]
     ]
 
 
-def _everything(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
-    """All that a catalogue says, whatever the numbers of its names are."""
-    said = stored.share(connection)
-    parts = {one.name: sorted(set(getattr(said, one.name))) for one in fields(said)}
-    return parts | {"merges": names.merges(connection)}
+def _contents_of(connection: Connection) -> dict[str, Sequence[tuple[Any, ...]]]:
+    """Return all that a catalogue has, without row numbers."""
+    share = stored.load_share(connection)
+    return {"names": share.names, "aliases": share.aliases, "merges": names.merges(connection)}
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A shard of a version, and a read transaction of its contents."""
+    """A shard of a version, and a read transaction of its contents file."""
 
     name: ObjectName
     contents_name: ObjectName
@@ -114,7 +103,7 @@ class Held:
 
 @contextmanager
 def open_contents(place: Place, shards: Sequence[ObjectName], contents: Sequence[ObjectName]) -> Iterator[list[Held]]:
-    """Open the contents of some shards, in their order."""
+    """Open the contents files of some shards, in their order."""
     with ExitStack() as stack:
         held = []
         for shard, name in zip(shards, contents, strict=True):
@@ -124,15 +113,15 @@ def open_contents(place: Place, shards: Sequence[ObjectName], contents: Sequence
 
 
 def write_contents(path: Path, shard: Path) -> int:
-    """Write the contents of a closed shard to a file, and return the number of its documents."""
+    """Write the contents file of a closed shard, and return the number of its documents."""
     replacing.drop(path)
     with closing(Database(shard, read_only=True)) as held, held.read() as read, closing(Database(path)) as database:
         with database.write() as written:
             begin(written, origin(read))
-            stored.put(written, stored.share(read), 0, 1)
+            stored.store_shares(written, [stored.load_share(read)])
             for root in roots.every(read):
                 roots.put(written, root, absolute=True)
             failures.save(written, failures.load(read))
             sources.add(written, list(sources.every(read)))
-            stored.put_document_hashes(written, stored.every_document(read))
+            stored.copy_documents(read, written)
         return documents.count(read)

@@ -140,7 +140,7 @@ class ShardReader(OneFile):
 
     def share(self) -> catalogue.Share:
         """Return its part of the catalogue of names."""
-        return catalogue.share(self.connection)
+        return catalogue.load_share(self.connection)
 
     def findings(self) -> list[Finding]:
         """Return every fault in it: see :meth:`monograph.Monograph.check`."""

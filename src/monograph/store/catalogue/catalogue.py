@@ -1,106 +1,95 @@
-"""The names of many files in one: what each file has of them, and all of it together, in the tables of a file."""
+"""Names of many shards in one file, and the document hashes of one shard."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from monograph.store.file.checksums import checksum
 from monograph.store.file.database import Connection
 from monograph.store.file.keyed import select
+from monograph.store.graph import names
 
 Rows: TypeAlias = Sequence[tuple[Any, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one file has of the names of many, as rows.
+    """The names of one shard, as rows.
 
     Parameters
     ----------
     names:
-        (key, signature, code, uses, persons) of those in use, or that documents say stand for others.
-    subjects:
-        (key, document, by title, qualifier).
+        (key, signature, code, uses, persons, whether a document is about it) of names that are used, or that stand in
+        ``aliases``; in order of key.
     aliases:
-        (key, key of the full name, document).
+        (key, key of the full name) of the names that documents say stand for others; in order.
     """
 
     names: Rows
-    subjects: Rows
     aliases: Rows
 
 
-_NAMED = "(SELECT name FROM names WHERE key = ?)"
-
-
-def share(connection: Connection) -> Share:
-    """What a file has of the names, in order of key."""
+def load_share(connection: Connection) -> Share:
+    """Return the names of a shard, or those of all shards from a catalogue."""
     return Share(
         connection.execute(
-            """SELECT key, signature, code, uses, persons FROM names
+            """SELECT key, signature, code, uses, persons, EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name)
+            FROM names AS n
             WHERE uses > 0 OR name IN (SELECT name FROM aliases UNION SELECT full FROM aliases) ORDER BY key"""
         ).fetchall(),
         connection.execute(
-            "SELECT n.key, s.document, s.by_title, s.qualifier FROM subjects AS s JOIN names AS n USING (name)"
-        ).fetchall(),
-        connection.execute(
-            """SELECT n.key, f.key, a.document FROM aliases AS a JOIN names AS n USING (name)
-            JOIN names AS f ON f.name = a.full"""
+            """SELECT DISTINCT n.key, f.key FROM aliases AS a JOIN names AS n USING (name)
+            JOIN names AS f ON f.name = a.full ORDER BY n.key, f.key"""
         ).fetchall(),
     )
 
 
-def put(connection: Connection, part: Share, number: int, count: int) -> None:
-    """Add the names of a file to those of others; ``number`` of ``count`` says which file it is.
+def store_shares(connection: Connection, shares: Iterable[Share]) -> None:
+    """Store the names of shards, given in order, in a file without names.
 
-    Documents are numbered over all files: see :mod:`monograph.shelf.pools`.
+    The uses of a name are the sum over the shards, and its code is that of the first shard that has one. Whether
+    documents are about a name, and which name it stands for, is stored without the documents that say so.
     """
-    connection.executemany(
-        "INSERT OR IGNORE INTO names (key, signature, uses, persons) VALUES (?, ?, 0, 0)",
-        ((key, signature) for key, signature, *_ in part.names),
+    connection.execute("CREATE TEMP TABLE shares (shard, key, signature, code, uses, persons, is_subject)")
+    connection.execute("CREATE TEMP TABLE stated (key, full)")
+    for shard, one in enumerate(shares):
+        connection.executemany(f"INSERT INTO shares VALUES ({shard}, ?, ?, ?, ?, ?, ?)", one.names)  # noqa: S608
+        connection.executemany("INSERT INTO stated VALUES (?, ?)", one.aliases)
+    # SQLite takes code from the row that min() is of.
+    totals = connection.execute(
+        """SELECT key, signature, code, sum(uses), sum(persons), min(iif(code IS NULL, NULL, shard))
+        FROM shares GROUP BY key ORDER BY key"""
+    ).fetchall()
+    new = [names.NewName(row, *one[:3]) for row, one in enumerate(totals, start=1)]
+    uses = {row: one[3] for row, one in enumerate(totals, start=1)}
+    names.add(connection, new, uses, {row: one[4] for row, one in enumerate(totals, start=1)})
+    connection.execute(
+        """INSERT INTO subjects (name, document, by_title, qualifier)
+        SELECT name, 0, 1, '' FROM names WHERE key IN (SELECT key FROM shares WHERE is_subject)"""
     )
-    connection.executemany(
-        """UPDATE names SET uses = uses + ?, persons = persons + ?, code = COALESCE(code, ?),
-            checksum = COALESCE(checksum, ?) WHERE key = ?""",
-        (
-            (uses, persons, code, None if code is None else checksum(key.encode(), code), key)
-            for key, _, code, uses, persons in part.names
-        ),
+    connection.execute(
+        """INSERT INTO aliases (name, full, document) SELECT DISTINCT n.name, f.name, 0
+        FROM stated AS s JOIN names AS n USING (key) JOIN names AS f ON f.key = s.full"""
     )
-    connection.executemany(
-        f"INSERT OR IGNORE INTO subjects (name, by_title, qualifier, document) VALUES ({_NAMED}, ?, ?, ?)",  # noqa: S608
-        ((key, by_title, qualifier, row * count + number) for key, row, by_title, qualifier in part.subjects),
-    )
-    connection.executemany(
-        f"INSERT OR IGNORE INTO aliases (name, full, document) VALUES ({_NAMED}, {_NAMED}, ?)",  # noqa: S608 - a constant
-        ((key, full, row * count + number) for key, full, row in part.aliases),
-    )
+    connection.execute("DROP TABLE shares")
+    connection.execute("DROP TABLE stated")
 
 
-def mark_all(connection: Connection) -> None:
-    """Say that any head may be out of date."""
-    connection.execute("INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE uses > 0")
-
-
-def every_document(connection: Connection) -> Iterator[tuple[str, str, bytes]]:
-    """Yield (id, uri, hash) of all documents."""
-    yield from connection.execute("SELECT id, uri, sha256 FROM documents ORDER BY document")
-
-
-def put_document_hashes(connection: Connection, listed: Iterable[tuple[str, str, bytes]]) -> None:
-    """Store (id, uri, hash) of documents of another file, without their texts."""
-    connection.executemany(
+def copy_documents(source: Connection, target: Connection) -> None:
+    """Store the ids, uris and hashes of all documents of one file in another, without their texts."""
+    target.executemany(
         """INSERT INTO documents (id, uri, title, metadata, sections, sha256, characters)
         VALUES (?, ?, '', '{}', '[]', ?, 0)""",
-        listed,
+        source.execute("SELECT id, uri, sha256 FROM documents ORDER BY document"),
     )
 
 
-def document_hashes(connection: Connection, ids: Sequence[str]) -> dict[str, bytes]:
-    """Return the hashes of those of some documents that are there, by id."""
+def document_hashes(connection: Connection, ids: Sequence[str] | None = None) -> dict[str, bytes]:
+    """Return the hashes of all documents, or of those of some ids that are there, by id."""
+    if ids is None:
+        return dict(connection.execute("SELECT id, sha256 FROM documents"))
     return dict(select(connection, "SELECT id, sha256 FROM documents WHERE id IN", ids))
 
 
@@ -110,8 +99,3 @@ def documents_digest(connection: Connection) -> bytes:
     for name, found in connection.execute("SELECT id, sha256 FROM documents ORDER BY id"):
         digest.update(hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest() + found)
     return digest.digest()
-
-
-def all_document_hashes(connection: Connection) -> dict[str, bytes]:
-    """Return the hashes of all documents, by id."""
-    return dict(connection.execute("SELECT id, sha256 FROM documents"))
