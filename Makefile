@@ -14,7 +14,6 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Monograph needs Python 3.11 or later: make PYTHON=python3.11 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(VENV)/core: $(BUILT_FROM) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e .
@@ -36,8 +35,9 @@ $(VENV)/docs: $(BUILT_FROM) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e ".[docs]"
 	@touch $@
 
+# Bytecode is compiled as modules are imported: the demo needs few of them.
 $(VENV)/serve: $(BUILT_FROM) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet -e ".[serve]"
+	$(BIN)/python -m pip install --quiet --no-compile -e ".[serve]"
 	@touch $(VENV)/core $@
 
 demo: $(VENV)/serve ## Turn the texts in examples/ into one file and search it
