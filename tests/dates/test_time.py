@@ -25,9 +25,9 @@ from monograph.dates import span
 from monograph.dates.dating import date_of
 from monograph.dates.span import FIRST, LAST, Span
 from monograph.errors import InvalidFilter
-from monograph.store.documents.columns import Columns
 from monograph.store.documents.filters import compile_condition, rows
 from monograph.store.vectors import vectors
+from monograph.vectors.columns import Columns
 from support.api_server import serving
 from support.properties import examples
 

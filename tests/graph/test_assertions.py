@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from monograph import Document, Monograph, Passage
 from monograph.errors import DamagedFile, InputError, InvalidDocument, MonographError, NotFound, SourceError
 from monograph.store.file import checksums
-from monograph.store.graph.told_changes import TABLES
+from monograph.store.graph.assertions import TABLES
 from monograph.values import Float32, Told, ToldNode, ToldRelation
 from support import raw_sql
 from support.models import CapitalExtractor, HashEmbedder

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from monograph.store.file import memo
 from monograph.store.file.database import Database, path_of
 from monograph.store.vectors import clusters, vectors
-from monograph.store.words.index_pages import Key
-from monograph.store.words.pages import Pages, descriptor_of
+from monograph.store.words.pages import Key, Pages, descriptor_of
 from monograph.store.words.prefetch import Prefetcher
 from monograph.vectors.design import Design
 from monograph.vectors.index import EcoVectorIndex
@@ -93,7 +92,7 @@ def test_announced_pages_contain_the_rows(page_size: int, sizes: dict[int, int],
         for row in outside:
             (tail,) = (run for run in runs if bodies[row][-300:] in run)
             assert bodies[row][: len(bodies[row]) - len(tail.rstrip(b"\0"))][:30] in leaves
-        pages.announce(root, wanted)
+        pages.announce(pages.levels(root, wanted))
 
 
 @LINUX
@@ -138,7 +137,8 @@ def test_announced_pages_contain_the_index_entries(
         assert all(one.encode() in some for one in words if word.encode() <= one.encode() <= last.encode())
         every = told("sqlite_autoindex_named_1", (), ())
         assert all(one.encode() in every for one in words)
-        assert pages.announce_entries(roots["held"], [((number,), (number,))]) in {True, False}
+        levels = pages.levels_of_index(roots["held"], [((number,), (number,))])
+        assert pages.announce(levels) in {True, False}
 
 
 @LINUX
@@ -186,10 +186,10 @@ def test_damaged_pages_are_announced_without_error(tmp_path: Path) -> None:
             assert pages is not None
             for root in roots:
                 with suppress(OSError, IndexError, struct.error):
-                    pages.announce(root, range(1, 600))
+                    pages.announce(pages.levels(root, range(1, 600)))
                 for key in ((), (1,), (b"a", 1)):
                     with suppress(OSError, IndexError, struct.error, TypeError):
-                        pages.announce_entries(root, [(key, key)])
+                        pages.announce(pages.levels_of_index(root, [(key, key)]))
 
 
 def test_missing_rows_may_be_announced(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from monograph import Document, Monograph, Passage
 from monograph import where as filters
 from monograph.errors import InvalidFilter
-from monograph.store.documents.columns import Columns
 from monograph.store.documents.filters import compile_condition, rows
 from monograph.store.vectors import vectors
+from monograph.vectors.columns import Columns
 from support.properties import examples
 
 SCALARS = st.one_of(

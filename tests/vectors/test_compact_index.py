@@ -12,7 +12,6 @@ import pytest
 from monograph.errors import DamagedFile
 from monograph.store.file.database import Database
 from monograph.store.vectors import clusters as store
-from monograph.store.vectors import codes
 from monograph.vectors import kernel, verify
 from monograph.vectors.design import DESIGNS, Design
 from monograph.vectors.index import EcoVectorIndex
@@ -27,11 +26,11 @@ CLUSTERED = Design(cluster_size=60, exact_below=0)
 def test_codes_by_value_are_deleted_with_their_vector(database: Database) -> None:
     index, _ = filled(database, CLUSTERED, 400)
     with database.write() as connection:
-        assert [memo for memo, _ in codes.every(connection, index.space)] == list(range(1, 401))
+        assert [memo for memo, _ in store.every_code(connection, index.space)] == list(range(1, 401))
         index.delete(connection, list(range(1, 301)))
-        assert [memo for memo, _ in codes.every(connection, index.space)] == list(range(301, 401))
+        assert [memo for memo, _ in store.every_code(connection, index.space)] == list(range(301, 401))
         store.clear(connection, index.space)
-        assert not codes.has_any(connection, index.space)
+        assert not store.has_codes(connection, index.space)
 
 
 @pytest.mark.parametrize(
@@ -74,12 +73,12 @@ def test_vectors_left_out_of_the_index_are_reported(database: Database) -> None:
 def test_an_index_without_clusters_has_no_codes(database: Database) -> None:
     index, _ = filled(database, DESIGNS["codes"], 100)
     with database.write() as connection:
-        assert not codes.has_any(connection, index.space)
-        codes.put(connection, index.space, [(1, b"x")])
+        assert not store.has_codes(connection, index.space)
+        store.put_codes(connection, index.space, [(1, b"x")])
         assert list(verify.faults(connection, index.space)) == [
             "there are codes of vectors whose clusters hold them all"
         ]
-        codes.put(connection, 9, [(1, b"x")])
+        store.put_codes(connection, 9, [(1, b"x")])
         assert list(verify.strays_of_none(connection))
         store.drop_strays(connection)
         assert not list(verify.strays_of_none(connection))
@@ -108,7 +107,7 @@ def one_by_one(connection: sqlite3.Connection, index: EcoVectorIndex, query: Vec
             stopped = "enough"
             break
     best = kernel.Pool(asked.pool)
-    kernel.scan(codes.load(connection, index.space, search.pool.ids.tolist()), vector, best, 0)
+    kernel.scan(store.load_codes(connection, index.space, search.pool.ids.tolist()), vector, best, 0)
     search.pool = best
     return search.finish(connection, stopped, index._memory.ahead)
 
@@ -194,7 +193,7 @@ def test_an_index_has_clusters_while_it_holds_many(database: Database) -> None:
         index.delete(connection, rows[:4_000].tolist())
         assert clusters() == 0
         assert index.stats(connection).vectors == 3_000
-        assert not codes.has_any(connection, index.space)
+        assert not store.has_codes(connection, index.space)
         assert_exact(4_000, 7_000)
         store.clear(connection, index.space)
         index.insert(connection, rows, made)

@@ -13,7 +13,7 @@ from monograph.carry.json_lines import lines, text
 from monograph.errors import SourceDamaged
 from monograph.store.check import check_told
 from monograph.store.file.database import Connection
-from monograph.store.graph import told, told_changes
+from monograph.store.graph import assertions
 from monograph.values import ToldNode, ToldRelation
 
 
@@ -21,7 +21,7 @@ def written(connection: Connection) -> Iterator[dict[str, Any]]:
     """Every line, nodes first. Raises ValueError, which says the fault, if what was told is not as it was."""
     for one in check_told.findings(connection):
         raise ValueError(one.fault)
-    for said in told.each(connection):
+    for said in assertions.each(connection):
         if isinstance(said, ToldNode):
             embedding = None if said.embedding is None else said.embedding.tolist()
             yield {"id": said.id, "name": said.name, "label": said.label, "embedding": embedding, **_rest(said)}
@@ -31,7 +31,7 @@ def written(connection: Connection) -> Iterator[dict[str, Any]]:
 
 def is_any(connection: Connection) -> bool:
     """Whether anything was told."""
-    return not told_changes.is_empty(connection)
+    return not assertions.is_empty(connection)
 
 
 def _rest(said: ToldNode | ToldRelation) -> dict[str, Any]:

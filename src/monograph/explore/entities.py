@@ -42,16 +42,15 @@ def find(around: Surroundings, name: str) -> list[Node]:
         return [node for node in _shown(around, qualified.head) if node.sense == qualifier] or _shown(
             around, qualified.head
         )
-    for look in (neighbours.with_words, neighbours.beginning, neighbours.containing):
-        found = look(around.names, key, SUGGESTED + 1)
-        if len(found) == 1:
-            return _shown(around, found[0])
-        if found:
-            more = " and others" if len(found) > SUGGESTED else ""
-            raise NotFound(
-                f"{name!r} may be any of several in {around.place}",
-                f"give the whole name: {_listed(around, found[:SUGGESTED])}{more}",
-            )
+    found = neighbours.with_name_like(around.names, key, SUGGESTED + 1)
+    if len(found) == 1:
+        return _shown(around, found[0])
+    if found:
+        more = " and others" if len(found) > SUGGESTED else ""
+        raise NotFound(
+            f"{name!r} may be any of several in {around.place}",
+            f"give the whole name: {_listed(around, found[:SUGGESTED])}{more}",
+        )
     raise NotFound(f"{around.place} names nothing like {name!r}", _mend(around, key))
 
 

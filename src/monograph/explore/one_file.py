@@ -13,7 +13,7 @@ from monograph.store.documents import chunks as stored_chunks
 from monograph.store.documents import documents
 from monograph.store.documents.chunks import Found
 from monograph.store.file.database import Connection, path_of
-from monograph.store.graph import extractions, graphs, neighbours, told, told_changes
+from monograph.store.graph import assertions, extractions, graphs, neighbours
 from monograph.store.graph.graphs import Records
 from monograph.store.graph.neighbours import Place, Titled
 from monograph.values import Document, Extraction, Float32, Told, ToldNode
@@ -97,25 +97,25 @@ class OneFile:
         return written_names(self.names, where)
 
     def told(self, keys: Collection[str]) -> ToldRelations:
-        if told_changes.is_empty(self.names):
+        if assertions.is_empty(self.names):
             return ToldRelations((), {})
-        said = self.relations(list(told.by_keys(self.names, keys)))
+        said = self.relations(list(assertions.by_keys(self.names, keys)))
         ends = {end for source, _, target, _ in said for end in (source, target)}
-        return ToldRelations(said, told.keys_of(self.names, list(ends)))
+        return ToldRelations(said, assertions.keys_of(self.names, list(ends)))
 
     def told_nodes(self, ids: Sequence[str]) -> dict[str, ToldNode]:
-        return told.nodes(self.names, ids)
+        return assertions.nodes(self.names, ids)
 
     def told_embeddings(self, dimension: int) -> tuple[list[str], Float32]:
-        return told.embeddings(self.names, dimension)
+        return assertions.embeddings(self.names, dimension)
 
     def told_around(self, ids: Sequence[str] | None) -> Told:
-        return told.around(self.names, ids)
+        return assertions.around(self.names, ids)
 
     def relations(self, ids: Sequence[str]) -> tuple[tuple[str, str, str, frozenset[int]], ...]:
         """What was told of some nodes, with the chunks that say it."""
-        relations = told.relations(self.names, ids)
-        origins = told_changes.origins(self.names, list({name for one in relations for name in one.origins}))
+        relations = assertions.relations(self.names, ids)
+        origins = assertions.origins(self.names, list({name for one in relations for name in one.origins}))
         rows = {name: one.chunk for name, one in origins.items() if one.chunk is not None}
         return tuple(
             (one.source, one.label, one.target, frozenset(rows[name] for name in one.origins if name in rows))

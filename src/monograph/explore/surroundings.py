@@ -111,13 +111,13 @@ class Surroundings(Protocol):
         ...
 
     def told_nodes(self, ids: Sequence[str]) -> dict[str, ToldNode]:
-        """See :func:`monograph.store.graph.told.nodes`."""
+        """See :func:`monograph.store.graph.assertions.nodes`."""
         ...
 
     def told_embeddings(self, dimension: int) -> tuple[list[str], Float32]:
-        """See :func:`monograph.store.graph.told.embeddings`."""
+        """See :func:`monograph.store.graph.assertions.embeddings`."""
         ...
 
     def told_around(self, ids: Sequence[str] | None) -> Told:
-        """See :func:`monograph.store.graph.told.around`."""
+        """See :func:`monograph.store.graph.assertions.around`."""
         ...

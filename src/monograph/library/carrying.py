@@ -16,7 +16,7 @@ from monograph.errors import InputError
 from monograph.library.opened import OpenFile
 from monograph.store.file import memo, settings
 from monograph.store.file.refusals import refusals
-from monograph.store.graph import graphs, told_changes
+from monograph.store.graph import assertions, graphs
 from monograph.store.vectors.vectors import pack
 from monograph.values import Exported, OnProgress, Problem, Progress, Report, ToldNode, ToldRelation, together
 from monograph.write import apply, configuration, tell
@@ -107,7 +107,7 @@ def _tell(file: OpenFile, said: Iterator[ToldNode | ToldRelation]) -> None:
     while some := list(islice(said, TOLD_AT_ONCE)):
         names = list({name for one in some for name in one.origins})
         with file.database.read() as connection:
-            known = told_changes.origins(connection, names)
+            known = assertions.origins(connection, names)
         nodes, relations = told_lines.parted(one for one in some if all(name in known for name in one.origins))
         file.forgetting(lambda _, one=nodes, other=relations: tell.tell(file.written, one, other, missing_ok=True))  # type: ignore[misc]
 

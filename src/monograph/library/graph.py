@@ -9,7 +9,7 @@ from dataclasses import replace
 from monograph.library.graph_reading import GraphReading
 from monograph.library.ledger import spends
 from monograph.models import Extractor
-from monograph.store.graph.told_changes import Ends
+from monograph.store.graph.assertions import Ends
 from monograph.values import Cost, OnProgress, Report, ToldNode, ToldRelation, arguments
 from monograph.write import cannot_link, configuration, rebuild_graph
 from monograph.write import tell as telling

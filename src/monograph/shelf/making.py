@@ -32,8 +32,7 @@ from monograph.store.documents import roots
 from monograph.store.file import replacing
 from monograph.store.file.database import Database
 from monograph.store.file.refusals import refusal_of
-from monograph.store.graph import names
-from monograph.store.graph import told as assertions
+from monograph.store.graph import assertions, names
 from monograph.store.history import versions
 from monograph.values import Document, Plan, Report, together
 

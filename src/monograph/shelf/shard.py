@@ -25,9 +25,8 @@ from monograph.shelf import pools
 from monograph.shelf.catalogue import Origin, origin
 from monograph.shelf.pools import ChunkFacts, NameLinks, Pools, Subject, mentions_of, records_of
 from monograph.store.catalogue import catalogue
-from monograph.store.documents import chunks, counts, documents
+from monograph.store.documents import chunks, documents
 from monograph.store.documents.chunks import Found
-from monograph.store.documents.counts import Counts
 from monograph.store.documents.filters import Allowed
 from monograph.store.file import settings
 from monograph.store.file.database import Connection
@@ -47,7 +46,6 @@ from monograph.values import (
 
 Arguments = TypeVarTuple("Arguments")
 R = TypeVar("R")
-_WEIGHTS = terms.Weights(title=1.0, text=1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +129,7 @@ class ShardReader(OneFile):
     def facts(self) -> ShardFacts:
         """Return the facts that stay the same while the shard does."""
         connection = self.connection
-        held = documents.count(connection), *counts.totals(connection)
+        held = documents.count(connection), *terms.totals(connection)
         return ShardFacts(*held, self.snapshot.newest(), self.snapshot.has_graph())
 
     def origin(self) -> Origin:
@@ -186,21 +184,23 @@ class ShardReader(OneFile):
 
     def having(self, words: Collection[str]) -> dict[str, int]:
         """Return the number of chunks in which each word or half pair is found."""
-        return counts.having(self.connection, words)
+        return terms.having(self.connection, words)
 
-    def bm25(self, words: Sequence[str], k: int, of_all: Counts, allowed: Allowed) -> list[tuple[int, float]]:
+    def bm25(self, words: Sequence[str], k: int, of_all: terms.Counts, allowed: Allowed) -> list[tuple[int, float]]:
         """Return (row, score) of the k best chunks and all that tie with the last, with the counts of all shards."""
         connection = self.connection
         known = postings.read(connection, words, (), of_all.chunks + 1, self.snapshot.remembered.counted)
         if known is not None:
             held = [word for word in words if word in known.chunks or terms.is_half(word)]
             if known.can_rank(held):
-                scored = known.bm25(connection, held, k, _WEIGHTS, allowed, of_all)
+                scored = known.bm25(connection, held, k, allowed, of_all)
                 if scored is not None:
                     return scored
-        return counts.bm25(connection, words, k, of_all, allowed)
+        return terms.bm25_of_all(connection, words, k, of_all, allowed)
 
-    def pools(self, words: Sequence[str], of_all: Counts, pooling: Pooling, keys: Sequence[str], most: int) -> Pools:
+    def pools(
+        self, words: Sequence[str], of_all: terms.Counts, pooling: Pooling, keys: Sequence[str], most: int
+    ) -> Pools:
         """Return :meth:`bm25`, :meth:`nearest` and :meth:`subject_chunks` together, with facts about these chunks.
 
         ``most`` limits the chunks of the first two; ``keys`` are those of the question's names.

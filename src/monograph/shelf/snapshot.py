@@ -40,7 +40,6 @@ from monograph.shelf.pools import (
 )
 from monograph.shelf.shard import Call, ShardFacts, ShardReader, call
 from monograph.store.documents.chunks import Found
-from monograph.store.documents.counts import Counts
 from monograph.store.documents.filters import Allowed
 from monograph.store.file.database import Connection
 from monograph.store.graph import names as stored_names
@@ -242,7 +241,7 @@ class ShelfSnapshot:
         return summed(self.shards.all(ShardReader.document_frequency, words))
 
     def bm25(self, words: Sequence[str], k: int, allowed: Allowed) -> list[tuple[int, float]]:
-        counts = Counts(self.total(), sum(one.words for one in self.facts()), self._counts.having(words))
+        counts = terms.Counts(self.total(), sum(one.words for one in self.facts()), self._counts.having(words))
         expected = self._expected
         if expected is not None and (expected.k, expected.allowed) == (k, allowed):
             self._pools = self._pooled(words, counts, expected)
@@ -250,7 +249,7 @@ class ShelfSnapshot:
         answers = self.shards.all(ShardReader.bm25, words, k, counts, allowed)
         return merged(answers, k, self.rows)
 
-    def _pooled(self, words: Sequence[str], counts: Counts, pooling: Pooling) -> Merged:
+    def _pooled(self, words: Sequence[str], counts: terms.Counts, pooling: Pooling) -> Merged:
         """What shards find by words; what they find by meaning and by names is kept until it is asked for."""
         names: dict[str, int] = {}
         walking = pooling.walking

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from monograph.store.file.database import Connection
 from monograph.store.vectors import clusters as store
-from monograph.store.vectors import codes
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.values import Float32
 from monograph.vectors import kernel
@@ -68,7 +67,7 @@ def _all_codes(connection: Connection, space: Space, centroids: Centroids) -> It
     if space.design.has_graphs:
         yield from (store.bodies(connection, cluster) for cluster in centroids.names.tolist())
         return
-    every = codes.every(connection, space.number)
+    every = store.every_code(connection, space.number)
     while some := [body for _, body in islice(every, _AT_ONCE)]:
         yield [pack(unpack_all(some))]
 

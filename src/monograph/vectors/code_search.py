@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from monograph.store.file.database import Connection
 from monograph.store.vectors import clusters as store
-from monograph.store.vectors import codes
 from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.memory import Memory, State
@@ -113,7 +112,7 @@ class CodeSearch(Search):
         missing = [] if self.query.ties else course.rank_by_value(self.query.pool, [])
         if missing:
             self._memory.ahead.codes(self._connection, self._space.number, missing)
-            bodies = codes.load(self._connection, self._space.number, missing)
+            bodies = store.load_codes(self._connection, self._space.number, missing)
             if self._memory.remember(self._arena, bodies):
                 bodies = []
             if course.rank_by_value(self.query.pool, bodies):

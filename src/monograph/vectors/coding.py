@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.store.file.database import Connection
-from monograph.store.vectors import codes
+from monograph.store.vectors import clusters as store
 from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.cluster import Centre, Entries, encode, encode_about, joined, pack, unpack_all
@@ -58,7 +58,7 @@ class Items:
         wanted = np.unique(np.concatenate([part.ids for part in entries]))
         if not len(wanted):
             return cls.of(design, wanted, np.empty((0, space.dimension), dtype=np.float32))
-        found = codes.load(connection, space.number, wanted.tolist())
+        found = store.load_codes(connection, space.number, wanted.tolist())
         if len(found) != len(wanted) or not np.array_equal((coded := _distinct(unpack_all(found))).ids, wanted):
             raise kernel.DamagedBytes("vectors lack the codes that they are compared by")
         return cls(design, coded, coded.vectors())

@@ -6,7 +6,6 @@ import threading
 from dataclasses import dataclass, replace
 
 from monograph.errors import InputError
-from monograph.store.documents.columns import Columns
 from monograph.store.documents.filters import Allowed
 from monograph.store.file import settings
 from monograph.store.file.database import Connection
@@ -17,6 +16,7 @@ from monograph.store.words.prefetch import Prefetcher
 from monograph.vectors import centroids as central
 from monograph.vectors import kernel
 from monograph.vectors.cluster import MOST_DIMENSIONS
+from monograph.vectors.columns import Columns
 from monograph.vectors.curve import Calibration
 from monograph.vectors.design import Design, Space
 from monograph.vectors.exact import AllowedVectors, Vectors

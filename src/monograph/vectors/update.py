@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from monograph.store.file.database import Connection
 from monograph.store.vectors import clusters as store
-from monograph.store.vectors import codes
 from monograph.store.vectors.clusters import Placement, Size
 from monograph.values import Float32
 from monograph.vectors import centroids as central
@@ -69,7 +68,7 @@ def build(connection: Connection, space: Space, memos: Int64, vectors: Float32, 
 def _keep(connection: Connection, space: Space, items: Items) -> None:
     """Store the codes that vectors are compared by after those of two bits."""
     if not space.design.has_graphs:
-        codes.put(connection, space.number, items.by_memo())
+        store.put_codes(connection, space.number, items.by_memo())
 
 
 def _owned(assigned: partition.Assignment) -> tuple[Int64, Int64]:
@@ -149,7 +148,7 @@ class Update:
             self._edit(cluster).strike(gone)
         store.unplace(self._connection, self._space.number, placed)
         if not self._design.has_graphs:
-            codes.drop(self._connection, self._space.number, placed)
+            store.drop_codes(self._connection, self._space.number, placed)
         self._balance(by_cluster)
 
     def fold(self) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from monograph.store.file.database import Connection
 from monograph.store.vectors import clusters as store
-from monograph.store.vectors import codes, vectors
+from monograph.store.vectors import vectors
 from monograph.vectors import centroids as central
 from monograph.vectors import kernel
 from monograph.vectors.cluster import unpack
@@ -25,7 +25,7 @@ def faults(connection: Connection, space: int) -> Iterator[str]:
 def damage(connection: Connection, space: int) -> Iterator[str]:
     """The same, without what waits to be put into it."""
     if store.header(connection, space) is None:
-        if store.sizes(connection, space) or codes.has_any(connection, space):
+        if store.sizes(connection, space) or store.has_codes(connection, space):
             yield "clusters have lost what says how they are built"
         elif store.count_missing(connection, space) and not store.has_stale(connection, space):
             yield "there is no index of the vectors"
@@ -105,13 +105,13 @@ def _held(connection: Connection, state: State) -> Iterator[str]:
 def _by_value(connection: Connection, state: State) -> Iterator[str]:
     """Hold the codes that are compared after compact ones against where vectors are placed."""
     if state.space.design.has_graphs or not len(state.centroids):
-        if codes.has_any(connection, state.space.number):
+        if store.has_codes(connection, state.space.number):
             yield "there are codes of vectors whose clusters hold them all"
         return
     number = state.space.number
     placed = {one.memo for one in store.every_placement(connection, number) if one.first}
     held, damaged = set(), 0
-    for memo, body in codes.every(connection, number):
+    for memo, body in store.every_code(connection, number):
         try:
             damaged += unpack(body).ids.tolist() != [memo]
         except kernel.DamagedBytes:

@@ -9,8 +9,8 @@ import numpy as np
 from monograph.errors import InputError, NotFound, OutsideView
 from monograph.graph.names import key_of
 from monograph.store.file.database import Connection, Database
-from monograph.store.graph import told_changes
-from monograph.store.graph.told_changes import NOBODY, Ends, Origin
+from monograph.store.graph import assertions
+from monograph.store.graph.assertions import NOBODY, Ends, Origin
 from monograph.values import Report, ToldNode, ToldRelation, arguments, check_json
 from monograph.write.fence import Fence
 
@@ -53,10 +53,10 @@ def tell(
 def _put(connection: Connection, said: ToldNode | ToldRelation, origin: Origin) -> int:
     """Store what an origin says; returns how many rows are replaced by it."""
     if isinstance(said, ToldNode):
-        return told_changes.put_node(connection, said, key_of(said.name or said.id), origin)
+        return assertions.put_node(connection, said, key_of(said.name or said.id), origin)
     for end in (said.source, said.target):
-        told_changes.imply_node(connection, end, key_of(end), origin)
-    return told_changes.put_relation(connection, said, origin)
+        assertions.imply_node(connection, end, key_of(end), origin)
+    return assertions.put_relation(connection, said, origin)
 
 
 def untell(database: Database, nodes: Sequence[str], relations: Sequence[Ends], fence: Fence | None = None) -> Report:
@@ -66,18 +66,14 @@ def untell(database: Database, nodes: Sequence[str], relations: Sequence[Ends], 
         documents: Sequence[int | None] = (None,)
         if fence is not None:
             ends = [end for one in relations for end in (one.source, one.target)]
-            documents = sorted(fence.among(connection, told_changes.documents_of(connection, [*nodes, *ends])))
-        every = fence is None
+            documents = sorted(fence.among(connection, assertions.documents_of(connection, [*nodes, *ends])))
         for document in documents:
-            for name in nodes:
-                removed += told_changes.remove_node(connection, name, document, every=every)
-            for one in relations:
-                removed += told_changes.remove_relation(connection, one, document, every=every)
+            removed += assertions.remove(connection, nodes, relations, document, every=fence is None)
     return Report(removed=removed)
 
 
 def _origins(connection: Connection, names: Sequence[str], fence: Fence | None) -> dict[str, Origin]:
-    found = told_changes.origins(connection, names)
+    found = assertions.origins(connection, names)
     if fence is not None:
         allowed = fence.among(connection, {one.document for one in found.values() if one.document is not None})
         found = {name: one for name, one in found.items() if one.document in allowed}

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from monograph.vectors.index import EcoVectorIndex
     from monograph.vectors.search import Bits, Read
 
-_WEIGHTS = terms.Weights(title=1.0, text=1.0)
-
 
 @dataclass(slots=True, eq=False)
 class FileSnapshot:
@@ -95,8 +93,8 @@ class FileSnapshot:
     def bm25(self, words: Sequence[str], k: int, allowed: Allowed) -> list[tuple[int, float]]:
         scored, allowed = None, allowed.within(self.view)
         if self._postings is not None and self._postings.can_rank(words):
-            scored = self._postings.bm25(self.connection, words, k, _WEIGHTS, allowed)
-        return terms.bm25(self.connection, words, k, _WEIGHTS, allowed) if scored is None else scored
+            scored = self._postings.bm25(self.connection, words, k, allowed)
+        return terms.bm25(self.connection, words, k, allowed) if scored is None else scored
 
     def holding(self, text: str, allowed: Allowed) -> list[tuple[int, float]]:
         rows = terms.phrase(self.connection, text, word_for_word.CANDIDATES, allowed.within(self.view))

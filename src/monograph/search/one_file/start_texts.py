@@ -36,7 +36,7 @@ def of(connection: Connection, given: Sequence[NamedText], subjects: SubjectKeys
     known = subjects.rows(connection, set().union(*phrases))
     wanted = {name for some in named for name, *_ in some}.union(*own, known.values())
     subjects.ahead.names(connection, wanted)
-    loaded, alone = names.load_and_tell(connection, wanted)
+    loaded, alone = names.load_with_single(connection, wanted)
     alone -= joined.told_of(connection, [loaded[row] for row in alone])
     within = [_titles_within(some, known, loaded) for some in phrases]
     return [_start_text(loaded, alone, *parts) for parts in zip(texts, named, own, within, strict=True)]

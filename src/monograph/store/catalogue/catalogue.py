@@ -80,9 +80,9 @@ def store_shares(connection: Connection, shares: Iterable[Share]) -> None:
 def copy_documents(source: Connection, target: Connection) -> None:
     """Store the ids, uris and hashes of all documents of one file in another, without their texts."""
     target.executemany(
-        """INSERT INTO documents (id, uri, title, metadata, sections, sha256, characters)
-        VALUES (?, ?, '', '{}', '[]', ?, 0)""",
-        source.execute("SELECT id, uri, sha256 FROM documents ORDER BY document"),
+        """INSERT INTO documents (id, uri, title, metadata, sections, sha256, characters, checksum)
+        VALUES (?, ?, '', '{}', '[]', ?, 0, ?)""",
+        source.execute("SELECT id, uri, sha256, checksum FROM documents ORDER BY document"),
     )
 
 

@@ -9,6 +9,7 @@ from monograph.store.documents import chunks, documents
 from monograph.store.file import checksums, unreadable
 from monograph.store.file.checksums import blocks_of
 from monograph.store.file.database import Connection
+from monograph.store.file.stored_json import loaded_object
 from monograph.values import Finding
 
 MEND = "remove it, then sync or add it again"
@@ -34,7 +35,7 @@ def wrong_merged(connection: Connection) -> Iterator[tuple[str | None, int]]:
     ).fetchall()
     for row, document, of_document, own, merged in found:
         if document not in damaged:
-            wanted = chunks.merged_metadata(documents.loaded_object(of_document), documents.loaded_object(own))
+            wanted = chunks.merged_metadata(loaded_object(of_document), loaded_object(own))
             if wanted != merged:
                 yield wanted, row
 
@@ -91,7 +92,7 @@ def _of_length(text: str, length: int) -> str:
 
 
 def _is_readable(column: str, text: str) -> bool:
-    read = documents.loaded_sections if column == "sections" else documents.loaded_object
+    read = documents.loaded_sections if column == "sections" else loaded_object
     try:
         read(text)
     except unreadable.UNDECODABLE:

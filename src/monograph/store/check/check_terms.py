@@ -13,12 +13,11 @@ from itertools import zip_longest
 from typing import TypeAlias
 
 from monograph.store.documents import chunks, documents
-from monograph.store.documents.cells import varints
 from monograph.store.file import connections, encryption
 from monograph.store.file.checksums import checksum
 from monograph.store.file.database import Connection
 from monograph.store.file.schema import INVERTED_INDEX, LENGTHS
-from monograph.store.words import lengths, terms
+from monograph.store.words import terms
 from monograph.values import Finding
 
 TABLES = ("words", "trigrams")
@@ -63,7 +62,7 @@ def findings(connection: Connection) -> Iterator[Finding]:
             yield Finding(table, "the index is of another format", repairable=True)
         if held != wanted[table]:
             yield Finding(table, "the index does not hold what the texts say", repairable=True)
-    if not lengths.are_right(connection):
+    if not terms.lengths_are_right(connection):
         yield Finding("lengths", "they are not those of the inverted index", repairable=True)
 
 
@@ -151,7 +150,7 @@ def _held(connection: Connection, table: str, look_up: _LookUp) -> Held:
         found = sum(checksum(term) * (count * 1_000_003 + place) for term, count, place in look_up(connection, places))
     lengths = sum(checksum(*row) for row in connection.execute(f"SELECT id, sz FROM {table}_docsize"))  # noqa: S608
     row = connection.execute(f"SELECT block FROM {table}_data WHERE id = {_TOTALS}").fetchone()  # noqa: S608
-    totals = [] if row is None else list(varints(row[0]))
+    totals = [] if row is None else list(terms.varints(row[0]))
     while totals and not totals[-1]:
         totals.pop()  # An index that was emptied counts nothing, where a new one has nothing to count.
     return Held(found % _PRIME, lengths % _PRIME, tuple(totals))

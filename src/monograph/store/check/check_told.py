@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from monograph.store.documents.documents import loaded_object
 from monograph.store.file.checksums import checksum
 from monograph.store.file.database import Connection
+from monograph.store.file.stored_json import loaded_object
 from monograph.store.file.unreadable import UNDECODABLE
-from monograph.store.graph.told_changes import STORED, TABLES, Origin, imply_node
+from monograph.store.graph.assertions import STORED, TABLES, Origin, imply_node
 from monograph.values import Finding
 
 MEND = "tell it again, or take it back"

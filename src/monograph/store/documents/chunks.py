@@ -16,6 +16,7 @@ from monograph.store.file import assigned, encryption
 from monograph.store.file.database import Connection
 from monograph.store.file.keyed import select
 from monograph.store.file.row_numbers import next_row
+from monograph.store.file.stored_json import loaded_object
 from monograph.store.file.unreadable import UNDECODABLE
 from monograph.store.graph import graphs
 from monograph.store.words import terms
@@ -162,10 +163,10 @@ def _update(connection: Connection, row: int, owner: Owner, chunk: Chunk) -> Non
 def _remove(connection: Connection, entries: Sequence[terms.Entry]) -> None:
     """Take chunks out of every table but the inverted index."""
     rows = [(entry.chunk,) for entry in entries]
-    from monograph.store.graph import graph_changes, told_changes
+    from monograph.store.graph import assertions, graph_changes
 
     graph_changes.remove_chunks(connection, (entry.chunk for entry in entries))
-    told_changes.remove_chunks(connection, (entry.chunk for entry in entries))
+    assertions.remove_chunks(connection, (entry.chunk for entry in entries))
     connection.executemany("DELETE FROM vectors WHERE chunk = ?", rows)
     connection.executemany("DELETE FROM chunks WHERE chunk = ?", rows)
 
@@ -381,9 +382,9 @@ def _read(connection: Connection, row: tuple[Any, ...], text: str, *, strict: bo
     try:
         if strict and not (0 <= start < end and len(text) == end - start):
             raise ValueError(f"it reaches from {start} to {end}, beyond its document's text")
-        chunk = Chunk(name, document_id, text, start, end, ordinal, documents.loaded_object(metadata))
+        chunk = Chunk(name, document_id, text, start, end, ordinal, loaded_object(metadata))
         date, valid = dates.loaded(*when[:3]), dates.valid(*when[3:])
-        return Found(number, chunk, title, uri, documents.loaded_object(merged), date, valid)
+        return Found(number, chunk, title, uri, loaded_object(merged), date, valid)
     except UNDECODABLE as error:
         raise documents.damaged(connection, document, f"row {number} of chunks: {error}") from error
 

@@ -1,6 +1,6 @@
-"""When documents are from: columns of ``documents`` that follow from their rows, or else from their files'.
+"""Dates of documents: columns of ``documents`` that follow from the document, or else from its file.
 
-They are in no checksum: a check holds them against what they follow from.
+No checksum covers them: a check compares them with what they follow from.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Columns: TypeAlias = tuple[int | None, int | None, int | None]
 _UNDATED: Columns = (None, None, None)
 _BY_FILE = TOLD_BY.index(FILE)
 TOLD = f"d.dated_by != {_BY_FILE:d}"
-"""The SQL condition that a document ``d`` tells itself when it is from."""
+"""SQL condition that the date of a document ``d`` follows from the document itself."""
 _SECOND = 1_000_000_000
 _LATEST = (2**63 - 1) // _SECOND
 
 
 def columns(document: Document) -> Columns:
-    """What is stored of when a document is from, as far as it tells that itself."""
+    """Return the date columns of a document, as far as its date follows from the document itself."""
     told = (document.metadata, *(passage.metadata for passage in document.passages))
     return _columns(date_of(told, document.title, document.text))
 
@@ -37,14 +37,14 @@ def _columns(dated: Dated | None) -> Columns:
 
 
 def span(first: Any, last: Any) -> Span | None:
-    """A time by its first and last second; None where they are none."""
+    """Return the span of two stored seconds; None if they are no span."""
     if not (isinstance(first, int) and isinstance(last, int) and FIRST <= first <= last <= LAST):
         return None
     return Span(first, last)
 
 
 def loaded(first: Any, last: Any, told_by: Any) -> Dated | None:
-    """When a document is from, by what is stored; None where that is no date."""
+    """Return the date of a document from its columns; None if they are no date."""
     when = span(first, last)
     if when is None or not isinstance(told_by, int) or not 0 <= told_by < len(TOLD_BY):
         return None
@@ -52,7 +52,7 @@ def loaded(first: Any, last: Any, told_by: Any) -> Dated | None:
 
 
 def valid(since: Any, until: Any) -> Valid | None:
-    """When a document stood as it is, by what is stored; None where that is not known, or no time."""
+    """Return the time in which a document is valid from its columns; None if it is not known, or no time."""
     if not isinstance(since, int) or not FIRST <= since <= LAST:
         return None
     if until is not None and not (isinstance(until, int) and since < until <= LAST):
@@ -61,13 +61,13 @@ def valid(since: Any, until: Any) -> Valid | None:
 
 
 def newest(connection: sqlite3.Connection) -> int | None:
-    """The last second that any document may be from which tells that itself; None where none does."""
+    """Return the last second of all dates that follow from documents themselves; None if there are none."""
     (last,) = connection.execute(f"SELECT max(d.dated_until) FROM documents AS d WHERE {TOLD}").fetchone()  # noqa: S608
     return last if isinstance(last, int) and FIRST <= last <= LAST else None
 
 
 def follow_file(connection: sqlite3.Connection, source: int) -> None:
-    """Date the documents of a file by it, as far as nothing else does; its row is stored, and theirs."""
+    """Set the dates of a file's documents that have no date of their own to that of the file; both are stored."""
     row = connection.execute("SELECT modified_ns FROM sources WHERE source = ?", (source,)).fetchone()
     second = row[0] // _SECOND if row is not None and isinstance(row[0], int) else -1
     if 0 <= second <= LAST:

@@ -15,6 +15,7 @@ from monograph.store.file import encryption, unreadable
 from monograph.store.file.checksums import BLOCK_BITS, blocks_of, checksum
 from monograph.store.file.database import Connection, path_of
 from monograph.store.file.keyed import select
+from monograph.store.file.stored_json import loaded_object
 from monograph.store.file.unreadable import UNDECODABLE
 from monograph.values import Document, Section, Valid
 
@@ -297,20 +298,12 @@ def loaded_sections(text: str) -> tuple[Section, ...]:
     return tuple(Section(int(start), tuple(map(str, path))) for start, *path in json.loads(text))
 
 
-def loaded_object(text: str) -> dict[str, Any]:
-    """A JSON object. Raises ValueError if it is none."""
-    found = json.loads(text)
-    if not isinstance(found, dict):
-        raise ValueError(f"{text[:40]!r} is no JSON object")
-    return found
-
-
 def remove(connection: Connection, row: int) -> None:
     """Take out a document whose chunks are gone already."""
-    from monograph.store.graph import graph_changes, told_changes
+    from monograph.store.graph import assertions, graph_changes
 
     graph_changes.remove_document(connection, row)
-    told_changes.remove_document(connection, row)
+    assertions.remove_document(connection, row)
     connection.execute("DELETE FROM texts WHERE block BETWEEN ? AND ?", blocks_of(row))
     connection.execute("DELETE FROM documents WHERE document = ?", (row,))
 

@@ -1,4 +1,4 @@
-"""A parsed ``where`` as an SQL condition on chunks; keys and values are bound, never pasted."""
+"""Filters compiled to SQL conditions on chunks; keys and values are bound parameters."""
 
 from __future__ import annotations
 
@@ -16,25 +16,24 @@ from monograph.store.file.database import Connection
 from monograph.where import DATE, Combination, Comparison, Condition, Operator, Scalar
 
 MOST_COMPARISONS = 1_000
-"""Each is looked up for each chunk. Values of one key that exclude each other, or that are all excluded, are one."""
+"""Each is tested for each chunk. Alternatives of one key, and exclusions of one key, count as one."""
 
 _CHUNKS = "chunks AS c JOIN documents AS d USING (document)"
 _COLUMNS = {"$document": "d.id", "$chunk": "c.id", "$uri": "d.uri", "$title": "d.title"}
 _INDEXED = ("$document", "$chunk", "$uri")
 MERGED = "COALESCE(c.merged, NULLIF(c.metadata, '{}'), d.metadata)"
-"""The metadata of a document with those of its chunk laid over them: often they are the one's or the other's."""
-"""What cannot be read is as if it were empty; a connection warns of it."""
+"""The metadata of a document with those of its chunk laid over them, which are often those of one of them."""
 _NUMBERS = "('integer', 'real', 'true', 'false')"
 _EQUAL = "(m.type NOT IN ('array', 'object') AND m.value IS {value})"
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Which chunks may be found: an SQL condition on a chunk ``c`` and its document ``d``, and its parameters.
+    """A filter: an SQL condition on a chunk ``c`` and its document ``d``, and its parameters.
 
-    ``indexed`` says that an index leads to those chunks: not all need be looked at to find them. ``condition`` is what
-    was asked, where that is all. ``view`` names the view whose chunks these are: what is remembered of one is not true
-    of another.
+    ``indexed`` if an index leads to these chunks, so that they are found without testing all. ``condition`` is the
+    condition that was compiled, if there is no other. ``view`` is the name of the view whose chunks these are: results
+    that are kept for one view do not hold for another.
     """
 
     sql: str = ""
@@ -44,13 +43,13 @@ class Allowed:
     view: str = ""
 
     def on(self, column: str) -> str:
-        """The condition on a column that holds chunk row numbers, many of them: what is allowed is found once."""
+        """Return the condition on a column of chunk rows; SQLite reads all allowed chunks once."""
         if self.is_whole_view:
             return f"{column} IN temp.view_chunks"
         return f"{column} IN (SELECT c.chunk FROM {_CHUNKS} WHERE {self.sql})" if self.sql else "TRUE"  # noqa: S608
 
     def on_each(self, column: str) -> str:
-        """The same where SQLite is to hold what it found against it, and not to search what is allowed one by one."""
+        """Return the condition on a column of chunk rows; SQLite tests each row that it has found."""
         if self.is_whole_view:
             return f"+{column} IN temp.view_chunks"
         if not self.sql:
@@ -65,7 +64,7 @@ class Allowed:
         return bool(self.view) and not self.sql
 
     def within(self, view: str) -> Allowed:
-        """Of what is allowed, what is in a view; its tables stand before the file's, and so are the condition's."""
+        """Return this filter within a view, whose tables shadow the file's in the condition, too."""
         if not view:
             return self
         return Allowed(self.sql, self.parameters, self.indexed or not self.sql, view=view)
@@ -75,7 +74,7 @@ EVERYTHING = Allowed()
 
 
 def compile_condition(condition: Condition | None) -> Allowed:
-    """A condition (see :mod:`monograph.where`) as SQL.
+    """Return the filter of a condition (see :mod:`monograph.where`).
 
     Raises
     ------
@@ -96,13 +95,13 @@ def compile_condition(condition: Condition | None) -> Allowed:
 
 
 def within(allowed: Allowed, documents: Sequence[int]) -> Allowed:
-    """Of what is allowed, the chunks of some documents, by their row numbers."""
+    """Return a filter of the chunks that another allows of some documents, given by row."""
     sql = f"({allowed.sql or 'TRUE'}) AND d.document IN (SELECT value FROM json_each(?))"  # noqa: S608
     return Allowed(sql, (*allowed.parameters, json.dumps(list(documents))), indexed=True)
 
 
 def rows(connection: Connection, allowed: Allowed) -> npt.NDArray[np.int64]:
-    """Row numbers of all chunks that are allowed, ascending."""
+    """Return the rows of all allowed chunks, ascending."""
     query = f"SELECT chunk FROM chunks WHERE {allowed.on('chunk')} ORDER BY chunk"  # noqa: S608
     if allowed.is_whole_view:
         query = "SELECT chunk FROM temp.view_chunks ORDER BY chunk"
@@ -111,7 +110,7 @@ def rows(connection: Connection, allowed: Allowed) -> npt.NDArray[np.int64]:
 
 
 def among(connection: Connection, allowed: Allowed, chunks: Sequence[int]) -> set[int]:
-    """Those of some chunks that are allowed."""
+    """Return those of some chunks that are allowed."""
     found = connection.execute(
         f"SELECT value FROM json_each(?) WHERE {allowed.on_each('value')}",  # noqa: S608
         (json.dumps(list(chunks)), *allowed.parameters),
@@ -120,7 +119,7 @@ def among(connection: Connection, allowed: Allowed, chunks: Sequence[int]) -> se
 
 
 def values_of(connection: Connection, key: str) -> Iterator[tuple[int, str, str | int | float | None]]:
-    """(chunk, type, value) of every chunk that has a key, as ``json_each`` tells them."""
+    """Yield (chunk, type, value) of every chunk that has a key, as ``json_each`` returns them."""
     yield from connection.execute(
         f"SELECT c.chunk, m.type, m.value FROM {_CHUNKS} CROSS JOIN json_each({MERGED}) AS m WHERE m.key = ?",  # noqa: S608
         (key,),
@@ -133,7 +132,7 @@ def has_key(connection: Connection, key: str) -> bool:
 
 
 def keys(connection: Connection) -> list[str]:
-    """Every key of the metadata of chunks and their documents, in order."""
+    """Return all keys of the metadata of chunks and their documents, in order."""
     found = connection.execute(
         f"SELECT DISTINCT m.key FROM {_CHUNKS} CROSS JOIN json_each({MERGED}) AS m ORDER BY m.key"  # noqa: S608
     )
@@ -141,14 +140,14 @@ def keys(connection: Connection) -> list[str]:
 
 
 def dates_of(connection: Connection) -> Iterator[tuple[int, int, int]]:
-    """(chunk, first, last second that it may be from) of every chunk whose document is dated."""
+    """Yield (chunk, first, last second of its date) of every chunk whose document has a date."""
     yield from connection.execute(
         f"SELECT c.chunk, d.dated, d.dated_until FROM {_CHUNKS} WHERE d.dated IS NOT NULL"  # noqa: S608
     )
 
 
 def barred(allowed: Allowed) -> str:
-    """A query for the summaries over at least one chunk that is not allowed."""
+    """Return a query for the summaries over at least one chunk that is not allowed."""
     return f"""WITH RECURSIVE barred(node) AS (
         SELECT parent FROM nodes WHERE layer = 0 AND parent IS NOT NULL AND NOT ({allowed.on("chunk")})
         UNION SELECT n.parent FROM barred AS b CROSS JOIN nodes AS n WHERE n.node = b.node AND n.parent IS NOT NULL)
@@ -156,7 +155,7 @@ def barred(allowed: Allowed) -> str:
 
 
 def _joined(condition: Condition) -> Condition:
-    """A condition whose comparisons of one key with one value each are one with a list, wherever they mean that."""
+    """Return a condition in which alternatives of one key, and exclusions of one key, are one comparison."""
     if isinstance(condition, Comparison):
         return condition
     several: Operator = "nin" if condition.combiner == "and" else "in"
@@ -176,7 +175,7 @@ def _joined(condition: Condition) -> Condition:
 
 
 def _is_indexed(condition: Condition) -> bool:
-    """Whether an index leads to what fulfils a condition."""
+    """Whether an index leads to the chunks that fulfil a condition."""
     if isinstance(condition, Comparison):
         return condition.key in _INDEXED and condition.operator in ("==", "in") and condition.value is not None
     parts = [_is_indexed(part) for part in condition.parts]
@@ -193,14 +192,17 @@ _Bound = list[str | int | float | None]
 def _condition(condition: Condition) -> tuple[str, _Bound]:
     if isinstance(condition, Comparison):
         return _comparison(condition)
-    # What comes first waits for nothing while SQLite reads it: the parts that go deep do.
+    # SQLite's parser has room for a hundred open terms: nothing is open before the first part, so the deepest is first.
     parts = [_condition(part) for part in sorted(condition.parts, key=_depth, reverse=True)]
+    joined = "TRUE" if condition.combiner == "and" else "FALSE"
     if parts:
-        joined = _in_groups([sql for sql, _ in parts], " AND " if condition.combiner == "and" else " OR ")
-    else:
-        joined = "TRUE" if condition.combiner == "and" else "FALSE"
+        # In a row each condition would lie within the next, too deep: so all but the first are joined in groups.
+        word, every = " AND " if condition.combiner == "and" else " OR ", [sql for sql, _ in parts]
+        size = max(1, isqrt(len(every)))
+        groups = [word.join(every[first : first + size]) for first in range(1, len(every), size)]
+        joined = f"({word.join((every[0], *(f'({one})' if size > 1 else one for one in groups)))})"
     parameters: _Bound = [parameter for _, bound in parts for parameter in bound]
-    # NOT would wait before each of its brackets, and SQLite has room for a hundred that wait.
+    # NOT would leave a term open before each of its brackets.
     return (f"{joined} = 0" if condition.combiner == "not" else joined), parameters
 
 
@@ -208,18 +210,15 @@ def _depth(condition: Condition) -> int:
     return 0 if isinstance(condition, Comparison) else 1 + max(map(_depth, condition.parts), default=0)
 
 
-def _in_groups(parts: Sequence[str], word: str) -> str:
-    """Conditions joined, the first with groups of the others: in a row each would lie within the next, too deep."""
-    size = max(1, isqrt(len(parts)))
-    groups = [word.join(parts[first : first + size]) for first in range(1, len(parts), size)]
-    return f"({word.join((parts[0], *(f'({one})' if size > 1 else one for one in groups)))})"
-
-
 def _comparison(comparison: Comparison) -> tuple[str, _Bound]:
-    """Hold one key against a value: SQL over ``m(value, type)``, the one row that the key has, or none."""
+    """Return the SQL that compares one key with a value, over ``m(value, type)``: the row of the key, or none."""
     key, operator, value = comparison.key, comparison.operator, comparison.value
     if key == DATE:
-        return _dated(operator), [] if value is None else [_scalar(value)]
+        if operator == "is_empty":
+            return "d.dated IS NULL", []
+        # A date is a span: its last second has to be after the value, its first one before it.
+        second = "d.dated_until" if operator in (">", ">=") else "d.dated"
+        return f"({second} {operator} ?) IS TRUE", [] if value is None else [_scalar(value)]
     if operator in ("!=", "nin"):
         sql, parameters = _comparison(Comparison(key, "==" if operator == "!=" else "in", value))
         return f"NOT ({sql})", parameters
@@ -235,18 +234,11 @@ def _comparison(comparison: Comparison) -> tuple[str, _Bound]:
             nothing += " OR (m.type = 'text' AND m.value = '') OR (m.type = 'array' AND m.value = '[]')"
         return f"NOT EXISTS (SELECT 1 FROM {row} AS m WHERE NOT ({nothing}))", bound  # noqa: S608
     if column is not None and operator in ("==", "in"):
-        # An index can serve this, and an EXISTS cannot. A column is a text, and equal to nothing else.
+        # An index can serve this, and no EXISTS. A column is a text, and equal to nothing else.
         texts = [one for one in (value if isinstance(value, tuple) else (value,)) if isinstance(one, str)]
         return f"{column} IN (SELECT value FROM json_each(?))", [json.dumps(texts)]  # noqa: S608
     test, parameters = _test(comparison)
     return f"EXISTS (SELECT 1 FROM {row} AS m WHERE {test})", [*bound, *parameters]  # noqa: S608
-
-
-def _dated(operator: str) -> str:
-    """SQL that holds when a document is from against a second; the last that it may be where that is to come after."""
-    if operator == "is_empty":
-        return "d.dated IS NULL"
-    return f"({'d.dated_until' if operator in ('>', '>=') else 'd.dated'} {operator} ?) IS TRUE"
 
 
 def _test(comparison: Comparison) -> tuple[str, _Bound]:
@@ -254,7 +246,7 @@ def _test(comparison: Comparison) -> tuple[str, _Bound]:
     if isinstance(value, tuple):
         listed = json.dumps(value)
         if operator == "in":
-            # SQLite looks the list up, made once, and does not go through it for every chunk.
+            # SQLite makes the list once, and looks each value up in it.
             return "m.type NOT IN ('null', 'array', 'object') AND m.value IN (SELECT value FROM json_each(?))", [listed]
         one = f"(m.type = 'text' AND v.type = 'text' AND instr(m.value, v.value) > 0) OR ({_member('v.value')})"
         if operator == "any":

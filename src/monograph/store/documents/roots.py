@@ -1,4 +1,4 @@
-"""Rows of ``roots``: the files and folders that are synced, each by a name that stays and a place that may change."""
+"""Rows of ``roots``: synced files and folders, each with a name that stays and a place that may change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from monograph.values import Root
 
 
 def every(connection: Connection) -> list[Root]:
-    """All roots, in order of name."""
+    """Return all roots, in order of name."""
     home = _home(connection)
     found = connection.execute("SELECT name, place FROM roots ORDER BY name")
     out = settings.load_following_links(connection)
@@ -23,9 +23,9 @@ def every(connection: Connection) -> list[Root]:
 
 
 def put(connection: Connection, root: Root, *, absolute: bool = False) -> None:
-    """Store a root, new, in another place, or with other links.
+    """Store a root: a new one, or one with another place or other links.
 
-    ``absolute`` stores an absolute place always: for a file of which copies are read in other folders.
+    ``absolute`` stores the place as an absolute path: for a file whose copies are read in other folders.
     """
     place = root.place if absolute else stored_place(_home(connection), root.place)
     known = next((one for one in every(connection) if one.name == root.name), None)
@@ -41,7 +41,7 @@ def put(connection: Connection, root: Root, *, absolute: bool = False) -> None:
 
 
 def remove(connection: Connection, name: str) -> None:
-    """Forget a root whose files are gone already."""
+    """Delete a root whose files are deleted already."""
     connection.execute(
         "DELETE FROM checksums WHERE name IN (SELECT 'roots/' || root FROM roots WHERE name = ?)", (name,)
     )
@@ -61,13 +61,13 @@ def _home(connection: Connection) -> str:
 
 
 def owner_of(roots: Iterable[Root], path: str) -> Root | None:
-    """The innermost root at or above a path."""
+    """Return the innermost root at or above a path; None if there is none."""
     above = (root for root in roots if root.holds(path))
     return max(above, key=lambda root: len(root.place), default=None)
 
 
 def unused_name(place: str, taken: Iterable[str]) -> str:
-    """A root's name: its folder's, with a number behind it where that is taken."""
+    """Return a name for a root: that of its folder, with a number if the name is taken."""
     base = place.rstrip("/").rpartition("/")[2] or "root"
     name, number, others = base, 1, set(taken)
     while name in others:
@@ -77,11 +77,11 @@ def unused_name(place: str, taken: Iterable[str]) -> str:
 
 
 def stored_place(home: str, place: str) -> str:
-    """A place as it is stored: where it lies below the file's folder, or below the one above that, relative to it.
+    """Return a place as it is stored: relative to the file's folder if it is below that, or below its parent.
 
-    File and folder may then be moved together, to another machine as well.
+    File and folder may then be moved together, to another machine too.
     """
     relative = os.path.relpath(place, home)
-    # In / or /tmp everything lies together, and belongs together by chance.
+    # Files in / or /tmp belong together by chance.
     at_top = len(Path(home).parts) <= 2
     return place if relative.startswith("../../") or relative == "../.." or at_top else relative

@@ -1,4 +1,4 @@
-"""Rows of ``sources``: files on disk, as they were when last read."""
+"""Rows of ``sources``: files on disk, in the state in which they were last read."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from monograph.store.file.database import Connection
 from monograph.store.file.keyed import select
 
 _UNFINISHED, _FAULTY = -1, -2
-"""In place of the time at which a file was changed."""
+"""Stored as ``modified_ns`` of files that are not completely stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file as it was when last read; ``size`` in bytes, ``modified_ns`` in nanoseconds since 1970."""
+    """A file in the state in which it was last read; ``size`` in bytes, ``modified_ns`` in nanoseconds since 1970."""
 
     uri: str
     root: str
@@ -25,7 +25,7 @@ class Source:
 
 
 def states(connection: Connection, root: str) -> dict[str, tuple[int, int]]:
-    """Bytes and time of change (nanoseconds since 1970) of the known files at or below a path, by uri."""
+    """Return (size, modified_ns) of the known files at or below a path, by uri."""
     below = root.rstrip("/") + "/"
     found = connection.execute(
         "SELECT uri, size, modified_ns FROM sources WHERE uri = ? OR (uri >= ? AND uri < ?)",
@@ -35,7 +35,7 @@ def states(connection: Connection, root: str) -> dict[str, tuple[int, int]]:
 
 
 def by_root(connection: Connection) -> list[tuple[str, int, int, int]]:
-    """(root, files, documents, bytes) of every file or folder that something was read from, in order of root."""
+    """Return (root, files, documents, bytes) of every root with known files, in order of root."""
     found = connection.execute(
         """SELECT root, count(*), sum(held), sum(size) FROM (
             SELECT root, size, (SELECT count(*) FROM documents d WHERE d.source = s.source) AS held FROM sources s)
@@ -45,13 +45,13 @@ def by_root(connection: Connection) -> list[tuple[str, int, int, int]]:
 
 
 def every(connection: Connection) -> Iterator[Source]:
-    """All known files, in the order in which they became known."""
+    """Yield all known files, in the order in which they became known."""
     found = connection.execute("SELECT uri, root, sha256, size, modified_ns FROM sources ORDER BY source")
     yield from (Source(*row) for row in found)
 
 
 def find(connection: Connection, uri: str) -> Source | None:
-    """A known file."""
+    """Return a known file; None if it is not known."""
     row = connection.execute(
         "SELECT uri, root, sha256, size, modified_ns FROM sources WHERE uri = ?", (uri,)
     ).fetchone()
@@ -59,7 +59,7 @@ def find(connection: Connection, uri: str) -> Source | None:
 
 
 def of_document(connection: Connection, document: int) -> tuple[Source, int] | None:
-    """The file that a document was read from, as it was then, and how many documents are from it."""
+    """Return the file that a document was read from, and the number of its documents; None if there is none."""
     row = connection.execute(
         """SELECT s.uri, s.root, s.sha256, s.size, s.modified_ns,
             (SELECT count(*) FROM documents o WHERE o.source = s.source)
@@ -82,7 +82,7 @@ def put(connection: Connection, source: Source) -> int:
 
 
 def add(connection: Connection, new: Sequence[Source]) -> set[str]:
-    """Store the states of files that are not known yet, and leave those that are; returns the uris of the new ones."""
+    """Store files that are not known yet, and leave those that are; return the uris of the new ones."""
     by_uri = {one.uri: one for one in reversed(new)}
     coming = by_uri.keys() - rows(connection, list(by_uri)).keys()
     connection.executemany(
@@ -97,12 +97,12 @@ def add(connection: Connection, new: Sequence[Source]) -> set[str]:
 
 
 def rows(connection: Connection, uris: Sequence[str]) -> dict[str, int]:
-    """Row numbers of known files by uri."""
+    """Return the rows of known files, by uri."""
     return dict(select(connection, "SELECT uri, source FROM sources WHERE uri IN", uris))
 
 
 def touch(connection: Connection, states: Iterable[tuple[str, int, int]]) -> None:
-    """Note new (uri, size, modified_ns) of files whose bytes are as they were."""
+    """Store (uri, size, modified_ns) of files whose bytes are the same."""
     listed = list(states)
     connection.executemany("UPDATE sources SET size = ?2, modified_ns = ?3 WHERE uri = ?1", listed)
     for row in rows(connection, [uri for uri, _, _ in listed]).values():
@@ -126,18 +126,18 @@ def is_faulty(connection: Connection, uri: str) -> bool:
 
 
 def row_of(connection: Connection, uri: str) -> int | None:
-    """Row number of a known file."""
+    """Return the row of a known file; None if it is not known."""
     row = connection.execute("SELECT source FROM sources WHERE uri = ?", (uri,)).fetchone()
     return None if row is None else int(row[0])
 
 
 def remove(connection: Connection, row: int) -> None:
-    """Forget a file whose documents are gone already."""
+    """Delete a file whose documents are deleted already."""
     connection.execute("DELETE FROM sources WHERE source = ?", (row,))
 
 
 def remove_empty(connection: Connection) -> None:
-    """Forget the files that hold no document any more."""
+    """Delete the files that have no documents."""
     connection.execute(
         "DELETE FROM sources WHERE source NOT IN (SELECT source FROM documents WHERE source IS NOT NULL)"
     )

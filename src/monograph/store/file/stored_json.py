@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from monograph.values.arguments import shown
+
+
+def loaded_object(text: str) -> dict[str, Any]:
+    """Return a JSON object. Raises ValueError if the text is none."""
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise ValueError(f"{text[:40]!r} is no JSON object")
+    return found
 
 
 def text(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Rows of ``chunk_graphs``, ``mentions``, ``subjects`` and ``aliases``: the entity–chunk graph, read."""
+"""The entity–chunk graph: reads of ``chunk_graphs``, ``mentions``, ``subjects`` and ``aliases``."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from monograph.store.file.database import Connection
 from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS
 
 NAMED = np.dtype([("name", "<i4"), ("first", "u1"), ("second", "u1"), ("kind", "u1")])
-"""A name in a chunk: its row, the first two sentences it stands in (255 where there is no second), and its kind's place
-in :data:`monograph.values.ENTITY_KINDS`."""
+"""A name in a chunk: its row, the first two sentences that have it (255 if there is no second), and its kind's place in
+:data:`monograph.values.ENTITY_KINDS`."""
 
 LINKED = np.dtype([("source", "<u2"), ("target", "<u2"), ("strength", "<f2")])
-"""A model's relation: places of its ends among the chunk's names, and its strength."""
+"""A relation found by a model: the places of its ends among the chunk's names, and its strength."""
 
 WORDS = np.dtype("<u4")
 Records: TypeAlias = npt.NDArray[Any]
 _EMBEDDED = [ENTITY_KINDS.index(kind) for kind in sorted(EMBEDDED_KINDS)]
 SUBJECT_CHUNKS = 12
-"""Chunks of a document that its title leads to, the first ones."""
+"""First chunks of a document that a name in its title leads to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Node:
 
 
 def extraction_values(connection: Connection, chunks: Iterable[int]) -> dict[int, bytes]:
-    """Stored extractions by chunk row, for the chunks that have one."""
+    """Return stored extractions by chunk row, for the chunks that have one."""
     return dict(
         connection.execute(
             """SELECT e.chunk, m.value FROM json_each(?) AS c CROSS JOIN extractions AS e JOIN memo AS m USING (memo)
@@ -85,7 +85,7 @@ def extraction_values(connection: Connection, chunks: Iterable[int]) -> dict[int
 
 
 def titled_extraction_keys(connection: Connection, rows: Iterable[int]) -> dict[int, tuple[bytes, str]]:
-    """(key of the extraction in the memo, title of the document) by chunk row: the same in every file."""
+    """Return (memo key of the extraction, title of the document) by chunk row: the same in every file."""
     found = connection.execute(
         """SELECT e.chunk, m.key, d.title FROM json_each(?) AS w CROSS JOIN extractions AS e JOIN memo AS m USING (memo)
         JOIN chunks AS c ON c.chunk = e.chunk JOIN documents AS d ON d.document = c.document WHERE e.chunk = w.value""",
@@ -115,7 +115,7 @@ def stored(connection: Connection, document: int) -> Node:
 
 
 def documents_naming(connection: Connection, wanted: Iterable[int]) -> list[int]:
-    """Row numbers of the documents that mention any of some names, ascending."""
+    """Return the rows of the documents that mention any of some names, ascending."""
     found = connection.execute(
         """SELECT DISTINCT c.document FROM json_each(?) AS n CROSS JOIN mentions AS m CROSS JOIN chunks AS c
         WHERE m.name = n.value AND c.chunk = m.chunk ORDER BY c.document""",
@@ -125,14 +125,14 @@ def documents_naming(connection: Connection, wanted: Iterable[int]) -> list[int]
 
 
 def is_whole(connection: Connection) -> bool:
-    """Whether there are chunks, and every one is in the graph."""
+    """Whether there are chunks, and all are in the graph."""
     (chunks,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
     (nodes,) = connection.execute("SELECT count(*) FROM chunk_graphs").fetchone()
     return bool(chunks) and chunks == nodes
 
 
 def words(connection: Connection, chunks: Sequence[int]) -> dict[int, bytes]:
-    """Hashes of the words of chunks as bytes of WORDS, none of one that is not in the graph, by row."""
+    """Return hashes of the words of chunks as bytes of WORDS, by row; empty for a chunk that is not in the graph."""
     found = connection.execute(
         "SELECT g.chunk, g.words FROM json_each(?) AS c CROSS JOIN chunk_graphs AS g WHERE g.chunk = c.value",
         (_listed(chunks),),
@@ -141,7 +141,7 @@ def words(connection: Connection, chunks: Sequence[int]) -> dict[int, bytes]:
 
 
 def linked(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[Records, Records]]:
-    """(names, links) of chunks, NAMED and LINKED records, by row."""
+    """Return (names, links) of chunks, NAMED and LINKED records, by row."""
     found = connection.execute(
         "SELECT g.chunk, g.names, g.links FROM json_each(?) AS c CROSS JOIN chunk_graphs AS g WHERE g.chunk = c.value",
         (_listed(chunks),),
@@ -152,7 +152,7 @@ def linked(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[Rec
 
 
 def mentions(connection: Connection, wanted: Iterable[int], allowed: Allowed = EVERYTHING) -> dict[int, list[int]]:
-    """The chunks that name each of some names, ascending."""
+    """Return the chunks that have each of some names, ascending."""
     found: dict[int, list[int]] = {}
     for name, chunk in connection.execute(
         f"""SELECT m.name, m.chunk FROM json_each(?) AS n CROSS JOIN mentions AS m
@@ -164,7 +164,7 @@ def mentions(connection: Connection, wanted: Iterable[int], allowed: Allowed = E
 
 
 def are_subjects(connection: Connection, wanted: Iterable[int]) -> set[int]:
-    """Those of some names that a document is about."""
+    """Return those of some names that a document is about."""
     found = connection.execute(
         """SELECT n.value FROM json_each(?) AS n WHERE EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.value)""",
         (_listed(wanted),),
@@ -173,8 +173,8 @@ def are_subjects(connection: Connection, wanted: Iterable[int]) -> set[int]:
 
 
 def known_subjects(connection: Connection, keys: Iterable[str]) -> dict[str, int]:
-    """The rows of the names among some keys that a document is about, by key."""
-    # Most keys are of no name and most names no subjects, which two indexes tell: no row of a name is read.
+    """Return the rows of the names among some keys that a document is about, by key."""
+    # Most keys are of no name and most names are no subjects. Two indexes tell: no row of a name is read.
     found = connection.execute(
         """SELECT n.key, n.name FROM json_each(?) AS k CROSS JOIN names AS n
         WHERE n.key = k.value AND EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name)""",
@@ -184,13 +184,13 @@ def known_subjects(connection: Connection, keys: Iterable[str]) -> dict[str, int
 
 
 def has_more_subjects(connection: Connection, most: int) -> bool:
-    """Whether documents are about more than so many names; no more are counted."""
+    """Whether documents are about more than ``most`` names; no more are counted."""
     found = connection.execute("SELECT count(*) FROM (SELECT DISTINCT name FROM subjects LIMIT ?)", (most + 1,))
     return bool(found.fetchone()[0] > most)
 
 
 def subject_keys(connection: Connection) -> dict[str, int]:
-    """The rows of all names that a document is about, by key."""
+    """Return the rows of all names that a document is about, by key."""
     keys, rows = connection.execute(
         """SELECT group_concat(n.key, char(10)), json_group_array(n.name)
         FROM (SELECT DISTINCT name FROM subjects) AS s CROSS JOIN names AS n WHERE n.name = s.name"""
@@ -199,11 +199,11 @@ def subject_keys(connection: Connection) -> dict[str, int]:
 
 
 def subject_chunks(connection: Connection, wanted: Iterable[int], allowed: Allowed = EVERYTHING) -> list[SubjectChunk]:
-    """The chunks of documents that are about some names: the first ones by title, the very first otherwise.
+    """Return the chunks of documents about some names: the first ones of those that are by title, else the very first.
 
-    Of each name the first chunks of all documents come before the second ones; of these in order of id.
+    Of each name the first chunks of all documents come before the second ones, and these in order of id.
     """
-    # Ids are looked up, each in a page of its own, for names of several documents alone.
+    # Ids are looked up, each in a page of its own, only for names of several documents.
     rows = connection.execute(
         f"""SELECT own.ordinal,
             CASE WHEN EXISTS (SELECT 1 FROM subjects AS h WHERE h.name = s.name AND h.document != s.document)
@@ -224,9 +224,9 @@ def subject_chunks(connection: Connection, wanted: Iterable[int], allowed: Allow
 def subject_rows(
     connection: Connection, wanted: Mapping[int, str], allowed: Allowed
 ) -> list[tuple[int, str, str, int, int, str, int]]:
-    """What :func:`subject_chunks` is made of: (ordinal, chunk id, key, chunk, by title, qualifier, document).
+    """Return the rows of :func:`subject_chunks`: (ordinal, chunk id, key, chunk, by title, qualifier, document).
 
-    ``wanted`` are keys of names by their rows. Of a document none of whose chunks may be found the chunk is 0.
+    ``wanted`` are keys of names by row. The chunk is 0 for a document without an allowed chunk.
     """
     found = connection.execute(
         f"""SELECT COALESCE(own.ordinal, 0), COALESCE(own.id, ''), s.name, COALESCE(own.chunk, 0), s.by_title,
@@ -240,7 +240,7 @@ def subject_rows(
 
 
 def that_name(connection: Connection, chunks: Iterable[int], wanted: Iterable[int]) -> list[tuple[int, int]]:
-    """(name, chunk) for those of some chunks that name any of some names."""
+    """Return (name, chunk) for those of some chunks that have any of some names."""
     found = connection.execute(
         """SELECT m.name, m.chunk FROM json_each(?) AS n CROSS JOIN json_each(?) AS c CROSS JOIN mentions AS m
         WHERE m.name = n.value AND m.chunk = c.value""",
@@ -251,11 +251,11 @@ def that_name(connection: Connection, chunks: Iterable[int], wanted: Iterable[in
 
 NAMES = "COALESCE((SELECT g.names FROM chunk_graphs AS g WHERE g.chunk = c.chunk), x'')"
 OWN = "(SELECT json_group_array(s.name) FROM subjects AS s WHERE s.document = c.document)"
-"""The names of a chunk ``c``, and those that its document is about."""
+"""SQL for the names of a chunk ``c``, and for those that its document is about."""
 
 
 def documents_of(connection: Connection, chunks: Iterable[int]) -> dict[int, int]:
-    """The document of each chunk, by row."""
+    """Return the document of each chunk, by row."""
     return dict(
         connection.execute(
             "SELECT c.chunk, c.document FROM json_each(?) AS w CROSS JOIN chunks AS c WHERE c.chunk = w.value",
@@ -265,7 +265,7 @@ def documents_of(connection: Connection, chunks: Iterable[int]) -> dict[int, int
 
 
 def every_document(connection: Connection) -> tuple[list[int], list[int]]:
-    """(every chunk, its document), by row."""
+    """Return (all chunks, their documents), in the same order."""
     # Two rows of many numbers are read in a third of the time of many rows.
     chunks, documents = connection.execute(
         "SELECT json_group_array(chunk), json_group_array(document) FROM chunks"

@@ -1,26 +1,28 @@
-"""Rows of ``names``: keys of named things, the signs of their embeddings, and which of them mean the same entity."""
+"""Rows of ``names``: keys of named things, the codes of their embeddings, and which of them mean the same entity."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from monograph.store.file.checksums import checksum
 from monograph.store.file.database import Connection
 
-ENTITY = "COALESCE(h.head, n.head, n.name)"
 # An abbreviation may stand for a name that has a head itself.
+ENTITY = "COALESCE(h.head, n.head, n.name)"
+_ROW = f"n.name, n.key, n.uses, {ENTITY}"
+"""Columns of a :class:`NameRow`, in ``_ASKED``."""
+_ASKED = "FROM json_each(?) AS k CROSS JOIN names AS n LEFT JOIN names AS h ON h.name = n.head"
+"""Names ``n`` with their heads ``h``; a condition has to join ``k.value``."""
 MOST_NAMES = 1 << 31
-"""Names are numbered below this: chunks name them in four bytes."""
+"""Rows of names are below this: chunks store them in four bytes."""
 
 
 class NameRow(NamedTuple):
-    """A name: its row, key, how many rows of mentions and subjects use it, and its head's row (its own without one).
+    """A name: its row, key, the number of mentions and subjects, and the row of its head (its own if it has none).
 
     A tuple: a search reads hundreds.
     """
@@ -33,10 +35,10 @@ class NameRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A living name of a signature.
+    """A name that is in use, of a signature.
 
     ``subject`` if a document is about it, ``person`` if a chunk takes it for a person's; ``full`` are the rows of names
-    that documents say it stands for; ``head`` and ``reason`` are what was found before, 0 and empty for none.
+    that documents say it stands for; ``head`` and ``reason`` are the stored ones, 0 and empty if there are none.
     """
 
     row: int
@@ -50,10 +52,10 @@ class Member:
 
 
 class Marked(NamedTuple):
-    """A name whose head may be out of date, as may be those of the names that may be one with it.
+    """A name whose head may be out of date, and so may be those of names that may mean the same.
 
-    ``living`` if anything uses it; ``headed`` if it has a head, or a document says what it stands for. A tuple: every
-    name that is new comes by here.
+    ``living`` if it is in use; ``headed`` if it has a head, or a document says what it stands for. A tuple: every new
+    name is one.
     """
 
     row: int
@@ -65,7 +67,7 @@ class Marked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """A name that is not there yet; ``code`` is the signs of its embedding, None where it has none."""
+    """A name that is not stored yet; ``code`` are the signs of its embedding, None if it has none."""
 
     row: int
     key: str
@@ -74,9 +76,9 @@ class NewName:
 
 
 def add(connection: Connection, new: Sequence[NewName], uses: Mapping[int, int], persons: Mapping[int, int]) -> None:
-    """Store names that are not there, with the rows and the chunks that use them, by row.
+    """Store new names with their ``uses`` and ``persons``, by row, and mark those in use as unresolved.
 
-    Which names are one entity hangs on those that live: no trigger says so for new ones.
+    No trigger marks new names.
     """
     connection.executemany(
         "INSERT INTO names (name, key, signature, code, checksum, uses, persons) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -98,7 +100,7 @@ def add(connection: Connection, new: Sequence[NewName], uses: Mapping[int, int],
 
 
 def rows(connection: Connection, keys: Iterable[str]) -> dict[str, int]:
-    """Row by key, for the keys that are there."""
+    """Return the rows of those keys that are stored, by key."""
     return dict(
         connection.execute(
             "SELECT n.key, n.name FROM json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value", (_listed(keys),)
@@ -107,67 +109,54 @@ def rows(connection: Connection, keys: Iterable[str]) -> dict[str, int]:
 
 
 def known(connection: Connection, keys: Iterable[str]) -> dict[str, NameRow]:
-    """The names that live, by key, for the keys that do."""
-    found = connection.execute(
-        f"""SELECT n.name, n.key, n.uses, {ENTITY} FROM json_each(?) AS k CROSS JOIN names AS n
-        LEFT JOIN names AS h ON h.name = n.head WHERE n.key = k.value AND n.uses > 0""",  # noqa: S608 - a constant
-        (_listed(keys),),
-    )
+    """Return the names of those keys that are in use, by key."""
+    query = f"SELECT {_ROW} {_ASKED} WHERE n.key = k.value AND n.uses > 0"
+    found = connection.execute(query, (_listed(keys),))
     return {row[1]: NameRow._make(row) for row in found}
 
 
 def called(connection: Connection, first: Iterable[str]) -> list[NameRow]:
-    """Persons by their first names: those of whom the file knows one alone, in order of key.
+    """Return the persons of some first names that only one person of the file has, in order of key.
 
-    Of several names of that one it is the first by the alphabet.
+    A person with several such names is returned by the first in order.
     """
     found = connection.execute(
-        f"""SELECT n.name, min(n.key), n.uses, {ENTITY} FROM json_each(?) AS k CROSS JOIN names AS n
-        LEFT JOIN names AS h ON h.name = n.head
+        f"""SELECT n.name, min(n.key), n.uses, {ENTITY} {_ASKED}
         WHERE n.key > k.value || ' ' AND n.key < k.value || '!' AND n.uses > 0 AND n.persons > 0
-        GROUP BY k.value HAVING count(DISTINCT {ENTITY}) = 1 ORDER BY n.key""",  # noqa: S608 - a constant
+        GROUP BY k.value HAVING count(DISTINCT {ENTITY}) = 1 ORDER BY n.key""",
         (_listed(first),),
     )
     return [NameRow(*row) for row in found]
 
 
 def load(connection: Connection, names: Iterable[int]) -> dict[int, NameRow]:
-    """Names by row."""
-    found = connection.execute(
-        f"""SELECT n.name, n.key, n.uses, {ENTITY} FROM json_each(?) AS k CROSS JOIN names AS n
-        LEFT JOIN names AS h ON h.name = n.head WHERE n.name = k.value""",  # noqa: S608 - a constant
-        (_numbered(names),),
-    )
+    """Return names by row."""
+    found = connection.execute(f"SELECT {_ROW} {_ASKED} WHERE n.name = k.value", (_numbered(names),))
     return {row[0]: NameRow._make(row) for row in found}
 
 
-def load_and_tell(connection: Connection, names: Iterable[int]) -> tuple[dict[int, NameRow], set[int]]:
-    """(names by row, those of them that one row uses, and that no other name is one with)."""
+def load_with_single(connection: Connection, names: Iterable[int]) -> tuple[dict[int, NameRow], set[int]]:
+    """Return (names by row, rows of those that are used once, and are the only name of their entity)."""
     found = connection.execute(
-        f"""SELECT n.name, n.key, n.uses, {ENTITY},
-            n.uses = 1 AND n.head IS NULL AND NOT EXISTS (SELECT 1 FROM names AS o WHERE o.head = n.name)
-        FROM json_each(?) AS k CROSS JOIN names AS n LEFT JOIN names AS h ON h.name = n.head
-        WHERE n.name = k.value""",  # noqa: S608 - a constant
+        f"""SELECT {_ROW}, n.uses = 1 AND n.head IS NULL AND NOT EXISTS (SELECT 1 FROM names AS o WHERE o.head = n.name)
+        {_ASKED} WHERE n.name = k.value""",  # noqa: S608 - constants
         (_numbered(names),),
     ).fetchall()
     return {row[0]: NameRow._make(row[:4]) for row in found}, {row[0] for row in found if row[4]}
 
 
 def heads(connection: Connection, names: Iterable[int]) -> list[tuple[int, str, int]]:
-    """(row, key, row of its entity) of names: what a search reads thousands of."""
-    return connection.execute(
-        f"""SELECT n.name, n.key, {ENTITY} FROM json_each(?) AS k CROSS JOIN names AS n
-        LEFT JOIN names AS h ON h.name = n.head WHERE n.name = k.value""",  # noqa: S608 - a constant
-        (_numbered(names),),
-    ).fetchall()
+    """Return (row, key, row of the entity) of names; a search reads thousands."""
+    query = f"SELECT n.name, n.key, {ENTITY} {_ASKED} WHERE n.name = k.value"
+    return connection.execute(query, (_numbered(names),)).fetchall()
 
 
 def members(
     connection: Connection, heads: Iterable[int], loaded: Mapping[int, NameRow] = MappingProxyType({})
 ) -> dict[int, list[NameRow]]:
-    """All living names of entities, by the row of their head, which comes first; the others in order of key.
+    """Return the names in use of entities, by the row of their head, which comes first; the others in order of key.
 
-    Of ``loaded`` are names that were read before, by row.
+    ``loaded`` are names that were read before, by row.
     """
     asked = dict.fromkeys(heads)
     before = (loaded[row] for row in asked if row in loaded)
@@ -192,7 +181,7 @@ def members(
 
 
 def without_code(connection: Connection, keys: Iterable[str], size: int) -> list[str]:
-    """Those of the keys whose names have no code of so many bytes yet, or are not there."""
+    """Return those of the keys that are not stored, or have no code of ``size`` bytes."""
     asked = list(keys)
     coded = connection.execute(
         """SELECT n.key FROM json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value AND length(n.code) = ?""",
@@ -203,12 +192,12 @@ def without_code(connection: Connection, keys: Iterable[str], size: int) -> list
 
 
 def code_size(dimension: int) -> int:
-    """Bytes of the signs of so many values."""
+    """Return the bytes of a code of an embedding."""
     return -(-dimension // 8)
 
 
 def set_codes(connection: Connection, codes: Iterable[tuple[bytes, str]]) -> None:
-    """Store the signs of names' embeddings: (code, key). Which names are one entity hangs on them."""
+    """Store codes of names, (code, key), and mark these names as unresolved."""
     given = list(codes)
     connection.executemany(
         "UPDATE names SET code = ?, checksum = ? WHERE key = ?",
@@ -218,7 +207,7 @@ def set_codes(connection: Connection, codes: Iterable[tuple[bytes, str]]) -> Non
 
 
 def drop_codes(connection: Connection, but: int | None = None) -> None:
-    """Forget all codes, as when the embedder becomes another, or all that are not of so many bytes."""
+    """Delete all codes, or those that do not have ``but`` bytes, and mark these names as unresolved."""
     some = "code IS NOT NULL AND length(code) IS NOT ?"
     marked = f"INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE uses > 0 AND {some}"  # noqa: S608
     connection.execute(marked, (but,))
@@ -226,12 +215,12 @@ def drop_codes(connection: Connection, but: int | None = None) -> None:
 
 
 def codes(connection: Connection) -> Iterator[tuple[int, bytes]]:
-    """(row, code) of every living name that has a code, in order of key."""
+    """Yield (row, code) of every name in use that has a code, in order of key."""
     yield from connection.execute("SELECT name, code FROM names WHERE uses > 0 AND code IS NOT NULL ORDER BY key")
 
 
 def use(connection: Connection, changes: Mapping[int, int], persons: Mapping[int, int]) -> None:
-    """Add to the uses of names, and to the chunks that take them for persons, by row."""
+    """Add to the uses of names, and to the number of chunks that take them for persons, by row."""
     connection.executemany(
         "UPDATE names SET uses = uses + ?, persons = persons + ? WHERE name = ?",
         (
@@ -243,7 +232,7 @@ def use(connection: Connection, changes: Mapping[int, int], persons: Mapping[int
 
 
 def unresolved(connection: Connection) -> list[Marked]:
-    """The names whose heads may be out of date, in order of signature and key."""
+    """Return the names whose heads may be out of date, in order of signature and key."""
     found = connection.execute(
         """SELECT n.name, n.key, n.signature, n.uses > 0,
             n.head IS NOT NULL OR EXISTS (SELECT 1 FROM aliases AS a WHERE a.name = n.name)
@@ -253,7 +242,7 @@ def unresolved(connection: Connection) -> list[Marked]:
 
 
 def signed(connection: Connection, signatures: Iterable[int]) -> dict[int, list[str]]:
-    """Keys of living names, by signature."""
+    """Return the keys of names in use, by signature."""
     # They have no line breaks. One row of many keys is read in half the time of many rows.
     found = connection.execute(
         """SELECT s.value, (SELECT group_concat(n.key, char(10)) FROM names AS n
@@ -264,13 +253,14 @@ def signed(connection: Connection, signatures: Iterable[int]) -> dict[int, list[
 
 
 def living(connection: Connection, keys: Iterable[str]) -> dict[int, list[Member]]:
-    """Those of some names that live, by signature, in order of key."""
-    chosen = "json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value AND n.uses > 0"
-    return _groups(connection, chosen, _listed(keys))
+    """Return those of some names that are in use, by signature, in order of key."""
+    return _groups(
+        connection, "json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value AND n.uses > 0", _listed(keys)
+    )
 
 
 def groups(connection: Connection) -> list[list[Member]]:
-    """The living names of every signature that has several, and those that have a head or stand for another."""
+    """Return the names in use of every signature that has several, or one that has a head or stands for another."""
     chosen = """(
             SELECT signature FROM names WHERE uses > 0 GROUP BY signature
             HAVING count(*) > 1 OR max(head) IS NOT NULL OR max(name IN (SELECT name FROM aliases))
@@ -286,32 +276,31 @@ def _groups(connection: Connection, chosen: str, *parameters: object) -> dict[in
         FROM {chosen} ORDER BY n.signature, n.key""",  # noqa: S608 - constants
         parameters,
     ).fetchall()
-    return {signature: [_member(row) for row in group] for signature, group in groupby(found, key=itemgetter(0))}
-
-
-def _member(row: tuple[Any, ...]) -> Member:
-    _, name, key, subject, person, code, full, head, reason = row
-    stands_for = tuple(map(int, full.split(","))) if full else ()
-    return Member(name, key, bool(subject), bool(person), code or b"", stands_for, head or 0, reason or "")
+    groups: dict[int, list[Member]] = {}
+    for signature, name, key, subject, person, code, full, head, reason in found:
+        stands_for = tuple(map(int, full.split(","))) if full else ()
+        one = Member(name, key, bool(subject), bool(person), code or b"", stands_for, head or 0, reason or "")
+        groups.setdefault(signature, []).append(one)
+    return groups
 
 
 def is_settled(connection: Connection) -> bool:
-    """Whether every head is up to date."""
+    """Whether all heads are up to date."""
     return connection.execute("SELECT 1 FROM unresolved LIMIT 1").fetchone() is None
 
 
 def set_heads(connection: Connection, heads: Iterable[tuple[int | None, str | None, int]]) -> None:
-    """Give names their heads: (head, reason, row), None for none."""
+    """Store heads of names: (head, reason, row), None for none."""
     connection.executemany("UPDATE names SET head = ?, reason = ? WHERE name = ?", heads)
 
 
 def clear_unresolved(connection: Connection) -> None:
-    """Say that every head is up to date."""
+    """Mark all heads as up to date."""
     connection.execute("DELETE FROM unresolved")
 
 
 def merges(connection: Connection, keys: Sequence[str] = ()) -> list[tuple[str, str, str]]:
-    """(key, key of its head, reason) of every name that has a head, in order of head and key; of some keys only."""
+    """Return (key, key of the head, reason) of names with a head, or those of some keys, in order of head and key."""
     narrowed = "AND (n.key IN (SELECT value FROM json_each(?1)) OR h.key IN (SELECT value FROM json_each(?1)))"
     found = connection.execute(
         f"""SELECT n.key, h.key, n.reason FROM names AS n JOIN names AS h ON h.name = n.head
@@ -322,31 +311,31 @@ def merges(connection: Connection, keys: Sequence[str] = ()) -> list[tuple[str, 
 
 
 def cannot_link(connection: Connection) -> set[tuple[str, str]]:
-    """Pairs of keys that someone said are not one entity, each in both orders."""
+    """Return the pairs of keys that must not be one entity, each in both orders."""
     return {(str(key), str(other)) for key, other in connection.execute("SELECT key, full FROM apart")}
 
 
 def set_apart(connection: Connection, pairs: Iterable[tuple[str, str]]) -> None:
-    """Say that keys are not one entity, whichever of them would be the head."""
+    """Store pairs of keys that must not be one entity, in both orders, and mark these names as unresolved."""
     both = [ends for key, other in pairs for ends in ((key, other), (other, key))]
     connection.executemany("INSERT OR IGNORE INTO apart VALUES (?, ?)", both)
     may_change(connection, (key for key, _ in both))
 
 
 def unite(connection: Connection, pairs: Iterable[tuple[str, str]]) -> None:
-    """Take back that keys are not one entity."""
+    """Delete pairs of keys, in both orders, and mark these names as unresolved."""
     both = [ends for key, other in pairs for ends in ((key, other), (other, key))]
     drop_apart(connection, both)
     may_change(connection, (key for key, _ in both))
 
 
 def drop_apart(connection: Connection, pairs: Iterable[tuple[str, str]]) -> None:
-    """Forget that keys are not one entity, where nothing hangs on that: each pair in the order given."""
+    """Delete pairs of keys in the order given, without marking names."""
     connection.executemany("DELETE FROM apart WHERE key = ? AND full = ?", pairs)
 
 
 def may_change(connection: Connection, keys: Iterable[str]) -> None:
-    """Say that the heads of some names may be out of date."""
+    """Mark names as unresolved: their heads may be out of date."""
     connection.execute(
         """INSERT OR IGNORE INTO unresolved
         SELECT n.name FROM json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value AND n.uses > 0""",
@@ -355,8 +344,8 @@ def may_change(connection: Connection, keys: Iterable[str]) -> None:
 
 
 def unresolve_apart(connection: Connection) -> None:
-    """Where any head may be out of date, look again at those of all names that were set apart."""
-    if connection.execute("SELECT 1 FROM unresolved LIMIT 1").fetchone() is not None:
+    """Mark all names of :func:`cannot_link` as unresolved if any name is."""
+    if not is_settled(connection):
         connection.execute(
             """INSERT OR IGNORE INTO unresolved
             SELECT n.name FROM apart AS a CROSS JOIN names AS n WHERE n.key = a.key"""
@@ -364,8 +353,8 @@ def unresolve_apart(connection: Connection) -> None:
 
 
 def drop_unused(connection: Connection) -> int:
-    """Forget the names that nothing uses, not even as a short form; returns how many."""
-    # Of one whose head was still to be found nothing would tell any more which others may have been one with it.
+    """Delete the names that are neither used nor in an alias, and return their number."""
+    # Without an unresolved name that is deleted, nothing would mark the names that may have meant the same.
     connection.execute(
         """INSERT OR IGNORE INTO unresolved
         SELECT n.name FROM unresolved AS u CROSS JOIN names AS gone CROSS JOIN names AS n
@@ -376,7 +365,7 @@ def drop_unused(connection: Connection) -> int:
 
 
 def count(connection: Connection) -> tuple[int, int]:
-    """(entities, merged names)."""
+    """Return (number of entities, number of names that are merged into others)."""
     entities, merged = connection.execute(
         "SELECT count(*) FILTER (WHERE head IS NULL), count(head) FROM names WHERE uses > 0"
     ).fetchone()
@@ -384,7 +373,7 @@ def count(connection: Connection) -> tuple[int, int]:
 
 
 def _numbered(rows: Iterable[int]) -> str:
-    return str(list(rows))  # Which is JSON, and many times faster.
+    return str(list(rows))  # This is JSON, and many times faster than json.dumps.
 
 
 def _listed(values: Iterable[object]) -> str:

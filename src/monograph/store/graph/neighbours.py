@@ -1,6 +1,6 @@
-"""The graph from the side of entities: who they are, which chunks name them, which documents are about them.
+"""The graph from the side of entities: their names, the chunks that name them, the documents that are about them.
 
-An entity is known by the row of its head. Where a function takes ``members``, that is the head of every name row.
+An entity is identified by the row of its head. ``members`` are heads by the row of each name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ENTITIES = """(SELECT COALESCE(h.head, n.head, n.name) AS entity, n.key AS key,
 
 @dataclass(frozen=True, slots=True)
 class Titled:
-    """A document whose title names an entity; the qualifier is what the title has in parentheses."""
+    """A document whose title names an entity; the qualifier is the part of the title in parentheses."""
 
     entity: int
     document: int
@@ -30,7 +30,7 @@ class Titled:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a chunk comes from; the same in every file that holds it."""
+    """The document of a chunk, and the chunk's place in it."""
 
     id: str
     document: int
@@ -40,13 +40,13 @@ class Place:
 
 
 def count_nodes(connection: Connection) -> int:
-    """Chunks in the graph."""
+    """Return the number of chunks in the graph."""
     (count,) = connection.execute("SELECT count(*) FROM chunk_graphs").fetchone()
     return int(count)
 
 
 def most_named(connection: Connection, k: int, like: str = "") -> list[int]:
-    """At most k entities, the most used first; with ``like`` only those with a key that contains it."""
+    """Return at most k entities, the most used first; with ``like`` only those with a key that contains it."""
     found = connection.execute(
         f"""SELECT entity FROM {_ENTITIES} GROUP BY entity
         HAVING max(instr(key, ?1)) > 0 OR ?1 = '' ORDER BY sum(uses) DESC, min(key) LIMIT ?2""",  # noqa: S608
@@ -55,32 +55,25 @@ def most_named(connection: Connection, k: int, like: str = "") -> list[int]:
     return [int(row) for (row,) in found]
 
 
-def with_words(connection: Connection, key: str, most: int) -> list[int]:
-    """At most so many entities with a name that has these words one after the other, the most used first."""
-    return _matching(connection, "instr(' ' || key || ' ', ' ' || ? || ' ') > 0", key, most)
+def with_name_like(connection: Connection, key: str, most: int) -> list[int]:
+    """Return at most ``most`` entities with a name like a key, the most used first.
 
-
-def beginning(connection: Connection, key: str, most: int) -> list[int]:
-    """At most so many entities with a name that begins with this, the most used first."""
-    return _matching(connection, "instr(key, ?) = 1", key, most)
-
-
-def containing(connection: Connection, key: str, most: int) -> list[int]:
-    """At most so many entities with a name that contains this, the most used first."""
-    return _matching(connection, "instr(key, ?) > 0", key, most)
-
-
-def _matching(connection: Connection, condition: str, key: str, most: int) -> list[int]:
-    found = connection.execute(
-        f"""SELECT entity FROM {_ENTITIES} WHERE {condition}
-        GROUP BY entity ORDER BY sum(uses) DESC, min(key) LIMIT ?""",  # noqa: S608 - constants
-        (key, most),
-    )
-    return [int(row) for (row,) in found]
+    These are the entities with a name that has the key as whole words; if there are none, those with a name that begins
+    with it; else those with a name that contains it.
+    """
+    for condition in ("instr(' ' || key || ' ', ' ' || ? || ' ') > 0", "instr(key, ?) = 1", "instr(key, ?) > 0"):
+        found = connection.execute(
+            f"""SELECT entity FROM {_ENTITIES} WHERE {condition}
+            GROUP BY entity ORDER BY sum(uses) DESC, min(key) LIMIT ?""",  # noqa: S608 - constants
+            (key, most),
+        ).fetchall()
+        if found:
+            return [int(row) for (row,) in found]
+    return []
 
 
 def spelt_alike(connection: Connection, key: str, signature: int, letters: int, most: int) -> list[str]:
-    """Keys of at most so many living names that share the signature or the first letters, the most used first."""
+    """Return at most ``most`` keys of names in use that share the signature or the first letters, most used first."""
     found = connection.execute(
         """SELECT key FROM names WHERE uses > 0 AND (signature = ? OR substr(key, 1, ?) = ?)
         ORDER BY uses DESC, key LIMIT ?""",
@@ -90,7 +83,7 @@ def spelt_alike(connection: Connection, key: str, signature: int, letters: int, 
 
 
 def chunk_counts(connection: Connection, members: Mapping[int, int]) -> dict[int, int]:
-    """How many chunks name each entity."""
+    """Return the number of chunks that name each entity."""
     return dict(
         connection.execute(
             """SELECT f.value, count(DISTINCT m.chunk) FROM json_each(?) AS f CROSS JOIN mentions AS m
@@ -101,7 +94,7 @@ def chunk_counts(connection: Connection, members: Mapping[int, int]) -> dict[int
 
 
 def seen(connection: Connection, members: Mapping[int, int]) -> dict[int, Span]:
-    """The first and last second that documents which name each entity may be from, as far as they tell it."""
+    """Return the time span of the documents that name each entity; those without a date of their own do not count."""
     if dates.newest(connection) is None:
         return {}
     found = connection.execute(
@@ -116,7 +109,7 @@ def seen(connection: Connection, members: Mapping[int, int]) -> dict[int, Span]:
 
 
 def seen_in(connection: Connection, chunks: Iterable[int]) -> Span | None:
-    """The same of the documents of some chunks."""
+    """Return the time span of the documents of some chunks, as :func:`seen` does."""
     first, last = connection.execute(
         f"""SELECT min(d.dated), max(d.dated_until) FROM json_each(?) AS f CROSS JOIN chunks AS c
         CROSS JOIN documents AS d WHERE c.chunk = f.value AND d.document = c.document AND {dates.TOLD}""",  # noqa: S608
@@ -126,9 +119,9 @@ def seen_in(connection: Connection, chunks: Iterable[int]) -> Span | None:
 
 
 def chunks_naming(connection: Connection, members: Mapping[int, int], most: int) -> list[tuple[int, int, str, int]]:
-    """(entity, 0 for a chunk of a document about it, id, chunk) of at most so many of each, in this order.
+    """Return (entity, 0 for a chunk of a document about it, else 1, id, chunk), in this order, ``most`` of each entity.
 
-    Ids of our own are hashes: the choice is the same in every file of the same documents, and as good as by lot.
+    Ids are hashes, so the choice is as good as random, and the same in every file of the same documents.
     """
     return connection.execute(
         """WITH named AS (
@@ -145,7 +138,7 @@ def chunks_naming(connection: Connection, members: Mapping[int, int], most: int)
 
 
 def titled(connection: Connection, members: Mapping[int, int]) -> list[Titled]:
-    """The documents whose titles name entities, in order of id."""
+    """Return the documents whose titles name entities, in order of id."""
     found = connection.execute(
         """SELECT f.value, s.document, d.id, d.title, s.qualifier
         FROM json_each(?) AS f CROSS JOIN subjects AS s CROSS JOIN documents AS d
@@ -156,7 +149,7 @@ def titled(connection: Connection, members: Mapping[int, int]) -> list[Titled]:
 
 
 def first_chunks(connection: Connection, documents: Iterable[int], most: int) -> dict[int, list[int]]:
-    """The first chunks of documents, at most so many of each."""
+    """Return the first chunks of documents, at most ``most`` of each."""
     found: dict[int, list[int]] = {}
     for document, chunk in connection.execute(
         """SELECT c.document, c.chunk FROM json_each(?) AS d CROSS JOIN chunks AS c
@@ -168,7 +161,7 @@ def first_chunks(connection: Connection, documents: Iterable[int], most: int) ->
 
 
 def places(connection: Connection, chunks: Iterable[int]) -> dict[int, Place]:
-    """Where chunks come from, by row."""
+    """Return the places of chunks, by row."""
     found = connection.execute(
         """SELECT c.chunk, c.id, c.document, d.id, d.title, c.ordinal FROM json_each(?) AS w
         CROSS JOIN chunks AS c CROSS JOIN documents AS d WHERE c.chunk = w.value AND d.document = c.document""",
@@ -178,12 +171,12 @@ def places(connection: Connection, chunks: Iterable[int]) -> dict[int, Place]:
 
 
 def all_nodes(connection: Connection) -> list[int]:
-    """The chunks in the graph, ascending."""
+    """Return the chunks in the graph, ascending."""
     return [int(row) for (row,) in connection.execute("SELECT chunk FROM chunk_graphs ORDER BY chunk")]
 
 
 def stated(connection: Connection, keys: Sequence[str]) -> list[tuple[str, str, str, str]]:
-    """(title, id, short key, full key) of documents that state a short name, in order; without keys of all names."""
+    """Return (title, id, short key, full key) of the documents that state a short name (of ``keys``), in order."""
     return connection.execute(
         """SELECT d.title, d.id, s.key, f.key FROM aliases AS a
         JOIN names AS s ON s.name = a.name JOIN names AS f ON f.name = a.full JOIN documents AS d USING (document)
@@ -193,7 +186,7 @@ def stated(connection: Connection, keys: Sequence[str]) -> list[tuple[str, str, 
 
 
 def stating(given: Iterable[tuple[str, str, str, str]]) -> dict[tuple[str, str], list[str]]:
-    """Titles, or ids, of the documents that state a short name, by (short key, full key), of :func:`stated`."""
+    """Return titles, or ids, of the documents that state a short name, by (short key, full key), of :func:`stated`."""
     found: dict[tuple[str, str], list[str]] = {}
     for title, name, short, full in given:
         found.setdefault((short, full), []).append(title or name)

@@ -15,7 +15,7 @@ from monograph.errors import InputError
 from monograph.store.documents import dates, documents
 from monograph.store.file import checksums, settings
 from monograph.store.file.database import Connection, path_of
-from monograph.store.file.keyed import select
+from monograph.store.file.stored_json import loaded_object
 from monograph.store.file.unreadable import UNDECODABLE, damaged
 from monograph.store.tree import tree
 from monograph.values import Chunk, Document, Valid, Version
@@ -115,11 +115,6 @@ def numbers_of(connection: Connection, name: str, second: int | None = None) -> 
     return _numbers(connection, f"{which} = ?1 AND valid_from <= ?2 AND ?2 < valid_until", name, second)
 
 
-def known_ids(connection: Connection, ids: Sequence[str]) -> set[str]:
-    """Which of some documents have former states."""
-    return {name for (name,) in select(connection, "SELECT DISTINCT id FROM versions WHERE id IN", ids)}
-
-
 def ended_by(connection: Connection, second: int) -> list[int]:
     """Rows of the former states that had ended by a second."""
     return _numbers(connection, "valid_until <= ?", second)
@@ -210,7 +205,7 @@ def _former(connection: Connection, number: int) -> Former:
         id=name,
         title=title,
         uri=uri,
-        metadata=documents.loaded_object(metadata),
+        metadata=loaded_object(metadata),
         sections=documents.loaded_sections(sections),
         date=dates.loaded(*dated),
         valid=valid,
@@ -224,7 +219,7 @@ def _former(connection: Connection, number: int) -> Former:
     ):
         if not 0 <= start < stop <= len(text):
             raise ValueError(f"its chunk {own!r} reaches from {start} to {stop}")
-        chunks.append(Chunk(own, name, text[start:stop], start, stop, ordinal, documents.loaded_object(said)))
+        chunks.append(Chunk(own, name, text[start:stop], start, stop, ordinal, loaded_object(said)))
         given.append(value)
     columns = (dated[0], dated[1], dated[2])
     return Former(document, sha256, valid, tuple(chunks), tuple(given), columns)

@@ -1,4 +1,4 @@
-"""Rows of the tree of summaries: chunks and summaries in the order of their layers, and what each was made from."""
+"""Rows of the tree of summaries: chunks and summaries, in the order of their layers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from monograph.store.file.stored_json import text, whole
 from monograph.values import Quote, SummaryText
 
 PLANES = "trees"
-"""What the checksum of the planes is noted under."""
+"""Name of the checksum of the planes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """What a chunk's node is made of: its row, id and text, the document's title, and the memo row of its vector."""
+    """The parts of a chunk's node: the chunk's row, id and text, and the memo row of its vector."""
 
     chunk: int
     id: str
@@ -44,7 +44,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """A summary to be stored over nodes that are."""
+    """A summary that is to be stored over stored nodes."""
 
     layer: int
     rank: int
@@ -58,7 +58,7 @@ _COLUMNS = "n.node, n.layer, n.rank, n.key, n.parent, n.chunk, n.gist, n.vector,
 
 
 def planes(connection: Connection) -> bytes | None:
-    """The planes of the tree; None where the file has no tree."""
+    """Return the planes of the tree; None if the file has no tree."""
     row = connection.execute("SELECT planes FROM trees").fetchone()
     return None if row is None else row[0]
 
@@ -69,7 +69,7 @@ def exists(connection: Connection) -> bool:
 
 
 def begin(connection: Connection, planes: bytes) -> None:
-    """Take out the tree that there is, and begin one with these planes: all chunks wait for their leaves."""
+    """Replace the tree by an empty one with these planes, and mark all chunks as without a node."""
     clear(connection)
     connection.execute("INSERT INTO trees VALUES (1, ?, random())", (planes,))
     checksums.put(connection, PLANES, planes)
@@ -77,50 +77,50 @@ def begin(connection: Connection, planes: bytes) -> None:
 
 
 def clear(connection: Connection) -> None:
-    """Take out the tree."""
+    """Delete the tree."""
     for table in ("nodes", "trees", "unplanted", "uncut"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 - constants
     checksums.drop(connection, PLANES)
 
 
 def version(connection: Connection) -> int:
-    """A number that changes with the nodes; 0 where there is no tree. A number of chance, as of the vector index."""
+    """Return a random number that changes with the nodes; 0 if there is no tree."""
     row = connection.execute("SELECT version FROM trees").fetchone()
     return 0 if row is None else int(row[0])
 
 
 def touch(connection: Connection) -> None:
-    """Note that nodes have changed."""
+    """Change the version, because nodes have changed."""
     connection.execute("UPDATE trees SET version = random()")
 
 
 def stale_leaves(connection: Connection) -> list[int]:
-    """Chunks whose node may be out of date, ascending."""
+    """Return the chunks whose nodes may be out of date, ascending."""
     return [row for (row,) in connection.execute("SELECT chunk FROM unplanted ORDER BY chunk")]
 
 
 def clear_stale_leaves(connection: Connection) -> None:
-    """All chunks have the nodes that they should."""
+    """Mark the nodes of all chunks as up to date."""
     connection.execute("DELETE FROM unplanted")
 
 
 def stale_segments(connection: Connection, layer: int) -> list[int]:
-    """Ranks of a layer at which nodes came or went since its segments were cut, ascending."""
+    """Return the ranks of a layer at which nodes came or went since its segments were cut, ascending."""
     return [row for (row,) in connection.execute("SELECT rank FROM uncut WHERE layer = ? ORDER BY rank", (layer,))]
 
 
 def count_stale_segments(connection: Connection) -> int:
-    """Places where segments are to be cut anew."""
+    """Return the number of places where segments are to be cut again."""
     return int(connection.execute("SELECT count(*) FROM uncut").fetchone()[0])
 
 
 def clear_stale_segments(connection: Connection) -> None:
-    """All segments are cut as they should be."""
+    """Mark all segments as up to date."""
     connection.execute("DELETE FROM uncut")
 
 
 def leaves(connection: Connection, chunks: Sequence[int]) -> list[Leaf]:
-    """What the nodes of some chunks are to be made of; a chunk that is gone, or has no vector, is left out."""
+    """Return the parts of the nodes of some chunks; a chunk that is gone, or has no vector, is left out."""
     found = connection.execute(
         """SELECT c.chunk, c.id, c.document, c.start, c."end", v.memo FROM json_each(?) AS w
         CROSS JOIN chunks AS c CROSS JOIN vectors AS v WHERE c.chunk = w.value AND v.chunk = c.chunk
@@ -134,21 +134,19 @@ def leaves(connection: Connection, chunks: Sequence[int]) -> list[Leaf]:
 
 
 def of_chunks(connection: Connection, chunks: Sequence[int]) -> dict[int, Row]:
-    """The nodes of chunks, by chunk row."""
-    found = connection.execute(
-        f"SELECT {_COLUMNS} FROM json_each(?) AS w CROSS JOIN nodes AS n WHERE n.chunk = w.value",  # noqa: S608
-        (json.dumps(list(chunks)),),
-    )
-    return {row[5]: Row(*row) for row in found}
+    """Return the nodes of chunks, by chunk row."""
+    return {row.chunk: row for row in _load(connection, "n.chunk = w.value", chunks) if row.chunk is not None}
 
 
 def load(connection: Connection, nodes: Iterable[int]) -> dict[int, Row]:
-    """Nodes by row."""
-    found = connection.execute(
-        f"SELECT {_COLUMNS} FROM json_each(?) AS w CROSS JOIN nodes AS n WHERE n.node = w.value",  # noqa: S608
-        (json.dumps(list(nodes)),),
-    )
-    return {row[0]: Row(*row) for row in found}
+    """Return nodes by row."""
+    return {row.node: row for row in _load(connection, "n.node = w.value", nodes)}
+
+
+def _load(connection: Connection, which: str, values: Iterable[int]) -> list[Row]:
+    """Return the nodes ``n`` that a condition joins to values ``w``."""
+    query = f"SELECT {_COLUMNS} FROM json_each(?) AS w CROSS JOIN nodes AS n WHERE {which}"  # noqa: S608 - constants
+    return [Row(*row) for row in connection.execute(query, (json.dumps(list(values)),))]
 
 
 def add_leaves(connection: Connection, leaves: Iterable[tuple[int, bytes, int]]) -> None:
@@ -157,7 +155,7 @@ def add_leaves(connection: Connection, leaves: Iterable[tuple[int, bytes, int]])
 
 
 def remove_with_ancestors(connection: Connection, nodes: Iterable[int]) -> None:
-    """Take out nodes, and every summary above them."""
+    """Delete nodes, and every summary above them."""
     gone = connection.execute(
         """WITH RECURSIVE gone(node) AS (
             SELECT value FROM json_each(?)
@@ -169,13 +167,13 @@ def remove_with_ancestors(connection: Connection, nodes: Iterable[int]) -> None:
 
 
 def remove(connection: Connection, nodes: Sequence[int]) -> None:
-    """Take out nodes; what they were made from has no parent then."""
+    """Delete nodes; their children have no parent then."""
     connection.executemany("UPDATE nodes SET parent = NULL WHERE parent = ?", ((node,) for node in nodes))
     connection.executemany("DELETE FROM nodes WHERE node = ?", ((node,) for node in nodes))
 
 
 def add(connection: Connection, fresh: Fresh, children: Sequence[int]) -> int:
-    """Store a summary over its children; returns its row."""
+    """Store a summary over its children, and return its row."""
     inserted = connection.execute(
         """INSERT INTO nodes (layer, rank, key, gist, vector, nearest) VALUES (?, ?, ?, ?, ?, ?) RETURNING node""",
         (fresh.layer, fresh.rank, fresh.key, fresh.gist, fresh.vector, fresh.nearest),
@@ -186,7 +184,7 @@ def add(connection: Connection, fresh: Fresh, children: Sequence[int]) -> int:
 
 
 def between(connection: Connection, layer: int, low: int, high: int, most: int) -> list[tuple[int, bytes, int]]:
-    """(rank, key, node) of a layer with low <= rank < high, at most so many, in order."""
+    """Return (rank, key, node) of a layer with low <= rank < high, at most ``most`` of them, in order."""
     # The highest rank and one more is beyond what SQLite's numbers hold.
     return connection.execute(
         "SELECT rank, key, node FROM nodes WHERE layer = ? AND rank BETWEEN ? AND ? ORDER BY rank, key LIMIT ?",
@@ -195,30 +193,29 @@ def between(connection: Connection, layer: int, low: int, high: int, most: int) 
 
 
 def every(connection: Connection, layer: int) -> list[tuple[int, bytes, int]]:
-    """(rank, key, node) of a whole layer, in order."""
-    return connection.execute(
-        "SELECT rank, key, node FROM nodes WHERE layer = ? ORDER BY rank, key", (layer,)
-    ).fetchall()
+    """Return (rank, key, node) of all nodes of a layer, in order."""
+    query = "SELECT rank, key, node FROM nodes WHERE layer = ? ORDER BY rank, key"
+    return connection.execute(query, (layer,)).fetchall()
 
 
 def count(connection: Connection, layer: int) -> int:
-    """Nodes of a layer."""
+    """Return the number of nodes of a layer."""
     return int(connection.execute("SELECT count(*) FROM nodes WHERE layer = ?", (layer,)).fetchone()[0])
 
 
 def above(connection: Connection, layer: int) -> list[int]:
-    """Nodes of all layers above one."""
+    """Return the nodes of all layers above one."""
     return [row for (row,) in connection.execute("SELECT node FROM nodes WHERE layer > ?", (layer,))]
 
 
 def layers(connection: Connection) -> list[int]:
-    """How many nodes each layer has, that of the chunks first."""
+    """Return the number of nodes of each layer, beginning with the chunks."""
     found = dict(connection.execute("SELECT layer, count(*) FROM nodes GROUP BY layer"))
     return [found.get(layer, 0) for layer in range(max(found, default=-1) + 1)]
 
 
 def parents(connection: Connection, nodes: Sequence[int]) -> dict[int, tuple[int, bytes]]:
-    """(row, key) of the parent of every node that has one."""
+    """Return (row, key) of the parent of every node that has one."""
     found = connection.execute(
         """SELECT n.node, p.node, p.key FROM json_each(?) AS w CROSS JOIN nodes AS n CROSS JOIN nodes AS p
         WHERE n.node = w.value AND p.node = n.parent""",
@@ -228,12 +225,12 @@ def parents(connection: Connection, nodes: Sequence[int]) -> dict[int, tuple[int
 
 
 def chunk_rows(connection: Connection) -> list[int]:
-    """All chunks that have a vector, ascending."""
+    """Return all chunks that have a vector, ascending."""
     return [row for (row,) in connection.execute("SELECT chunk FROM vectors ORDER BY chunk")]
 
 
 def memo_of_leaves(connection: Connection) -> dict[int, int]:
-    """The memo row of the vector of every chunk that has a node, by chunk row."""
+    """Return the memo row of the vector of every chunk that has a node, by chunk row."""
     return dict(connection.execute("SELECT n.chunk, v.memo FROM nodes AS n CROSS JOIN vectors AS v USING (chunk)"))
 
 
@@ -261,41 +258,34 @@ def stands_on_damaged(connection: Connection) -> bool:
 
 
 def roots(connection: Connection) -> list[int]:
-    """Nodes without a parent, the highest layer first, each layer in its order."""
+    """Return the nodes without a parent, the highest layer first, each layer in its order."""
     found = connection.execute("SELECT node FROM nodes WHERE parent IS NULL ORDER BY layer DESC, rank, key")
     return [row for (row,) in found]
 
 
 def children(connection: Connection, nodes: Sequence[int]) -> dict[int, list[Row]]:
-    """The children of nodes, in order."""
-    found: dict[int, list[Row]] = {node: [] for node in nodes}
-    for row in connection.execute(
-        f"""SELECT {_COLUMNS} FROM json_each(?) AS w
-        CROSS JOIN nodes AS n WHERE n.parent = w.value ORDER BY n.parent, n.rank, n.key""",  # noqa: S608
-        (json.dumps(list(nodes)),),
-    ):
-        found[row[4]].append(Row(*row))
-    return found
-
-
-_UNDER = """WITH RECURSIVE under(node, layer, way) AS (
-        SELECT node, layer, '' FROM nodes WHERE node = ?
-        UNION ALL SELECT n.node, n.layer, u.way || printf('%019d', n.rank) || hex(n.key)
-        FROM under AS u CROSS JOIN nodes AS n WHERE n.parent = u.node)"""
+    """Return the children of nodes, in order."""
+    found: dict[int | None, list[Row]] = {}
+    for row in _load(connection, "n.parent = w.value ORDER BY n.parent, n.rank, n.key", nodes):
+        found.setdefault(row.parent, []).append(row)
+    return {node: found.get(node, []) for node in nodes}
 
 
 def chunks_under(connection: Connection, node: int) -> list[int]:
-    """Rows of the chunks under a summary, in the order of the tree."""
+    """Return the rows of the chunks under a summary, in the order of the tree."""
     found = connection.execute(
-        f"""{_UNDER} SELECT n.chunk FROM under AS u CROSS JOIN nodes AS n
-        WHERE u.layer = 0 AND n.node = u.node ORDER BY u.way""",  # noqa: S608 - a constant
+        """WITH RECURSIVE under(node, layer, way) AS (
+            SELECT node, layer, '' FROM nodes WHERE node = ?
+            UNION ALL SELECT n.node, n.layer, u.way || printf('%019d', n.rank) || hex(n.key)
+            FROM under AS u CROSS JOIN nodes AS n WHERE n.parent = u.node)
+        SELECT n.chunk FROM under AS u CROSS JOIN nodes AS n WHERE u.layer = 0 AND n.node = u.node ORDER BY u.way""",
         (node,),
     )
     return [row for (row,) in found]
 
 
 def count_under(connection: Connection, node: int) -> int:
-    """How many chunks are under a summary."""
+    """Return the number of chunks under a summary."""
     query = """WITH RECURSIVE under(node, layer) AS (
             SELECT node, layer FROM nodes WHERE node = ?
             UNION ALL SELECT n.node, n.layer FROM under AS u CROSS JOIN nodes AS n WHERE n.parent = u.node)
@@ -304,7 +294,7 @@ def count_under(connection: Connection, node: int) -> int:
 
 
 def beginning(connection: Connection, prefix: str, most: int) -> list[Row]:
-    """At most so many summaries whose key begins with some hexadecimal digits, in order of key."""
+    """Return at most ``most`` summaries whose key begins with some hexadecimal digits, in order of key."""
     found = connection.execute(
         f"SELECT {_COLUMNS} FROM nodes AS n WHERE layer > 0 AND key BETWEEN ? AND ? ORDER BY key LIMIT ?",  # noqa: S608
         (bytes.fromhex(prefix.ljust(32, "0")), bytes.fromhex(prefix.ljust(32, "f")), most),
@@ -315,7 +305,7 @@ def beginning(connection: Connection, prefix: str, most: int) -> list[Row]:
 def of_vectors(
     connection: Connection, memos: Sequence[int], barred: Iterable[int] = ()
 ) -> dict[int, list[tuple[int, bytes]]]:
-    """(node, key) of the summaries that have each of some vectors, without those that are barred."""
+    """Return (node, key) of the summaries that have each of some vectors, without those in ``barred``."""
     without = set(barred)
     found: dict[int, list[tuple[int, bytes]]] = {row: [] for row in memos}
     for row, node, key in connection.execute(
@@ -328,12 +318,12 @@ def of_vectors(
 
 
 def barred(connection: Connection, allowed: Allowed) -> set[int]:
-    """The summaries over at least one chunk that is not allowed."""
+    """Return the summaries over at least one chunk that is not allowed."""
     return {node for (node,) in connection.execute(filters.barred(allowed), allowed.parameters)}
 
 
 def vectors_of(connection: Connection, nodes: Sequence[int]) -> dict[int, int]:
-    """The memo row of every node's vector, by node."""
+    """Return the memo row of every node's vector, by node."""
     found = connection.execute(
         """SELECT n.node, COALESCE(n.vector, v.memo) FROM json_each(?) AS w CROSS JOIN nodes AS n
         LEFT JOIN vectors AS v ON v.chunk = n.chunk WHERE n.node = w.value""",
@@ -343,7 +333,7 @@ def vectors_of(connection: Connection, nodes: Sequence[int]) -> dict[int, int]:
 
 
 def sizes(connection: Connection) -> list[tuple[int, int]]:
-    """(size, how many segments have it), ascending."""
+    """Return (size, number of segments of that size), ascending."""
     return connection.execute(
         """SELECT size, count(*) FROM (SELECT count(*) AS size FROM nodes WHERE parent IS NOT NULL GROUP BY parent)
         GROUP BY size ORDER BY size"""
@@ -351,18 +341,18 @@ def sizes(connection: Connection) -> list[tuple[int, int]]:
 
 
 def sample_segments(connection: Connection, size: int) -> list[int]:
-    """Summaries over chunks, evenly spread over their order: about ``size`` of them."""
+    """Return about ``size`` summaries over chunks, evenly spread over their order."""
     found = [row for (row,) in connection.execute("SELECT node FROM nodes WHERE layer = 1 ORDER BY rank, key")]
     return found[:: max(1, len(found) // size)]
 
 
 def every_leaf(connection: Connection) -> list[Leaf]:
-    """What the nodes of all chunks are to be made of."""
+    """Return the parts of the nodes of all chunks."""
     return leaves(connection, chunk_rows(connection))
 
 
 def ancestors(connection: Connection, chunks: Sequence[int]) -> dict[int, list[int]]:
-    """The summaries above chunks, by chunk row, from the lowest layer up."""
+    """Return the summaries above chunks, by chunk row, from the lowest layer up."""
     found: dict[int, list[int]] = {}
     for row, node in connection.execute(
         """WITH RECURSIVE up(chunk, node, layer) AS (
@@ -376,13 +366,13 @@ def ancestors(connection: Connection, chunks: Sequence[int]) -> dict[int, list[i
 
 
 def from_the_top(connection: Connection, most: int) -> list[int]:
-    """At most so many summaries, the highest layer first, each layer in its order."""
+    """Return at most ``most`` summaries, the highest layer first, each layer in its order."""
     found = connection.execute("SELECT node FROM nodes WHERE layer > 0 ORDER BY layer DESC, rank, key LIMIT ?", (most,))
     return [row for (row,) in found]
 
 
 def pack(gist: SummaryText) -> bytes:
-    """A gist as bytes."""
+    """Return a summary as bytes."""
     stored: dict[str, object] = {"text": gist.text}
     if gist.quotes:
         stored["quotes"] = [[one.start, one.end, one.source, one.source_start, one.source_end] for one in gist.quotes]
@@ -392,7 +382,7 @@ def pack(gist: SummaryText) -> bytes:
 
 
 def unpack(value: bytes) -> SummaryText:
-    """What :func:`pack` made bytes of; raises one of UNDECODABLE if they are something else."""
+    """Return the summary that :func:`pack` packed; raises one of UNDECODABLE if the bytes are none."""
     stored = json.loads(value)
     quotes = tuple(Quote(*map(whole, row)) for row in stored.get("quotes", ()))
     read, written = map(whole, stored.get("tokens", (0, 0)))
@@ -400,6 +390,6 @@ def unpack(value: bytes) -> SummaryText:
 
 
 def of_node(connection: Connection, node: int, value: bytes) -> SummaryText:
-    """Unpack the summary of a node. Raises DamagedFile, which names the row."""
+    """Return the summary of a node. Raises DamagedFile, which names the row."""
     with decoding(connection, f"the summary of row {node} of nodes"):
         return unpack(value)

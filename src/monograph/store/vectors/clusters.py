@@ -1,4 +1,4 @@
-"""Rows of the vector index: its clusters, their bodies, and where each vector is placed."""
+"""Rows of the vector index: its clusters, their bodies, the codes of its vectors, and where each vector is placed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import numpy.typing as npt
 from monograph.store.file import checksums
 from monograph.store.file.database import Connection
 from monograph.store.file.keyed import select
-from monograph.store.vectors import codes
 from monograph.store.vectors.vectors import STORED
 from monograph.values import Float32
 
@@ -23,7 +22,7 @@ CHUNKS = 1
 SUMMARIES = 2
 """The space of the vectors of summaries."""
 SPACES = (CHUNKS, SUMMARIES)
-"""Every space that there can be."""
+"""All spaces."""
 
 MEMBERS = {CHUNKS: "SELECT memo FROM vectors", SUMMARIES: "SELECT vector AS memo FROM nodes WHERE vector IS NOT NULL"}
 """The memo rows that belong to a space."""
@@ -36,17 +35,17 @@ INDEXED = "(SELECT space FROM vector_indexes)"
 """The spaces that have an index."""
 
 _BODIES = "SELECT part, body FROM json_each(?) AS j CROSS JOIN parts ON part = j.value"
-"""Row by row as asked for. IN sorts them first, BETWEEN looks at the row behind: in a page that nobody announced."""
+"""Row by row as asked for: IN sorts them first, and BETWEEN reads the next row, in a page that nobody announced."""
 
 Int64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The row of an index; ``design`` and ``calibration`` are JSON of the index's own.
+    """The row of an index; ``design`` and ``calibration`` are JSON.
 
-    ``version`` is another number after every change, ``structure`` after every change of the centroids. They are
-    numbers of chance: counted up, two changes of which one was rolled back would look alike.
+    ``version`` changes with every change, ``structure`` with every change of the centroids. They are random: of two
+    changes the one that was rolled back must not look like the other.
     """
 
     dimension: int
@@ -56,6 +55,8 @@ class Header:
     structure: int
 
 
+_SPACE = 1 << 32
+"""Rows in ``codes`` for each index."""
 UNCLUSTERED = -1
 """The first cluster of a vector in an index without clusters."""
 
@@ -70,14 +71,14 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How many entries of a cluster are alive, and how many are struck out."""
+    """The number of valid entries of a cluster, and of deleted ones that still take room."""
 
     size: int
     dead: int
 
 
 def header(connection: Connection, space: int) -> Header | None:
-    """The row of an index, None before it is built."""
+    """Return the row of an index; None before it is built."""
     row = connection.execute(
         "SELECT dimension, design, calibration, version, structure FROM vector_indexes WHERE space = ?",
         (space,),
@@ -86,13 +87,13 @@ def header(connection: Connection, space: int) -> Header | None:
 
 
 def versions(connection: Connection, space: int) -> tuple[int, int]:
-    """(version, structure) of an index; (0, 0) before it is built."""
+    """Return (version, structure) of an index; (0, 0) before it is built."""
     row = connection.execute("SELECT version, structure FROM vector_indexes WHERE space = ?", (space,)).fetchone()
     return (0, 0) if row is None else row
 
 
 def put_header(connection: Connection, space: int, dimension: int, design: str, calibration: str) -> None:
-    """Set what a new index is like."""
+    """Store the row of a new index."""
     connection.execute(
         """INSERT INTO vector_indexes (space, dimension, design, calibration, version, structure)
         VALUES (?, ?, ?, ?, random(), random())""",
@@ -102,7 +103,7 @@ def put_header(connection: Connection, space: int, dimension: int, design: str, 
 
 
 def put_calibration(connection: Connection, space: int, calibration: str) -> None:
-    """Set an index's calibration, and tell readers to take it up."""
+    """Store an index's calibration, and change its structure so that readers load it."""
     connection.execute(
         "UPDATE vector_indexes SET calibration = ?, structure = random() WHERE space = ?", (calibration, space)
     )
@@ -110,12 +111,12 @@ def put_calibration(connection: Connection, space: int, calibration: str) -> Non
 
 
 def seal(connection: Connection, space: int) -> None:
-    """Note how an index is built."""
+    """Store the checksum of the row of an index."""
     checksums.put(connection, f"vector_indexes/{space}", *_written(connection, space))
 
 
 def _written(connection: Connection, space: int) -> tuple[int, bytes, bytes]:
-    """What is kept of how an index is built."""
+    """Return the columns of the row of an index that its checksum covers."""
     found: tuple[int, bytes, bytes] = connection.execute(
         "SELECT dimension, CAST(design AS BLOB), CAST(calibration AS BLOB) FROM vector_indexes WHERE space = ?",
         (space,),
@@ -124,18 +125,18 @@ def _written(connection: Connection, space: int) -> tuple[int, bytes, bytes]:
 
 
 def is_as_written(connection: Connection, space: int) -> bool:
-    """Whether what is kept of how an index is built is what was written."""
+    """Whether the row of an index has its checksum."""
     return checksums.holds(connection, f"vector_indexes/{space}", *_written(connection, space))
 
 
 def touch(connection: Connection, space: int, *, structure: bool) -> None:
-    """Tell readers that an index has changed, and whether its centroids have."""
+    """Change the version of an index so that readers load it again, and the structure if its centroids changed."""
     changed = "version = random(), structure = random()" if structure else "version = random()"
     connection.execute(f"UPDATE vector_indexes SET {changed} WHERE space = ?", (space,))  # noqa: S608 - two constants
 
 
 def searched_centroids(connection: Connection, space: int) -> tuple[bytes, bytes | None] | None:
-    """What a search compares a query with: codes of all centroids, and their graph where they have one."""
+    """Return the codes of all centroids, which a search compares a query with, and their graph if they have one."""
     found: tuple[bytes, bytes | None] | None = connection.execute(
         "SELECT body, graph FROM centroids WHERE space = ?", (space,)
     ).fetchone()
@@ -143,12 +144,12 @@ def searched_centroids(connection: Connection, space: int) -> tuple[bytes, bytes
 
 
 def put_searched_centroids(connection: Connection, space: int, body: bytes, graph: bytes | None) -> None:
-    """Set what a search compares a query with."""
+    """Store the codes of all centroids, and their graph."""
     connection.execute("INSERT OR REPLACE INTO centroids VALUES (?, ?, ?)", (space, body, graph))
 
 
 def centroids(connection: Connection, space: int, dimension: int) -> tuple[Int64, Float32]:
-    """Clusters and their centroids: int64 (n,), ascending, and float32 (n, dimension)."""
+    """Return clusters and their centroids: int64 (n,), ascending, and float32 (n, dimension)."""
     found = connection.execute(
         "SELECT cluster, centroid FROM clusters WHERE space = ? ORDER BY cluster", (space,)
     ).fetchall()
@@ -158,13 +159,13 @@ def centroids(connection: Connection, space: int, dimension: int) -> tuple[Int64
 
 
 def sizes(connection: Connection, space: int) -> dict[int, Size]:
-    """Every cluster's sizes."""
+    """Return the sizes of all clusters."""
     found = connection.execute("SELECT cluster, size, dead FROM clusters WHERE space = ?", (space,))
     return {cluster: Size(size, dead) for cluster, size, dead in found}
 
 
 def add_cluster(connection: Connection, space: int, centroid: Float32) -> int:
-    """A new, empty cluster; returns its number, higher than any that is there."""
+    """Add an empty cluster, and return its number, which is higher than any before."""
     inserted = connection.execute(
         "INSERT INTO clusters (space, size, dead, centroid) VALUES (?, 0, 0, ?) RETURNING cluster",
         (space, np.ascontiguousarray(centroid, dtype=STORED).tobytes()),
@@ -173,23 +174,23 @@ def add_cluster(connection: Connection, space: int, centroid: Float32) -> int:
 
 
 def remove_cluster(connection: Connection, cluster: int) -> None:
-    """Take a cluster out with all it holds."""
+    """Delete a cluster with its contents."""
     connection.execute("DELETE FROM clusters WHERE cluster = ?", (cluster,))
     _drop_contents(connection, cluster)
 
 
 def resize(connection: Connection, cluster: int, size: Size) -> None:
-    """Set a cluster's sizes."""
+    """Store a cluster's sizes."""
     connection.execute("UPDATE clusters SET size = ?, dead = ? WHERE cluster = ?", (size.size, size.dead, cluster))
 
 
 def bodies(connection: Connection, cluster: int) -> list[bytes]:
-    """What a cluster holds: what was folded, then what came since; empty where there is neither."""
-    return [body for _, body in connection.execute(_BODIES, (f"[{2 * cluster},{2 * cluster + 1}]",)).fetchall()]
+    """Return the folded part of a cluster, then the recent part, as far as they are there."""
+    return bodies_of(connection, [cluster])[cluster]
 
 
 def bodies_of(connection: Connection, some: Sequence[int]) -> dict[int, list[bytes]]:
-    """What each of some clusters holds, as :func:`bodies` tells it."""
+    """Return the parts of each of some clusters, as :func:`bodies` does."""
     found: dict[int, list[bytes]] = {cluster: [] for cluster in some}
     asked = json.dumps([part for cluster in sorted(found) for part in (2 * cluster, 2 * cluster + 1)])
     for part, body in connection.execute(_BODIES, (asked,)).fetchall():
@@ -198,35 +199,35 @@ def bodies_of(connection: Connection, some: Sequence[int]) -> dict[int, list[byt
 
 
 def folded(connection: Connection, cluster: int) -> bytes | None:
-    """What was folded of a cluster."""
+    """Return the folded part of a cluster; None if there is none."""
     row = connection.execute("SELECT body FROM parts WHERE part = ?", (2 * cluster,)).fetchone()
     return None if row is None else row[0]
 
 
 def recent(connection: Connection, cluster: int) -> bytes | None:
-    """What came since a cluster was folded."""
+    """Return the part of a cluster that came since it was folded; None if there is none."""
     row = connection.execute("SELECT body FROM parts WHERE part = ?", (2 * cluster + 1,)).fetchone()
     return None if row is None else row[0]
 
 
 def put_folded(connection: Connection, cluster: int, body: bytes) -> None:
-    """Write all of a cluster anew."""
+    """Store a whole cluster as its folded part."""
     connection.execute("INSERT OR REPLACE INTO parts VALUES (?, ?)", (2 * cluster, body))
     drop_recent(connection, cluster)
 
 
 def put_recent(connection: Connection, cluster: int, body: bytes) -> None:
-    """Write what came since a cluster was folded."""
+    """Store the part of a cluster that came since it was folded."""
     connection.execute("INSERT OR REPLACE INTO parts VALUES (?, ?)", (2 * cluster + 1, body))
 
 
 def drop_recent(connection: Connection, cluster: int) -> None:
-    """Take out what came since a cluster was folded."""
+    """Delete the part of a cluster that came since it was folded."""
     connection.execute("DELETE FROM parts WHERE part = ?", (2 * cluster + 1,))
 
 
 def empty(connection: Connection, cluster: int) -> None:
-    """Take out all that a cluster holds, and keep the cluster."""
+    """Delete the contents of a cluster, and keep the cluster."""
     _drop_contents(connection, cluster)
     resize(connection, cluster, Size(0, 0))
 
@@ -237,29 +238,23 @@ def _drop_contents(connection: Connection, cluster: int) -> None:
 
 
 def graph(connection: Connection, cluster: int) -> bytes | None:
-    """The graph of what was folded of a cluster, where it has one."""
+    """Return the graph of the folded part of a cluster; None if it has none."""
     row = connection.execute("SELECT graph FROM cluster_graphs WHERE cluster = ?", (cluster,)).fetchone()
     return None if row is None else row[0]
 
 
 def put_graph(connection: Connection, cluster: int, graph: bytes) -> None:
-    """Set the graph of a cluster."""
+    """Store the graph of a cluster."""
     connection.execute("INSERT OR REPLACE INTO cluster_graphs VALUES (?, ?)", (cluster, graph))
 
 
 def strike(
     connection: Connection, cluster: int, head_size: Callable[[bytes], int], edit: Callable[[bytes], bytes]
 ) -> None:
-    """Change the head of what was folded of a cluster where it stands, without touching the codes.
+    """Change the head of the folded part of a cluster in place, without rewriting the codes.
 
-    Parameters
-    ----------
-    cluster:
-        Which.
-    head_size:
-        Given a body's first 16 bytes, says how long its head is.
-    edit:
-        Given the head, returns the one to write, of the same length.
+    ``head_size`` returns the length of the head, given the first 16 bytes of the part; ``edit`` returns the new head,
+    of the same length, given the old one.
     """
     with connection.blobopen("parts", "body", 2 * cluster) as blob:
         size = head_size(blob.read(16))
@@ -270,7 +265,7 @@ def strike(
 
 
 def place(connection: Connection, space: int, placements: Iterable[Placement]) -> None:
-    """Say where vectors are."""
+    """Store where vectors are."""
     connection.executemany(
         "INSERT OR REPLACE INTO placements VALUES (?, ?, ?, ?)",
         ((space, *one) for one in placements),
@@ -278,18 +273,18 @@ def place(connection: Connection, space: int, placements: Iterable[Placement]) -
 
 
 def placements(connection: Connection, space: int, memos: Sequence[int]) -> dict[int, Placement]:
-    """Where vectors are, by memo row; those without a placement are left out."""
+    """Return the placements of vectors, by memo row; those without a placement are left out."""
     query = "SELECT memo, first, second FROM placements WHERE space = ? AND memo IN"
     return {row[0]: Placement._make(row) for row in select(connection, query, memos, space)}
 
 
 def unplace(connection: Connection, space: int, memos: Iterable[int]) -> None:
-    """Forget where vectors are."""
+    """Delete the placements of vectors."""
     connection.executemany("DELETE FROM placements WHERE space = ? AND memo = ?", ((space, memo) for memo in memos))
 
 
 def every_placement(connection: Connection, space: int) -> Iterator[Placement]:
-    """Where all vectors are, by memo row."""
+    """Yield the placements of all vectors, by memo row."""
     query = "SELECT memo, first, second FROM placements WHERE space = ? ORDER BY memo"
     return map(Placement._make, connection.execute(query, (space,)))
 
@@ -305,44 +300,83 @@ def drop_strays(connection: Connection) -> None:
 
 
 def count(connection: Connection, space: int) -> int:
-    """Vectors that can be found."""
+    """Return the number of vectors that can be found."""
     query = "SELECT count(*) FROM placements WHERE space = ? AND first <> 0"
     return int(connection.execute(query, (space,)).fetchone()[0])
 
 
 def count_entries(connection: Connection, space: int) -> int:
-    """Entries of all clusters that are alive: far fewer rows to read than there are vectors."""
+    """Return the number of valid entries of all clusters: far fewer rows to read than there are vectors."""
     query = "SELECT coalesce(sum(size), 0) FROM clusters WHERE space = ?"
     return int(connection.execute(query, (space,)).fetchone()[0])
 
 
 def clear(connection: Connection, space: int) -> None:
-    """Take an index out."""
+    """Delete an index."""
     connection.execute("DELETE FROM unplaced WHERE space = ?", (space,))
     for table in ("parts WHERE part / 2 IN", "cluster_graphs WHERE cluster IN"):
         connection.execute(f"DELETE FROM {table} (SELECT cluster FROM clusters WHERE space = ?)", (space,))  # noqa: S608
     for table in ("clusters", "centroids", "placements"):
         connection.execute(f"DELETE FROM {table} WHERE space = ?", (space,))  # noqa: S608 - constants
-    codes.clear(connection, space)
+    connection.execute("DELETE FROM codes WHERE place BETWEEN ? AND ?", _places(space))
     connection.execute("DELETE FROM vector_indexes WHERE space = ?", (space,))
     checksums.drop(connection, f"vector_indexes/{space}")
 
 
+def code_place(space: int, memo: int) -> int:
+    """Return the row of a memo row's code in ``codes``."""
+    return space * _SPACE + memo
+
+
+def _places(space: int) -> tuple[int, int]:
+    """Return the first and the last row in ``codes`` of an index."""
+    return space * _SPACE, (space + 1) * _SPACE - 1
+
+
+def put_codes(connection: Connection, space: int, coded: Iterable[tuple[int, bytes]]) -> None:
+    """Store the codes of memo rows: the vectors are compared by them once compact codes have chosen candidates."""
+    rows = ((code_place(space, memo), body) for memo, body in coded)
+    connection.executemany("INSERT OR REPLACE INTO codes VALUES (?, ?)", rows)
+
+
+def drop_codes(connection: Connection, space: int, memos: Iterable[int]) -> None:
+    """Delete the codes of memo rows."""
+    connection.executemany("DELETE FROM codes WHERE place = ?", ((code_place(space, memo),) for memo in memos))
+
+
+def load_codes(connection: Connection, space: int, memos: Sequence[int]) -> list[bytes]:
+    """Return the codes of memo rows, in any order; those that are not there are left out."""
+    places = [code_place(space, memo) for memo in memos]
+    return [body for (body,) in select(connection, "SELECT body FROM codes WHERE place IN", places)]
+
+
+def every_code(connection: Connection, space: int) -> Iterator[tuple[int, bytes]]:
+    """Yield (memo row, code) of all vectors of an index, by memo row."""
+    query = "SELECT place, body FROM codes WHERE place BETWEEN ? AND ? ORDER BY place"
+    return ((row % _SPACE, body) for row, body in connection.execute(query, _places(space)))
+
+
+def has_codes(connection: Connection, space: int) -> bool:
+    """Whether an index has any codes."""
+    query = "SELECT 1 FROM codes WHERE place BETWEEN ? AND ? LIMIT 1"
+    return connection.execute(query, _places(space)).fetchone() is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """Memo rows that are wanted in an index and not placed, and those that are placed and not wanted any more."""
+    """Memo rows that belong to an index and are not placed, and those that are placed and do not belong to it."""
 
     wanted: list[int]
     unwanted: list[int]
 
 
 def has_stale(connection: Connection, space: int) -> bool:
-    """Whether anything has changed since the index was brought up to date."""
+    """Whether any placement of an index may be out of date."""
     return connection.execute("SELECT 1 FROM unplaced WHERE space = ? LIMIT 1", (space,)).fetchone() is not None
 
 
 def take_stale(connection: Connection, space: int) -> Stale:
-    """What has changed since the index was brought up to date; it counts as done with this."""
+    """Return the rows of an index whose placements are out of date, and mark all as up to date."""
     rows = connection.execute(
         f"""SELECT memo, {_BELONGS[space]},
             EXISTS (SELECT 1 FROM placements AS p WHERE p.space = ? AND p.memo = u.memo)
@@ -357,20 +391,20 @@ def take_stale(connection: Connection, space: int) -> Stale:
 
 
 def members(connection: Connection, space: int = CHUNKS) -> list[int]:
-    """Every memo row that belongs to a space, ascending."""
+    """Return all memo rows that belong to a space, ascending."""
     found = connection.execute(f"SELECT DISTINCT memo FROM ({MEMBERS[space]}) ORDER BY memo")  # noqa: S608 - constants
     return [memo for (memo,) in found]
 
 
 def sample(connection: Connection, space: int, size: int) -> list[int]:
-    """Memo rows of an index, evenly spread: about ``size`` of them."""
+    """Return about ``size`` memo rows of an index, evenly spread."""
     step = max(1, count(connection, space) // size)
     found = connection.execute("SELECT memo FROM placements WHERE space = ? AND first <> 0 ORDER BY memo", (space,))
     return [memo for (memo,) in islice(found, 0, None, step)]
 
 
 def highest(connection: Connection, space: int) -> int:
-    """The highest memo row of an index; 0 when it is empty."""
+    """Return the highest memo row of an index; 0 if it is empty."""
     query = "SELECT coalesce(max(memo), 0) FROM placements WHERE space = ?"
     return int(connection.execute(query, (space,)).fetchone()[0])
 

@@ -1,4 +1,4 @@
-"""Rows of ``vectors``: which remembered embedding belongs to which chunk."""
+"""Rows of ``vectors``: the memo row of the embedding of each chunk."""
 
 from __future__ import annotations
 
@@ -17,27 +17,26 @@ from monograph.values import Float32
 STORED = np.dtype("<f4")
 Int64: TypeAlias = npt.NDArray[np.int64]
 MOST_ROWS = 1 << 30
-"""Rows of memo are numbered below this: so many vectors take a terabyte, and a bitmap of them 128 MB."""
+"""Rows of memo are below this: so many vectors take a terabyte, and a bitmap of them 128 MB."""
 _ASKED_AT_ONCE = 500
-# One row for all: for each row that is fetched the interpreter's lock is let go and asked for again, which costs more
-# than to read it where other threads want the lock too.
-# In the order in which rows are asked for: to go by a list that SQLite would sort first takes longer.
+# One row for all: for each fetched row the interpreter's lock is released and taken again, which costs more than to
+# read the row if other threads want the lock too. In the order of the list, which SQLite would sort first for IN.
 _TOGETHER = """SELECT group_concat(memo.memo), CAST(group_concat(memo.value, '') AS BLOB)
     FROM json_each(?) AS j CROSS JOIN memo ON memo.memo = j.value WHERE length(memo.value) = ?"""
 
 
 def pack(vector: Float32) -> bytes:
-    """A vector of shape (dimension,) as the bytes that are stored."""
+    """Return a vector of shape (dimension,) as the bytes that are stored."""
     return np.ascontiguousarray(vector, dtype=STORED).tobytes()
 
 
 def take(connection: Connection, chunks: Iterable[int]) -> None:
-    """Take their vectors from chunks."""
+    """Delete which vectors chunks have."""
     connection.executemany("DELETE FROM vectors WHERE chunk = ?", ((chunk,) for chunk in chunks))
 
 
 def load(connection: Connection, memos: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
-    """The vectors in some memo rows.
+    """Return the vectors in some memo rows, by ascending row.
 
     Returns
     -------
@@ -52,7 +51,7 @@ def load(connection: Connection, memos: Sequence[int], dimension: int) -> tuple[
 
 
 def of_chunks(connection: Connection, chunks: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
-    """The vectors of some chunks.
+    """Return the vectors of some chunks.
 
     Returns
     -------
@@ -70,7 +69,7 @@ def of_chunks(connection: Connection, chunks: Sequence[int], dimension: int) -> 
 
 
 def with_keys(connection: Connection, document: int) -> dict[str, tuple[bytes, bytes]]:
-    """Memo keys and values of the vectors of a document's chunks, by the chunk's id."""
+    """Return the memo keys and values of the vectors of a document's chunks, by the chunk's id."""
     found = connection.execute(
         "SELECT id, key, value FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo) WHERE document = ?",
         (document,),
@@ -79,7 +78,7 @@ def with_keys(connection: Connection, document: int) -> dict[str, tuple[bytes, b
 
 
 def load_any(connection: Connection, memos: Sequence[int]) -> tuple[Int64, Float32]:
-    """As :func:`load`, with the dimension of the first of the rows; shape (0, 0) where there is none."""
+    """Return what :func:`load` does, with the dimension of the first of the rows; shape (0, 0) if it is not there."""
     size = None
     if memos:
         size = connection.execute("SELECT length(value) FROM memo WHERE memo = ?", (memos[0],)).fetchone()
@@ -89,7 +88,7 @@ def load_any(connection: Connection, memos: Sequence[int]) -> tuple[Int64, Float
 
 
 def chunks_of(connection: Connection, memos: Sequence[int], allowed: Allowed = EVERYTHING) -> dict[int, list[int]]:
-    """The chunks that are allowed of every memo row, ascending."""
+    """Return the allowed chunks of every memo row, ascending."""
     found: dict[int, list[int]] = {memo: [] for memo in memos}
     for first in range(0, len(memos), _ASKED_AT_ONCE):
         part = memos[first : first + _ASKED_AT_ONCE]
@@ -105,15 +104,15 @@ def chunks_of(connection: Connection, memos: Sequence[int], allowed: Allowed = E
 
 
 def allowed_bits(connection: Connection, allowed: Allowed, space: int = 1) -> npt.NDArray[np.uint8]:
-    """Bitmap of the memo rows that are allowed: bit i of byte j for row 8j + i.
+    """Return a bitmap of the memo rows that are allowed: bit i of byte j for row 8j + i.
 
-    A chunk's (space 1) is when one of the chunks that have it is; a summary's (space 2) when one of the summaries that
-    have it lies over allowed chunks alone.
+    A chunk's row (space 1) is allowed if one of its chunks is; a summary's (space 2) if one of its summaries is over
+    allowed chunks only.
 
     Raises
     ------
     DamagedFile
-        If a row's number is higher than rows can be.
+        If a row is higher than rows can be.
     """
     query = f"SELECT DISTINCT memo FROM vectors WHERE {allowed.on('chunk')}"  # noqa: S608
     if space != 1:
@@ -123,7 +122,7 @@ def allowed_bits(connection: Connection, allowed: Allowed, space: int = 1) -> np
 
 
 def bitmap(connection: Connection, memos: Int64) -> npt.NDArray[np.uint8]:
-    """Memo rows as bits: raises as :func:`allowed_bits`."""
+    """Return memo rows as bits. Raises as :func:`allowed_bits`."""
     if len(memos) and not 0 <= memos.min() <= memos.max() < MOST_ROWS:
         raise damaged(path_of(connection), f"row {memos.max()} of memo is none that vectors are in")
     flags = np.zeros(int(memos.max(initial=0)) + 1, dtype=np.bool_)
@@ -132,40 +131,37 @@ def bitmap(connection: Connection, memos: Int64) -> npt.NDArray[np.uint8]:
 
 
 def every(connection: Connection) -> tuple[Int64, Int64]:
-    """Every chunk that has a vector, ascending, and the memo row that holds it: int64 (n,) each."""
+    """Return all chunks that have a vector, ascending, and the memo rows of their vectors: int64 (n,) each."""
     found = connection.execute("SELECT chunk, memo FROM vectors ORDER BY chunk").fetchall()
     chunks, memos = np.array(found, dtype=np.int64).reshape(-1, 2).T
     return chunks, memos
 
 
 def first_by_id(connection: Connection, most: int, dimension: int) -> Float32:
-    """The vectors of at most so many chunks, the first by id: as good as by lot, and the same in every file of them.
+    """Return the vectors of the first ``most`` chunks by id: a random sample that is the same in every file of them.
 
     Returns
     -------
     float32 (n, dimension), in order of id.
     """
     found = connection.execute("SELECT memo FROM chunks JOIN vectors USING (chunk) ORDER BY id LIMIT ?", (most,))
-    memos = [memo for (memo,) in found]
+    return in_order(connection, [memo for (memo,) in found], dimension)
+
+
+def in_order(connection: Connection, memos: Sequence[int], dimension: int) -> Float32:
+    """Return the vectors in memo rows, float32 (n, dimension); those not there, or of another length, are left out."""
     rows, values = load(connection, memos, dimension)
     places = {row: place for place, row in enumerate(rows.tolist())}
     return np.ascontiguousarray(values[[places[memo] for memo in memos if memo in places]])
 
 
-def in_order(connection: Connection, memos: Sequence[int], dimension: int) -> Float32:
-    """The vectors in some memo rows, float32 (n, dimension); those not there, or of another length, are left out."""
-    rows, values = load(connection, list(dict.fromkeys(memos)), dimension)
-    places = {row: place for place, row in enumerate(rows.tolist())}
-    return np.ascontiguousarray(values[[places[memo] for memo in memos if memo in places]])
-
-
 def count(connection: Connection) -> int:
-    """Number of chunks that have a vector."""
+    """Return the number of chunks that have a vector."""
     (number,) = connection.execute("SELECT count(*) FROM vectors").fetchone()
     return int(number)
 
 
 def rows_with_vector(connection: Connection, document: int) -> set[int]:
-    """Row numbers of a document's chunks that have a vector."""
+    """Return the rows of a document's chunks that have a vector."""
     found = connection.execute("SELECT chunk FROM vectors JOIN chunks USING (chunk) WHERE document = ?", (document,))
     return {int(row) for (row,) in found}

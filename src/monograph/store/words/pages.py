@@ -1,41 +1,46 @@
-"""Where rows and entries of indexes lie in a file: pages, found by SQLite's own trees.
+"""Pages of an open file that hold some rows of a table, or some entries of an index, found by SQLite's own format.
 
-For hints alone: what is read here may be older than what the file's log has, and is never taken for true. The file's
-descriptor is the one that SQLite has open; one more could not be closed, for closing it would drop SQLite's locks.
+For reading ahead alone: the pages may be older than the file's log, and nothing read here is taken for true. The
+descriptor is SQLite's own: closing another descriptor of the file would drop SQLite's locks.
 """
 
 from __future__ import annotations
 
 import os
+import struct
 import sys
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
-from monograph.store.documents.cells import cells, varint
-from monograph.store.words import index_pages
-from monograph.store.words.index_pages import Range
-
 Run: TypeAlias = tuple[int, int]
 """Pages that follow each other: the first, counted from 1, and how many."""
+Key: TypeAlias = tuple[int | bytes, ...]
+"""The first columns of an entry of an index: whole numbers, and texts or blobs as bytes."""
+Range: TypeAlias = tuple[Key, Key]
+"""All entries from one key up to another."""
 _OPEN = Path("/proc/self/fd")
 _INNER, _LEAF = 5, 13
 _INNER_OF_INDEX = 2
 _DEEPEST = 12
-_LONGEST_WAY = 64
+_MOST_LEAPS = 64
 """Leaps of a chain that are followed."""
 _HEADER = 100
 _AT_ONCE = 128 << 10
 """Bytes announced in one piece: of a larger one the system reads the beginning alone."""
 _MOST = 64 << 20
-_SEEN = 32
-"""Pages of a level that are looked for in memory, far from each other: where they are there, all are taken to be."""
+_TESTED = 32
+"""Pages of a level, far from each other, that are looked for in memory: if they are there, all are taken to be."""
+_INTEGERS = (0, 1, 2, 3, 4, 6, 8)
+"""Bytes of a whole number, by its type in a record."""
+_ZERO, _ONE, _TEXTS = 8, 9, 12
 
 
 def descriptor_of(path: str) -> int | None:
-    """The descriptor under which this process has a file open; None where the system does not tell."""
+    """Return the descriptor under which this process has a file open; None if the system does not tell."""
     if sys.platform != "linux":
         return None
     try:
@@ -72,7 +77,7 @@ class Pages:
 
     @classmethod
     def of(cls, descriptor: int) -> Pages | None:
-        """Of a descriptor; None where it is none of a file of SQLite's."""
+        """Return the pages of a descriptor's file; None if it is no file of SQLite's."""
         try:
             header = os.pread(descriptor, _HEADER, 0)
         except OSError:
@@ -83,41 +88,32 @@ class Pages:
         size = 65_536 if size == 1 else size
         return cls(descriptor, size, size - header[20]) if size >= 512 else None
 
-    def announce(self, root: int, rows: Iterable[int], *, small: bool = False) -> bool:
-        """Have the system read what rows of a table take, a level at once; whether any of it was not in memory.
+    def announce(self, levels: Iterable[Sequence[Run]]) -> bool:
+        """Have the system read pages, a level at once; return whether any of them was not in memory.
 
-        Parameters
-        ----------
-        root, rows, small:
-            As for :meth:`levels`.
-
-        Raises
-        ------
-        OSError, IndexError, struct.error
-            If the file is not what SQLite writes.
+        ``levels`` are those of :meth:`levels` or :meth:`levels_of_index`, whose errors are raised.
         """
-        return self._announce(self.levels(root, rows, small=small))
-
-    def announce_entries(self, root: int, ranges: Iterable[Range]) -> bool:
-        """The same for what an index, or a table that is one, has between some keys.
-
-        Raises
-        ------
-        OSError, IndexError, struct.error, ValueError, TypeError
-            If the file is not what SQLite writes.
-        """
-        return self._announce(self.levels_of_index(root, ranges))
-
-    def _announce(self, levels: Iterable[list[Run]]) -> bool:
         came = False
         for runs in levels:
-            if not all(self._is_held(page) for page, _ in runs[:: -(-len(runs) // _SEEN) or 1]):
-                self._want(runs)
-                came = True
+            if all(self._is_held(page) for page, _ in runs[:: -(-len(runs) // _TESTED) or 1]):
+                continue
+            came = True
+            for page, count in runs:
+                begin, size = (page - 1) * self.size, min(count * self.size, _MOST)
+                for at in range(begin, begin + size, _AT_ONCE):
+                    length = min(_AT_ONCE, begin + size - at)
+                    os.posix_fadvise(self.descriptor, at, length, os.POSIX_FADV_WILLNEED)
         return came
 
+    def _is_held(self, page: int) -> bool:
+        """Whether a page is in memory, as far as the file system tells."""
+        try:
+            return bool(os.preadv(self.descriptor, [bytearray(1)], (page - 1) * self.size, os.RWF_NOWAIT))
+        except OSError:
+            return False
+
     def levels(self, root: int, rows: Iterable[int], *, small: bool = False) -> Iterator[list[Run]]:
-        """The pages that rows of a table take: of each level of its tree, then what the leaves have no room for.
+        """Yield the pages of rows of a table: those of each level of its tree, then those beyond the leaves.
 
         A level is read when the next one is asked for.
 
@@ -129,11 +125,16 @@ class Pages:
             Row numbers, above 0; those that are not there are passed over.
         small:
             Rows fit into leaves, which are not read.
+
+        Raises
+        ------
+        OSError, IndexError, struct.error
+            If the file is not what SQLite writes.
         """
         below, beyond = {root: sorted(set(rows))}, list[Run]()
         for _ in range(_DEEPEST):
             yield [(page, 1) for page in below]
-            if small and below and os.pread(self.descriptor, 1, (next(iter(below)) - 1) * self.size) == bytes([_LEAF]):
+            if small and below and self._kind_of(next(iter(below))) == bytes([_LEAF]):
                 return
             deeper: dict[int, list[int]] = {}
             for page, wanted in below.items():
@@ -149,28 +150,37 @@ class Pages:
         yield from self._chains(beyond)
 
     def levels_of_index(self, root: int, ranges: Iterable[Range]) -> Iterator[list[Run]]:
-        """The pages that entries between some keys take, of each level of an index; leaves are not read."""
+        """Yield the pages of entries between some keys, of each level of an index; leaves are not read.
+
+        Raises
+        ------
+        OSError, IndexError, struct.error, ValueError, TypeError
+            If the file is not what SQLite writes, or the keys are of other columns.
+        """
         below = {root: sorted(set(ranges))}
         for _ in range(_DEEPEST):
             yield [(page, 1) for page in below]
             deeper: dict[int, list[Range]] = {}
             for page, wanted in below.items():
-                if os.pread(self.descriptor, 1, (page - 1) * self.size) != bytes([_INNER_OF_INDEX]):
+                if self._kind_of(page) != bytes([_INNER_OF_INDEX]):
                     return  # All leaves lie equally deep.
                 body = os.pread(self.descriptor, self.size, (page - 1) * self.size)
-                for child, some in index_pages.children(body, wanted):
-                    deeper.setdefault(child, []).extend(some)
+                for child, some in _index_children(body, wanted):
+                    deeper.setdefault(child, []).append(some)
             below = deeper
 
-    def _chains(self, runs: Iterable[Run]) -> Iterator[list[Run]]:
-        """Chains of pages, of so many each: at first they are taken to follow each other, as they were written.
+    def _kind_of(self, page: int) -> bytes:
+        return os.pread(self.descriptor, 1, (page - 1) * self.size)
 
-        Where they do not, ever more are taken to as long as it holds: a chain whose pages lie here and there is gone
-        along page by page, beside all others.
+    def _chains(self, runs: Iterable[Run]) -> Iterator[list[Run]]:
+        """Yield the pages of chains of so many pages each, a leap of all chains at a time.
+
+        At first the pages of a chain are taken to follow each other, as they were written. After a page that does not
+        follow, twice as many are taken to with each leap for which it holds.
         """
         most = _MOST // self.size
         waiting = [(page, min(count, most), min(count, most)) for page, count in runs]
-        for _ in range(_LONGEST_WAY):
+        for _ in range(_MOST_LEAPS):
             yield [(page, min(left, guess)) for page, left, guess in waiting]
             follow = (self._next(*one) for one in waiting)
             waiting = [one for one in follow if one is not None]
@@ -178,82 +188,92 @@ class Pages:
                 return
 
     def _next(self, page: int, left: int, guess: int) -> tuple[int, int, int] | None:
-        """Where a chain goes on behind pages that were taken to follow each other; None where it ends with them."""
+        """Return where a chain goes on after pages that were taken to follow each other; None if it ends there."""
         for passed in range(1, min(left, guess + 1)):
-            told = int.from_bytes(os.pread(self.descriptor, 4, (page - 1) * self.size), "big")
-            if told <= 1:
+            following = int.from_bytes(os.pread(self.descriptor, 4, (page - 1) * self.size), "big")
+            if following <= 1:
                 return None
-            if told != page + 1 or passed == guess:
-                return told, left - passed, 2 * guess if passed == guess else 1
-            page = told
+            if following != page + 1 or passed == guess:
+                return following, left - passed, 2 * guess if passed == guess else 1
+            page = following
         return None
 
-    def _is_held(self, page: int) -> bool:
-        """Whether a page is in memory, as far as the file system tells."""
-        try:
-            return bool(os.preadv(self.descriptor, [bytearray(1)], (page - 1) * self.size, os.RWF_NOWAIT))
-        except OSError:
-            return False
-
-    def _want(self, runs: Iterable[Run]) -> None:
-        for page, count in runs:
-            begin, size = (page - 1) * self.size, min(count * self.size, _MOST)
-            for at in range(begin, begin + size, _AT_ONCE):
-                os.posix_fadvise(self.descriptor, at, min(_AT_ONCE, begin + size - at), os.POSIX_FADV_WILLNEED)
-
     def _beyond(self, body: bytes, wanted: Sequence[int]) -> Iterator[Run]:
-        """What rows of a leaf have beyond it: pages that are taken to follow each other, as they were written."""
-        places = cells(body, 8)
-        keys = _LeafKeys(body, places)
+        """Yield the pages that rows of a leaf have beyond it, taken to follow each other."""
+        places = _cells(body, 8)
         for row in wanted:
-            place = bisect_left(keys, row)
-            if place < len(keys) and keys[place] == row:
-                size, at = varint(body, places[place])
-                begin = varint(body, at)[1]
-                held = self._held(size)
-                if held < size:
-                    first = int.from_bytes(body[begin + held : begin + held + 4], "big")
-                    yield first, -(-(size - held) // (self.usable - 4))
-
-    def _held(self, size: int) -> int:
-        """Bytes of a row of a size that lie in its leaf (the file format's section 1.6)."""
-        most = self.usable - 35
-        if size <= most:
-            return size
-        least = (self.usable - 12) * 32 // 255 - 23
-        held = least + (size - least) % (self.usable - 4)
-        return held if held <= most else least
+            place = bisect_left(places, row, key=lambda at: _varint(body, _varint(body, at)[1])[0])
+            if place == len(places):
+                continue
+            size, at = _varint(body, places[place])
+            number, begin = _varint(body, at)
+            # The file format's section 1.6 says how many bytes of a row lie in its leaf.
+            most, least = self.usable - 35, (self.usable - 12) * 32 // 255 - 23
+            held = size if size <= most else least + (size - least) % (self.usable - 4)
+            held = held if held <= most else least
+            if number == row and held < size:
+                first = int.from_bytes(body[begin + held : begin + held + 4], "big")
+                yield first, -(-(size - held) // (self.usable - 4))
 
 
-def _children(body: bytes, wanted: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
-    """(page, those of the rows that lie below it) of an inner page."""
-    places = cells(body, 12)
-    keys = _Keys(body, places)
-    place = 0
+def _children(body: bytes, wanted: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
+    """Yield (page, those of the rows that lie below it) of an inner page of a table."""
+    places, place = _cells(body, 12), 0
     while place < len(wanted):
-        at = bisect_left(keys, wanted[place])
-        inside = at < len(places)
-        page = int.from_bytes(body[places[at] : places[at] + 4] if inside else body[8:12], "big")
-        end = bisect_left(wanted, keys[at] + 1, place) if inside else len(wanted)
-        yield page, list(wanted[place:end])
+        at = bisect_left(places, wanted[place], key=lambda one: _varint(body, one + 4)[0])
+        page, end = int.from_bytes(body[8:12], "big"), len(wanted)
+        if at < len(places):
+            page = int.from_bytes(body[places[at] : places[at] + 4], "big")
+            end = bisect_left(wanted, _varint(body, places[at] + 4)[0] + 1, place)
+        yield page, wanted[place:end]
         place = max(end, place + 1)
 
 
-class _Keys(Sequence[int]):
-    """The keys of an inner page, each read when it is asked for."""
+def _index_children(body: bytes, wanted: Sequence[Range]) -> Iterator[tuple[int, Range]]:
+    """Yield (page, range) for each page below an inner page of an index that may have entries of a range, in order."""
+    places = _cells(body, 12)
+    pages = [int.from_bytes(body[at : at + 4], "big") for at in places]
+    pages.append(int.from_bytes(body[8:12], "big"))
 
-    def __init__(self, body: bytes, places: Sequence[int]) -> None:
-        self._body, self._places = body, places
+    @cache
+    def key(at: int) -> Key:
+        return _key(body, _varint(body, at + 4)[1], len(wanted[0][0]))
 
-    def __len__(self) -> int:
-        return len(self._places)
+    for low, high in wanted:
+        first = bisect_left(places, low, key=key)
+        for page in pages[first : bisect_right(places, high, first, key=key) + 1]:
+            yield page, (low, high)
 
-    def __getitem__(self, place: int) -> int:  # type: ignore[override]
-        return varint(self._body, self._places[place] + 4)[0]
+
+def _key(body: bytes, begin: int, columns: int) -> Key:
+    """Return the first columns of a record; of a text that goes on in another page the part that is here."""
+    size, at = _varint(body, begin)
+    held = begin + size
+    found: list[int | bytes] = []
+    for _ in range(columns):
+        kind, at = _varint(body, at)
+        if kind in (_ZERO, _ONE):
+            found.append(kind - _ZERO)
+            continue
+        length = _INTEGERS[kind] if kind < _TEXTS else (kind - _TEXTS) // 2
+        value = body[held : held + length]
+        found.append(value if kind >= _TEXTS else int.from_bytes(value, "big", signed=True))
+        held += length
+    return tuple(found)
 
 
-class _LeafKeys(_Keys):
-    """Those of a leaf, which stand behind the sizes of the rows."""
+def _cells(body: bytes, header: int) -> tuple[int, ...]:
+    """Return where the cells of a page begin."""
+    (count,) = struct.unpack_from(">H", body, 3)
+    return struct.unpack_from(f">{count}H", body, header)
 
-    def __getitem__(self, place: int) -> int:  # type: ignore[override]
-        return varint(self._body, varint(self._body, self._places[place])[1])[0]
+
+def _varint(body: bytes, at: int) -> tuple[int, int]:
+    """Return (number, where it ends) of one of SQLite's numbers."""
+    value = 0
+    for place in range(8):
+        byte = body[at + place]
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            return value, at + place + 1
+    return value << 8 | body[at + 8], at + 9

@@ -1,4 +1,4 @@
-"""What the inverted index knows of a question's words, read out of FTS5's own pages.
+"""Postings of a question's words, read from FTS5's own pages.
 
 FTS5 goes through the chunks that have a word one by one, at more than a microsecond each; the pages that it reads tell
 the same in a few nanoseconds. Where pages are not as they are known here, or FTS5's tokenizer may cut one of the words,
@@ -16,18 +16,18 @@ import numpy.typing as npt
 
 from monograph.regex import regex
 from monograph.store.documents import filters
-from monograph.store.documents.counts import Counts, totals_of
 from monograph.store.documents.filters import EVERYTHING, Allowed
 from monograph.store.file.database import Connection
-from monograph.store.words import lengths
+from monograph.store.words import terms
 from monograph.store.words.inverted import _inverted
 from monograph.store.words.prefetch import Prefetcher
-from monograph.store.words.terms import Weights, is_half
 
 _VERSION = 4
 """Of FTS5's format."""
 _ALL = 1 << 62
 _GROWTH = 8
+_WEIGHTS = (1.0, 1.0)
+"""Weights of title and text."""
 _MOST_COUNTED = 16_384
 _MOST_BLOCKS = 1_024
 """Of lengths of chunks: 4 MB."""
@@ -58,7 +58,10 @@ WORTH = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Postings:
-    """In how many ``chunks`` each of some folded words stands, and for those that were not cut short, in which."""
+    """Postings of folded words, each with its number of chunks.
+
+    ``chunks`` are these numbers, by word; ``whole`` are the words that were counted to the last chunk.
+    """
 
     chunks: Mapping[str, int]
     whole: frozenset[str]
@@ -68,20 +71,20 @@ class Postings:
 
     def can_rank(self, words: Sequence[str]) -> bool:
         """Whether :meth:`bm25` knows all of some words, each of which is one to the tokenizer too."""
-        return self.whole.issuperset(words) and all(_IS_ONE_WORD.fullmatch(one) and not is_half(one) for one in words)
+        each = (_IS_ONE_WORD.fullmatch(word) and not terms.is_half(word) for word in words)
+        return self.whole.issuperset(words) and all(each)
 
     def bm25(
         self,
         connection: Connection,
         words: Sequence[str],
         k: int,
-        weights: Weights,
         allowed: Allowed,
-        counts: Counts | None = None,
+        counts: terms.Counts | None = None,
     ) -> list[tuple[int, float]] | None:
-        """Return what :func:`monograph.store.words.terms.bm25` does for words it can rank; None if a length is unknown.
+        """Return what :func:`monograph.store.words.terms.bm25` does, highest first; None if a length is not known.
 
-        ``counts`` are those of all files, where this is one of several.
+        :meth:`can_rank` must hold for the words. ``counts`` are those of all files if this file is one of several.
         """
         if k <= 0 or not words:
             return []
@@ -94,7 +97,7 @@ class Postings:
         kept: list[tuple[int, float]] = []
         seen = 0
         while True:
-            best = self._words.best(words, held, totals, (weights.title, weights.text), asked, among, having)
+            best = self._words.best(words, held, totals, _WEIGHTS, asked, among, having)
             if best is None or asked == k:
                 self._counted.ahead.chunks(connection, [row for row, _ in best or ()])
                 return best
@@ -106,7 +109,7 @@ class Postings:
 
 
 class Counted:
-    """What is known of words in one state of a file: in how many chunks they stand, or that they are in too many.
+    """Cache of one state of a file: counts and postings of words, lengths of chunks, rows that filters allow.
 
     Safe for use by many threads.
 
@@ -127,7 +130,7 @@ class Counted:
         """Postings of the words that were asked for last."""
 
     def lengths_of(self, connection: Connection, blocks: Sequence[int]) -> list[tuple[int, bytes, int]]:
-        """Return chunk lengths as :func:`monograph.store.words.lengths.of_blocks` does, and the least of each block."""
+        """Return (block, uint16 of each of its chunks, the least of them) of those of some blocks that have any."""
         held = self._lengths
         missing = [block for block in blocks if block not in held]
         if len(held) + len(missing) > _MOST_BLOCKS:
@@ -135,12 +138,12 @@ class Counted:
             self._lengths = held = {}
             missing = list(blocks)
         self.ahead.lengths(connection, missing)
-        for block, counts in lengths.of_blocks(connection, missing):
+        for block, counts in terms.lengths(connection, missing):
             held[block] = block, counts, _inverted.shortest(counts)
         return [held[block] for block in blocks if block in held]
 
     def learn(self, exact: Mapping[str, int], common: Collection[str]) -> None:
-        """Words that were counted. When there are too many, all that were there are let go."""
+        """Remember counts of words; if there are too many, forget all that were there."""
         if len(self.exact) + len(self.common) > _MOST_COUNTED:
             self.exact, self.common = {}, set()
         self.exact.update(exact)
@@ -150,7 +153,7 @@ class Counted:
 def read(
     connection: Connection, words: Collection[str], few: Collection[str], most: int, counted: Counted | None = None
 ) -> Postings | None:
-    """What is known of some folded words, in a read transaction.
+    """Return the postings of some folded words, in a read transaction.
 
     Parameters
     ----------
@@ -159,16 +162,16 @@ def read(
     few:
         Other words, counted no further than ``most``.
     counted:
-        Of the same state of the file and the same ``most``; what stands in as many chunks by that is not read again.
+        A cache of the same state of the file and the same ``most``: its words are not read again.
 
     Returns
     -------
-    None where the pages are not as they are known here.
+    None if the pages are not as expected here.
     """
     held = counted or Counted()
     version, totals, layout = connection.execute(_HEAD).fetchone()
-    sums = _totals(totals) if isinstance(totals, bytes) else None
-    if version != _VERSION or sums is None or not isinstance(layout, bytes):
+    sums = terms.totals_of(totals) if isinstance(totals, bytes) else (0, 0)
+    if version != _VERSION or sums[0] <= 0 or not isinstance(layout, bytes):
         return None
     chunks = {word: held.exact[word] for word in words if held.exact.get(word, -1) >= most}
     chunks.update((word, most) for word in few if word not in words and word in held.common)
@@ -198,17 +201,10 @@ def read(
     return Postings(chunks, frozenset(whole).intersection(chunks), known, sums, held)
 
 
-def _totals(record: bytes) -> tuple[int, int] | None:
-    """(chunks, words of all of them), of FTS5's record of averages."""
-    found = totals_of(record)
-    return found if found[0] > 0 else None
-
-
 class AllowedRows:
-    """The chunks that filters allow, in one state of a file.
+    """Chunks that filters allow, in one state of a file.
 
-    All that a filter allows is looked for once as many chunks were held against it as that takes: until then no more
-    was spent than has to be, and from then on nothing.
+    All chunks that a filter allows are read as soon as single chunks were tested as often as that takes.
     """
 
     def __init__(self) -> None:
@@ -216,7 +212,7 @@ class AllowedRows:
         self._looked: dict[Allowed, int] = {}
 
     def every(self, connection: Connection, allowed: Allowed, total: int) -> npt.NDArray[np.int64] | None:
-        """All chunks that are allowed of so many, ascending; None as long as they are not looked for."""
+        """Return all allowed chunks, of ``total``, ascending; None if testing single chunks is still cheaper."""
         found = self._held.get(allowed)
         if found is None and (allowed.indexed or WORTH * self._looked.get(allowed, 0) >= total):
             found = filters.rows(connection, allowed)
@@ -227,7 +223,7 @@ class AllowedRows:
         return found
 
     def among(self, connection: Connection, allowed: Allowed, rows: list[int]) -> set[int]:
-        """Those of some chunks that are allowed."""
+        """Return those of some chunks that are allowed."""
         if len(self._looked) >= MOST and allowed not in self._looked:
             self._looked = {}
         self._looked[allowed] = self._looked.get(allowed, 0) + len(rows)

@@ -9,17 +9,19 @@ in.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, islice
+from itertools import groupby, islice, zip_longest
+
+import numpy as np
 
 from monograph.regex import regex
-from monograph.store.documents.cells import varints
-from monograph.store.documents.filters import Allowed
+from monograph.store.documents import filters
+from monograph.store.documents.filters import EVERYTHING, Allowed
 from monograph.store.file import settings
 from monograph.store.file.database import Connection
 from monograph.store.file.keyed import select
-from monograph.store.words import lengths
 from monograph.text_pass import compiled
 
 _UNSPACED = regex(
@@ -31,6 +33,15 @@ _AT_ONCE = 1_024
 """Chunks whose folded text is held in memory."""
 _SPARE = 16
 """Results asked for beyond the k best, which mostly show where those that tie with the last end."""
+_K1, _B = 1.2, 0.75
+"""Parameters of BM25, as FTS5 has them."""
+_LEAST_WEIGHT = 1e-6
+"""The weight of a word that stands in half of the chunks or more, as FTS5 has it."""
+_CHUNKS_A_ROW = 2_000
+"""Chunks whose lengths are in one row of ``lengths``, which fits a page."""
+_LONGEST = 0xFFFF
+"""The length that is stored for chunks with so many words or more."""
+_LENGTHS = np.dtype("<u2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +54,12 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
-    """BM25 weights of the two columns."""
+class Counts:
+    """Counts over several files: chunks, their words, and the number of chunks that have each of some words."""
 
-    title: float = 1.0
-    text: float = 1.0
+    chunks: int
+    words: int
+    having: Mapping[str, int]
 
 
 def fold(text: str) -> str:
@@ -81,7 +93,7 @@ def add(connection: Connection, entries: Iterable[Entry], *, trigrams: bool) -> 
             "INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)",
             ((chunk, title, text) for chunk, title, text, _ in some),
         )
-        lengths.learn(connection, (chunk for chunk, *_ in some))
+        _store_lengths(connection, (chunk for chunk, *_ in some))
         if trigrams:
             _add_trigrams(connection, ((chunk, folded) for chunk, _, _, folded in some))
 
@@ -113,7 +125,7 @@ def remove(connection: Connection, entries: Sequence[Entry]) -> None:
             connection.execute(
                 "INSERT INTO trigrams (trigrams, rowid, text) VALUES ('delete', ?, ?)", (entry.chunk, folded)
             )
-    lengths.learn(connection, rows)
+    _store_lengths(connection, rows)
 
 
 def indexed(entry: Entry) -> tuple[str, str, str]:
@@ -173,14 +185,75 @@ def keeps_removed(connection: Connection) -> bool:
     return any(row is not None and bytes(row[0]).endswith(b"\0\0") for row in layouts)
 
 
+def varints(data: bytes) -> Iterator[int]:
+    """Yield the numbers of a record of FTS5's, seven bits a byte: those of counts have no more than eight bytes."""
+    value = 0
+    for byte in data:
+        value = value << 7 | byte & 127
+        if byte < 128:
+            yield value
+            value = 0
+
+
+def _store_lengths(connection: Connection, chunks: Iterable[int]) -> None:
+    """Store how many words each of some chunks has in the index, 0 for one that is not there.
+
+    FTS5 has the same in a row a chunk, which takes longer to look up than all else that BM25 does with a chunk.
+    """
+    for block, some in groupby(sorted(set(chunks)), key=lambda chunk: chunk // _CHUNKS_A_ROW):
+        rows = list(some)
+        sizes = dict(select(connection, "SELECT id, sz FROM words_docsize WHERE id IN", rows))
+        before = dict(lengths(connection, [block])).get(block)
+        packed = _pack_lengths(block, ((row, sizes.get(row, b"")) for row in rows), before)
+        if packed:
+            connection.execute("INSERT OR REPLACE INTO lengths VALUES (?, ?)", (block, packed))
+        else:
+            connection.execute("DELETE FROM lengths WHERE block = ?", (block,))
+
+
+def _pack_lengths(block: int, sizes: Iterable[tuple[int, bytes]], before: bytes | None = None) -> bytes:
+    """Return a row of ``lengths`` with the words of title and text of some chunks set; empty if all are 0."""
+    made = np.zeros(_CHUNKS_A_ROW, _LENGTHS) if before is None else np.frombuffer(before, _LENGTHS).copy()
+    for row, size in sizes:
+        made[row - block * _CHUNKS_A_ROW] = min(sum(varints(size)), _LONGEST)
+    return made.tobytes() if made.any() else b""
+
+
+def lengths(connection: Connection, blocks: Sequence[int]) -> list[tuple[int, bytes]]:
+    """Return (block, uint16 of each of its chunks) of those of some blocks that have any; skip damaged ones."""
+    found = select(connection, "SELECT block, counts FROM lengths WHERE block IN", blocks)
+    whole = _CHUNKS_A_ROW * _LENGTHS.itemsize
+    return [(block, packed) for block, packed in found if isinstance(packed, bytes) and len(packed) == whole]
+
+
+def lengths_are_right(connection: Connection) -> bool:
+    """Whether the stored lengths of chunks are those of the inverted index."""
+    held = connection.execute("SELECT block, counts FROM lengths ORDER BY block")
+    every = connection.execute("SELECT id, sz FROM words_docsize ORDER BY id")
+    blocks = groupby(every, key=lambda row: row[0] // _CHUNKS_A_ROW)
+    wanted = ((block, packed) for block, some in blocks if (packed := _pack_lengths(block, some)))
+    return all(one == other for one, other in zip_longest(held, wanted))
+
+
 def count(connection: Connection) -> int:
-    """Number of chunks in the index, in a read transaction: what is not committed is not counted."""
+    """Return the number of chunks in the index, in a read transaction: without those that are not committed."""
+    return totals(connection)[0]
+
+
+def totals(connection: Connection) -> tuple[int, int]:
+    """Return (chunks, words of all of them), in a read transaction."""
     row = connection.execute("SELECT block FROM words_data WHERE id = 1").fetchone()
-    return next(varints(row[0]), 0) if row is not None else 0
+    return (0, 0) if row is None else totals_of(row[0])
+
+
+def totals_of(record: bytes) -> tuple[int, int]:
+    """Return (chunks, words of all of them) from FTS5's record of averages."""
+    chunks, *words = [*varints(record)] or [0]
+    return chunks, sum(words)
 
 
 def document_frequency(connection: Connection, words: Iterable[str]) -> dict[str, int]:
-    """In how many chunks each folded word stands; words that stand in none are left out."""
+    """Return the number of chunks that have each folded word; words that none has are left out."""
     asked = json.dumps(sorted(set(words)), ensure_ascii=False)
     return dict(
         connection.execute(
@@ -189,32 +262,35 @@ def document_frequency(connection: Connection, words: Iterable[str]) -> dict[str
     )
 
 
-def bm25(
-    connection: Connection, words: Sequence[str], k: int, weights: Weights, allowed: Allowed
-) -> list[tuple[int, float]]:
-    """Chunks that hold any of the words, by BM25 (k1 = 1.2, b = 0.75, as FTS5 has them).
+def having(connection: Connection, words: Iterable[str]) -> dict[str, int]:
+    """Return the number of chunks in which each word is found; a half pair is found in all pairs that begin with it."""
+    query = "SELECT count(*) FROM words WHERE words MATCH ?"
+    found = {word: connection.execute(query, (any_of(word),)).fetchone()[0] for word in words}
+    return {word: number for word, number in found.items() if number}
+
+
+def bm25(connection: Connection, words: Sequence[str], k: int, allowed: Allowed) -> list[tuple[int, float]]:
+    """Return the chunks that have any of the words, ranked by FTS5's BM25.
 
     Parameters
     ----------
     words:
         Folded words, or pairs of characters, as :func:`words_of` gives them.
     k:
-        Chunks to return, where so many hold a word, and all that tie with the last of them.
-    weights:
-        Of title and text.
+        Number of chunks; all that tie with the last of them are returned too.
     allowed:
         Which chunks may be found.
 
     Returns
     -------
-    (chunk row, score), highest first; scores are above 0. Which of those that tie come first is for the caller.
+    (chunk row, score), highest first; scores are above 0. Those that tie come in any order.
     """
     if not words or k <= 0:
         return []
     match = " OR ".join(any_of(word) for word in words)
-    scored = f"""SELECT rowid, -bm25(words, ?, ?) AS score FROM words
+    scored = f"""SELECT rowid, -bm25(words) AS score FROM words
         WHERE words MATCH ? AND {allowed.on_each("words.rowid")}"""  # noqa: S608
-    asked = (weights.title, weights.text, match, *allowed.parameters)
+    asked = (match, *allowed.parameters)
     found = connection.execute(f"{scored} ORDER BY score DESC LIMIT ?", (*asked, k + _SPARE)).fetchall()
     if len(found) < k:
         return found
@@ -225,6 +301,48 @@ def bm25(
             (*asked, least),
         ).fetchall()
     return [pair for pair in found if pair[1] >= least]
+
+
+def bm25_of_all(
+    connection: Connection, words: Sequence[str], k: int, counts: Counts, allowed: Allowed
+) -> list[tuple[int, float]]:
+    """Return what :func:`bm25` would give of this file's chunks if all files were one, to the bit.
+
+    FTS5 counts in one file. How often a word stands in a chunk follows from FTS5's score and the chunk's length.
+    """
+    if k <= 0:
+        return []
+    own_chunks, own_words = totals(connection)
+    often: dict[str, list[tuple[int, float]]] = {}
+    sizes: dict[int, int] = {}
+    for word in words:
+        query = "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?"
+        found = connection.execute(query, (any_of(word),)).fetchall()
+        rows = [row for row, _ in found if row not in sizes]
+        sized = "SELECT r.value, d.sz FROM json_each(?) AS r CROSS JOIN words_docsize AS d WHERE d.id = r.value"
+        sizes.update((row, sum(varints(size))) for row, size in connection.execute(sized, (str(rows),)))
+        own, often[word] = _weight(own_chunks, len(found)), []
+        for row, score in found:
+            share = score / own
+            norm = _K1 * (1 - _B + _B * sizes[row] / (own_words / own_chunks))
+            often[word].append((row, float(round(share * norm / (_K1 + 1.0 - share)))))
+    scores = dict.fromkeys(sorted(sizes), 0.0)
+    for word in words:
+        weight = _weight(counts.chunks, counts.having.get(word, 0))
+        for row, times in often[word]:
+            norm = _K1 * (1 - _B + _B * float(sizes[row]) / (counts.words / counts.chunks))
+            scores[row] += weight * ((times * (_K1 + 1.0)) / (times + norm))
+    if allowed != EVERYTHING:
+        let_through = filters.among(connection, allowed, list(scores))
+        scores = {row: score for row, score in scores.items() if row in let_through}
+    best = sorted(scores.items(), key=lambda pair: -pair[1])
+    return best if len(best) <= k else [pair for pair in best if pair[1] >= best[k - 1][1]]
+
+
+def _weight(chunks: int, having: int) -> float:
+    """Return the weight of a word that so many chunks have."""
+    value = math.log((chunks - having + 0.5) / (having + 0.5))
+    return _LEAST_WEIGHT if value <= 0.0 else value
 
 
 def phrase(connection: Connection, text: str, k: int, allowed: Allowed) -> list[int]:

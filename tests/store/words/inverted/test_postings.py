@@ -18,17 +18,14 @@ from monograph import Document, Monograph
 from monograph.search import words
 from monograph.search.one_file.memory import Remembered
 from monograph.search.one_file.snapshot import FileSnapshot
-from monograph.store.documents import counts
 from monograph.store.documents.filters import EVERYTHING
 from monograph.store.file import schema
-from monograph.store.words import lengths, postings, terms
+from monograph.store.words import postings, terms
 from monograph.store.words.inverted import _inverted
 from monograph.vectors.index import EcoVectorIndex
 from support.properties import examples
 
 VOCABULARY = [*"abcdefgh", "alpha", "alphabet", "alps", "бета", "東京", "x" * 40, "12", "2024"]
-WEIGHTS = [terms.Weights(), terms.Weights(title=2.5, text=0.3)]
-
 ALL = 1 << 40
 
 texts = st.one_of(
@@ -92,12 +89,11 @@ def held_against_fts5(connection: sqlite3.Connection, asked: Sequence[str], k: i
         assert few.chunks == {word: number if word in asked else min(number, most) for word, number in wanted.items()}
         assert few.whole >= {word for word, number in wanted.items() if number < most}
     known = [word for word in dict.fromkeys(asked) if word in wanted]
-    for weights in WEIGHTS:
-        assert read.can_rank(known)
-        found = read.bm25(connection, known, k, weights, EVERYTHING)
-        assert found is not None
-        assert sorted(found) == sorted(terms.bm25(connection, known, k, weights, EVERYTHING))
-        assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
+    assert read.can_rank(known)
+    found = read.bm25(connection, known, k, EVERYTHING)
+    assert found is not None
+    assert sorted(found) == sorted(terms.bm25(connection, known, k, EVERYTHING))
+    assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
 
 
 @given(
@@ -120,7 +116,7 @@ def test_scores_equal_those_of_fts5(
     with index(page, automerge) as connection:
         play(connection, history)
         held_against_fts5(connection, asked, k, most)
-        assert lengths.are_right(connection)
+        assert terms.lengths_are_right(connection)
 
 
 def test_scores_equal_those_of_fts5_for_words_on_many_pages() -> None:
@@ -168,15 +164,14 @@ def test_scores_equal_those_of_fts5_when_common_words_are_skipped(seed: int) -> 
             numbers = terms.document_frequency(connection, asked)
             rarest_first = sorted(numbers, key=lambda word: numbers[word])
             for words_asked in (rarest_first, rarest_first[::-1]):
-                for weights in WEIGHTS:
-                    wanted = sorted(terms.bm25(connection, words_asked, k, weights, EVERYTHING))
-                    for known in (None, counted, counted):
-                        read = postings.read(connection, words_asked, (), ALL, known)
-                        assert read is not None
-                        assert read.chunks == numbers
-                        found = read.bm25(connection, words_asked, k, weights, EVERYTHING)
-                        assert found is not None
-                        assert sorted(found) == wanted
+                wanted = sorted(terms.bm25(connection, words_asked, k, EVERYTHING))
+                for known in (None, counted, counted):
+                    read = postings.read(connection, words_asked, (), ALL, known)
+                    assert read is not None
+                    assert read.chunks == numbers
+                    found = read.bm25(connection, words_asked, k, EVERYTHING)
+                    assert found is not None
+                    assert sorted(found) == wanted
 
 
 def test_cache_of_postings_is_bounded() -> None:
@@ -266,7 +261,7 @@ def test_damaged_pages_are_left_to_fts5_or_read_as_they_are(seed: int, changes: 
         read = postings.read(connection, VOCABULARY, (), 0)
         if read is not None:
             assert all(number > 0 for number in read.chunks.values())
-            found = read.bm25(connection, list(read.chunks), 5, WEIGHTS[0], EVERYTHING)
+            found = read.bm25(connection, list(read.chunks), 5, EVERYTHING)
             assert found is None or [score for _, score in found] == sorted((one for _, one in found), reverse=True)
 
 
@@ -286,7 +281,7 @@ def test_chunk_without_a_length_is_left_to_fts5() -> None:
         connection.execute("DELETE FROM lengths WHERE block = 2")
         read = postings.read(connection, ["alpha"], (), 0)
         assert read is not None
-        assert read.bm25(connection, ["alpha"], 5, WEIGHTS[0], EVERYTHING) is None
+        assert read.bm25(connection, ["alpha"], 5, EVERYTHING) is None
         snapshot = FileSnapshot(connection, Remembered(), EcoVectorIndex(), EcoVectorIndex())
         ranking = words.bm25(snapshot, "alpha", 5, EVERYTHING, words.of_question(snapshot, "alpha"))
         assert set(ranking.rows) == {1, 2, 5_000}
@@ -308,23 +303,23 @@ def test_global_counts_give_each_file_the_scores_of_one(
         for part, wanted in ((first, True), (second, False)):
             mine = [one for one, (*_, dealt) in zip(entries, rows, strict=True) if dealt is wanted]
             terms.add(part, mine, trigrams=False)
-        each = [counts.having(part, words) for part in (first, second)]
+        each = [terms.having(part, words) for part in (first, second)]
         having = {word: sum(one.get(word, 0) for one in each) for word in words}
-        every = [counts.totals(part) for part in (first, second)]
-        of_all = counts.Counts(sum(one for one, _ in every), sum(one for _, one in every), having)
-        assert (of_all.chunks, of_all.words) == counts.totals(whole)
-        expected = dict(terms.bm25(whole, words, ALL, WEIGHTS[0], EVERYTHING))
+        every = [terms.totals(part) for part in (first, second)]
+        of_all = terms.Counts(sum(one for one, _ in every), sum(one for _, one in every), having)
+        assert (of_all.chunks, of_all.words) == terms.totals(whole)
+        expected = dict(terms.bm25(whole, words, ALL, EVERYTHING))
         found: dict[int, float] = {}
         for part in (first, second):
-            told = counts.bm25(part, words, k, of_all, EVERYTHING)
-            found.update(counts.bm25(part, words, ALL, of_all, EVERYTHING))
+            told = terms.bm25_of_all(part, words, k, of_all, EVERYTHING)
+            found.update(terms.bm25_of_all(part, words, ALL, of_all, EVERYTHING))
             known = postings.read(part, words, (), ALL)
             if known is None:
-                assert counts.totals(part)[0] == 0
+                assert terms.totals(part)[0] == 0
                 continue
             held = [word for word in words if word in known.chunks]
             if len(held) == len([word for word in words if having[word]]) and known.can_rank(held):
-                native = known.bm25(part, held, k, WEIGHTS[0], EVERYTHING, of_all)
+                native = known.bm25(part, held, k, EVERYTHING, of_all)
                 assert native is not None
                 assert sorted(native) == sorted(told)
         assert found == expected

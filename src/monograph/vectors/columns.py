@@ -1,9 +1,9 @@
-"""What chunks hold under a key of their metadata, in memory: for filters that come again with other values."""
+"""Values of metadata keys of all chunks, in memory: for filters that come again with other values."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from monograph.store.vectors import vectors
 from monograph.where import DATE, FIELDS, Comparison, Condition, matches
 
 MOST_KEYS = 16
-"""Columns that are held at a time."""
+"""Keys whose values are held at a time."""
 
 UNDATED = np.iinfo(np.int64).min
 _ORDERS = {">": np.greater, ">=": np.greater_equal, "<": np.less, "<=": np.less_equal}
@@ -26,9 +26,9 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One key: the values that it has, and for each chunk which of them; -1 stands for none, and for null.
+    """The different values of one key, and for each chunk the place of its value; -1 for none, and for null.
 
-    ``places`` finds a value; values that are equal are one, for no comparison tells them apart.
+    ``places`` are the places of values; equal values have one place, because no comparison distinguishes them.
     """
 
     key: str
@@ -37,7 +37,7 @@ class Column:
     of_chunks: npt.NDArray[np.int32]
 
     def compared(self, comparison: Comparison) -> Flags:
-        """Which chunks fulfil a comparison of this key."""
+        """Return a flag for each chunk: whether it fulfils a comparison of this key."""
         flags = np.zeros(len(self.values) + 1, dtype=np.bool_)  # The last is that of -1.
         value = comparison.value
         if comparison.operator in ("==", "in", "!=", "nin") and value is not None:
@@ -52,7 +52,7 @@ class Column:
 
 
 class Columns:
-    """Columns of the chunks that have a vector, as one transaction sees them; of use until the file changes.
+    """Columns of the chunks that have a vector, in one state of the file.
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ class Columns:
         self._dates: npt.NDArray[np.int64] | None = None  # First and last second of each chunk.
 
     def allowed_bits(self, connection: Connection, condition: Condition) -> npt.NDArray[np.uint8]:
-        """As :func:`monograph.store.vectors.vectors.allowed_bits`, of the same state of the file."""
+        """Return what :func:`monograph.store.vectors.vectors.allowed_bits` does, in the same state of the file."""
         return vectors.bitmap(connection, self._memos[self._met(connection, condition)])
 
     def _met(self, connection: Connection, condition: Condition) -> Flags:
-        """Which chunks meet a condition."""
+        """Return a flag for each chunk: whether it meets a condition."""
         if isinstance(condition, Comparison):
             if condition.key == DATE:
                 return self._dated(connection, condition)
@@ -87,7 +87,7 @@ class Columns:
         return ~met if condition.combiner == "not" else met
 
     def _dated(self, connection: Connection, comparison: Comparison) -> Flags:
-        """Which chunks are of documents from a time."""
+        """Return a flag for each chunk: whether its document is from a time."""
         if self._dates is None:
             rows = np.array(list(filters.dates_of(connection)), dtype=np.int64).reshape(-1, 3)
             self._dates = np.full((2, len(self._chunks)), UNDATED)
@@ -99,36 +99,26 @@ class Columns:
             undated: Flags = ~dated
             return undated
         seconds = last if comparison.operator in (">", ">=") else first
-        told: Flags = _ORDERS[comparison.operator](seconds, int(str(comparison.value)))
-        found: Flags = dated & told
+        fitting: Flags = _ORDERS[comparison.operator](seconds, int(str(comparison.value)))
+        found: Flags = dated & fitting
         return found
 
     def _column(self, connection: Connection, key: str) -> Column:
-        held = self._columns.get(key)
-        if held is None:
-            held = self._read(connection, key)
-            if len(self._columns) >= MOST_KEYS:
-                self._columns = {}
-            self._columns[key] = held
-        return held
-
-    def _read(self, connection: Connection, key: str) -> Column:
+        if key in self._columns:
+            return self._columns[key]
         values: list[Any] = []
         places: dict[Hashable, int] = {}
         held: dict[int, int] = {}
-        for chunk, name, value in _told(connection, key):
-            place = places.setdefault(name, len(values))
+        for chunk, kind, value in filters.values_of(connection, key):
+            if kind == "null":
+                continue
+            is_json = kind in ("array", "object")
+            place = places.setdefault((kind, value) if is_json else value, len(values))
             if place == len(values):
-                values.append(value)
+                values.append(json.loads(str(value)) if is_json else value)
             held[chunk] = place
         of_chunks = np.fromiter((held.get(chunk, -1) for chunk in self._chunks.tolist()), dtype=np.int32)
-        return Column(key, values, places, of_chunks)
-
-
-def _told(connection: Connection, key: str) -> Iterator[tuple[int, Hashable, Any]]:
-    """(chunk, how its value is found, its value) of every chunk that has a key with a value that is not null."""
-    for chunk, kind, value in filters.values_of(connection, key):
-        if kind in ("array", "object"):
-            yield chunk, (kind, value), json.loads(str(value))
-        elif kind != "null":
-            yield chunk, value, value
+        if len(self._columns) >= MOST_KEYS:
+            self._columns = {}
+        self._columns[key] = Column(key, values, places, of_chunks)
+        return self._columns[key]

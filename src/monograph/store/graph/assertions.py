@@ -1,0 +1,268 @@
+"""Assertions: nodes and relations that callers added, a row for each chunk or document that says so.
+
+A node or a relation is read from all its rows, with later rows laid over earlier ones.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from monograph.store.file.checksums import Value, checksum
+from monograph.store.file.database import Connection
+from monograph.store.file.keyed import select
+from monograph.store.file.stored_json import loaded_object, text
+from monograph.values import Float32, Told, ToldNode, ToldRelation
+from monograph.values.graph import NODE_LABEL
+
+STORED = np.dtype("<f4")
+TABLES = {
+    "told_nodes": "told, id, document, chunk, label, name, key, properties, embedding, implied",
+    "told_relations": "told, source, label, target, document, chunk, properties",
+}
+"""Columns by table, in the order in which the checksum of a row covers them."""
+
+_ORIGIN = """COALESCE((SELECT c.id FROM chunks AS c WHERE c.chunk = t.chunk),
+    (SELECT d.id FROM documents AS d WHERE d.document = t.document))"""
+_NODES = f"""SELECT t.told, t.id, t.label, t.name, t.properties, t.embedding, t.implied, {_ORIGIN}
+    FROM told_nodes AS t"""  # noqa: S608 - a constant
+_RELATIONS = f"SELECT t.told, t.source, t.label, t.target, t.properties, {_ORIGIN} FROM told_relations AS t"  # noqa: S608
+Row: TypeAlias = tuple[Any, ...]
+"""A row of ``_NODES`` or ``_RELATIONS``: its number comes first, and is higher for what was added later."""
+
+
+class Origin(NamedTuple):
+    """The document, or the chunk of it, that says something, as rows; both are None where no text does."""
+
+    document: int | None
+    chunk: int | None
+
+
+NOBODY = Origin(None, None)
+
+
+class Ends(NamedTuple):
+    """The ends and the label that identify a relation."""
+
+    source: str
+    label: str
+    target: str
+
+
+def is_empty(connection: Connection) -> bool:
+    """Whether there are no assertions."""
+    # Every search asks. A relation comes with its nodes.
+    return connection.execute("SELECT 1 FROM told_nodes LIMIT 1").fetchone() is None
+
+
+def nodes(connection: Connection, ids: Sequence[str] | None = None) -> dict[str, ToldNode]:
+    """Return all nodes, or some, by id, in the order in which they were added."""
+    if ids is None:
+        rows = connection.execute(_NODES).fetchall()
+    else:
+        rows = list(select(connection, f"{_NODES} WHERE t.id IN", list(dict.fromkeys(ids))))
+    by_id: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=_number):
+        by_id.setdefault(row[1], []).append(row)
+    return {name: _node(text(name), some) for name, some in by_id.items()}
+
+
+def _number(row: Row) -> int:
+    return int(row[0])
+
+
+def _node(name: str, rows: Sequence[Row]) -> ToldNode:
+    """Return a node made of its rows: implied ones first, later ones laid over earlier ones."""
+    label, called, embedding = "", "", None
+    properties: dict[str, Any] = {}
+    for _, _, of, said, held, packed, _, _ in sorted(rows, key=lambda row: (-row[6], row[0])):
+        label, called = text(of), text(said)
+        properties |= loaded_object(held)
+        if packed is not None:
+            embedding = np.frombuffer(packed, dtype=STORED).astype(np.float32)
+    return ToldNode(name, called, label, properties, embedding, _origins_of(rows))
+
+
+def _origins_of(rows: Sequence[Row]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(row[-1] for row in rows if row[-1] is not None))
+
+
+def relations(connection: Connection, ids: Sequence[str] | None = None) -> tuple[ToldRelation, ...]:
+    """Return all relations, or those from or to some nodes, in the order in which they were added."""
+    if ids is None:
+        rows = connection.execute(_RELATIONS).fetchall()
+    else:
+        asked = list(dict.fromkeys(ids))
+        ends = ("source", "target")
+        rows = list({row for end in ends for row in select(connection, f"{_RELATIONS} WHERE t.{end} IN", asked)})
+    by_ends: dict[Ends, list[Row]] = {}
+    for row in sorted(rows, key=_number):
+        by_ends.setdefault(Ends(*row[1:4]), []).append(row)
+    return tuple(_relation(ends, some) for ends, some in by_ends.items())
+
+
+def _relation(ends: Ends, rows: Sequence[Row]) -> ToldRelation:
+    properties: dict[str, Any] = {}
+    for row in rows:
+        properties |= loaded_object(row[4])
+    return ToldRelation(text(ends.source), text(ends.label), text(ends.target), properties, _origins_of(rows))
+
+
+def each(connection: Connection) -> Iterator[ToldNode | ToldRelation]:
+    """Yield the assertion of each row, nodes first, in the order in which they were added; skip implied nodes."""
+    rows = connection.execute(f"{_NODES} WHERE NOT t.implied ORDER BY t.told")
+    yield from (_node(text(row[1]), [row]) for row in rows)
+    rows = connection.execute(f"{_RELATIONS} ORDER BY t.told")
+    yield from (_relation(Ends(*row[1:4]), [row]) for row in rows)
+
+
+def around(connection: Connection, ids: Sequence[str] | None = None) -> Told:
+    """Return some nodes, or all, the relations from or to them, and the nodes at the other ends."""
+    found = relations(connection, ids)
+    if ids is not None:
+        ids = list(dict.fromkeys((*ids, *(end for one in found for end in (one.source, one.target)))))
+    return Told(nodes(connection, ids), found)
+
+
+def by_keys(connection: Connection, keys: Iterable[str]) -> dict[str, set[str]]:
+    """Return the keys of the names of nodes, by id, for the nodes that have one of some keys."""
+    found = select(connection, "SELECT id FROM told_nodes WHERE key IN", list(dict.fromkeys(keys)))
+    return keys_of(connection, list({name for (name,) in found}))
+
+
+def keys_of(connection: Connection, ids: Sequence[str]) -> dict[str, set[str]]:
+    """Return the keys of the names of some nodes, by id."""
+    found: dict[str, set[str]] = {}
+    for name, key in select(connection, "SELECT id, key FROM told_nodes WHERE id IN", ids):
+        found.setdefault(name, set()).add(key)
+    return found
+
+
+def joined(connection: Connection, keys: Iterable[str], most: int) -> dict[str, list[str]]:
+    """Return the keys of names that relations join to those of some keys, in order, by key.
+
+    A name with relations to more than ``most`` others is left out.
+    """
+    asked = set(keys)
+    called = by_keys(connection, asked)
+    found: dict[str, set[str]] = {}
+    if not called:
+        return {}
+    ends = [(one.source, one.target) for one in relations(connection, list(called)) if one.source != one.target]
+    called |= keys_of(connection, list({end for pair in ends for end in pair if end not in called}))
+    for one, other in (*ends, *((target, source) for source, target in ends)):
+        for key in called.get(one, set()) & asked:
+            found.setdefault(key, set()).update(called.get(other, set()) - {key})
+    return {key: sorted(some) for key, some in found.items() if len(some) <= most}
+
+
+def embeddings(connection: Connection, dimension: int) -> tuple[list[str], Float32]:
+    """Return (ids, embeddings) of the nodes with an embedding of that dimension, float32 (n, dimension), by id.
+
+    Of several embeddings of a node the last one counts.
+    """
+    rows = connection.execute("SELECT told, id, embedding FROM told_nodes WHERE embedding IS NOT NULL")
+    held = {name: packed for _, name, packed in sorted(rows, key=_number)}
+    fitting = {name: packed for name, packed in sorted(held.items()) if len(packed) == dimension * STORED.itemsize}
+    made = np.frombuffer(b"".join(fitting.values()), dtype=STORED).reshape(len(fitting), dimension)
+    return list(fitting), made.astype(np.float32)
+
+
+def origins(connection: Connection, ids: Sequence[str]) -> dict[str, Origin]:
+    """Return the chunks of some ids, and the documents of the others, by id; ids of neither are left out."""
+    documents = select(connection, "SELECT id, document FROM documents WHERE id IN", ids)
+    chunks = select(connection, "SELECT id, document, chunk FROM chunks WHERE id IN", ids)
+    return {name: Origin(row, None) for name, row in documents} | {name: Origin(*rows) for name, *rows in chunks}
+
+
+def documents_of(connection: Connection, ids: Sequence[str]) -> set[int]:
+    """Return the rows of the documents that say something of some nodes, or of relations from or to them."""
+    queries = (
+        "SELECT document FROM told_nodes WHERE id IN",
+        "SELECT document FROM told_relations WHERE source IN",
+        "SELECT document FROM told_relations WHERE target IN",
+    )
+    return {row for query in queries for (row,) in select(connection, query, ids) if row is not None}
+
+
+def put_node(connection: Connection, node: ToldNode, key: str, origin: Origin) -> int:
+    """Store an origin's assertion of a node in place of its earlier one; return the number of rows replaced."""
+    replaced = connection.execute(
+        "DELETE FROM told_nodes WHERE id = ? AND document IS ? AND chunk IS ?", (node.id, *origin)
+    ).rowcount
+    embedding = None if node.embedding is None else np.ascontiguousarray(node.embedding, dtype=STORED).tobytes()
+    properties = json.dumps(node.properties, ensure_ascii=False)
+    own = (node.id, *origin, node.label, node.name or node.id, key, properties, embedding, 0)
+    _insert(connection, "told_nodes", own)
+    return replaced
+
+
+def imply_node(connection: Connection, name: str, key: str, origin: Origin) -> None:
+    """Store that a relation of an origin implies a node, unless that origin asserts the node already."""
+    known = connection.execute(
+        "SELECT 1 FROM told_nodes WHERE id = ? AND document IS ? AND chunk IS ? LIMIT 1", (name, *origin)
+    ).fetchone()
+    if known is None:
+        _insert(connection, "told_nodes", (name, *origin, NODE_LABEL, name, key, "{}", None, 1))
+
+
+def put_relation(connection: Connection, relation: ToldRelation, origin: Origin) -> int:
+    """Store an origin's assertion of a relation, as :func:`put_node` does of a node."""
+    ends = (relation.source, relation.label, relation.target)
+    replaced = connection.execute(
+        "DELETE FROM told_relations WHERE source = ? AND label = ? AND target = ? AND document IS ? AND chunk IS ?",
+        (*ends, *origin),
+    ).rowcount
+    _insert(connection, "told_relations", (*ends, *origin, json.dumps(relation.properties, ensure_ascii=False)))
+    return replaced
+
+
+def _insert(connection: Connection, table: str, own: Sequence[Value]) -> None:
+    (highest,) = connection.execute(f"SELECT max(told) FROM {table}").fetchone()  # noqa: S608 - constants
+    row = (int(highest or 0) + 1, *own)
+    marks = ", ".join("?" * (len(row) + 1))
+    connection.execute(
+        f"INSERT INTO {table} ({TABLES[table]}, checksum) VALUES ({marks})",  # noqa: S608 - constants
+        (*row, checksum(*row)),
+    )
+
+
+def remove_chunks(connection: Connection, chunks: Iterable[int]) -> None:
+    """Delete what chunks say that are removed."""
+    rows = [(chunk,) for chunk in chunks]
+    for table in TABLES:
+        if connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None:  # noqa: S608 - constants
+            connection.executemany(f"DELETE FROM {table} WHERE chunk = ?", rows)  # noqa: S608 - constants
+
+
+def remove_document(connection: Connection, document: int) -> None:
+    """Delete what a document says that is removed."""
+    for table in TABLES:
+        connection.execute(f"DELETE FROM {table} WHERE document = ?", (document,))  # noqa: S608 - constants
+
+
+def remove(
+    connection: Connection, nodes: Sequence[str], relations: Sequence[Ends], document: int | None, *, every: bool
+) -> int:
+    """Delete a document's assertions, or with ``every`` anyone's, of relations, of nodes, and of their relations.
+
+    Returns the number of rows.
+    """
+    of_nodes = [(name, document, every) for name in nodes]
+    removed = sum(
+        connection.executemany(
+            f"DELETE FROM {table} WHERE {column} = ?1 AND (?3 OR document IS ?2)",  # noqa: S608 - constants
+            of_nodes,
+        ).rowcount
+        for table, column in (("told_nodes", "id"), ("told_relations", "source"), ("told_relations", "target"))
+    )
+    return (
+        removed
+        + connection.executemany(
+            "DELETE FROM told_relations WHERE source = ?1 AND label = ?2 AND target = ?3 AND (?5 OR document IS ?4)",
+            [(*ends, document, every) for ends in relations],
+        ).rowcount
+    )
