@@ -146,7 +146,7 @@ def _derive(
         with pipeline.database.read() as connection:
             has_graph = settings.has_graph(connection)
         if not has_graph:
-            return _Made(waiting, None, names.Named(frozenset(), frozenset()))
+            return _Made(waiting, None, names.NO_NAMES)
         given = (chunk for one in work for chunk in one.chunks)
         extracted = extract(pipeline, given, waiting, precomputed.values)
         tally.extracted += extracted.extracted

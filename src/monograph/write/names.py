@@ -20,10 +20,14 @@ from monograph.write.transaction import write
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """All names of some parts, and those of them that are to have a code, by key."""
+    """All names of some parts, those of them that are to have a code, and the memo keys of the codes that lack."""
 
     keys: frozenset[str]
     embedded: frozenset[str]
+    codes: Mapping[str, bytes]
+
+
+NO_NAMES = Named(frozenset(), frozenset(), {})
 
 
 def name(
@@ -38,8 +42,9 @@ def name(
     with pipeline.database.read() as connection:
         lacking = names.without_code(connection, sorted(embedded), names.code_size(pipeline.embedder.dimension))
     codes = name_codes(pipeline.embedder)
-    codes.derive_missing(pipeline.database, codes.keyed(lacking), waiting, ahead)
-    return Named(keys, embedded)
+    wanted = codes.keyed(lacking)
+    codes.derive_missing(pipeline.database, wanted, waiting, ahead)
+    return Named(keys, embedded, {name: key for key, name in wanted.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +65,12 @@ def numbered(
     held = names.rows(connection, named.keys)
     new = sorted(named.keys - held.keys())
     lacking = names.without_code(connection, named.embedded, names.code_size(pipeline.embedder.dimension))
+    if any(key not in named.codes for key in lacking):
+        raise Forgotten
     fresh = zip(new, count(next_row(connection, "names")))
-    return Numbered(held | dict(fresh), new, take_codes(connection, pipeline, lacking, waiting))
+    return Numbered(
+        held | dict(fresh), new, take_codes(connection, {key: named.codes[key] for key in lacking}, waiting)
+    )
 
 
 def store(connection: Connection, found: Numbered, uses: graph_changes.Uses) -> None:
@@ -78,20 +87,19 @@ def _without(changes: Mapping[int, int], rows: Iterable[int]) -> dict[int, int]:
 
 
 def take_codes(
-    connection: Connection, pipeline: Pipeline, keys: Iterable[str], waiting: Mapping[bytes, bytes] = NOTHING
+    connection: Connection, wanted: Mapping[str, bytes], waiting: Mapping[bytes, bytes] = NOTHING
 ) -> dict[str, bytes]:
-    """Return the codes of names by key, to be moved to the rows of names: they are deleted from the memo.
+    """Return the codes of names, to be moved to their rows, by memo keys: they are deleted from the memo.
 
     Raises Forgotten if one is neither stored nor waiting.
     """
-    wanted = name_codes(pipeline.embedder).keyed(keys)
-    left = [key for key in wanted if key not in waiting]
+    left = [key for key in wanted.values() if key not in waiting]
     rows = memo.rows(connection, memo.CODE, left)
     if len(rows) < len(left):
         raise Forgotten
     values = memo.values(connection, rows.values())
     memo.delete(connection, rows.values())
-    return {name: values[rows[key]] if key in rows else waiting[key] for key, name in wanted.items()}
+    return {name: values[rows[key]] if key in rows else waiting[key] for name, key in wanted.items()}
 
 
 def without_code(connection: Connection, pipeline: Pipeline) -> list[str]:
@@ -112,12 +120,12 @@ def complete_codes(pipeline: Pipeline) -> None:
 
     def complete() -> None:
         with pipeline.database.read() as connection:
-            lacking = without_code(connection, pipeline)
-        codes.derive_missing(pipeline.database, codes.keyed(lacking))
-        if lacking:
+            wanted = codes.keyed(without_code(connection, pipeline))
+        codes.derive_missing(pipeline.database, wanted)
+        if wanted:
             with write(pipeline.database, pipeline.indexes) as connection:
                 EMBEDDER.check(pipeline.database, pipeline.embedder)
-                made = take_codes(connection, pipeline, lacking)
+                made = take_codes(connection, {name: key for key, name in wanted.items()})
                 names.set_codes(connection, [(code, key) for key, code in made.items()])
 
     retry(pipeline.database, complete)

@@ -121,10 +121,10 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
         inside += assign(connection, pipeline, row.row, most=MADE_INSIDE - inside)
     for number in changed:
         checksums.seal(connection, number)  # Vectors that came with their chunks are gone.
-    lacking = names.without_code(connection, pipeline)
     codes = name_codes(pipeline.embedder)
-    _derive_inside(connection, pipeline, codes, codes.keyed(lacking), MADE_INSIDE)
-    made = names.take_codes(connection, pipeline, lacking)
+    wanted = codes.keyed(names.without_code(connection, pipeline))
+    _derive_inside(connection, pipeline, codes, wanted, MADE_INSIDE)
+    made = names.take_codes(connection, {name: key for key, name in wanted.items()})
     memo.drop(connection, memo.CODE)
     stored_names.drop_codes(connection, None if other else stored_names.code_size(pipeline.embedder.dimension))
     stored_names.set_codes(connection, [(code, key) for key, code in made.items()])
