@@ -86,7 +86,7 @@ FORMAT_1 = (
     """CREATE TABLE documents (
         document INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, source INTEGER REFERENCES sources,
         uri TEXT NOT NULL, title TEXT NOT NULL, metadata TEXT NOT NULL, sections TEXT NOT NULL,
-        sha256 BLOB NOT NULL, characters INTEGER NOT NULL, checksum INTEGER NOT NULL, dated INTEGER,
+        sha256 BLOB NOT NULL, characters INTEGER NOT NULL, checksum INTEGER, dated INTEGER,
         dated_until INTEGER, dated_by INTEGER, valid_from INTEGER, valid_until INTEGER, dates_checksum INTEGER)""",
     "CREATE INDEX documents_by_source ON documents(source)",
     "CREATE INDEX documents_by_uri ON documents(uri)",
