@@ -25,7 +25,7 @@ from monograph.read.file import read_file
 from monograph.read.kept import MOST_SIDE, Picture
 from monograph.read.source import is_installed
 from monograph.values import Document, Place, Section, cite
-from monograph.write.describe import Said, insert_captions
+from monograph.write.describe import Caption, insert_captions
 from support.forks import COMMANDS
 from support.model_server import ModelServer
 from support.roots import root_at
@@ -408,7 +408,7 @@ def test_offsets_follow_inserted_descriptions(pieces: list[str], answers: list[s
         places=tuple(Place(at, page=at + 1) for at in chosen),
     )
     pictures = [Picture(mark, n + 1, b"", b"", "image/png", 1) for n, mark in enumerate(MARKS)]
-    said = {mark: Said(one or "", described=one is not None) for mark, one in zip(MARKS, answers, strict=True)}
+    said = {mark: Caption(one or "", described=one is not None) for mark, one in zip(MARKS, answers, strict=True)}
     made = insert_captions(document, pictures, said)
     if made is None:
         assert not any(

@@ -72,7 +72,7 @@ def drop_forgotten(connection: Connection) -> None:
 
 
 def _pairs(connection: Connection, pipeline: Pipeline, name: str, other: str, *, known_only: bool = True) -> Pairs:
-    """The keys to be held apart, a short one from every name of the entity that it may stand for.
+    """Return the pairs of keys to keep apart, a short one from every name of the entity that it may stand for.
 
     Raises as :func:`set_apart`; without ``known_only`` names need not be known.
     """

@@ -64,7 +64,7 @@ class Describing:
         self._closing.close()
 
     def documents(self, uri: str, part: Part, problems: list[Problem]) -> tuple[Document, ...]:
-        """The documents of a part of a file, with texts in place of pictures; what failed is added to the problems."""
+        """Return the documents of a part of a file, with texts in place of pictures; failures are added to problems."""
         if not part.pictures:
             return part.documents
         wanted = self._derivation.keyed(part.pictures)
@@ -79,7 +79,7 @@ class Describing:
         said = {}
         for one in part.pictures:
             key = self._derivation.key(one)
-            said[one.mark] = Said(known[key], described=True) if key in known else Said(words[key])
+            said[one.mark] = Caption(known[key], described=True) if key in known else Caption(words[key])
         return in_places(uri, part, said, problems)
 
     def _words(self, picture: Picture) -> str:
@@ -116,12 +116,12 @@ class Pricing:
         with self.database.read() as connection:
             self.cost += derivation.price_missing(connection, wanted, self.priced)
         keys = {one.mark: derivation.key(one) for one in part.pictures}
-        said = {mark: Said(known.get(key, key.hex()), described=True) for mark, key in keys.items()}
+        said = {mark: Caption(known.get(key, key.hex()), described=True) for mark, key in keys.items()}
         return in_places(uri, part, said, problems)
 
 
 def describing(pipeline: Pipeline, limits: Limits) -> AbstractContextManager[Describing | None]:
-    """What describes pictures while files are read; None where the file has no describer."""
+    """Return a context that describes pictures while files are read; None where the file has no describer."""
     if pipeline.describer is None:
         return nullcontext()
     return Describing(pipeline.database, pipeline.describer, limits)
@@ -159,15 +159,15 @@ def remember_described(pipeline: Pipeline, plan: Plan) -> None:
 
 
 def remembered(database: Database, keys: Sequence[bytes]) -> dict[bytes, str]:
-    """What was said of pictures before, by key."""
+    """Return the stored descriptions of pictures, by key."""
     with database.read() as connection:
         held = memo.rows(connection, memo.DESCRIPTION, keys)
         values = memo.values(connection, held.values())
     return {key: values[row].decode("utf-8", "replace") for key, row in held.items() if row in values}
 
 
-def in_places(uri: str, part: Part, said: dict[str, Said], problems: list[Problem]) -> tuple[Document, ...]:
-    """The documents of a part with these texts in place of its marks; one of which nothing is left is a problem."""
+def in_places(uri: str, part: Part, said: dict[str, Caption], problems: list[Problem]) -> tuple[Document, ...]:
+    """Return the documents of a part with captions in place of marks; an empty document is a problem."""
     made = [insert_captions(document, part.pictures, said) for document in part.documents]
     for document, left in zip(part.documents, made, strict=True):
         if left is None:
@@ -185,8 +185,8 @@ def _problem(uri: str, errors: Sequence[Exception]) -> Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What is to stand for a picture: nothing, its words, or, if it is ``described``, what was said of it."""
+class Caption:
+    """Text that replaces a picture: empty, its recognised words, or, if it is ``described``, its description."""
 
     text: str
     described: bool = False
@@ -202,7 +202,7 @@ class _Edit:
     number: int
 
 
-def insert_captions(document: Document, pictures: Sequence[Picture], said: Mapping[str, Said]) -> Document | None:
+def insert_captions(document: Document, pictures: Sequence[Picture], said: Mapping[str, Caption]) -> Document | None:
     """Return a document with texts in place of its marks; None where nothing is left of it.
 
     A description is a place of its own, so that a chunk of it is cited as that picture; behind it goes on the place in
@@ -232,7 +232,7 @@ def insert_captions(document: Document, pictures: Sequence[Picture], said: Mappi
     return replace(document, text=text, sections=sections, places=_places(document, edits, moved, len(text)))
 
 
-def _edits(text: str, pictures: Sequence[Picture], said: Mapping[str, Said]) -> list[_Edit]:
+def _edits(text: str, pictures: Sequence[Picture], said: Mapping[str, Caption]) -> list[_Edit]:
     found = []
     for picture in pictures:
         start = text.find(picture.mark)
@@ -250,7 +250,7 @@ def _edits(text: str, pictures: Sequence[Picture], said: Mapping[str, Said]) -> 
 
 
 class _Moved:
-    """Where an offset of the old text is in the new one."""
+    """Map from offsets of the old text to offsets of the new one."""
 
     def __init__(self, edits: Sequence[_Edit]) -> None:
         self._ends = [edit.end for edit in edits]
@@ -285,6 +285,6 @@ def _places(document: Document, edits: Sequence[_Edit], moved: _Moved, length: i
 
 
 def _around(document: Document, starts: Sequence[int], offset: int) -> Place:
-    """The place in which an offset stands; none of any kind where there is no such."""
+    """Return the place that holds an offset; an empty one if there is none."""
     before = bisect_right(starts, offset)
     return document.places[before - 1] if before else Place(0)

@@ -42,7 +42,7 @@ def extract(
     waiting: dict[bytes, bytes] | None = None,
     ahead: Mapping[bytes, bytes] = NOTHING,
 ) -> Extracted:
-    """Derive the extractions of chunks that are missing: see :meth:`monograph.derive.derivation.Derivation`."""
+    """Derive the extractions of chunks that are missing; parameters as for ``Derivation.derive_missing``."""
     derivation = derive_extractions(pipeline.extractor)
     made = derivation.derive_missing(pipeline.database, derivation.keyed(chunks), waiting, ahead)
     return Extracted(len(made), sum(extractions.failed(value) for _, value, _ in made))
@@ -113,7 +113,7 @@ def keys_of(part: DocumentPart) -> set[str]:
 
 
 def embedded_keys(part: DocumentPart) -> set[str]:
-    """The names of a part that are embedded."""
+    """Return the keys of the names of a part that are embedded."""
     named = {one.key for chunk in part.chunks for one in chunk.names if one.kind in EMBEDDED_KINDS}
     return {key for key in named.union(one.key for one in part.subjects) if graphs.is_embedded(key)}
 

@@ -1,4 +1,4 @@
-"""The names of a batch: their codes made ahead, and their rows, in one transaction with what names them."""
+"""Names of a batch of documents: their codes are derived first, their rows stored with the documents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from monograph.write.transaction import write
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """All names of some parts, those of them that are to have a code, and the memo keys of the codes that lack."""
+    """Keys of all names of a batch, of those that have a code, and the memo keys of codes that are missing, by name."""
 
     keys: frozenset[str]
     embedded: frozenset[str]
@@ -49,7 +49,7 @@ def name(
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """The rows of names by key, within a transaction: those that are ``new`` have one to come."""
+    """Rows of names by key, within a transaction; rows of ``new`` names are still to be inserted."""
 
     rows: Mapping[str, int]
     new: Sequence[str]
@@ -74,7 +74,7 @@ def numbered(
 
 
 def store(connection: Connection, found: Numbered, uses: graph_changes.Uses) -> None:
-    """Store the names that are new, and of those that are not the codes they lack; and what has changed of uses."""
+    """Store new names, missing codes of known ones, and the changed numbers of uses."""
     new = {found.rows[key] for key in found.new}
     coming = [names.NewName(found.rows[key], key, signature(key), found.codes.get(key)) for key in found.new]
     names.set_codes(connection, [(code, key) for key, code in found.codes.items() if found.rows[key] not in new])

@@ -1,4 +1,4 @@
-"""What turns documents into rows."""
+"""Parts that turn documents into rows: file, indexes, models and settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What turns documents into rows: the file, its vector indexes, the models and the settings.
+    """Parts that turn documents into rows: the file, its vector indexes, the models and the settings.
 
     ``summaries`` is the index of the summaries' vectors; ``summarizer`` is None in a file without a tree;
     ``describer`` where pictures are not described. ``forgets`` says whether what is taken out or replaced is to leave
@@ -44,7 +44,7 @@ class Pipeline:
         return self.index, self.summaries
 
     def forgetting(self, forgets: bool) -> Pipeline:
-        """The same, of which what is taken out is forgotten, or not."""
+        """Return a pipeline that forgets what it removes or replaces, or one that does not."""
         return replace(self, forgets=forgets)
 
 

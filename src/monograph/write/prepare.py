@@ -22,12 +22,12 @@ CUTTER = 1
 """Raised when chunks are cut otherwise than before, so that documents are cut anew at their next sync."""
 
 ROUNDING = 1e-6
-"""How far from 1 the length of a unit vector in float32 may be."""
+"""Largest difference from 1 of the length of a unit vector in float32."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vectored:
-    """The memo key of a chunk's vector, and the text to embed, or the packed vector that came with the chunk."""
+    """Memo key of a chunk's vector, and the text to embed, or the packed vector that came with the chunk."""
 
     key: bytes
     text: str
@@ -50,12 +50,12 @@ class Prepared:
 
     @property
     def texts(self) -> dict[bytes, str]:
-        """The texts to embed, by the memo keys of their vectors."""
+        """Texts to embed, by the memo keys of their vectors."""
         return {vector.key: vector.text for vector in self.vectors if vector.given is None}
 
     @property
     def given(self) -> dict[bytes, bytes]:
-        """The packed vectors that came with chunks, by their memo keys."""
+        """Packed vectors that came with chunks, by their memo keys."""
         return {vector.key: vector.given for vector in self.vectors if vector.given is not None}
 
 

@@ -1,4 +1,4 @@
-"""What applying a plan would derive, before it does."""
+"""Prices of plans: values that an apply would derive, and model calls that this takes."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _price(connection: Connection, pipeline: Pipeline, batch: list[Parcel], pric
 
 
 def _names_to_embed(connection: Connection, pipeline: Pipeline, work: Sequence[Prepared]) -> set[str]:
-    """The names that an apply would give to an embedder that may cost something; none to another.
+    """Return the names that an apply would give to an embedder that may cost something; none to another.
 
     What patterns find is looked for now. What another extractor will find nobody knows: of its documents the names are
     told of those whose extractions the memo has.
@@ -107,7 +107,7 @@ def _names_to_embed(connection: Connection, pipeline: Pipeline, work: Sequence[P
 
 
 def _packed_extractions(connection: Connection, pipeline: Pipeline, one: Prepared) -> list[bytes] | None:
-    """The packed extractions of a document's chunks; None where they are still to be asked for."""
+    """Return the packed extractions of a document's chunks; None where a model has to be asked for one."""
     extracting = derivation.extractions(pipeline.extractor)
     wanted = extracting.keyed(one.chunks)
     rows = memo.rows(connection, memo.EXTRACTION, list(wanted))

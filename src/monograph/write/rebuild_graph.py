@@ -1,4 +1,4 @@
-"""The graph for chunks that are stored already: for another extractor, or a repair."""
+"""Graph of chunks that are stored already: for another extractor, or a repair."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extr
 
 
 def _is_other(connection: Connection, pipeline: Pipeline) -> bool:
-    """Whether the file has another extractor than the pipeline, or does not tell which."""
+    """Return whether the file has another extractor than the pipeline, or does not tell which."""
     try:
         stored = settings.load_model(connection, settings.StoredExtractor)
     except DamagedFile:

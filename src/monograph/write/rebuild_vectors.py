@@ -152,7 +152,7 @@ def _plant(connection: Connection, pipeline: Pipeline, planes: Planes | None, sp
 
 
 def _is_other(connection: Connection, pipeline: Pipeline) -> bool:
-    """Whether the file has another embedder than the pipeline."""
+    """Return whether the file has another embedder than the pipeline."""
     stored = settings.load_model(connection, settings.StoredEmbedder)
     return stored is None or stored.key != pipeline.embedder.key
 
@@ -219,7 +219,7 @@ def _derive_inside(
 
 
 def price_reembed(pipeline: Pipeline) -> Cost:
-    """The texts that :func:`reembed` would give the embedder; it is not asked.
+    """Return what :func:`reembed` would cost; the embedder is not asked.
 
     ``embeddings`` are those of chunks and of names that the memo lacks, each text once. In a file with a tree that is
     made anew as well, at most so many ``summaries``, and what these ask of a language model; each is embedded too.

@@ -50,7 +50,7 @@ def resolve(connection: Connection) -> None:
 def _changes(
     connection: Connection, marked: Sequence[names.Marked], cannot_link: set[tuple[str, str]]
 ) -> Iterator[tuple[int | None, str | None, int]]:
-    """What is to be changed after names were marked: see :func:`changes`."""
+    """Yield the changes of heads after names were marked: see :func:`changes`."""
     keys = {one.key for one in marked if one.living and one.headed}
     compared = [one for one in marked if not stands_alone(one.key)]
     groups = names.signed(connection, sorted({one.signature for one in compared}))
@@ -67,7 +67,7 @@ def _changes(
 
 
 def _touched(changed: Sequence[names.Marked], living: Collection[str], size: int) -> Collection[str]:
-    """Those of the living keys of a signature whose heads may hang on what has changed."""
+    """Return the living keys of a signature whose heads may depend on the changed names."""
     came = sum(one.living for one in changed)
     # Where it may have been of another kind before, large or not, all its spellings are looked at again.
     crossed = size - came <= LARGEST_GROUP < size + len(changed) - came

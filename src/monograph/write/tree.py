@@ -56,7 +56,7 @@ class TreeUpdate:
 
 
 def recipe(summarizer: str, chosen: Settings) -> build.Recipe:
-    """What a file's tree is a function of, by the summarizer's key."""
+    """Return the recipe of a file's tree, by the summarizer's key."""
     bounds = Bounds(chosen.segment_least, chosen.segment_most)
     return build.Recipe(summarizer, chosen.summary_tokens, bounds, chosen.summary_layers)
 
@@ -153,7 +153,7 @@ def follow(pipeline: Pipeline, on_progress: OnProgress | None = None) -> tuple[i
 
 
 def lagging(database: Database, error: MonographError) -> Problem:
-    """What is said where a change is stored, and the tree could not follow."""
+    """Return the problem to report when a change is stored and the tree could not be updated."""
     path = str(database.path)
     reason = f"the tree of summaries is as it was, and lacks what changed: {error.message}"
     if isinstance(error, BusyFile):
@@ -205,14 +205,14 @@ def _drafted(connection: Connection, pipeline: Pipeline, *, anew: bool, afresh: 
 
 
 def random_or_learned(pipeline: Pipeline, sample: Float32, count: int) -> Planes:
-    """The planes for a file of so many chunks, of which some are a sample."""
+    """Return planes for a file of so many chunks, learned from a sample of their vectors if there are enough."""
     if pipeline.settings.planes == "random" or count < LEARNED_AT[0]:
         return random_planes(pipeline.embedder.dimension)
     return replace(learn(sample), learned_from=count)
 
 
 def due_planes(held: Planes | None, count: int, pipeline: Pipeline) -> bool:
-    """Whether a file of so many chunks is to have other planes than it has."""
+    """Return whether a file of so many chunks needs other planes than it has."""
     if held is None or held.dimension != pipeline.embedder.dimension:
         return True
     due = max((least for least in LEARNED_AT if least <= count), default=0)
@@ -314,7 +314,7 @@ def _lock(lock: Path, path: Path) -> int | None:
 
 
 def _is_at(held: int, path: Path) -> bool:
-    """Whether an open file is the one at a path: who held it before has taken it out."""
+    """Return whether an open file is still the one at a path: the previous holder of the lock deletes it."""
     try:
         return os.path.samestat(os.fstat(held), path.stat(follow_symlinks=False))
     except FileNotFoundError:

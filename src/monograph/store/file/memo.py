@@ -117,13 +117,13 @@ def drop_unused(connection: Connection) -> int:
 
 
 def count_unused(connection: Connection) -> int:
-    """How many values no row uses: they make re-adding what was removed free."""
+    """Return the number of values that no row uses: they make re-adding removed documents free."""
     (count,) = connection.execute(f"SELECT count(*) FROM memo WHERE {_UNUSED}").fetchone()  # noqa: S608
     return int(count)
 
 
 def count_wrong(connection: Connection) -> dict[str, int]:
-    """How many values are not what was stored, by kind."""
+    """Return the number of values that differ from what was stored, by kind."""
     found = connection.execute(f"SELECT CAST(kind AS BLOB), count(*) FROM memo WHERE {_WRONG} GROUP BY 1")  # noqa: S608
     return {bytes(kind).decode("utf-8", "replace"): int(count) for kind, count in found}
 
@@ -143,7 +143,7 @@ def accept(connection: Connection, row: int, key: bytes) -> None:
 
 
 def vectors_of_other_length(connection: Connection, size: int) -> list[int]:
-    """The rows of vectors in use that are not of so many bytes; those of another embedder may be remembered as well."""
+    """Return the rows of vectors in use that are not of so many bytes; unused ones may be another embedder's."""
     found = connection.execute(
         """SELECT memo FROM memo WHERE kind = ? AND length(value) != ?
         AND (memo IN (SELECT memo FROM vectors) OR memo IN (SELECT vector FROM nodes WHERE vector IS NOT NULL))""",

@@ -67,7 +67,7 @@ def _mentions() -> Mentions[Mention]:
 
 
 def unpack(value: bytes, text: str) -> Extraction:
-    """What :func:`pack` made bytes of; raises one of UNDECODABLE if they are something else."""
+    """Return the extraction that :func:`pack` made bytes of; raises one of UNDECODABLE if they are something else."""
     stored = json.loads(value)
     rows = stored["mentions"]
     if all(len(row) == 3 for row in rows):  # Nearly always: all are called what stands there.
@@ -90,7 +90,7 @@ def written(value: bytes, text: str) -> Iterator[tuple[str, str]]:
 
 
 def mentions(value: bytes, text: str, kinds: Collection[str]) -> list[Mention]:
-    """The mentions of some kinds of a packed extraction; raises as :func:`unpack` does of what is read here."""
+    """Return the mentions of some kinds of a packed extraction; raises as :func:`unpack`."""
     places = {_PLACE_OF_KIND[kind] for kind in kinds}
     return [_read_mention(row, text) for row in json.loads(value)["mentions"] if row[0] in places]
 
@@ -114,12 +114,12 @@ def _read_relation(source: str, target: str, strength: float, description: str, 
 
 
 def descriptions(value: bytes) -> list[str]:
-    """What a model wrote of the mentions of a packed extraction; raises as :func:`unpack` does of what is read here."""
+    """Return the descriptions that a model wrote of mentions of a packed extraction; raises as :func:`unpack`."""
     return [stored_json.text(row[4]) for row in json.loads(value)["mentions"] if len(row) > 4]
 
 
 def failed(value: bytes) -> bool:
-    """Whether a model failed on a chunk, and patterns were used."""
+    """Return whether a model failed on a chunk, and patterns were used."""
     return b'"failure":' in value and "failure" in json.loads(value)
 
 
