@@ -33,7 +33,7 @@ from monograph.derive.tokens import count_tokens
 from monograph.evaluate.datasets import Question
 from monograph.evaluate.metrics import contains_answer, mean
 from monograph.graph.evidence import Float64, Model
-from monograph.library import answers
+from monograph.library.questions import allowed, packed
 from monograph.values import Hit
 
 HERE = Path(__file__).resolve().parent
@@ -103,9 +103,8 @@ def leads(options: argparse.Namespace) -> Results:
         with opened(name, options.files) as monograph:
             for question in [one for one in dataset(name).questions if worded(one)][: options.questions or None]:
                 hits = monograph.search(question.question, FOUND)
-                asked = answers.Request(question.question, (), FOUND, "auto", None)
                 whole, small = (
-                    answers.packed(monograph._file, question.question, hits, Packing(budget), asked)
+                    packed(monograph._file, question.question, hits, Packing(budget), allowed(None))
                     for budget in (1000, SMALL)
                 )
                 text = f"» {small.best.text}" if small.best else ""

@@ -38,7 +38,7 @@ from monograph import Monograph
 from monograph.derive.embed import StaticEmbedder
 from monograph.evaluate.run import evaluate
 from monograph.graph import evidence
-from monograph.library import searches
+from monograph.library import questions as asking
 from monograph.search import minirag, question
 from monograph.search.leads import Leads
 from monograph.search.one_file import leads
@@ -167,7 +167,7 @@ def contextual(options: argparse.Namespace) -> Results:
         with opened(name, titled, MINILM) as monograph:
             runs: dict[str, tuple[Any, str, Changes]] = {
                 "hybrid": (monograph, "hybrid", ()),
-                "graph, one step": (monograph, "graph", ((searches, "reads_context", lambda _: False),)),
+                "graph, one step": (monograph, "graph", ((asking, "reads_context", lambda _: False),)),
                 "graph": (monograph, "graph", ()),
                 "auto": (monograph, "auto", ()),
                 "faithful": (Faithful(monograph), "graph", ()),

@@ -23,7 +23,7 @@ import numpy as np
 
 from machine import console, run_sections
 from monograph import Monograph
-from monograph.library.given import Given
+from monograph.library.file_models import OpenOptions
 from monograph.shelf import Shelf, build
 from monograph.shelf.engines import Engine, Local
 from monograph.shelf.manifest import Manifest
@@ -52,7 +52,7 @@ Results = dict[str, Any]
 class Counting(Local):
     """Shards that are asked one after the other, each question measured: so CPU time is told apart."""
 
-    def __init__(self, files: Sequence[Given]) -> None:
+    def __init__(self, files: Sequence[OpenOptions]) -> None:
         super().__init__(files)
         self.forget()
 
@@ -75,12 +75,12 @@ class Counting(Local):
         return answers
 
 
-def engines(place: Place, version: Manifest, given: Given) -> Engine:
+def engines(place: Place, version: Manifest, given: OpenOptions) -> Engine:
     return Counting([given_at(given, place.file_of(name)) for name in version.shards])
 
 
-def given_at(given: Given, path: Path) -> Given:
-    return Given(path, target_recall=given.target_recall, cache_bytes=given.cache_bytes)
+def given_at(given: OpenOptions, path: Path) -> OpenOptions:
+    return OpenOptions(path, target_recall=given.target_recall, cache_bytes=given.cache_bytes)
 
 
 def one_file(count: int) -> tuple[Path, float]:

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from monograph.library.given import Given
+from monograph.library.file_models import OpenOptions
 from monograph.shelf import Shelf, build
 from monograph.shelf.engines import Engine, Local
 from monograph.shelf.manifest import latest
@@ -94,7 +94,7 @@ def ray_section(_: object = None) -> Results:
         assert version is not None
         names = version.shards
         files = [place.file_of(name) for name in names]
-        local = Local([Given(path, read_only=True) for path in files])
+        local = Local([OpenOptions(path, read_only=True) for path in files])
         shards = Held(address, names, Path(folder) / "cache")
         found: Results = {"shards": SHARDS, "passages": PASSAGES}
         begun = time.perf_counter()

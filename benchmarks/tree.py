@@ -237,7 +237,7 @@ def _step(name: str, grown: Monograph, rebuilt: Monograph, some: list[Document],
         store.clear(connection)
         connection.execute("DELETE FROM settings WHERE name = 'summarizer'")
         checksums.drop(connection, "settings/summarizer")
-    rebuilt._file.given_summarizer = None
+    rebuilt._file.models.given_summarizer = None
     console.print(f"{name:>12}: {calls} summaries, {tokens:,} tokens; a rebuild {rebuilt_calls}, {rebuilt_tokens:,}")
     return {
         "name": name, "chunks": grown.stats().chunks, "summaries": calls, "tokens": tokens, "seconds": seconds,
@@ -259,7 +259,7 @@ def single(options: argparse.Namespace) -> Results:
             monograph.tree.rebuild(ExtractiveSummarizer())
             built = time.perf_counter() - started
             whole = monograph.stats().tree
-            monograph._file.given_summarizer = meter  # The same, but it counts.
+            monograph._file.models.given_summarizer = meter  # The same, but it counts.
             came = [_changed(monograph, meter, [one]) for one in documents(extra, len(texts))]
             went = [_changed(monograph, meter, f"n{number}") for number in range(0, 50 * 97, 97)]
             plan = _planned(monograph, extra[0])

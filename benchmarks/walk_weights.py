@@ -23,7 +23,7 @@ from graph_report import table
 from machine import console, machine
 from monograph.evaluate.datasets import Question
 from monograph.graph import evidence
-from monograph.library.searches import corpus
+from monograph.library.questions import corpus
 from monograph.search import follow, fusion, nearest, walk, walked, words
 from monograph.search.question import take_apart
 from monograph.search.ranking import POOL

@@ -23,6 +23,7 @@ _MODULES = {
     "monograph.errors": "MonographError",
     "monograph.library.convert": "decrypt encrypt",
     "monograph.library.monograph": "Monograph",
+    "monograph.library.reader": "Reader Snapshot View",
     "monograph.models": "Embedder LanguageModel Reranker",
     "monograph.read.limits": "Limits",
     "monograph.search.how": "strategies strategy",
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
     from monograph.library.convert import decrypt as decrypt
     from monograph.library.convert import encrypt as encrypt
     from monograph.library.monograph import Monograph as Monograph
+    from monograph.library.reader import Reader as Reader
+    from monograph.library.reader import Snapshot as Snapshot
+    from monograph.library.reader import View as View
     from monograph.models import Embedder as Embedder
     from monograph.models import LanguageModel as LanguageModel
     from monograph.models import Reranker as Reranker

@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 from monograph.dates import span
@@ -38,6 +39,8 @@ Operator: TypeAlias = Literal[
 ]  # fmt: skip
 Combiner: TypeAlias = Literal["and", "or", "not"]
 Scalar: TypeAlias = str | int | float | bool | None
+Moment: TypeAlias = str | int | float | datetime | date
+"""A time as a filter takes it, or as Python has it; without a zone it is taken for UTC."""
 
 OPERATORS: tuple[Operator, ...] = get_args(Operator)
 DATE = "$date"
@@ -190,6 +193,25 @@ def _dated(operator: Operator, value: Any) -> Condition:
         both = tuple(Comparison(DATE, one, _second(one, when)) for one in (">=", "<="))
         return Combination("and", both) if operator == "==" else Combination("not", (Combination("and", both),))
     return Comparison(DATE, operator, _second(operator, when))
+
+
+def time_of(moment: Moment, name: str) -> Span:
+    """Return all seconds that a moment, the argument ``name``, may mean. Raises InputError if it is no time."""
+    when = None
+    if isinstance(moment, datetime):
+        aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+        when = span.parse(aware.astimezone(UTC).isoformat())
+    elif isinstance(moment, date):
+        when = span.of_day(moment)
+    elif isinstance(moment, str):
+        when = span.parse(moment)
+    elif isinstance(moment, int | float) and not isinstance(moment, bool):
+        when = span.of_number(moment)
+    if when is None:
+        raise InputError(
+            f"{name} is {shown(moment)}, which is no time", "write 2026, 2026-03, 2026-03-01 or 2026-03-01T09:30:00Z"
+        )
+    return when
 
 
 def _second(operator: str, when: Span) -> int:

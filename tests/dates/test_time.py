@@ -18,7 +18,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from monograph import Document, Monograph, Passage
+from monograph import Document, Monograph, Passage, Reader
 from monograph import where as filters
 from monograph.app.cli import app
 from monograph.dates import span
@@ -273,7 +273,7 @@ def test_entities_tell_when_they_were_seen(monograph: Monograph) -> None:
         text = "Ines Faro wrote to Tobias Renk." if name in "bd" else "Ines Faro met Anna Calder in Vienna."
         monograph.add([Document(text, id=name, metadata={"date": date_told})])
 
-    def seen(archive: Monograph) -> dict[str, tuple[str, str]]:
+    def seen(archive: Reader) -> dict[str, tuple[str, str]]:
         return {one.name: (one.first_seen, one.last_seen) for one in archive.graph.entities(50)}
 
     found = seen(monograph)

@@ -443,7 +443,7 @@ def test_describer_can_be_removed(tmp_path: Path) -> None:
             archive.sync(tmp_path / "in")
             assert len(chunks(archive)) == server.calls == 1
             with pickle.loads(pickle.dumps(archive)) as again:
-                assert again._file.describer is None
+                assert again._file.models.describer is None
         with Monograph.open(tmp_path / "a.mono", trusted=[server.url]) as archive:
             assert archive.stats().addresses == ()
             assert archive.sync(tmp_path / "in").described == 0

@@ -12,7 +12,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from monograph import Document, Monograph, Passage
+from monograph import Document, Monograph, Passage, View
 from monograph import where as filters
 from monograph.app.cli import app
 from monograph.errors import InputError, OutsideView
@@ -89,7 +89,7 @@ def _strings(metadata: dict[str, Any]) -> list[str]:
     return [*metadata, *(one for value in metadata.values() for one in (value if isinstance(value, list) else [value]))]
 
 
-def _agree(opened: Monograph, view: Monograph, where: dict[str, Any]) -> None:
+def _agree(opened: Monograph, view: View, where: dict[str, Any]) -> None:
     """A view holds the documents of which every chunk meets its filter, as Python compares."""
     condition = filters.parse(where)
     met: dict[str, bool] = {}

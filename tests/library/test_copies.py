@@ -51,8 +51,8 @@ def test_pickle_keeps_open_options(path: Path) -> None:
         assert again.path == path
         assert again.embedder.key == HashEmbedder(16).key
         assert again.stats().index.target_recall == 0.5
-        assert again._file.trusted == trusted
-        assert again._file.given_extractor is None
+        assert again._file.models.trusted == trusted
+        assert again._file.models.given_extractor is None
         with pytest.raises(ReadOnlyFile):
             again.add([Document("x")])
     with Monograph.open(path) as without:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from monograph import Document, Graph, Hybrid, Monograph
 from monograph.graph import evidence
-from monograph.library.searches import corpus
+from monograph.library.questions import corpus
 from monograph.models import TextKind, reads_context
 from monograph.search import feedback
 from monograph.search.ranking import highest

@@ -22,7 +22,7 @@ from monograph.derive.extract import answer_kinds
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError
 from monograph.graph.paths import Beam, EntityGraph, best_paths, edge_relevance, graph_of, key_edges
-from monograph.library.searches import corpus as searched
+from monograph.library.questions import corpus as searched
 from monograph.search import entity_graph
 from monograph.search.entity_graph import around
 from monograph.store.documents.filters import EVERYTHING

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monograph import Chunk, Document, Hit, Hybrid, Monograph
-from monograph.library.searches import corpus
+from monograph.library.questions import corpus
 from monograph.search import fusion, nearest, words
 from monograph.search.ranking import POOL
 from monograph.search.relevance import settled, share

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from monograph import Document, Monograph, Origin
 from monograph.errors import InputError, InvalidFilter
-from monograph.library.searches import corpus
+from monograph.library.questions import corpus
 from monograph.search import fusion, words
 from monograph.search.ranking import Ranking
 from monograph.store.documents import documents

@@ -39,7 +39,7 @@ from monograph.errors import (
     ObjectMissing,
     ShardLost,
 )
-from monograph.library.given import Given
+from monograph.library.file_models import OpenOptions
 from monograph.shelf import Shelf, Tasks, build, local, remove
 from monograph.shelf.building import documents_in
 from monograph.shelf.engines import Local
@@ -71,7 +71,7 @@ class Made:
     documents: tuple[Document, ...]
 
     def local(self) -> Local:
-        return Local([Given(path, read_only=True) for path in self.files])
+        return Local([OpenOptions(path, read_only=True) for path in self.files])
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from monograph import Document, Monograph
 from monograph.errors import InputError, MonographError, NotFound, NotOnShelf
 from monograph.explore import nodes
-from monograph.library.graph_reading import GraphReading
+from monograph.library.graph import GraphReader
 from monograph.shelf import Shelf, build
 from monograph.values import Told
 from support.corpora import corpora
@@ -32,13 +32,13 @@ def outcome(work: Any, *arguments: Any) -> Any:
         return type(error)
 
 
-def exported(graph: GraphReading, name: str = "") -> Any:
+def exported(graph: GraphReader, name: str = "") -> Any:
     """Nodes and edges as other programs have them, in their order."""
     made = graph.to_networkx(name)
     return list(made.nodes(data=True)), list(made.edges(data=True))
 
 
-def same(mine: GraphReading, its: GraphReading, documents: list[str]) -> None:
+def same(mine: GraphReader, its: GraphReader, documents: list[str]) -> None:
     shown = its.entities(100)
     assert mine.entities(100) == shown
     assert mine.entities(3, "an") == its.entities(3, "an")
@@ -87,7 +87,7 @@ def test_shelf_graph_equals_the_graph_of_one_file(
         one.add(documents)
         patched.setattr(nodes, "MOST_READ", most)
         ids = [document.id for document in documents]
-        same(GraphReading(shelf._file), one.graph, ids)
+        same(GraphReader(shelf._file), one.graph, ids)
 
 
 def test_shelf_graph_refuses_operations_of_a_single_file(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def opened(path: Path) -> Monograph:
     key = KEY if path.exists() and encryption.may_be_encrypted(path) else None
     monograph = Monograph.open(path, settings=SETTINGS, key=key)
     stats = monograph.stats()
-    monograph._file.plug_in(
+    monograph._file.models.plug_in(
         EMBEDDERS[stats.embedder or USUAL.key],
         EXTRACTORS[stats.extractor or PATTERNS.key],
         SUMMARIZERS[stats.summarizer] if stats.summarizer else None,

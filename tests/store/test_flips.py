@@ -138,7 +138,7 @@ def judged(copy: Path, embedder: Embedder, truth: list[Any], key: str | None = N
     try:
         with Monograph.open(copy, key=key) as monograph:
             findings = monograph.check()
-            monograph._file.given_embedder = embedder
+            monograph._file.models.given_embedder = embedder
             try:
                 same = seen(monograph) == truth
             except MonographError as error:
@@ -195,7 +195,7 @@ def mended(copy: Path, embedder: Embedder, truths: list[Any]) -> str:
         return "refused"
     with monograph:
         findings = monograph.check()
-        monograph._file.given_embedder = embedder
+        monograph._file.models.given_embedder = embedder
         if not all(one.repairable for one in findings):
             with suppress(MonographError):
                 monograph.check(repair=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from monograph import Monograph
+from monograph import Reader
 from monograph.app.serve.served import Served
 from monograph.app.serve.server import server
 from monograph.loopback import listen
@@ -99,7 +99,7 @@ def address(path: str, **parameters: Any) -> str:
 
 @contextmanager
 def serving(
-    files: Mapping[str, Monograph | Shelf],
+    files: Mapping[str, Reader | Shelf],
     *,
     write: bool = False,
     model: str = "",

@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from monograph import Document, Hit, Monograph, Settings
-from monograph.library.given import Given
+from monograph.library.file_models import OpenOptions
 from monograph.library.questions import Questions
 from monograph.models import Embedder
 from monograph.shelf import catalogue
@@ -69,8 +69,8 @@ def shelf_of(files: Sequence[Path], folder: Path, embedder: Embedder | None = No
             made_with = catalogue.origin(connection)
     names = folder / "catalogue.mono"
     catalogue.make(names, made_with, shares)
-    held = OpenShelf.open(Given(names, embedder=embedder, read_only=True))
-    held.begin(Local([Given(path) for path in files]), len(files))
+    held = OpenShelf.open(OpenOptions(names, embedder=embedder, read_only=True))
+    held.begin(Local([OpenOptions(path) for path in files]), len(files))
     asked = Questions()
     asked._file = held
     try:

@@ -9,7 +9,7 @@ from langchain_core.load.serializable import Serializable
 from pydantic import ConfigDict, PrivateAttr, SecretStr, field_validator
 
 from langchain_monograph.vectorstores import EcoVectorStore
-from monograph import Monograph
+from monograph import Monograph, Reader
 from monograph.errors import InputError
 from monograph.models import Embedder
 from monograph.shelf import Shelf
@@ -21,7 +21,7 @@ class OverFile(ClosesFile, Serializable):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    monograph: Monograph | Shelf | EcoVectorStore | Path | str
+    monograph: Reader | Shelf | EcoVectorStore | Path | str
     """An open file or shelf, or a store over one, which stays the caller's to close; or the path of a file or the
     address of a shelf, which is opened with the first question and closed by :meth:`close`."""
     key: SecretStr | None = None
@@ -72,7 +72,7 @@ class OverFile(ClosesFile, Serializable):
 
     @property
     def lc_attributes(self) -> dict[str, Any]:
-        """The file as its path, a shelf as its address. Raises InputError for a view, which neither would be."""
-        if isinstance(self.monograph, Monograph) and self.monograph.view:
+        """The file as its path, a shelf as its address. Raises InputError for a view or snapshot, which has neither."""
+        if isinstance(self.monograph, Reader) and not isinstance(self.monograph, Monograph):
             raise InputError("a view cannot be written down as a path", "give the file, and a collection")
         return {"monograph": self._file.address}

@@ -9,7 +9,7 @@ from langchain_core.tools import BaseTool, BaseToolkit, StructuredTool, ToolExce
 from pydantic import ConfigDict, PrivateAttr, SecretStr, field_validator
 
 from langchain_monograph.vectorstores import EcoVectorStore
-from monograph import Monograph
+from monograph import Reader
 from monograph.shelf import Shelf
 from monograph_tools import ClosesFile, HeldFile, archive_of, as_json, offered, wrong_arguments
 
@@ -22,7 +22,7 @@ class MonographToolkit(ClosesFile, BaseToolkit):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
-    monograph: Monograph | Shelf | EcoVectorStore | Path | str
+    monograph: Reader | Shelf | EcoVectorStore | Path | str
     """An open file or shelf, or a store over one, which stays the caller's to close; or the path of a file or the
     address of a shelf, which is opened for the tools and closed by :meth:`close`."""
     notes: bool = False

@@ -13,7 +13,7 @@ from mcp_types import Resource, ToolAnnotations
 from pydantic import BaseModel
 
 import monograph as library
-from monograph import Monograph
+from monograph import Reader
 from monograph.errors import MonographError
 from monograph_tools import for_agents, offered
 from monograph_tools.faults import where
@@ -41,7 +41,7 @@ class FileServer(MCPServer[Any]):
     """A server whose listed resources are the documents of a file or a shelf."""
 
     def __init__(self, archive: Archive, tools: list[ServedTool]) -> None:
-        if isinstance(archive, Monograph):
+        if isinstance(archive, Reader):
             name, what = archive.path.name, "A file of documents"
         else:
             name, what = archive.url.rstrip("/").rpartition("/")[2], "Many files of documents, which answer as one"
@@ -76,7 +76,7 @@ def make_server(monograph: Archive, *, notes: bool = False) -> FileServer:
     Raises
     ------
     InputError
-        If notes are asked for in a shelf, which agents only read.
+        If notes are asked for in a shelf or a snapshot, which agents only read.
     """
     server = FileServer(monograph, [_served(one) for one in offered(monograph, notes=notes)])
 

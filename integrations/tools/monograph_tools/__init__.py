@@ -16,11 +16,12 @@ except ImportError as error:
     ) from error
 
 _MODULES = {
+    "monograph.shelf": "to_write",
     "monograph_tools.borrowed": "BorrowedEmbedder BorrowedModel BorrowedReranker all_scores require_vectors",
     "monograph_tools.calls": "ClosesFile in_thread refuse_unknown told",
     "monograph_tools.faults": "for_agents",
     "monograph_tools.given": (
-        "COLLECTION Given HeldFile allowed_hits archive_of build_graph in_collection is_address opened to_write"
+        "COLLECTION Given HeldFile allowed_hits archive_of build_graph in_collection is_address opened"
         " require_query_vector whole_documents"
     ),
     "monograph_tools.offering": "Tool as_json offered wrong_arguments",
@@ -29,6 +30,7 @@ _MODULES = {
 __all__ = [name for names in _MODULES.values() for name in names.split()]
 
 if TYPE_CHECKING:
+    from monograph.shelf import to_write as to_write
     from monograph_tools.borrowed import BorrowedEmbedder as BorrowedEmbedder
     from monograph_tools.borrowed import BorrowedModel as BorrowedModel
     from monograph_tools.borrowed import BorrowedReranker as BorrowedReranker
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
     from monograph_tools.given import is_address as is_address
     from monograph_tools.given import opened as opened
     from monograph_tools.given import require_query_vector as require_query_vector
-    from monograph_tools.given import to_write as to_write
     from monograph_tools.given import whole_documents as whole_documents
     from monograph_tools.offering import Tool as Tool
     from monograph_tools.offering import as_json as as_json

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monograph import Monograph
+from monograph import Reader
 from monograph.errors import (
     BusyFile,
     ClosedFile,
@@ -60,7 +60,7 @@ def for_agents(error: MonographError, place: Path | str) -> str:
 
 def where(archive: Archive) -> Path | str:
     """Where a file lies, or the address of a shelf."""
-    return archive.path if isinstance(archive, Monograph) else archive.url
+    return archive.path if isinstance(archive, Reader) else archive.url
 
 
 def _without(place: Path | str, text: str) -> str:

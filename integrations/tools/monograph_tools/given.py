@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast, overload
 
-from monograph import Document, Hit, Monograph, Settings, strategy
+from monograph import Document, Hit, Monograph, Reader, Settings, View, strategy
 from monograph.errors import InputError, ModelError, ModelMismatch
 from monograph.models import Embedder, is_given
-from monograph.shelf import is_shelf, only_file, place_of
+from monograph.shelf import is_shelf, only_file, place_of, to_write, whole_file
 
 if TYPE_CHECKING:
     from monograph import Strategy
@@ -54,10 +54,10 @@ def archive_of(given: Given) -> Archive | str | os.PathLike[str]:
     InputError
         If it is none of the four.
     """
-    if isinstance(given, Monograph | str | os.PathLike):
+    if isinstance(given, Reader | str | os.PathLike):
         return given
     archive = cast("Archive", getattr(given, "monograph", given))
-    if not isinstance(archive, Monograph) and not hasattr(archive, "url"):
+    if not isinstance(archive, Reader) and not hasattr(archive, "url"):
         raise InputError(
             f"a {type(given).__name__} is no archive", "give a path, an open archive, or a store that is made of one"
         )
@@ -122,7 +122,7 @@ def build_graph(given: Given, key: str | None = None, embedder: Embedder | None 
     Raises
     ------
     InputError
-        If it is a view of a file without a graph.
+        If it is a view or snapshot of a file without a graph.
     ReadOnlyFile
         If the file has no graph and cannot be written.
     """
@@ -135,8 +135,8 @@ def build_graph(given: Given, key: str | None = None, embedder: Embedder | None 
         if missing:
             with contextlib.closing(_file_of(archive, embedder, read_only=False, key=key)) as file:
                 file.graph.build()
-    elif isinstance(archive, Monograph) and not archive.settings.graph:
-        archive.graph.build()
+    elif isinstance(archive, Reader) and not archive.settings.graph:
+        whole_file(archive, "graph", "graph.build").graph.build()
 
 
 def _file_of(path: str | os.PathLike[str], embedder: Embedder | None, *, read_only: bool, key: str | None) -> Monograph:
@@ -149,29 +149,6 @@ def _file_of(path: str | os.PathLike[str], embedder: Embedder | None, *, read_on
             return file
         file.close()
         raise
-
-
-def to_write(archive: Archive) -> Monograph:
-    """The file that is to be written to.
-
-    Raises
-    ------
-    InputError
-        If it is a shelf: ``monograph.shelf.build`` adds to it.
-    """
-    if not isinstance(archive, Monograph):
-        raise InputError(
-            f"{archive.url} is a shelf, which is only read here", f"monograph shelf build {archive.url} SOURCE"
-        )
-    return archive
-
-
-@overload
-def in_collection(archive: Monograph, name: str | None) -> Monograph: ...
-
-
-@overload
-def in_collection(archive: Archive, name: str | None) -> Archive: ...
 
 
 def in_collection(archive: Archive, name: str | None) -> Archive:
@@ -256,7 +233,7 @@ class HeldFile:
     def address(self) -> str:
         """Where it is: a file's whole path, a shelf's address."""
         given = self._given
-        if isinstance(given, Monograph):
+        if isinstance(given, Reader):
             return str(given.path.absolute())
         if isinstance(given, str | os.PathLike):
             return os.fspath(given) if "://" in os.fspath(given) else str(Path(given).absolute())
@@ -281,8 +258,8 @@ class HeldFile:
                 self._seen = in_collection(whole, self._collection)
             return self._seen
 
-    def open_to_write(self) -> Monograph:
-        """The open file, to be written to. Raises as :func:`to_write`, and as :meth:`open`."""
+    def open_to_write(self) -> Monograph | View:
+        """The open file or view, to be written to. Raises as :func:`to_write`, and as :meth:`open`."""
         return to_write(self.open())
 
     def _of_address(self, address: str | os.PathLike[str]) -> Archive:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from monograph import Document, Monograph
+from monograph import Document, Monograph, View
 from monograph.errors import BusyFile, InputError, NotFound
 from monograph.values import content_id
 from monograph_tools.calls import told
@@ -25,7 +25,7 @@ Title = Annotated[str, Field(max_length=500, description="What it is about")]
 class Notes:
     """The notes of agents in one open file, which stays the caller's to close."""
 
-    def __init__(self, monograph: Monograph) -> None:
+    def __init__(self, monograph: Monograph | View) -> None:
         self.monograph = monograph
 
     def add_note(self, text: Text, title: Title = "") -> NoteReply:

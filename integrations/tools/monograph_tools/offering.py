@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from monograph import Monograph
+from monograph import Monograph, View
 from monograph.errors import InputError, MonographError
+from monograph.shelf import place_of
 from monograph_tools.faults import for_agents, where
 from monograph_tools.notes import Notes
 from monograph_tools.tools import Reading
@@ -89,7 +90,7 @@ class Tool:
 def offered(archive: Archive, *, notes: bool = False) -> list[Tool]:
     """The tools for a file or a shelf: ``outline`` where it has a tree, and with ``notes`` those that write.
 
-    Raises InputError where notes are asked for in a shelf.
+    Raises InputError if notes are asked for in a shelf or a snapshot.
     """
     tools = Reading(archive)
     made = [Tool(one, "reads", archive) for one in (tools.search, tools.read)]
@@ -97,8 +98,9 @@ def offered(archive: Archive, *, notes: bool = False) -> list[Tool]:
         made.append(Tool(tools.outline, "reads", archive))
     made += [Tool(one, "reads", archive) for one in (tools.entity, tools.paths, tools.stats)]
     if notes:
-        if not isinstance(archive, Monograph):
-            raise InputError(f"{archive.url} is a shelf, which agents only read", "serve it without notes")
+        if not isinstance(archive, Monograph | View):
+            kind = type(archive).__name__.lower()
+            raise InputError(f"{place_of(archive)} is a {kind}, which agents only read", "serve it without notes")
         writing = Notes(archive)
         made += [Tool(writing.add_note, "adds", archive)]
         made += [Tool(one, "takes out", archive) for one in (writing.change_note, writing.forget_note)]

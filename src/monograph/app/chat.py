@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from monograph.app import answer_output, document_output, output
 from monograph.errors import ModelError, MonographError
-from monograph.library.monograph import Monograph
+from monograph.shelf import place_of
 from monograph.values import Answer, Citation, Turn
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ class Chat:
     def run(self, *, as_json: bool) -> None:
         """Read lines until the input ends or ``/quit``."""
         if not as_json and sys.stdin.isatty():
-            where = self._archive.path if isinstance(self._archive, Monograph) else self._archive.url
-            output.console().print(f"{where}: ask away.  {_HELP}")
+            output.console().print(f"{place_of(self._archive)}: ask away.  {_HELP}")
         for line in _lines():
             if line == "/quit":
                 return

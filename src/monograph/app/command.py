@@ -34,7 +34,7 @@ from monograph.search.how import strategies
 from monograph.values.arguments import shown
 
 if TYPE_CHECKING:
-    from monograph.library.monograph import Monograph
+    from monograph.library import Reader
     from monograph.shelf import Archive
     from monograph.values import OnProgress
 
@@ -138,11 +138,11 @@ AsOfOption = Annotated[
 ]
 
 
-def narrowed(monograph: Monograph, within: list[str] | None, as_of: str = "") -> Monograph:
-    """A file as --as-of and --within say: as it stood then; what is outside cannot be seen."""
+def narrowed(file: Reader, within: list[str] | None, as_of: str = "") -> Reader:
+    """Return a file, or the snapshot, view or both that --as-of and --within ask for."""
     where = where_of(within or [])
-    stood = monograph.as_of(as_of) if as_of else monograph
-    return stood if where is None else stood.within(where)
+    part = file.as_of(as_of) if as_of else file
+    return part if where is None else part.within(where)
 
 
 def warn_of_keys(archive: Archive, where: dict[str, Any] | None) -> None:

@@ -41,11 +41,11 @@ def costs(
       monograph costs notes.mono --since 2026-11-01 --price gpt-4o-mini=0.15/0.60
     """
     with outcome(as_json=json_output):
-        from monograph.shelf import only_file
+        from monograph.shelf import whole_file
 
         prices = [_price(one) for one in price or ()]
         with opened_archive(file, create=False) as archive:
-            found = [one for one in only_file(archive, "ledger of costs").costs() if one.day >= since]
+            found = [one for one in whole_file(archive, "ledger of costs", "costs").costs() if one.day >= since]
         if json_output:
             priced = [output.as_json(one) | {"price": _of(one, prices)} for one in found]
             output.print_json(priced if prices else found)

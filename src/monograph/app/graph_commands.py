@@ -90,16 +90,16 @@ def entities(  # noqa: PLR0913, PLR0917 - options are arguments
     monograph entities notes.mono "John Smith" --why
     monograph entities notes.mono "John Smith" --apart "J. Smith"
     """
-    from monograph.shelf import only_file
+    from monograph.shelf import whole_file
 
     with outcome(as_json=json_output), opened_archive(file, create=False) as whole:
         archive = narrowed_archive(whole, within, as_of)
         if (apart or unite) and not name:
             raise InputError("two names are needed", "give the one before --apart or --unite, the other behind it")
         if apart:
-            only_file(archive, "names that are kept apart").graph.set_apart(name, apart)
+            whole_file(archive, "names that are kept apart", "graph.set_apart").graph.set_apart(name, apart)
         if unite:
-            only_file(archive, "names that are kept apart").graph.unite(name, unite)
+            whole_file(archive, "names that are kept apart", "graph.unite").graph.unite(name, unite)
         warn_of_no_hits(k)
         listed = archive.graph.entities(k, name)
         merges = archive.graph.merges(name) if why or apart or unite else []
@@ -177,10 +177,10 @@ def _write_page(
     archive: Archive, found: Neighbourhood, ways: Sequence[Way], title: str, path: Path, *, quiet: bool
 ) -> None:
     from monograph.app.picture import picture_of
-    from monograph.library.monograph import Monograph
+    from monograph.library import Reader
 
     # Nobody may read the page who may not read the file.
-    mode = archive.path.stat().st_mode & 0o666 if isinstance(archive, Monograph) else 0o600
+    mode = archive.path.stat().st_mode & 0o666 if isinstance(archive, Reader) else 0o600
     try:
         with open(
             path, "w", encoding="utf-8", newline="\n", opener=lambda name, flags: os.open(name, flags, mode)

@@ -96,7 +96,9 @@ def show(  # noqa: PLR0913, PLR0917 - options are arguments
         around = whole_number(around, "around", 0)
         monograph = narrowed(whole, within, as_of)
         if versions:
-            had = monograph.versions(name or "")
+            from monograph.shelf import whole_file
+
+            had = whole_file(monograph, "former versions", "versions").versions(name or "")
             output.print_json(had) if json_output else document_output.print_versions(had)
             return
         if name is None:

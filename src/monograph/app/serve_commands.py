@@ -213,12 +213,12 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
 
 def _for_agents(files: dict[str, Archive], *, notes: bool) -> list[Starlette]:
     """What serves agents: the first file at ``/mcp``, the others at ``/mcp/NAME``."""
-    from monograph.library.monograph import Monograph
+    from monograph.library import Monograph, View
     from monograph_mcp import make_server
 
     made = []
     for number, (name, file) in enumerate(files.items()):
         path = "/mcp/" + re.sub(r"[^\w.-]+", "-", name) if number else "/mcp"
-        made_server = make_server(file, notes=notes and isinstance(file, Monograph))  # A shelf is only read.
+        made_server = make_server(file, notes=notes and isinstance(file, Monograph | View))
         made.append(made_server.streamable_http_app(host="127.0.0.1", streamable_http_path=path))
     return made

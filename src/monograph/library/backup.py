@@ -7,14 +7,14 @@ from pathlib import Path
 
 from monograph.errors import InputError
 from monograph.library.checks import require_whole
-from monograph.library.opened import OpenFile
+from monograph.library.opened import WholeFile
 from monograph.store.file import backup as copying
 from monograph.store.file import replacing
 from monograph.store.file.refusals import refusals, state_of
 from monograph.values import OnProgress, Progress
 
 
-def backup(file: OpenFile, path: Path, *, overwrite: bool, progress: OnProgress | None) -> Path:
+def backup(file: WholeFile, path: Path, *, overwrite: bool, progress: OnProgress | None) -> Path:
     """Copy a file: what was committed when this began is in the copy, and nothing else.
 
     Parameters

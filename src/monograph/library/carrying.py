@@ -13,7 +13,7 @@ from monograph.carry.taken import KINDS, Store, Taken
 from monograph.derive.derivation import embedded_text, vector_key
 from monograph.derive.embed import GivenVectors
 from monograph.errors import InputError
-from monograph.library.opened import OpenFile
+from monograph.library.opened import OpenFile, WholeFile
 from monograph.store.file import memo, settings
 from monograph.store.file.refusals import refusals
 from monograph.store.graph import assertions, graphs
@@ -78,15 +78,15 @@ def store_of(kind: str, source: Path, collection: str = "") -> Store:
     return readers[kind](source)
 
 
-def taken_in(file: OpenFile, store: Store, *, vectors: bool, progress: OnProgress | None) -> Report:
+def taken_in(file: WholeFile, store: Store, *, vectors: bool, progress: OnProgress | None) -> Report:
     """Store what another store holds; see :meth:`monograph.library.files.Files.take_over`."""
-    database = file.database
-    if file.given_embedder is None and configuration.EMBEDDER.known(database) is None and store.dimension and vectors:
-        file.given_embedder = GivenVectors(store.dimension)
-    wanted = vectors and store.embedder in ("", file.embedder.key)
-    if wanted and store.dimension and store.dimension != file.embedder.dimension:
+    models, is_new = file.models, configuration.EMBEDDER.known(file.database) is None
+    if models.given_embedder is None and is_new and store.dimension and vectors:
+        models.given_embedder = GivenVectors(store.dimension)
+    wanted = vectors and store.embedder in ("", models.embedder.key)
+    if wanted and store.dimension and store.dimension != models.embedder.dimension:
         raise InputError(
-            f"the vectors have {store.dimension} values, those of {database.path} {file.embedder.dimension}",
+            f"the vectors have {store.dimension} values, those of {file.database.path} {models.embedder.dimension}",
             "import into a new file, or with --no-vectors to have them made anew",
         )
     reports = []
@@ -102,14 +102,14 @@ def taken_in(file: OpenFile, store: Store, *, vectors: bool, progress: OnProgres
     return together(reports)
 
 
-def _tell(file: OpenFile, said: Iterator[ToldNode | ToldRelation]) -> None:
+def _tell(file: WholeFile, said: Iterator[ToldNode | ToldRelation]) -> None:
     """Tell what a store tells of, but for what documents say that were not taken in."""
     while some := list(islice(said, TOLD_AT_ONCE)):
         names = list({name for one in some for name in one.origins})
         with file.database.read() as connection:
             known = assertions.origins(connection, names)
         nodes, relations = told_lines.parted(one for one in some if all(name in known for name in one.origins))
-        file.forgetting(lambda _, one=nodes, other=relations: tell.tell(file.written, one, other, missing_ok=True))  # type: ignore[misc]
+        file.forgetting(lambda _, one=nodes, other=relations: tell.tell(file.database, one, other, missing_ok=True))  # type: ignore[misc]
 
 
 def _batches(items: Iterable[Taken | Problem]) -> Iterator[list[Taken | Problem]]:

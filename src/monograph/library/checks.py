@@ -6,8 +6,8 @@ from pathlib import Path
 
 from monograph.errors import DamagedFile
 from monograph.library import faults
-from monograph.library.given import Given
-from monograph.library.opened import OpenFile
+from monograph.library.file_models import OpenOptions
+from monograph.library.opened import WholeFile
 from monograph.store.check import check, check_rows
 from monograph.store.file import costs
 from monograph.store.file.encryption import RawKey
@@ -16,7 +16,7 @@ from monograph.write import configuration, forget
 from monograph.write import repair as mending
 
 
-def findings(file: OpenFile, *, repair: bool) -> list[Finding]:
+def findings(file: WholeFile, *, repair: bool) -> list[Finding]:
     """See :meth:`monograph.Monograph.check`."""
     if repair:
         with file.database.write() as connection:
@@ -24,8 +24,8 @@ def findings(file: OpenFile, *, repair: bool) -> list[Finding]:
             check_rows.mend(connection)
             costs.mend(connection)
         file.settings = configuration.settle(file.database, None)
-        configuration.adopt_embedder(file.database, file.embedder)
-        configuration.EXTRACTOR.check(file.database, file.extractor)
+        configuration.adopt_embedder(file.database, file.models.embedder)
+        configuration.EXTRACTOR.check(file.database, file.models.extractor)
         with file.database.read() as connection:
             whole = not any(check.guarded(connection, "nodes", lambda: faults.in_tree(connection, file.settings)))
         mending.repair(file.pipeline(), whole_tree=whole)
@@ -47,7 +47,7 @@ def require_whole(path: Path, key: RawKey | None, original: Path, then: str) -> 
     DamagedFile
         If it has a fault; ``then`` says what to do once the original is mended.
     """
-    copy = OpenFile.open(Given(path, create=False, key=key))
+    copy = WholeFile.open(OpenOptions(path, create=False, key=key))
     try:
         forget.end(copy.database, copy.indexes)
         found = findings(copy, repair=False)

@@ -1,4 +1,4 @@
-"""Files and folders that are kept in step: ``archive.files``."""
+"""Files that documents were read from, and folders that are kept in step: ``archive.files``."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from monograph import telemetry
 from monograph.errors import InputError, SourceMissing
 from monograph.explore import originals
-from monograph.library.ledger import spends
-from monograph.library.opened import OpenFile
+from monograph.library.opened import OpenFile, WholeFile, spends
 from monograph.library.pages import Pages
 from monograph.read.file import open_under
 from monograph.read.limits import DEFAULT_LIMITS, Limits
@@ -29,11 +28,51 @@ if TYPE_CHECKING:
     from monograph.carry.taken import Store
 
 
-class Files:
-    """Plans and follows files and folders; made by :attr:`monograph.Monograph.files`."""
+class Originals:
+    """The files that documents were read from; made by :attr:`monograph.Reader.files`."""
+
+    __slots__ = ("_file",)
 
     def __init__(self, file: OpenFile) -> None:
         self._file = file
+
+    def original(self, name: str) -> Original:
+        """What became of the file that a document, by its id or uri, was read from.
+
+        Raises
+        ------
+        NotFound
+            If there is no such document, or several came from that uri.
+        """
+        with self._file.database.read() as connection:
+            return originals.original(connection, name)
+
+    def open_original(self, name: str) -> BinaryIO:
+        """The file that a document was read from, open for reading, as it is now.
+
+        Raises
+        ------
+        NotFound
+            As for :meth:`original`.
+        SourceError
+            If it was read from none, the file is gone, or a link now leads out of the folder; of a view also if the
+            file holds more than the view does, or has changed since it was read.
+        """
+        with self._file.database.read() as connection:
+            found = originals.place(connection, name, unchanged=bool(self._file.view))
+        if found is None:
+            raise SourceMissing(f"document {name!r} was read from no file", "its text is all there is")
+        return open_under(*found)
+
+    def pages(self) -> Pages:
+        """What draws pages of documents as their files show them; to be closed (extra ``documents``)."""
+        return Pages(self._file)
+
+
+class Files(Originals):
+    """Plans and follows files and folders; made by :attr:`monograph.Monograph.files`."""
+
+    _file: WholeFile
 
     @spends
     def plan(
@@ -71,7 +110,6 @@ class Files:
         SourceMissing
             If a source does not exist.
         """
-        self._file.only_whole("files.plan")
         made = planning.make_plan(
             self._file.database, paths_of(sources), verify=verify, prune=prune, follow_links=follow_links
         )
@@ -94,7 +132,6 @@ class Files:
         changed, is left in the bytes of the file and its write-ahead log. Where that cannot be done, as while another
         process reads an older state, it is a problem in the report, and is done by the next write.
         """
-        self._file.only_whole("files.apply")
         pipeline = self._file.describing(self._file.writing_pipeline(), adopt=True)
         return self._file.forgetting(
             lambda forgets: apply.apply(pipeline.forgetting(forgets), plan, limits, progress), forget
@@ -112,7 +149,6 @@ class Files:
         progress: OnProgress | None = None,
     ) -> Report:
         """Plan and apply: bring the file up to date with files and folders. Parameters as for these."""
-        self._file.only_whole("files.sync")
         plan = self.plan(*sources, verify=verify, prune=prune, follow_links=follow_links, price=False)
         return self.apply(plan, forget=forget, limits=limits, progress=progress)
 
@@ -154,7 +190,6 @@ class Files:
         MissingExtra
             If what reads it is not installed.
         """
-        self._file.only_whole("files.take_over")
         from monograph.library import carrying
 
         store = carrying.store_of(kind, arguments.path(source, "the source"), collection)
@@ -163,7 +198,6 @@ class Files:
     @spends
     def take(self, store: Store, *, vectors: bool = True, progress: OnProgress | None = None) -> Report:
         """Store what another store, opened, holds: see :meth:`take_over`."""
-        self._file.only_whole("files.take")
         from monograph.library import carrying
 
         return carrying.taken_in(self._file, store, vectors=vectors, progress=progress)
@@ -174,19 +208,16 @@ class Files:
 
         Each time that takes a rewrite of the file. What was taken out before it is set is forgotten by ``compact``.
         """
-        self._file.only_whole("files.always_forget")
         with self._file.database.read() as connection:
             return settings.load_always_forget(connection)
 
     @always_forget.setter
     def always_forget(self, on: bool) -> None:
-        self._file.only_whole("files.always_forget")
         with self._file.database.write() as connection:
             settings.save_always_forget(connection, on)
 
     def sources(self) -> list[SyncedSource]:
         """The files and folders that are synced: what is stored of each, when it was last seen, what failed."""
-        self._file.only_whole("files.sources")
         return follow.followed(self._file.database)
 
     @spends
@@ -194,7 +225,6 @@ class Files:
         self, *, forget: bool | None = None, limits: Limits = DEFAULT_LIMITS, progress: OnProgress | None = None
     ) -> Report:
         """Read again every file that something failed in: an extra may be installed by now, a limit be higher."""
-        self._file.only_whole("files.retry")
         return self.apply(follow.plan_failed(self._file.database), forget=forget, limits=limits, progress=progress)
 
     def move(self, root: str, place: str | os.PathLike[str]) -> Move:
@@ -217,7 +247,6 @@ class Files:
         InputError
             If nothing is there, or another root is.
         """
-        self._file.only_whole("files.move")
         return roots.move(self._file.database, root, arguments.path(place, "the place"))
 
     @spends
@@ -236,41 +265,12 @@ class Files:
         NotFound
             If it is not followed.
         """
-        self._file.only_whole("files.remove")
         file, name = self._file, roots.named(self._file.database, root).name
         return file.forgetting(
-            lambda forgets: file.followed(removal.remove_root(file.database, file.indexes, name, forgets=forgets)),
+            lambda forgets: file.update_tree(removal.remove_root(file.database, file.indexes, name, forgets=forgets)),
             forget,
             strict=True,
         )
-
-    def original(self, name: str) -> Original:
-        """What became of the file that a document, by its id or uri, was read from.
-
-        Raises
-        ------
-        NotFound
-            If there is no such document, or several came from that uri.
-        """
-        with self._file.database.read() as connection:
-            return originals.original(connection, name)
-
-    def open_original(self, name: str) -> BinaryIO:
-        """The file that a document was read from, open for reading, as it is now.
-
-        Raises
-        ------
-        NotFound
-            As for :meth:`original`.
-        SourceError
-            If it was read from none, the file is gone, or a link now leads out of the folder; of a view also if the
-            file holds more than the view does, or has changed since it was read.
-        """
-        with self._file.database.read() as connection:
-            found = originals.place(connection, name, unchanged=bool(self._file.view))
-        if found is None:
-            raise SourceMissing(f"document {name!r} was read from no file", "its text is all there is")
-        return open_under(*found)
 
     def receive(self, root: str, name: str, folder: str = "", *, limits: Limits = DEFAULT_LIMITS) -> Incoming:
         """Begin to take a file, byte by byte, into a folder that is followed; the next sync reads it.
@@ -299,12 +299,7 @@ class Files:
         SourceUnreadable
             If nothing can be written there.
         """
-        self._file.only_whole("files.receive")
         return Incoming(roots.named(self._file.database, root), name, folder, limits.max_bytes)
-
-    def pages(self) -> Pages:
-        """What draws pages of documents as their files show them; to be closed (extra ``documents``)."""
-        return Pages(self._file)
 
     @spends
     def watch(
@@ -326,7 +321,6 @@ class Files:
         MissingExtra
             If watchfiles is not installed.
         """
-        self._file.only_whole("files.watch")
         roots = [Path(os.path.abspath(path)) for path in paths_of(sources)]  # noqa: PTH100 - resolve() would follow links
         return watch.watch(
             self._file.database,

@@ -1,22 +1,20 @@
-"""The one class users hold."""
+"""The class that users of a file hold: it reads and writes all of the file."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from monograph import where as filters
 from monograph.errors import InputError
-from monograph.library.given import Given
-from monograph.library.ledger import spends
-from monograph.library.lookups import Lookups
-from monograph.library.opened import OpenFile
-from monograph.library.questions import Questions
+from monograph.library.file_models import OpenOptions
+from monograph.library.opened import WholeFile, spends
+from monograph.library.questions import allowed
+from monograph.library.reader import Reader, View, chunk_names, document_names
 from monograph.read.limits import DEFAULT_LIMITS, Limits
-from monograph.read.paths import path_to_text
 from monograph.values import arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 from monograph.write import configuration
@@ -24,21 +22,23 @@ from monograph.write import configuration
 if TYPE_CHECKING:
     from monograph.library.files import Files
     from monograph.library.graph import EntityGraph
-    from monograph.library.past import Moment
     from monograph.library.tree import SummaryTree
     from monograph.library.vectors import Vectors
     from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
     from monograph.settings import Settings
-    from monograph.values import Document, OnProgress, Report
+    from monograph.values import Document, Finding, LedgerEntry, OnProgress, Report, Version
     from monograph.vectors.design import Kind
+    from monograph.where import Moment
 
 
-class Monograph(Questions, Lookups):
+class Monograph(Reader):
     """One open .mono file. Safe for use by many threads; a context manager. Made by :meth:`open`.
 
     A copy shares the open file, and is closed with it; one that is pickled opens the file of that path anew. An
     encrypted one cannot be pickled.
     """
+
+    _file: WholeFile
 
     @classmethod
     def open(  # noqa: PLR0913 - each is a choice of its own
@@ -107,20 +107,15 @@ class Monograph(Questions, Lookups):
         InputError
             If the file was built with other settings or another vector index, or a number is out of range.
         """
-        given = Given(
+        options = OpenOptions(
             arguments.path(path, "the file"), embedder, extractor, summarizer, model, settings, vector_index, create,
             read_only, target_recall, cache_bytes, trusted, key, reranker, describer, clock,
         )  # fmt: skip
-        return cls(OpenFile.open(given))
+        return cls(WholeFile.open(options))
 
-    def __enter__(self) -> Monograph:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"Monograph({str(self.path)!r})"
+    def close(self) -> None:
+        """Close the file. Closing twice is allowed; any other use afterwards raises ClosedFile."""
+        self._file.close()
 
     @property
     def files(self) -> Files:
@@ -150,8 +145,8 @@ class Monograph(Questions, Lookups):
 
         return Vectors(self._file)
 
-    def within(self, where: Mapping[str, Any]) -> Monograph:
-        """A view of the file: a Monograph that sees nothing but the documents of which every chunk meets a filter.
+    def within(self, where: Mapping[str, Any]) -> View:
+        """A view of the file, which sees nothing but the documents of which every chunk meets a filter.
 
         What is found, listed, counted, drawn, cited and answered comes from these alone: a name that only others say
         is not there, a path leads over no other, and a summary is there where all that it stands over is. A ``where``
@@ -159,8 +154,8 @@ class Monograph(Questions, Lookups):
         they do in the whole file, which shifts scores, and which spellings are one entity was decided there.
 
         What is added carries the filter's values among its metadata. A document of the same id outside of the view is
-        neither overwritten nor removed. What is done to the whole file (``sync``, ``compact``, ``backup``, ``check``,
-        rebuilding) raises OutsideView.
+        neither overwritten nor removed. A view has no methods for what is done to the whole file (``sync``,
+        ``compact``, ``backup``, ``check``, rebuilding).
 
         A view is closed with its file; to close it does nothing. What is in it is found out at its first use and after
         every change of the file: keep it as long as it is of use.
@@ -175,43 +170,7 @@ class Monograph(Questions, Lookups):
         InputError
             If the filter is empty, or cannot be understood.
         """
-        from monograph.library.view import within
-
-        return Monograph(within(self._file, where))
-
-    def as_of(self, moment: Moment) -> Monograph:
-        """The file as it stood at a moment: a Monograph of the documents that it held then, as they were.
-
-        It is for files that were made with ``Settings(history=True)``. It is a copy in memory, in which the changes
-        since then are undone, and is searched, looked round in and asked as any file; nothing is written to it. Hits,
-        citations and documents say when what they show stood in the file (``valid``). What was told of things, set
-        apart or joined is as it is now; a tree has the summaries that stand over nothing else.
-
-        To make it takes time and memory as a copy of the file does, and for every document that has changed since about
-        as much time as to store it; no model is asked for what the file remembers. Keep it as long as it is of use: it
-        is closed with its file, and once that forgets something it can be read no more. Of a view, it is the same view
-        of the file as it stood.
-
-        Parameters
-        ----------
-        moment:
-            A time as :mod:`monograph.where` has it, a datetime or a date: what stood at its end. What is not over yet
-            is as the file stands now.
-
-        Raises
-        ------
-        InputError
-            If the file keeps no former versions, or the moment is no time.
-        StorageFull
-            If the copy takes more than 1 GiB.
-        """
-        from monograph.library import past
-
-        return Monograph(past.as_of(self._file, moment))
-
-    def close(self) -> None:
-        """Close the file. Closing twice is allowed; any other use afterwards raises ClosedFile."""
-        self._file.close()
+        return View(self._narrowed(where))
 
     def sync(
         self,
@@ -237,13 +196,8 @@ class Monograph(Questions, Lookups):
         """
         from monograph.write import apply
 
-        fence, look = self._file.fence, None
-        if fence is not None:
-            documents, look = fence.carried(documents), fence.seen
-        pipeline = self._file.adding_pipeline()
-        return self._file.forgetting(
-            lambda forgets: apply.add(pipeline.forgetting(forgets), documents, progress, look=look)
-        )
+        pipeline = self._file.writing_pipeline()
+        return self._file.forgetting(lambda forgets: apply.add(pipeline.forgetting(forgets), documents, progress))
 
     @spends
     def put(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
@@ -258,12 +212,9 @@ class Monograph(Questions, Lookups):
         """
         from monograph.write import passages
 
-        fence, listed = self._file.fence, list(documents)
-        if fence is not None:
-            listed = fence.carried(listed)
-        pipeline = self._file.adding_pipeline(listed)
-        look = None if fence is None else fence.seen
-        return self._file.forgetting(lambda forgets: passages.put(pipeline.forgetting(forgets), listed, progress, look))
+        listed = list(documents)
+        pipeline = self._file.writing_pipeline(listed)
+        return self._file.forgetting(lambda forgets: passages.put(pipeline.forgetting(forgets), listed, progress))
 
     @spends
     def remove(self, ids: Iterable[str], *, forget: bool | None = None) -> Report:
@@ -277,10 +228,9 @@ class Monograph(Questions, Lookups):
         """
         from monograph.write import remove
 
-        file, named = self._file, arguments.names(map(path_to_text, ids), "an id")
-        inside = None if file.fence is None else file.fence.inside
+        file, named = self._file, document_names(ids)
         return file.forgetting(
-            lambda forgets: file.followed(remove.remove(file.written, file.indexes, named, inside, forgets=forgets)),
+            lambda forgets: file.update_tree(remove.remove(file.database, file.indexes, named, forgets=forgets)),
             forget,
             strict=True,
         )
@@ -291,20 +241,18 @@ class Monograph(Questions, Lookups):
         ``names`` are ids or uris; those of documents that have none are passed over. What stands now stays. Returns how
         many were forgotten. Raises InputError if neither is given, and BusyFile as :meth:`remove` does.
         """
-        from monograph.library import past
         from monograph.write import remove
 
-        self._file.only_whole("forget_versions")
         if names is None and before is None:
             raise InputError(
                 "neither names nor a moment says which versions",
                 'name them, or say until when: --versions-before 2026-01-01; in Python: before="2026-01-01"',
             )
-        named = None if names is None else arguments.names(map(path_to_text, names), "an id")
-        first = None if before is None else past.time_of(before, "before").first
-        past.require_history(self._file)
-        work = partial(remove.drop_versions, self._file.database, named, first)
-        return self._file.forgetting(lambda _: work(), True, strict=True).removed
+        file, named = self._file, None if names is None else document_names(names)
+        first = None if before is None else filters.time_of(before, "before").first
+        self._require_history()
+        report = file.forgetting(lambda _: remove.drop_versions(file.database, named, first), True, strict=True)
+        return report.removed
 
     @spends
     def remove_chunks(self, ids: Iterable[str] | None = None, *, where: Mapping[str, Any] | None = None) -> Report:
@@ -313,25 +261,50 @@ class Monograph(Questions, Lookups):
         ``ids`` that the file does not hold are passed over; ``where`` as for :meth:`search`. Raises InputError if
         neither is given, and InvalidDocument if a chunk is part of a synced file of which others are to stay.
         """
-        from monograph.library.searches import allowed
         from monograph.values import Report
         from monograph.write import passages
 
-        if ids is None and not where:
-            raise InputError("neither ids nor a filter says which chunks", "name them; to clear the file, remove all")
-        named = None if ids is None else arguments.names(ids, "an id")
+        named = chunk_names(ids, where)
         if configuration.EMBEDDER.known(self._file.database) is None:
             return Report()  # It holds nothing yet, and what its vectors come from is still open.
-        pipeline, narrowed = self._file.adding_pipeline(), allowed(where)
-        if self._file.fence is not None:
-            narrowed = self._file.fence.chunks(narrowed)
+        pipeline, narrowed = self._file.writing_pipeline(), allowed(where)
         return self._file.forgetting(lambda forgets: passages.remove(pipeline.forgetting(forgets), named, narrowed))
+
+    def versions(self, name: str) -> list[Version]:
+        """The states that a document had, by its id or uri, oldest first, and last the one that stands.
+
+        Those of a document that is not there any more as well. Raises NotFound if there is none, and InputError if the
+        file keeps no former versions.
+        """
+        from monograph.explore import lookup
+
+        self._require_history()
+        with self._file.database.read() as connection:
+            return lookup.versions_of(connection, name)
+
+    def costs(self) -> list[LedgerEntry]:
+        """What models were asked for the file and the tokens it took, by day, model and purpose.
+
+        What was remembered was not asked for again, and is not in it. What was asked through a file that is open for
+        reading only is not kept. Nothing of what was asked or answered stands in it.
+        """
+        from monograph.store.file import costs
+
+        self._file.database.enter()
+        with self._file.database.read() as connection:
+            return costs.every(connection)
+
+    @spends
+    def check(self, *, repair: bool = False) -> list[Finding]:
+        """The faults of the file, each table held against every other; with ``repair`` those left after mending."""
+        from monograph.library import checks
+
+        return checks.findings(self._file, repair=repair)
 
     def compact(self) -> None:
         """Drop remembered values that nothing uses, merge the index and give free space back to the disk."""
         from monograph.write.forget import erase
 
-        self._file.only_whole("compact")
         erase(self._file.database, self._file.indexes)
 
     def backup(
@@ -346,5 +319,4 @@ class Monograph(Questions, Lookups):
         """
         from monograph.library import backup
 
-        self._file.only_whole("backup")
         return backup.backup(self._file, arguments.path(path, "the copy"), overwrite=overwrite, progress=progress)

@@ -1,17 +1,21 @@
-"""An open file with what is plugged in: what Monograph and its parts work on."""
+"""Open file: its database, vector indexes, settings and models, which readers and writers share."""
 
 from __future__ import annotations
 
+import copy
+import functools
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
+from monograph.dates.span import Span
 from monograph.errors import InputError, ModelError
-from monograph.library.given import Given
-from monograph.spending import Noted, noting
+from monograph.library.file_models import FileModels, OpenOptions
+from monograph.spending import noting, noting_pieces
+from monograph.store.documents.filters import compile_condition
 from monograph.store.file import settings
 from monograph.store.file.database import Database
 from monograph.store.vectors.clusters import SUMMARIES
@@ -21,318 +25,120 @@ from monograph.write import configuration
 if TYPE_CHECKING:
     from monograph.answer.cache import AnswerCache
     from monograph.explore.surroundings import Surroundings
-    from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
+    from monograph.models import Embedder, Extractor, Summarizer
     from monograph.search.one_file.memory import Memory
     from monograph.search.one_file.scores import Scores
     from monograph.search.snapshot import Snapshot
     from monograph.settings import Settings
-    from monograph.values import Document, OnProgress, Report
-    from monograph.write.fence import Fence
+    from monograph.values import Document, Report
+    from monograph.where import Condition
     from monograph.write.pipeline import Pipeline
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Indexes: TypeAlias = tuple[EcoVectorIndex, EcoVectorIndex]
+"""The vector indexes of chunks and of summaries."""
 
 
 class OpenFile:
-    """A file, its vector indexes, its settings, and the models that were given or that it was built with.
+    """An open file for reading: all of it, or a part that is limited by a filter, as of a moment, or both.
 
-    A model that was not given is made when it is first wanted, the one that the file was built with. A copy is the same
-    open file; one that is pickled is opened anew by its path, with the models that it was given. A key is in no pickle:
-    an encrypted file is not pickled.
+    A copy is the same open file.
     """
+
+    view = ""
+    """The name of a part; empty for the whole file."""
+    filtered_by = ""
+    """The name of the filter that limits what its connections read; empty without one."""
 
     def __init__(
         self,
         database: Database,
-        index: EcoVectorIndex,
+        indexes: Indexes,
         settings: Settings,
-        model: LanguageModel | None = None,
-        trusted: Trusted = (),
+        models: FileModels,
+        origin: Database | None = None,
     ) -> None:
         self.database = database
-        self.chunk_index = index
-        self.summary_index = EcoVectorIndex(
-            SUMMARIES, index.design, target_recall=index.target_recall, cache_bytes=index.cache_bytes
-        )
+        self.chunk_index, self.summary_index = indexes
         self.settings = settings
-        self.model = model
-        self.trusted = trusted
-        self.given_embedder: Embedder | None = None
-        self.given_extractor: Extractor | None = None
-        self.given_summarizer: Summarizer | None = None
-        self.given_describer: Describer | None = None
-        self.undescribed = False
-        """Whether the file is to have no describer from now on."""
-        self._made: list[Embedder | Extractor | Summarizer | Describer] = []
-        self.view = ""
-        """What the view is called whose part of a file this is; empty for the whole file."""
-        self.fence: Fence | None = None
-        """What of a view keeps others' documents from being written over."""
-        self.views: weakref.WeakValueDictionary[str, OpenFile] = weakref.WeakValueDictionary()
-        """The parts of it that are in use, by what their views are called."""
-        self.lately: OpenFile | None = None
-        """What it was at the moment that a filter asked for last."""
-        self.given_reranker: Reranker | str | None = None
-        self.reranker: Reranker | None = None
-        self._rerankers: dict[str, Reranker] = {}
-        database.diagnose = self._diagnosis
+        self.models = models
+        self.origin = origin or database
+        """The whole file, in which answers, scores and costs are stored."""
 
     @classmethod
-    def open(cls, given: Given) -> Self:
+    def open(cls, options: OpenOptions) -> Self:
         """Open a file, or make it; raises as :meth:`monograph.Monograph.open`."""
-        EcoVectorIndex(target_recall=given.target_recall, cache_bytes=given.cache_bytes)  # Refuses bad numbers.
-        database = Database(given.path, create=given.create, read_only=given.read_only, key=given.key)
+        recall, cache = options.target_recall, options.cache_bytes
+        EcoVectorIndex(target_recall=recall, cache_bytes=cache)  # Refuses bad numbers.
+        database = Database(options.path, create=options.create, read_only=options.read_only, key=options.key)
         try:
-            built = configuration.settle(database, given.settings, given.vector_index)
-            design = configuration.vector_design(database, given.vector_index)
-            index = EcoVectorIndex(design=design, target_recall=given.target_recall, cache_bytes=given.cache_bytes)
-            database.clock = given.clock if built.history else None
-            file = cls(database, index, built, given.model, given.trusted)
+            built = configuration.settle(database, options.settings, options.vector_index)
+            design = configuration.vector_design(database, options.vector_index)
+            chunk_index = EcoVectorIndex(design=design, target_recall=recall, cache_bytes=cache)
+            database.clock = options.clock if built.history else None
+            models = FileModels(database, options.model, options.trusted)
+            file = cls(database, (chunk_index, _summary_index(chunk_index)), built, models)
+            database.diagnose = file._diagnosis
         except BaseException:
             database.close()
             raise
         try:
             configuration.catch_up(database, file.indexes)
             with file.spending():
-                file.plug_in(given.embedder, given.extractor, given.summarizer)
-            file.describe_by(given.describer)
-            file.given_reranker = given.reranker
-            file.reranker = file.reranker_of(given.reranker)
+                models.plug_in(options.embedder, options.extractor, options.summarizer)
+            models.describe_by(options.describer)
+            models.given_reranker = options.reranker
+            models.reranker()
         except BaseException:
             file.close()
             raise
         return file
 
-    def __copy__(self) -> OpenFile:
+    def __copy__(self) -> Self:
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> OpenFile:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
 
-    def __reduce__(self) -> tuple[Any, tuple[Given]]:
-        with self.database.read():
-            pass  # A closed file says so.
-        if self.database.raw_key is not None:
-            raise InputError(
-                f"{self.database.path} is encrypted and cannot be pickled: its key would go with it",
-                "hand over its path, and open it with the key where it is wanted",
-            )
-        made = {id(one) for one in self._made}
-        describer = None if id(self.given_describer) in made else self.given_describer
-        given = Given(
-            self.database.path.absolute(),
-            None if id(self.given_embedder) in made else self.given_embedder,
-            None if id(self.given_extractor) in made else self.given_extractor,
-            None if id(self.given_summarizer) in made else self.given_summarizer,
-            self.model,
-            create=False,
-            read_only=self.database.read_only,
-            target_recall=self.chunk_index.target_recall,
-            cache_bytes=self.chunk_index.cache_bytes,
-            trusted=self.trusted,
-            reranker=self.given_reranker,
-            describer=configuration.NOBODY if self.undescribed else describer,
-        )
-        return OpenFile.open, (given,)
-
-    def plug_in(
-        self, embedder: Embedder | None = None, extractor: Extractor | None = None, summarizer: Summarizer | None = None
-    ) -> None:
-        """Take these models for the file from now on.
-
-        Raises
-        ------
-        ModelMismatch
-            If the file was built with another.
-        """
-        if embedder is not None:
-            configuration.EMBEDDER.check(self.database, embedder)
-            configuration.tell_dimension(self.database, embedder)
-            self.given_embedder = embedder
-        if extractor is not None:
-            configuration.EXTRACTOR.check(self.database, extractor)
-            self.given_extractor = extractor
-        if summarizer is not None:
-            configuration.SUMMARIZER.check(self.database, summarizer)
-            self.given_summarizer = summarizer
-
-    def reranker_of(self, given: Reranker | str | None) -> Reranker | None:
-        """A reranker, or the one that a text names, which is made once; None for none and for an empty text.
-
-        Raises
-        ------
-        ModelError
-            If it cannot be made here.
-        InputError
-            If it is neither.
-        """
-        if given is None or given == "":
-            return None
-        from monograph.derive.rerank import checked_reranker, load_reranker
-
-        if not isinstance(given, str):
-            return checked_reranker(given)
-        if given not in self._rerankers:
-            self._rerankers[given] = load_reranker(given)
-        return self._rerankers[given]
+    @property
+    def indexes(self) -> Indexes:
+        """The vector indexes of chunks and of summaries."""
+        return self.chunk_index, self.summary_index
 
     @cached_property
     def memory(self) -> Memory:
-        """What searches have read of the file."""
+        """Cache of what searches have read of the file."""
         from monograph.search.one_file.memory import Memory
 
         return Memory()
 
     @cached_property
     def scores(self) -> Scores:
-        """What rerankers scored."""
+        """Scores of rerankers."""
         from monograph.search.one_file.scores import Scores
 
-        return Scores(self.database)
+        return Scores(self.origin)
 
-    def _diagnosis(self) -> str | None:
-        from monograph.library import faults
+    def answers(self) -> AnswerCache:
+        """Return the stored answers of models: one is found by the question and all of its context."""
+        from monograph.answer.cache import AnswerCache
 
-        return faults.diagnosis(self.database, self.indexes, self.settings)
-
-    @property
-    def indexes(self) -> tuple[EcoVectorIndex, EcoVectorIndex]:
-        """The vector indexes of chunks and of summaries."""
-        return self.chunk_index, self.summary_index
-
-    @property
-    def embedder(self) -> Embedder:
-        """See :attr:`monograph.Monograph.embedder`."""
-        if self.given_embedder is None:
-            self.given_embedder = configuration.EMBEDDER.made_again(self.database, self.trusted)
-            configuration.tell_dimension(self.database, self.given_embedder)
-            self._made.append(self.given_embedder)
-        return self.given_embedder
-
-    @property
-    def extractor(self) -> Extractor:
-        """See :attr:`monograph.Monograph.extractor`."""
-        if self.given_extractor is None:
-            self.given_extractor = configuration.EXTRACTOR.made_again(self.database, self.trusted)
-            self._made.append(self.given_extractor)
-        return self.given_extractor
-
-    @property
-    def summarizer(self) -> Summarizer:
-        """See :attr:`monograph.Monograph.summarizer`."""
-        if self.given_summarizer is None:
-            self.given_summarizer = configuration.SUMMARIZER.made_again(self.database, self.trusted)
-            self._made.append(self.given_summarizer)
-        return self.given_summarizer
-
-    @property
-    def describer(self) -> Describer | None:
-        """What describes pictures in files that are synced; None where nothing does."""
-        if self.given_describer is None and not self.undescribed:
-            self.given_describer = configuration.describer_of(self.database, self.trusted)
-            if self.given_describer is not None:
-                self._made.append(self.given_describer)
-        return self.given_describer
-
-    def describe_by(self, given: Describer | str | None) -> None:
-        """Take a describer, or the one that a text names; ``none`` gives the file's own up.
-
-        Raises
-        ------
-        ModelError
-            If it cannot be made here.
-        InputError
-            If it is none.
-        """
-        self.undescribed = given == configuration.NOBODY
-        self.given_describer = None
-        if not self.undescribed and given is not None and given != "":
-            from monograph.derive.describe import checked_describer, load_describer
-
-            self.given_describer = load_describer(given) if isinstance(given, str) else checked_describer(given)
-
-    def pipeline(
-        self, embedder: Embedder | None = None, extractor: Extractor | None = None, summarizer: Summarizer | None = None
-    ) -> Pipeline:
-        """What plans and prices, and what writes once the models are adopted; those of the file in place of None."""
-        from monograph.write.pipeline import Pipeline
-
-        # One that was given makes a tree with the next write: a plan is to say what that takes.
-        if summarizer is None and (self.given_summarizer or configuration.SUMMARIZER.known(self.database)):
-            summarizer = self.summarizer
-        return Pipeline(
-            self.database,
-            *self.indexes,
-            embedder or self.embedder,
-            extractor or self.extractor,
-            summarizer,
-            self.settings,
-        )
-
-    def describing(self, pipeline: Pipeline, *, adopt: bool = False) -> Pipeline:
-        """A pipeline that describes pictures, where the file has a describer, which it may ``adopt`` first."""
-        if adopt and (self.undescribed or self.given_describer is not None):
-            configuration.adopt_describer(self.database, self.given_describer)
-        return replace(pipeline, describer=self.describer)
-
-    def writing_pipeline(self, progress: OnProgress | None = None) -> Pipeline:
-        """A pipeline whose embedder and extractor the file knows, and whose graph lacks nothing."""
-        from monograph.write import rebuild_graph
-
-        configuration.adopt_embedder(self.database, self.embedder)
-        if self.given_summarizer is not None:
-            configuration.adopt_summarizer(self.database, self.given_summarizer)
-        pipeline = self.pipeline()
-        configuration.EXTRACTOR.check(self.database, self.extractor)
-        rebuild_graph.catch_up(pipeline, progress)
-        return pipeline
+        return AnswerCache(self.origin)
 
     def reading(self) -> AbstractContextManager[Snapshot]:
-        """Begin to read a state of it as a search sees it, until the context ends."""
+        """Begin to read one state of the file for a search, until the context ends."""
         from monograph.search.one_file import snapshot
 
-        return snapshot.reader(self.database, self.memory, *self.indexes, view=self.hidden)()
+        return snapshot.reader(self.database, self.memory, *self.indexes, view=self.filtered_by)()
 
     @contextmanager
     def around(self) -> Iterator[Surroundings]:
-        """Begin to look round in a state of its graph, until the context ends."""
+        """Begin to read one state of the file's graph, until the context ends."""
         from monograph.explore.one_file import OneFile
 
         with self.database.read() as connection:
             yield OneFile(connection)
-
-    @property
-    def hidden(self) -> str:
-        """What a search calls the view that hides something of what it reads in; empty where nothing is hidden."""
-        return self.view
-
-    @property
-    def written(self) -> Database:
-        """Where what changes is written."""
-        return self.database
-
-    @property
-    def noted(self) -> Noted:
-        """What models were asked, and the ledger lacks as yet."""
-        return self.written.noted
-
-    def enter(self) -> None:
-        """Enter in the ledger what models were asked, where that can be done just now."""
-        self.written.enter()
-
-    def adding_pipeline(self, passages: Iterable[Document] = ()) -> Pipeline:
-        """What stores documents. A file that holds none yet may take the vectors of passages for those of a model."""
-        listed = list(passages)
-        if listed and self.given_embedder is None:
-            self.given_embedder = configuration.outside_embedder(self.database, listed)
-        return self.writing_pipeline()
-
-    def answers(self) -> AnswerCache:
-        """What models answered before."""
-        from monograph.answer.cache import AnswerCache
-
-        return AnswerCache(self.database)
-
-    def only_whole(self, what: str) -> None:
-        """Raise OutsideView where this is a view, which does not do such things."""
 
     def require_graph(self) -> None:
         """Raise InputError if the file has no graph."""
@@ -347,15 +153,174 @@ class OpenFile:
 
     @contextmanager
     def spending(self) -> Iterator[None]:
-        """Enter in the file's ledger what models are asked meanwhile, also where it fails."""
+        """Enter in the file's ledger what models are asked meanwhile, also if it fails."""
         try:
-            with noting(self.noted):
+            with noting(self.origin.noted):
                 yield
         finally:
-            self.enter()
+            self.origin.enter()
 
-    def followed(self, report: Report) -> Report:
-        """A report of a change that the tree has followed, where the file has one and that could be done."""
+    def spending_pieces(self, pieces: Iterator[T]) -> Iterator[T]:
+        """Enter in the file's ledger what models are asked for an iterator, also if it breaks off."""
+        try:
+            yield from noting_pieces(self.origin.noted, pieces)
+        finally:
+            self.origin.enter()
+
+    def close(self) -> None:
+        """Close its connections."""
+        self.database.close()
+
+    def _diagnosis(self) -> str | None:
+        from monograph.library import faults
+
+        return faults.diagnosis(self.database, self.indexes, self.settings)
+
+
+class WholeFile(OpenFile):
+    """All of an open file, for reading and writing, with the parts of it that are in use.
+
+    One that is pickled is opened anew by its path, with the models that it was given. A key is in no pickle: an
+    encrypted file is not pickled.
+    """
+
+    condition = None
+    second = None
+
+    def __init__(self, database: Database, indexes: Indexes, settings: Settings, models: FileModels) -> None:
+        super().__init__(database, indexes, settings, models)
+        self.parts: weakref.WeakValueDictionary[tuple[str, str], FilePart] = weakref.WeakValueDictionary()
+        """Views and snapshots that are in use, by their states and filters."""
+        self.last_snapshot: FilePart | None = None
+        """The snapshot that a search asked for last."""
+
+    @property
+    def whole(self) -> WholeFile:
+        """Itself."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, tuple[OpenOptions]]:
+        with self.database.read():
+            pass  # A closed file says so.
+        if self.database.raw_key is not None:
+            raise InputError(
+                f"{self.database.path} is encrypted and cannot be pickled: its key would go with it",
+                "hand over its path, and open it with the key where it is wanted",
+            )
+        models = self.models
+
+        def given(model: T | None) -> T | None:
+            return None if any(model is one for one in models.loaded) else model
+
+        options = OpenOptions(
+            self.database.path.absolute(),
+            given(models.given_embedder),
+            given(models.given_extractor),
+            given(models.given_summarizer),
+            models.language_model,
+            create=False,
+            read_only=self.database.read_only,
+            target_recall=self.chunk_index.target_recall,
+            cache_bytes=self.chunk_index.cache_bytes,
+            trusted=models.trusted,
+            reranker=models.given_reranker,
+            describer=configuration.NOBODY if models.describer_disabled else given(models.given_describer),
+        )
+        return WholeFile.open, (options,)
+
+    def part(self, condition: Condition | None, second: int | None) -> FilePart:
+        """Return the part of the file that meets a condition, as of the end of a second; either may be None.
+
+        There is one part for a condition and a state of the file, as long as it is in use.
+        """
+        self.database.connection()  # A closed file says so.
+        state = ""
+        if second is not None:
+            from monograph.store.history import versions
+
+            with self.database.read() as connection:
+                state = f"{versions.last_change(connection, second)} in {settings.generation(connection)}"
+        name = state, "" if condition is None else repr(condition)
+        held = self.parts.get(name)
+        if held is None or held.database.is_closed:
+            held = self._limited(condition, second) if condition is not None else self._copied(second or 0)
+            self.parts[name] = held
+        return held
+
+    def _limited(self, condition: Condition, second: int | None) -> FilePart:
+        from monograph.store.file import view
+
+        base = self if second is None else self.part(None, second)
+        database = view.limited(base.database, compile_condition(condition))
+        # Only who may read all rows is told which of them contradict each other.
+        database.diagnose = lambda: "rows of it contradict each other"
+        return FilePart(self, condition, second, database, base)
+
+    def _copied(self, second: int) -> FilePart:
+        from monograph.store.file import past
+        from monograph.write.past import bring_back, make_up_for
+        from monograph.write.pipeline import Pipeline
+
+        index, models = self.chunk_index, self.models
+        with self.spending():
+            made_by = models.embedder, models.extractor
+            pipeline = Pipeline(self.database, *self.indexes, *made_by, None, self.settings)
+            if not self.database.read_only:  # Else the copy makes it each time.
+                make_up_for(pipeline, second)
+            database = past.copied(self.database)
+            database.diagnose = self.database.diagnose
+            index = EcoVectorIndex(
+                design=index.design, target_recall=index.target_recall, cache_bytes=index.cache_bytes
+            )
+            base = OpenFile(database, (index, _summary_index(index)), self.settings, copy.copy(models))
+            made = FilePart(self, None, second, database, base)
+            bring_back(replace(pipeline, database=database, index=index, summaries=base.summary_index), second)
+        return made
+
+    def pipeline(
+        self, embedder: Embedder | None = None, extractor: Extractor | None = None, summarizer: Summarizer | None = None
+    ) -> Pipeline:
+        """Return a pipeline that plans and prices, and writes once the models are adopted; None is the file's own."""
+        from monograph.write.pipeline import Pipeline
+
+        # One that was given makes a tree with the next write: a plan is to say what that takes.
+        if summarizer is None and (self.models.given_summarizer or configuration.SUMMARIZER.known(self.database)):
+            summarizer = self.models.summarizer
+        return Pipeline(
+            self.database,
+            *self.indexes,
+            embedder or self.models.embedder,
+            extractor or self.models.extractor,
+            summarizer,
+            self.settings,
+        )
+
+    def describing(self, pipeline: Pipeline, *, adopt: bool = False) -> Pipeline:
+        """Return a pipeline that describes pictures if the file has a describer, which it may ``adopt`` first."""
+        if adopt and (self.models.describer_disabled or self.models.given_describer is not None):
+            configuration.adopt_describer(self.database, self.models.given_describer)
+        return replace(pipeline, describer=self.models.describer)
+
+    def writing_pipeline(self, passages: Iterable[Document] = ()) -> Pipeline:
+        """Return a pipeline whose models the file has adopted, and whose graph lacks nothing.
+
+        A file that holds nothing yet may take the vectors of ``passages`` for those of a model.
+        """
+        from monograph.write import rebuild_graph
+
+        listed = list(passages)
+        if listed and self.models.given_embedder is None:
+            self.models.given_embedder = configuration.outside_embedder(self.database, listed)
+        configuration.adopt_embedder(self.database, self.models.embedder)
+        if self.models.given_summarizer is not None:
+            configuration.adopt_summarizer(self.database, self.models.given_summarizer)
+        pipeline = self.pipeline()
+        configuration.EXTRACTOR.check(self.database, self.models.extractor)
+        rebuild_graph.catch_up(pipeline)
+        return pipeline
+
+    def update_tree(self, report: Report) -> Report:
+        """Let the tree follow a change, if the file has one and that can be done; return the change's report."""
         if configuration.SUMMARIZER.known(self.database) is None:
             return report
         from monograph.write import tree
@@ -368,14 +333,50 @@ class OpenFile:
         return replace(report, summarized=made, problems=(*report.problems, *problems))
 
     def forgetting(self, work: Callable[[bool], Report], wanted: bool | None = None, *, strict: bool = False) -> Report:
-        """Do what may take text out, and leave no trace where that is wanted: see :mod:`monograph.write.forget`."""
+        """Do what may take text out, and leave no trace if that is wanted: see :mod:`monograph.write.forget`."""
         from monograph.write import forget
 
-        self.lately = None
+        self.last_snapshot = None
         return forget.carried_out(self.database, self.indexes, work, wanted, strict=strict)
 
     def close(self) -> None:
-        """Close the file, and the views of it."""
-        for one in list(self.views.values()):
-            one.database.close()
-        self.database.close()
+        """Close the file and its parts."""
+        for one in list(self.parts.values()):
+            one.close()
+        super().close()
+
+
+class FilePart(OpenFile):
+    """Part of an open file: limited by a filter, as of a moment, or both. Made by :meth:`WholeFile.part`.
+
+    It has the file's models, and what they answer is stored in the file. It is closed with the file, or when nobody
+    has it any more.
+    """
+
+    def __init__(
+        self, whole: WholeFile, condition: Condition | None, second: int | None, database: Database, base: OpenFile
+    ) -> None:
+        super().__init__(database, base.indexes, whole.settings, base.models, whole.database)
+        self.whole, self.condition, self.second, self.base = whole, condition, second, base
+        self.scores = whole.scores
+        self.filtered_by = "" if condition is None else repr(condition)
+        self.view = self.filtered_by or f"as of {Span(second or 0, second or 0)}"
+        weakref.finalize(self, database.close)
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return WholeFile.part, (self.whole, self.condition, self.second)
+
+
+def spends(work: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """Let a method of an archive or its part enter in the file's ledger what models are asked meanwhile."""
+
+    @functools.wraps(work)
+    def spent(part: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with part._file.spending():
+            return work(part, *args, **kwargs)
+
+    return spent
+
+
+def _summary_index(index: EcoVectorIndex) -> EcoVectorIndex:
+    return EcoVectorIndex(SUMMARIES, index.design, target_recall=index.target_recall, cache_bytes=index.cache_bytes)

@@ -1,28 +1,49 @@
-"""What is asked of a file: the part of the public class that searches and answers."""
+"""Methods that search and answer, which a file and a shelf of many files have."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from monograph import telemetry
+from monograph import where as filters
 from monograph.derive.tokens import count_tokens
-from monograph.library.ledger import spends
-from monograph.library.opened import OpenFile
+from monograph.errors import InputError
+from monograph.library.opened import OpenFile, spends
+from monograph.models import reads_context, weight_of
+from monograph.search.how import strategy
+from monograph.search.relevance import settled
+from monograph.search.strategy import Corpus, Query, Rerank, given_vector
+from monograph.store.documents.filters import Allowed, compile_condition
+from monograph.values import arguments
 from monograph.values.defaults import BUDGET, DEFAULT_CUT, FOUND, MAX_TOKENS
+from monograph.write import configuration
 
 if TYPE_CHECKING:
     from monograph.answer.excerpt import Counter
+    from monograph.answer.pack import Packing
     from monograph.answer.windows import Windows
-    from monograph.library.past import Moment
     from monograph.models import LanguageModel, Reranker
     from monograph.search.strategy import Strategy
     from monograph.values import Answer, Context, Float32, Hit, PassageOrder, ReducedHit, Turn
+    from monograph.where import Moment
+
+MANY = 10_000
+"""If more hits are asked for, it is looked first how many there can be: memory is set aside for each."""
 
 
 class Questions:
-    """Searches and answers from an open file; :class:`monograph.Monograph` is one, and so is a shelf of many."""
+    """Searches and answers from an open file; :class:`monograph.Reader` and a shelf of many files do so."""
 
     _file: OpenFile
+
+    def _at(self, as_of: Moment | None) -> OpenFile:
+        """Return the file that is asked. Raises InputError for a moment if it keeps no former versions."""
+        if as_of is not None:
+            raise keeps_no_versions(self._file)
+        return self._file
 
     def search(  # noqa: PLR0913 - each is a choice of its own
         self,
@@ -67,10 +88,7 @@ class Questions:
         ModelError
             If the query's vector is needed, and the file's embedder cannot be made here or is another by now.
         """
-        from monograph.library import searches
-
-        file = searches.at(self._file, as_of)
-        return searches.search(file, query, k, how, where, searches.Brought(vector, reranker))
+        return find(self._at(as_of), query, k, how, where, vector=vector, reranker=reranker)
 
     @spends
     def reduce(
@@ -84,9 +102,16 @@ class Questions:
 
         They come in the order of their best sentences or windows. Raises InputError if ``cut`` is out of range.
         """
-        from monograph.library import answers
+        from monograph.answer import query_terms
+        from monograph.answer.reduce import reduce
+        from monograph.answer.windows import reduce_to_windows
 
-        return answers.reduced(self._file, query, hits, cut, windows)
+        with telemetry.span("monograph.reduce", {}):
+            arguments.text(query, "the query")
+            if windows is not None:
+                return reduce_to_windows(self._file.models.embedder, query, hits, windows)
+            with self._file.reading() as snapshot:
+                return reduce(query_terms.take_apart(snapshot, query), hits, cut)
 
     def context(  # noqa: PLR0913 - each is a choice of its own
         self,
@@ -123,13 +148,10 @@ class Questions:
             Confidence below which the context holds nothing, 0 to 1. How sure it is stands in its ``relevance``.
         """
         from monograph.answer.pack import Packing
-        from monograph.library import answers, searches
 
-        packing = Packing(budget, cut, order, count)
-        file = searches.at(self._file, as_of)
-        asked = answers.Request(query, (), k, how, where)
-        found = searches.search(file, query, k, how, where, searches.Brought(reranker=reranker))
-        return answers.packed(file, query, found, packing, asked, threshold)
+        packing, file = Packing(budget, cut, order, count), self._at(as_of)
+        hits = find(file, query, k, how, where, reranker=reranker)
+        return packed(file, query, hits, packing, _overviewed(k, how, where), threshold)
 
     def ask(  # noqa: PLR0913 - each is a choice of its own
         self,
@@ -204,9 +226,140 @@ class Questions:
         model:
             Answers in place of the model that the file was opened with.
         """
+        from monograph.answer import abstain, ask
         from monograph.answer.pack import Packing
-        from monograph.library import answers, searches
+        from monograph.values import Answer, Timings
 
-        file = searches.at(self._file, as_of)
-        asked = answers.Request(question, tuple(history), k, how, where, threshold, reranker, model, vector)
-        return answers.stream(file, asked, Packing(budget), max_tokens, remember=remember)
+        file, packing, turns = self._at(as_of), Packing(budget), tuple(history)
+
+        def pieces() -> Iterator[str | Answer]:
+            abstain.check(threshold or 0.0)
+            begun, query = time.perf_counter(), question
+            chosen = file.models.language_model if model is None else model
+            if turns:
+                from monograph.answer import follow_up
+
+                query = follow_up.alone(chosen, question, turns)
+            hits = find(file, query, k, how, where, vector=vector, reranker=reranker)
+            found = time.perf_counter()
+            context = packed(file, query, hits, packing, _overviewed(k, how, where))
+            spent = Timings(retrieval=found - begun, reduction=time.perf_counter() - found)
+            terms = ask.Terms(max_tokens, threshold, packing.count)
+            for piece in ask.stream(chosen, context, file.answers() if remember else None, terms):
+                if isinstance(piece, Answer):
+                    yield replace(piece, query=query, seconds=ask.after(spent, piece.seconds))
+                else:
+                    yield piece
+
+        return file.spending_pieces(pieces())
+
+
+def find(  # noqa: PLR0913 - as a search has them
+    file: OpenFile,
+    text: str,
+    k: int,
+    how: str | Strategy,
+    where: Mapping[str, Any] | None,
+    *,
+    vector: Sequence[float] | Float32 | None = None,
+    reranker: Reranker | str | None = None,
+) -> list[Hit]:
+    """See :meth:`Questions.search`."""
+    chosen = strategy(how)
+    query = Query(text, k, allowed(where), given_vector(vector))
+    if query.k > MANY:
+        with file.reading() as snapshot:
+            # A summary stands for at least two of what is below it: there are fewer of them than chunks.
+            query = replace(query, k=min(query.k, 2 * snapshot.total()))
+    if not query.k:
+        return []
+    if getattr(chosen, "needs_graph", False):
+        file.require_graph()
+    judge = file.models.reranker(reranker)
+    searched = corpus(file)
+    if judge is not None:
+        searched = replace(searched, rerank=Rerank(file.scores.by(judge), weight_of(judge)))
+    since, told = time.perf_counter(), {"monograph.search.mode": type(chosen).__name__.lower()}
+    with file.spending(), telemetry.span("monograph.search", {**told, "monograph.search.k": query.k}) as span:
+        span.text("monograph.search.query", query.text)
+        found = settled(chosen.search(searched, query))
+        span.set({"monograph.search.hits": len(found)})
+    telemetry.took("monograph.search.duration", since, told)
+    if judge is not None:
+        file.scores.keep()
+    return found
+
+
+def corpus(file: OpenFile) -> Corpus:
+    """Return an open file as strategies see it."""
+    models = file.models
+
+    def embed(texts: Sequence[str]) -> Float32:
+        # Another process may have given the file another embedder since it was opened.
+        configuration.EMBEDDER.check(file.database, models.embedder)
+        return models.embedder.embed(texts, "query")
+
+    def types(question: str) -> tuple[str, ...]:
+        if models.language_model is None:
+            return ()
+        from monograph.answer.answer_types import answer_types
+
+        return answer_types(models.language_model, file.answers(), question)
+
+    return Corpus(file.reading, embed, lambda: reads_context(models.embedder), lambda: models.embedder, types)
+
+
+def allowed(where: Mapping[str, Any] | None) -> Allowed:
+    """Return which chunks a filter allows: see :mod:`monograph.where`. Raises InvalidFilter."""
+    return compile_condition(filters.parse(where))
+
+
+def keeps_no_versions(file: OpenFile) -> InputError:
+    """Return the error for a file that keeps no former versions of documents."""
+    return InputError(
+        f"{file.database.path} keeps no former versions of documents",
+        "make a new file that does: monograph sync FILE FOLDER --history; in Python: Settings(history=True)",
+    )
+
+
+def _overviewed(k: int, how: str | Strategy, where: Mapping[str, Any] | None) -> Allowed | None:
+    """Return which chunks a context may show an overview of; None if it shows none."""
+    from monograph.search.how.tree import Tree
+
+    return allowed(where) if k and not isinstance(strategy(how), Tree) else None
+
+
+@telemetry.traced("monograph.pack")
+def packed(
+    file: OpenFile,
+    query: str,
+    hits: Sequence[Hit],
+    packing: Packing,
+    overviewed: Allowed | None,
+    least: float = 0.0,
+) -> Context:
+    """Return the context that hits make: see :meth:`Questions.context`."""
+    from monograph.answer import abstain, ask, overviews, preamble, query_terms
+    from monograph.answer.best import best_sentence, fitted
+    from monograph.answer.pack import pack
+    from monograph.values import Context
+
+    abstain.check(least)
+    with file.database.read() as connection, file.reading() as snapshot:
+        over = None
+        if overviewed is not None:
+            over = overviews.overview(connection, query, hits, overviewed, packing.budget)
+        hits = hits if over is None else over.hits
+        question = query_terms.take_apart(snapshot, query)
+        named = preamble.of_kind(snapshot, question, hits)
+    confidence = abstain.confidence(question, hits)
+    whole = over is not None and over.whole
+    if confidence < least and not whole:
+        return Context(query, (), budget=packing.budget, relevance=confidence, hits=tuple(hits))
+    made = pack(question, hits, packing, preamble.relations(hits), preamble.candidates(named, hits), over)
+    if whole and made.citations:
+        return replace(made, relevance=1.0)  # What was asked for is the file itself: no one sentence answers.
+    best = best_sentence(question, hits, named, confidence)
+    if best is not None:
+        best = fitted(question, best, packing.budget - ask.mark_tokens(packing.count), packing.count)
+    return replace(made, relevance=confidence, best=best)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from monograph.explore import outline
-from monograph.library.ledger import spends
-from monograph.library.opened import OpenFile
+from monograph.library.opened import OpenFile, WholeFile, spends
 from monograph.models import Summarizer
 from monograph.search.one_file.summaries import need_tree
 from monograph.store.file import settings
@@ -15,8 +14,8 @@ from monograph.write import configuration, price
 from monograph.write import tree as summary_tree
 
 
-class SummaryTree:
-    """Summaries over a file's chunks; made by :attr:`monograph.Monograph.tree`."""
+class TreeReader:
+    """Summaries over the chunks of a file, view or snapshot; made by :attr:`monograph.Reader.tree`."""
 
     def __init__(self, file: OpenFile) -> None:
         self._file = file
@@ -24,7 +23,7 @@ class SummaryTree:
     @property
     def summarizer(self) -> Summarizer:
         """What makes the summaries; in a file without a tree, what would. Raises as ``Monograph.embedder``."""
-        return self._file.summarizer
+        return self._file.models.summarizer
 
     def outline(self, node: str = "", layers: int = 2) -> list[OutlineNode]:
         """The tree of summaries as a table of contents.
@@ -77,6 +76,12 @@ class SummaryTree:
         with self._file.database.read() as connection:
             return outline.over(connection, document)
 
+
+class SummaryTree(TreeReader):
+    """Summaries over a file's chunks; made by :attr:`monograph.Monograph.tree`."""
+
+    _file: WholeFile
+
     @spends
     def rebuild(self, summarizer: Summarizer | None = None, *, progress: OnProgress | None = None) -> Report:
         """Make the tree of summaries, or make it anew with another summarizer; without one, with the file's own.
@@ -88,11 +93,10 @@ class SummaryTree:
         ModelError
             If a summary cannot be made: the tree is as it was, and what was made is remembered.
         """
-        self._file.only_whole("tree.rebuild")
-        configuration.adopt_embedder(self._file.database, self._file.embedder)
-        chosen = summarizer or self._file.summarizer
+        configuration.adopt_embedder(self._file.database, self._file.models.embedder)
+        chosen = summarizer or self._file.models.summarizer
         made = summary_tree.update(self._file.pipeline(summarizer=chosen), progress, anew=True)
-        self._file.given_summarizer = chosen
+        self._file.models.given_summarizer = chosen
         return Report(summarized=made.made)
 
     def price(self, summarizer: Summarizer | None = None) -> Cost:
@@ -100,8 +104,7 @@ class SummaryTree:
 
         With the file's own summarizer, which has made the tree, that is nothing.
         """
-        self._file.only_whole("tree.price")
-        chosen = summarizer or self._file.summarizer
+        chosen = summarizer or self._file.models.summarizer
         pipeline = self._file.pipeline(summarizer=chosen)
         with self._file.database.read() as connection:
             stored = settings.load_model(connection, settings.StoredSummarizer)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from monograph.library.ledger import spends
-from monograph.library.opened import OpenFile
+from monograph.library.opened import WholeFile, spends
 from monograph.models import Embedder
 from monograph.values import Cost, OnProgress, Report
 from monograph.write import configuration, rebuild_vectors
@@ -12,7 +11,7 @@ from monograph.write import configuration, rebuild_vectors
 class Vectors:
     """The vectors of a file's chunks; made by :attr:`monograph.Monograph.vectors`."""
 
-    def __init__(self, file: OpenFile) -> None:
+    def __init__(self, file: WholeFile) -> None:
         self._file = file
 
     def price(self, embedder: Embedder) -> Cost:
@@ -20,7 +19,6 @@ class Vectors:
 
         In a file with a tree also, at most, its summaries, and what they ask of a language model.
         """
-        self._file.only_whole("vectors.price")
         configuration.tell_dimension(self._file.database, embedder)
         return rebuild_vectors.price_reembed(self._file.pipeline(embedder))
 
@@ -37,8 +35,7 @@ class Vectors:
         BusyFile
             If another process keeps emptying the memo (``compact``, ``remove(..., forget=True)``).
         """
-        self._file.only_whole("vectors.rebuild")
         configuration.tell_dimension(self._file.database, embedder)
         made = rebuild_vectors.reembed(self._file.pipeline(embedder), progress)
-        self._file.given_embedder = embedder
+        self._file.models.given_embedder = embedder
         return Report(embedded=made.embedded, remembered=made.remembered, summarized=made.summarized)

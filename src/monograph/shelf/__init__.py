@@ -8,7 +8,7 @@ from monograph.lazy import lazy_names
 
 _MODULES = {
     "monograph.shelf.building": "build forget remove",
-    "monograph.shelf.either": "is_shelf only_file place_of",
+    "monograph.shelf.either": "is_shelf only_file place_of to_write whole_file",
     "monograph.shelf.engines": "local",
     "monograph.shelf.making": "Tasks",
     "monograph.shelf.ray_engine": "on_ray",
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from monograph.shelf.either import is_shelf as is_shelf
     from monograph.shelf.either import only_file as only_file
     from monograph.shelf.either import place_of as place_of
+    from monograph.shelf.either import to_write as to_write
+    from monograph.shelf.either import whole_file as whole_file
     from monograph.shelf.engines import local as local
     from monograph.shelf.making import Tasks as Tasks
     from monograph.shelf.ray_engine import on_ray as on_ray

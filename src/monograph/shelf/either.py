@@ -1,12 +1,12 @@
-"""A file or a shelf, whichever was given: what needs no shelf to be loaded."""
+"""A file, part of one or a shelf, whichever was given: checks that need no shelf to be loaded."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from monograph.errors import NotOnShelf
-from monograph.library.monograph import Monograph
+from monograph.errors import NotOnShelf, OutsideView
+from monograph.library import Monograph, Reader, View
 from monograph.shelf.manifest import VERSIONS
 
 if TYPE_CHECKING:
@@ -21,18 +21,50 @@ def is_shelf(address: str | os.PathLike[str]) -> bool:
 
 
 def place_of(archive: Archive) -> str:
-    """Where it is: a file's path, a shelf's address."""
-    return str(archive.path) if isinstance(archive, Monograph) else archive.url
+    """Return a file's path, or a shelf's address."""
+    return str(archive.path) if isinstance(archive, Reader) else archive.url
 
 
-def only_file(archive: Archive, what: str) -> Monograph:
-    """The file that an archive is.
+def only_file(archive: Archive, what: str) -> Reader:
+    """Return an archive that is a file, a view or a snapshot. Raises NotOnShelf for a shelf, which has no ``what``."""
+    if isinstance(archive, Reader):
+        return archive
+    raise NotOnShelf(f"{archive.url} is a shelf, which has no {what}", "give a .mono file, which has it")
+
+
+def whole_file(archive: Archive, what: str, call: str) -> Monograph:
+    """Return an archive that is all of a file.
 
     Raises
     ------
     NotOnShelf
-        If it is a shelf, which has no such thing.
+        If it is a shelf, which has no ``what``.
+    OutsideView
+        If it is a view or a snapshot; the hint names the method ``call`` of the file.
     """
-    if isinstance(archive, Monograph):
+    file = only_file(archive, what)
+    if isinstance(file, Monograph):
+        return file
+    raise OutsideView(f"{_part(file)} does no {call}", f"call {call} of the file itself")
+
+
+def to_write(archive: Archive) -> Monograph | View:
+    """Return an archive that documents can be added to and removed from.
+
+    Raises
+    ------
+    NotOnShelf
+        If it is a shelf: ``monograph.shelf.build`` adds to it.
+    OutsideView
+        If it is a snapshot.
+    """
+    if isinstance(archive, Monograph | View):
         return archive
-    raise NotOnShelf(f"{archive.url} is a shelf, which has no {what}", "give a .mono file, which has it")
+    if not isinstance(archive, Reader):
+        mend = f"monograph shelf build {archive.url} SOURCE"
+        raise NotOnShelf(f"{archive.url} is a shelf, which is only read here", mend)
+    raise OutsideView(f"{_part(archive)} is only read", "write to the file itself")
+
+
+def _part(file: Reader) -> str:
+    return f"a {'view' if isinstance(file, View) else 'snapshot'} of {file.path}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, TypeVar, TypeVarTuple
 
 from monograph.errors import NotFound
-from monograph.library.given import Given
+from monograph.library.file_models import OpenOptions
 from monograph.shelf.manifest import Manifest
 from monograph.shelf.place import Place
 from monograph.shelf.pools import Rows
@@ -34,7 +34,7 @@ class Engine(Protocol):
         ...
 
 
-Engines: TypeAlias = Callable[[Place, Manifest, Given], Engine]
+Engines: TypeAlias = Callable[[Place, Manifest, OpenOptions], Engine]
 """Makes the engine of a version: from the shelf's place, the version, and how its files are opened."""
 
 
@@ -47,7 +47,7 @@ class Local:
         How the file of each shard is opened, in their order.
     """
 
-    def __init__(self, files: Sequence[Given]) -> None:
+    def __init__(self, files: Sequence[OpenOptions]) -> None:
         self._shards: list[Shard] = []
         try:
             for one in files:
@@ -70,7 +70,7 @@ class Local:
             one.close()
 
 
-def local(place: Place, version: Manifest, given: Given) -> Local:
+def local(place: Place, version: Manifest, given: OpenOptions) -> Local:
     """Open a version's shards in this process."""
     return Local([replace(given, path=place.file_of(name)) for name in version.shards])
 

@@ -13,8 +13,7 @@ import numpy as np
 from monograph.dates.span import Span
 from monograph.errors import NotOnShelf
 from monograph.explore.surroundings import ToldRelations
-from monograph.library.graph import EntityGraph
-from monograph.library.graph_reading import GraphReading
+from monograph.library.graph import EntityGraph, GraphReader
 from monograph.read.paths import path_to_text
 from monograph.shelf.engines import only
 from monograph.shelf.shard import ShardReader
@@ -161,7 +160,7 @@ class ShelfSurroundings:
         return Told({}, ())
 
 
-class ShelfGraph(GraphReading):
+class ShelfGraph(GraphReader):
     """The named things of a shelf; made by :attr:`monograph.shelf.Shelf.graph`."""
 
     if not TYPE_CHECKING:

@@ -15,9 +15,9 @@ from typing import Any
 from monograph.derive.embed import load_embedder
 from monograph.derive.extract import load_extractor
 from monograph.errors import InputError, MonographError, NotAMonograph, ShardLost, ShelfUnreachable
-from monograph.library.given import Given
+from monograph.library.file_models import OpenOptions
 from monograph.library.monograph import Monograph
-from monograph.library.opened import OpenFile
+from monograph.library.opened import WholeFile
 from monograph.models import Embedder, Extractor, Trusted
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
@@ -203,7 +203,7 @@ def _copy(source: Path, target: Path) -> None:
         archive.backup(target)
         with archive._file.database.read() as connection:
             known = roots.every(connection)
-    file = OpenFile.open(Given(target, create=False))
+    file = WholeFile.open(OpenOptions(target, create=False))
     try:
         with file.database.write() as connection:
             for root in known:

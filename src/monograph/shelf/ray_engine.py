@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from monograph.errors import ClosedFile, InputError, MissingExtra, MonographError, ShardLost, ShelfUnreachable
-from monograph.library.given import Given
+from monograph.library.file_models import OpenOptions
 from monograph.shelf.manifest import Manifest, ObjectName
 from monograph.shelf.place import Place
 from monograph.shelf.shard import Call, Shard
@@ -149,7 +149,7 @@ class Held:
     def open(self, shard: int) -> Shard:
         """Open a shard, fetched if it is not here. Raises ShelfError or FileError if it cannot be had or read."""
         path = Place(self.address, storage_at(self.address), self.home.expanduser()).file_of(self.names[shard])
-        return Shard(Given(path, read_only=True, target_recall=self.target_recall, cache_bytes=self.cache_bytes))
+        return Shard(OpenOptions(path, read_only=True, target_recall=self.target_recall, cache_bytes=self.cache_bytes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ class Holder:
 def on_ray(
     place: Place,
     version: Manifest,
-    given: Given,
+    given: OpenOptions,
     *,
     replicas: int = 1,
     groups: int = 0,

@@ -16,8 +16,8 @@ from monograph.explore.one_file import OneFile
 from monograph.graph.evidence import Int64
 from monograph.graph.text import Words
 from monograph.library import checks
-from monograph.library.given import Given
-from monograph.library.opened import OpenFile
+from monograph.library.file_models import OpenOptions
+from monograph.library.opened import WholeFile
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.search.one_file.written_names import written
 from monograph.search.snapshot import Nearest, Pooling
@@ -99,8 +99,8 @@ def call(method: Callable[[ShardReader, *Arguments], R], *arguments: *Arguments)
 class Shard:
     """The open file of a shard. Safe for use by many threads."""
 
-    def __init__(self, given: Given) -> None:
-        self._file = OpenFile.open(replace(given, create=False, read_only=True))
+    def __init__(self, given: OpenOptions) -> None:
+        self._file = WholeFile.open(replace(given, create=False, read_only=True))
 
     def close(self) -> None:
         """Close the file."""
@@ -119,7 +119,7 @@ class ShardReader(OneFile):
     """One state of a shard. Where a method takes ``members``, they are entities in the catalogue, by a name's key."""
 
     snapshot: FileSnapshot
-    file: OpenFile
+    file: WholeFile
 
     @property
     def connection(self) -> Connection:

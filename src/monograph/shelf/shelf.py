@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from monograph.errors import NotFound, NotOnShelf
-from monograph.library.given import Given
+from monograph.library.file_models import OpenOptions
 from monograph.library.monograph import Monograph
 from monograph.library.opened import OpenFile
-from monograph.library.questions import Questions
-from monograph.library.searches import allowed
+from monograph.library.questions import Questions, allowed
+from monograph.library.reader import Reader
 from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Trusted
 from monograph.read.paths import path_to_text
 from monograph.search.one_file.snapshot import FileSnapshot
@@ -78,10 +78,10 @@ class Shelf(Questions):
     """
 
     _file: OpenShelf
-    _given: Given
+    _given: OpenOptions
     _engines: Engines
 
-    def __init__(self, place: Place, version: Manifest, given: Given, engines: Engines) -> None:
+    def __init__(self, place: Place, version: Manifest, given: OpenOptions, engines: Engines) -> None:
         self._place, self._given, self._engines = place, given, engines
         self._read(version)
 
@@ -138,7 +138,7 @@ class Shelf(Questions):
             If it cannot be read, or there is no such version.
         """
         place = place_at(os.fspath(url), None if home is None else Path(home))
-        given = Given(
+        given = OpenOptions(
             Path(), embedder=embedder, extractor=extractor, model=model, reranker=reranker,
             target_recall=target_recall, cache_bytes=cache_bytes, trusted=trusted,
         )  # fmt: skip
@@ -160,7 +160,7 @@ class Shelf(Questions):
     @property
     def embedder(self) -> Embedder:
         """The model that makes vectors. Raises ModelError if it cannot be loaded here."""
-        return self._file.embedder
+        return self._file.models.embedder
 
     @property
     def settings(self) -> Settings:
@@ -285,10 +285,10 @@ class Shelf(Questions):
         return self.version
 
 
-def _opened_again(url: str, home: Path, version: int, given: Given, engines: Engines) -> Shelf:
+def _opened_again(url: str, home: Path, version: int, given: OpenOptions, engines: Engines) -> Shelf:
     place = place_at(url, home)
     return Shelf(place, load(place.objects, version), given, engines)
 
 
-Archive: TypeAlias = Monograph | Shelf
+Archive: TypeAlias = Reader | Shelf
 """Both search and answer (:class:`~monograph.library.questions.Questions`), have documents by id, and ``stats``."""

@@ -35,6 +35,7 @@ from monograph import Hybrid, Monograph, strategy
 from monograph.derive.extract import load_extractor
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import ClosedFile, InvalidDocument, InvalidFilter, ModelUntrusted, NotAMonograph
+from monograph.shelf import whole_file
 from support.contents import traces
 from support.letter_corpus import FACTS, STRANGERS
 
@@ -100,7 +101,7 @@ def test_two_stores_and_a_retriever_of_one_path_see_each_others_writes(path: Pat
     assert one.similarity_search("lighthouse", how="lexical") == []
     retriever.close()
     other.close()
-    assert one.monograph.check() == []
+    assert whole_file(one.monograph, "check", "check").check() == []
     one.close()
 
 

@@ -35,6 +35,7 @@ from monograph.errors import (
     ModelUnavailable,
     NotFound,
 )
+from monograph.shelf import whole_file
 from monograph_tools import convert_score
 from monograph_tools.scores import Convention
 from support.models import HashEmbedder
@@ -335,7 +336,7 @@ def test_langchain_store_deletes_by_id_and_filter(store: EcoVectorStore) -> None
     assert store.delete([]) is True
     assert asyncio.run(store.adelete()) is True
     assert store.similarity_search("the hall") == []
-    assert store.monograph.check() == []
+    assert whole_file(store.monograph, "check", "check").check() == []
     assert store.monograph.stats().documents == 0
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from monograph.shelf import whole_file
 from support.properties import examples
 
 pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
@@ -117,7 +118,7 @@ def test_graph_store_returns_nodes_by_id_and_property(store: MonographPropertyGr
     assert [one.id for one in store.get(properties={"born": 1815, "triplet_source_id": "c2"})] == []
     assert [one.id for one in store.get(properties={"page": 1})] == ["c1"]
     assert [one.id for one in store.get(properties={"ref_doc_id": "letters"})] == ["c1"]
-    assert store.client.check() == []
+    assert whole_file(store.client, "check", "check").check() == []
 
 
 def test_graph_store_returns_triplets_by_name_relation_and_property(store: MonographPropertyGraphStore) -> None:
@@ -192,7 +193,7 @@ def test_graph_store_deletes_by_name_relation_property_and_id(store: MonographPr
     # Nobody says that Ada was born in 1815 any more.
     assert [(one.id, one.properties) for one in store.get()] in ([], [("Ada", {})])
     assert store.client.documents() == []
-    assert store.client.check() == []
+    assert whole_file(store.client, "check", "check").check() == []
 
 
 def test_deleting_llama_nodes_deletes_their_entities(store: MonographPropertyGraphStore) -> None:
@@ -211,7 +212,7 @@ def test_deleting_llama_nodes_deletes_their_entities(store: MonographPropertyGra
     assert {one.id for one in store.get()} == {"c3", "own3", "shared"}
     assert ends(store.get_triplets(ids=["shared"])) == [("own3", "IN", "shared")]
     assert [one.id for one in store.client.documents()] == ["d2"]
-    assert store.client.check() == []
+    assert whole_file(store.client, "check", "check").check() == []
 
 
 def test_graph_store_ranks_entities_by_vector(store: MonographPropertyGraphStore) -> None:

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from monograph.shelf import whole_file
 from support.properties import examples
 
 pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
@@ -326,7 +327,7 @@ def test_llama_index_store_replaces_a_node_of_the_same_id(store: EcoVectorStore)
     assert len(ask(store, "hall")) == 8
     store.add([node(2, "ref/9")])
     assert "node/2" not in ask(store, "hall", doc_ids=["ref/0"])
-    assert store.client.check() == []
+    assert whole_file(store.client, "check", "check").check() == []
 
 
 def test_llama_index_store_deletes_nodes_from_every_table(store: EcoVectorStore) -> None:
@@ -348,7 +349,7 @@ def test_llama_index_store_deletes_nodes_from_every_table(store: EcoVectorStore)
     stats = store.client.stats()
     assert isinstance(stats, Stats)
     assert (stats.documents, stats.chunks, stats.vectors, stats.terms, stats.mentions) == (0, 0, 0, 0, 0)
-    assert store.client.check() == []
+    assert whole_file(store.client, "check", "check").check() == []
 
 
 def test_cleared_llama_index_store_is_empty(store: EcoVectorStore) -> None:
@@ -546,7 +547,7 @@ def test_ingestion_pipeline_stores_nodes_by_its_docstore_strategy(tmp_path: Path
     asyncio.run(pipeline.arun(documents=[Document(text="A third.", id_="third")]))
     left = {one.ref_doc_id for one in store.get_nodes()}
     assert left == ({"third"} if strategy == DocstoreStrategy.UPSERTS_AND_DELETE else {"long", "short", "third"})
-    assert store.client.check() == []
+    assert whole_file(store.client, "check", "check").check() == []
     store.close()
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from monograph.app.serve.events import Event
 from monograph.errors import MonographError
-from monograph.library import Monograph
+from monograph.library import Reader
 
 if TYPE_CHECKING:
     from monograph.shelf import Archive
@@ -31,9 +31,9 @@ class Changes:
     """Looks at files on one thread, while anybody waits for changes."""
 
     def __init__(self, files: Mapping[str, Archive]) -> None:
-        self._files = {name: file for name, file in files.items() if isinstance(file, Monograph)}
+        self._files = {name: file for name, file in files.items() if isinstance(file, Reader)}
         # The version of a shelf that is open is searched until the end.
-        self._generations = {name: file.version for name, file in files.items() if not isinstance(file, Monograph)}
+        self._generations = {name: file.version for name, file in files.items() if not isinstance(file, Reader)}
         self._waiting = 0
         self._lock = threading.Lock()
         self._wake = threading.Event()

@@ -11,6 +11,7 @@ from monograph.app.serve.jobs import Job
 from monograph.app.serve.served import Served
 from monograph.app.serve.state import OneFile
 from monograph.errors import InputError
+from monograph.library import Monograph
 from monograph.values import OnProgress, Plan, Report
 
 
@@ -55,11 +56,11 @@ class DryRun:
 
 def sync(served: Served, asked: Sync) -> Job:
     """Bring a file up to date with folders, and follow those that are new."""
-    name, file = served.writable(asked.file)
+    name, file = served.writable_file(asked.file, "files.sync")
 
     def work(progress: OnProgress) -> Report:
         planned = file.files.plan(
-            *_sources(served, name, asked.sources),
+            *_sources(name, file, asked.sources),
             verify=asked.verify,
             prune=asked.prune,
             follow_links=asked.follow_links,
@@ -73,11 +74,11 @@ def sync(served: Served, asked: Sync) -> Job:
 
 def plan(served: Served, asked: DryRun) -> Job:
     """Say what a sync would do and cost; nothing is written."""
-    name, file = served.writable(asked.file)
+    name, file = served.writable_file(asked.file, "files.plan")
 
     def work(progress: OnProgress) -> Plan:
         return file.files.plan(
-            *_sources(served, name, asked.sources),
+            *_sources(name, file, asked.sources),
             verify=asked.verify,
             prune=asked.prune,
             follow_links=asked.follow_links,
@@ -87,8 +88,8 @@ def plan(served: Served, asked: DryRun) -> Job:
     return served.jobs.begin(name, "plan", work)
 
 
-def _sources(served: Served, name: str, given: tuple[str, ...]) -> tuple[str, ...]:
-    chosen = given or tuple(one.place for one in served.file(name).files.sources() if one.place)
+def _sources(name: str, file: Monograph, given: tuple[str, ...]) -> tuple[str, ...]:
+    chosen = given or tuple(one.place for one in file.files.sources() if one.place)
     if not chosen:
         raise InputError(f"{name} follows no folder yet", "name one in sources")
     return chosen
@@ -112,7 +113,7 @@ class Retry:
 
 def retry(served: Served, asked: Retry) -> Job:
     """Read again the files that something failed in."""
-    name, file = served.writable(asked.file)
+    name, file = served.writable_file(asked.file, "files.retry")
     return served.jobs.begin(name, "retry", lambda progress: file.files.retry(forget=asked.forget, progress=progress))
 
 
@@ -162,7 +163,7 @@ class Unfollow:
 
 def unfollow(served: Served, asked: Unfollow) -> Job:
     """Follow a folder no longer, and take its documents out."""
-    name, file = served.writable(asked.file)
+    name, file = served.writable_file(asked.file, "files.remove")
     return served.jobs.begin(name, "unfollow", lambda _: file.files.remove(asked.root, forget=asked.forget))
 
 
@@ -185,21 +186,20 @@ class TwoNames:
 
 def set_apart(served: Served, asked: TwoNames) -> Names:
     """Say that two names are not one entity."""
-    _, file = served.writable(asked.file)
+    _, file = served.writable_file(asked.file, "graph.set_apart")
     file.graph.set_apart(asked.name, asked.other)
-    return _named(served, asked)
+    return _named(file, asked)
 
 
 def unite(served: Served, asked: TwoNames) -> Names:
     """Take back that two names are not one entity."""
-    _, file = served.writable(asked.file)
+    _, file = served.writable_file(asked.file, "graph.unite")
     file.graph.unite(asked.name, asked.other)
-    return _named(served, asked)
+    return _named(file, asked)
 
 
-def _named(served: Served, asked: TwoNames) -> Names:
-    graph = served.file(asked.file).graph
-    return Names(tuple(graph.entities(50, asked.name)), tuple(graph.merges(asked.name)))
+def _named(file: Monograph, asked: TwoNames) -> Names:
+    return Names(tuple(file.graph.entities(50, asked.name)), tuple(file.graph.merges(asked.name)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from monograph.app.serve.changes import Changes
 from monograph.app.serve.faults import NotWritable
 from monograph.app.serve.jobs import Jobs
 from monograph.errors import NotFound
-from monograph.library import Monograph
+from monograph.library import Monograph, Reader, View
 from monograph.library.pages import Pages
-from monograph.shelf import only_file
+from monograph.shelf import only_file, to_write, whole_file
 
 if TYPE_CHECKING:
     from monograph.shelf import Archive
@@ -49,7 +49,7 @@ class Served:
     changes: Changes = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        alone = {name: file for name, file in self.files.items() if isinstance(file, Monograph)}
+        alone = {name: file for name, file in self.files.items() if isinstance(file, Reader)}
         object.__setattr__(self, "pages", {name: file.files.pages() for name, file in alone.items()})
         object.__setattr__(self, "jobs", Jobs())
         object.__setattr__(self, "changes", Changes(self.files))
@@ -84,29 +84,36 @@ class Served:
         """A file or a shelf. Raises as :meth:`named`."""
         return self.named(name)[1]
 
-    def file(self, name: str) -> Monograph:
-        """A file, for what a shelf does not do. Raises InputError for a shelf, and as :meth:`named`."""
+    def file(self, name: str) -> Reader:
+        """A file, view or snapshot: a shelf raises InputError, an unknown name as :meth:`named`."""
         return self.file_named(name)[1]
 
-    def file_named(self, name: str) -> tuple[str, Monograph]:
-        """A file and its name. Raises as :meth:`file`."""
+    def file_named(self, name: str) -> tuple[str, Reader]:
+        """A file, view or snapshot, and its name. Raises as :meth:`file`."""
         chosen, archive = self.named(name)
         return chosen, only_file(archive, "such thing")
 
-    def writable(self, name: str) -> tuple[str, Monograph]:
-        """A file that may be changed.
+    def writable(self, name: str) -> tuple[str, Monograph | View]:
+        """A file or a view that may be changed.
 
         Raises
         ------
         NotWritable
             If the server was started without ``--write``, or it is a shelf.
+        OutsideView
+            If it is a snapshot.
         """
         if not self.write:
             raise NotWritable("files are only read here", "monograph serve FILE --write")
         chosen, archive = self.named(name)
-        if not isinstance(archive, Monograph):
+        if not isinstance(archive, Reader):
             raise NotWritable(f"{chosen} is a shelf, which is only read here", f"monograph shelf build {archive.url}")
-        return chosen, archive
+        return chosen, to_write(archive)
+
+    def writable_file(self, name: str, call: str) -> tuple[str, Monograph]:
+        """A whole file, to call a method that changes it. Raises as :meth:`writable`, and OutsideView for a view."""
+        chosen, archive = self.writable(name)
+        return chosen, whole_file(archive, call, call)
 
 
 def names_of(addresses: Sequence[str]) -> list[str]:

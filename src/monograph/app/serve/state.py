@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from monograph import __version__
 from monograph.app.serve.reading import OneDocument
 from monograph.app.serve.served import Served
-from monograph.library import Monograph
+from monograph.library import Monograph, Reader
 from monograph.read.limits import DEFAULT_LIMITS
 from monograph.search.how import strategies
 from monograph.settings import Settings
-from monograph.shelf import ShelfStats, only_file
+from monograph.shelf import ShelfStats, only_file, whole_file
 from monograph.values import Finding, LedgerEntry, OutlineNode, Problem, Stats, Summary, SyncedSource
 
 if TYPE_CHECKING:
@@ -113,18 +113,18 @@ def _served_file(name: str, file: Archive) -> ServedFile:
     found = file.brief()
     return ServedFile(
         name,
-        str(file.path.absolute()) if isinstance(file, Monograph) else file.url,
+        str(file.path.absolute()) if isinstance(file, Reader) else file.url,
         found.format,
         found.documents,
         found.has_tree,
-        isinstance(file, Monograph) and not file.view and file.files.always_forget,
+        isinstance(file, Monograph) and file.files.always_forget,
         file.settings,
     )
 
 
 def costs(served: Served, asked: OneFile) -> list[LedgerEntry]:
     """What models were asked for a file, and the tokens it took, as ``monograph costs --json`` prints it."""
-    return only_file(served.archive(asked.file), "ledger of costs").costs()
+    return whole_file(served.archive(asked.file), "ledger of costs", "costs").costs()
 
 
 def stats(served: Served, asked: OneFile) -> Stats | ShelfStats:
@@ -134,7 +134,8 @@ def stats(served: Served, asked: OneFile) -> Stats | ShelfStats:
 
 def check(served: Served, asked: OneFile) -> list[Finding]:
     """Hold every table against every other, as ``monograph check --json`` prints it."""
-    return served.archive(asked.file).check()
+    archive = served.archive(asked.file)
+    return (whole_file(archive, "check", "check") if isinstance(archive, Reader) else archive).check()
 
 
 def sources(served: Served, asked: OneFile) -> list[SyncedSource]:
@@ -142,9 +143,9 @@ def sources(served: Served, asked: OneFile) -> list[SyncedSource]:
     return _followed(served.file(asked.file))
 
 
-def _followed(file: Monograph) -> list[SyncedSource]:
-    """What is followed is a matter of whole files."""
-    return [] if file.view else file.files.sources()
+def _followed(file: Reader) -> list[SyncedSource]:
+    """Return the folders that a whole file follows; of a view or a snapshot none."""
+    return file.files.sources() if isinstance(file, Monograph) else []
 
 
 def failures(served: Served, asked: OneFile) -> list[Problem]:
@@ -201,4 +202,4 @@ def summary(served: Served, asked: OneSummary) -> Summary:
 def summaries(served: Served, asked: OneDocument) -> list[Summary]:
     """The summaries over the passages of a document, from the lowest layer up; none of a shelf."""
     archive = served.archive(asked.file)
-    return archive.tree.over(asked.id) if isinstance(archive, Monograph) else []
+    return archive.tree.over(asked.id) if isinstance(archive, Reader) else []

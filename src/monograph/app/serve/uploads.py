@@ -51,5 +51,5 @@ class Uploaded:
 
 def upload(served: Served, asked: Upload) -> Incoming:
     """Take a file into a folder that is followed. It is read by the next sync."""
-    _, file = served.writable(asked.file)
+    _, file = served.writable_file(asked.file, "files.receive")
     return file.files.receive(asked.root, asked.name, asked.folder)

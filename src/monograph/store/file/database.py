@@ -24,6 +24,9 @@ from monograph.store.file.unreadable import UNDECODABLE, damaged, is_own
 
 Connection: TypeAlias = sqlite3.Connection
 
+Connect: TypeAlias = Callable[[bool], Connection]
+"""Makes one more connection; for reading only if the argument is True."""
+
 _abandoned: list[Connection | OpenConnections] = []
 """Connections that a fork copied: closing one would release its parent's locks, so they are kept and never used."""
 _opened: Counter[Identity] = Counter()
@@ -104,6 +107,13 @@ class Database:
         Never write. A file or folder that cannot be written is opened so by itself.
     key:
         What the file is encrypted with, or is to be, where it is made here.
+    connect:
+        Makes the connections; by default to all of the file. :func:`monograph.store.file.view.limited` connects to the
+        documents that meet a filter, :func:`monograph.store.file.past.copied` to a copy of the file.
+    begin:
+        Called with the connection when a transaction that reads begins. What it writes into temporary tables is kept.
+    in_memory:
+        The connections are to a copy of the file in memory, so that the file is not watched for changes on disk.
 
     Raises
     ------
@@ -111,11 +121,16 @@ class Database:
         One of its kinds, as :func:`read_header` says; the file is left as it was.
     """
 
-    _end = "ROLLBACK"
-    """What ends a transaction that only read."""
-
-    def __init__(
-        self, path: Path, *, create: bool = True, read_only: bool = False, key: str | RawKey | None = None
+    def __init__(  # noqa: PLR0913 - the last three belong together
+        self,
+        path: Path,
+        *,
+        create: bool = True,
+        read_only: bool = False,
+        key: str | RawKey | None = None,
+        connect: Connect | None = None,
+        begin: Callable[[Connection], None] | None = None,
+        in_memory: bool = False,
     ) -> None:
         if key is not None:
             encryption.require_text(key)
@@ -140,6 +155,12 @@ class Database:
         with _opening:
             salt = self._salt(key)
         self.raw_key = None if key is None and salt is None else encryption.unlock(path, key, salt, made)
+        raw_key = self.raw_key
+        self.connect_again = connect or (lambda reads: connections.connect(path, raw_key, read_only=reads))
+        self.begin = begin
+        self.in_memory = in_memory
+        if in_memory:
+            return
         with _opening:
             try:
                 self._enter(salt)
@@ -202,7 +223,7 @@ class Database:
             self._write_lock, self._open = threading.RLock(), OpenConnections()
         with our_errors(self.path):
             self._require_same_file()
-            connection = self._connect()
+            connection = self.connect_again(self.read_only)
         self._local.held = self._open.add(connection)
         return connection
 
@@ -223,21 +244,10 @@ class Database:
             self._file.require_same()
             self._file.require_whole()
 
-    def _connect(self) -> Connection:
-        """A new connection."""
-        return self.another(read_only=self.read_only)
-
-    def another(self, *, read_only: bool = False) -> Connection:
-        """One more connection to the same, for whoever asked to close."""
-        return connections.connect(self.path, self.raw_key, read_only=read_only)
-
     def connect(self, path: Path) -> Connection:
         """A connection to another file of the same kind, as a copy of this one is."""
         with our_errors(path):
             return connections.connect(path, self.raw_key)
-
-    def require_standing(self) -> None:
-        """Raise ClosedFile where it cannot be read any more, though nobody closed it."""
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -249,12 +259,15 @@ class Database:
                 return
             connection.execute("BEGIN")
             try:
+                if self.begin is not None:
+                    self.begin(connection)
                 yield connection
             except BaseException as error:
                 unreadable.let_go(error)
                 raise
             else:
-                connection.execute(self._end)
+                # A commit also writes to virtual tables, which in a damaged file fails.
+                connection.execute("ROLLBACK" if self.begin is None else "COMMIT")
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")

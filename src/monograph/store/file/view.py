@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -19,7 +18,6 @@ from monograph.store.documents.filters import Allowed
 from monograph.store.file import settings
 from monograph.store.file.checksums import BLOCK_BITS
 from monograph.store.file.database import Connection, Database
-from monograph.store.file.past import PastDatabase
 from monograph.store.graph.graphs import NAMED
 from monograph.values import ENTITY_KINDS
 
@@ -82,103 +80,86 @@ _OPEN = frozenset(
 _PERSON = ENTITY_KINDS.index("person")
 
 
-class ViewDatabase(Database):
-    """A file of which only the documents of a view can be read, and nothing be written.
+def limited(base: Database, allowed: Allowed) -> Database:
+    """Return a file, or a copy of one, of which only the documents of a view can be read, and nothing be written.
 
     Parameters
     ----------
-    whole:
-        The file, or a copy of it.
+    base:
+        The file.
     allowed:
         The view's filter; a document is in the view where every chunk of it is allowed.
     """
+    found = (-1, "")  # A state of the file, and the documents of the view in it, as JSON, for all threads.
 
-    _end = "COMMIT"  # What was found out of the view is kept.
-
-    def __init__(self, whole: Database, allowed: Allowed) -> None:
-        self._whole = whole
-        self._allowed = allowed
-        self._found: tuple[int, str] = (-1, "")  # The state of the file, and the documents of the view in it, as JSON.
-        super().__init__(whole.path, create=False, read_only=True, key=whole.raw_key)
-
-    def another(self, *, read_only: bool = True) -> Connection:
-        """One more connection to the same, of which nothing is hidden."""
-        return self._whole.another(read_only=read_only)
-
-    def _enter(self, salt: bytes | None) -> None:
-        """Look at the file, where it is no copy of one."""
-        if not isinstance(self._whole, PastDatabase):
-            super()._enter(salt)
-
-    def _connect(self) -> Connection:
-        connection = super()._connect()
+    def connect(_: bool) -> Connection:
+        connection = base.connect_again(True)
         for statement in (*_TABLES, *_SHADOWS):
             connection.execute(statement)
-        self._local.gate = _Gate()
-        connection.set_authorizer(self._local.gate)
+        connection.set_authorizer(_read_view)
         return connection
 
-    @contextmanager
-    def read(self) -> Iterator[Connection]:
-        """As :meth:`Database.read`; what is in the view is found out anew where the file has changed."""
-        self._whole.require_standing()
-        with super().read() as connection:
-            generation = settings.generation(connection)
-            held = connection.execute("SELECT generation FROM temp.view_state").fetchone()
-            if held is None or held[0] != generation:
-                self._local.gate.open = True
-                try:
-                    self._lay_down(connection, generation)
-                finally:
-                    self._local.gate.open = False
-            yield connection
+    def begin(connection: Connection) -> None:
+        nonlocal found
+        if base.begin is not None:
+            base.begin(connection)
+        generation = settings.generation(connection)
+        held = connection.execute("SELECT generation FROM temp.view_state").fetchone()
+        if held is not None and held[0] == generation:
+            return
+        connection.set_authorizer(_read_all)
+        try:
+            known = found  # Another thread may be in another state.
+            if known[0] != generation:
+                known = found = generation, json.dumps(every(connection, allowed))
+            _fill(connection, *known)
+        finally:
+            connection.set_authorizer(_read_view)
 
-    def _lay_down(self, connection: Connection, generation: int) -> None:
-        """Find out what is in the view in a state of the file, and lay it down for this connection."""
-        found = self._found  # Another thread may be in another state.
-        if found[0] != generation:
-            found = self._found = generation, json.dumps(every(connection, self._allowed))
-        _begin(connection, *found)
-        connection.execute(
-            """INSERT INTO temp.view_chunks
-            SELECT c.chunk FROM temp.view_documents AS d CROSS JOIN main.chunks AS c WHERE c.document = d.document"""
-        )
-        connection.execute(
-            """INSERT INTO temp.view_sources
-            SELECT DISTINCT d.source FROM temp.view_documents AS v CROSS JOIN main.documents AS d
-            WHERE d.document = v.document AND d.source IS NOT NULL AND NOT EXISTS (
-                SELECT 1 FROM main.documents AS o
-                WHERE o.source = d.source AND o.document NOT IN temp.view_documents)"""
-        )
-        _fill_names(connection)
-        _settle_heads(connection)
-        _fill_nodes(connection)
+    return Database(
+        base.path,
+        create=False,
+        read_only=True,
+        key=base.raw_key,
+        connect=connect,
+        begin=begin,
+        in_memory=base.in_memory,
+    )
 
 
-class _Gate:
-    """Says whether a statement may do what it does; open only while it is found out what is in the view.
-
-    Else it may read a table that is open, or one through what stands before it.
-    """
-
-    def __init__(self) -> None:
-        self.open = False
-
-    def __call__(
-        self, action: int, table: str | None, column: str | None, schema: str | None, through: str | None
-    ) -> int:
-        # No column is read where rows are counted: of what nothing stands before, that is all that is told.
-        if action != sqlite3.SQLITE_READ or schema != "main" or not column or table in _OPEN or through == table:
-            return sqlite3.SQLITE_OK
-        return sqlite3.SQLITE_OK if self.open else sqlite3.SQLITE_DENY
+def _read_view(action: int, table: str | None, column: str | None, schema: str | None, through: str | None) -> int:
+    """Let a statement read a table that is open, or one through what stands before it, and nothing else of the file."""
+    # No column is read where rows are counted: of what nothing stands before, that is all that is told.
+    if action != sqlite3.SQLITE_READ or schema != "main" or not column or table in _OPEN or through == table:
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY
 
 
-def _begin(connection: Connection, generation: int, documents: str) -> None:
-    """Lay down which documents are in a view in a state of the file, and nothing else yet: row numbers, as JSON."""
+def _read_all(*_: object) -> int:
+    """Let a statement read the whole file, while it is found out what is in a view."""
+    return sqlite3.SQLITE_OK
+
+
+def _fill(connection: Connection, generation: int, documents: str) -> None:
+    """Lay down what is in a view in a state of the file; its documents are row numbers, as JSON."""
     for table in ("view_state", "view_documents", "view_chunks", "view_sources", "names", "nodes"):
         connection.execute(f"DELETE FROM temp.{table}")  # noqa: S608 - constants
     connection.execute("INSERT INTO temp.view_documents SELECT value FROM json_each(?)", (documents,))
     connection.execute("INSERT INTO temp.view_state VALUES (?)", (generation,))
+    connection.execute(
+        """INSERT INTO temp.view_chunks
+        SELECT c.chunk FROM temp.view_documents AS d CROSS JOIN main.chunks AS c WHERE c.document = d.document"""
+    )
+    connection.execute(
+        """INSERT INTO temp.view_sources
+        SELECT DISTINCT d.source FROM temp.view_documents AS v CROSS JOIN main.documents AS d
+        WHERE d.document = v.document AND d.source IS NOT NULL AND NOT EXISTS (
+            SELECT 1 FROM main.documents AS o
+            WHERE o.source = d.source AND o.document NOT IN temp.view_documents)"""
+    )
+    _fill_names(connection)
+    _settle_heads(connection)
+    _fill_nodes(connection)
 
 
 def _fill_names(connection: Connection) -> None:

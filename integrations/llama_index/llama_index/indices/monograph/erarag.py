@@ -85,13 +85,14 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
         archive = opened(given, embed_model, LlamaIndexEmbedder, key)
         self._own = is_address(given)
         try:
-            self._monograph = to_write(archive)
+            file = to_write(archive)
+            if not isinstance(file, Monograph):
+                raise InputError("an index with a tree is over a whole file", "give the file, not a view of it")
         except InputError:
             if self._own:
                 archive.close()
             raise
-        if self._monograph.view:
-            raise InputError("an index with a tree is over a whole file", "give the file, not a view of it")
+        self._monograph = file
         begun = list(nodes or []) if index_struct is None else None
         super().__init__(nodes=begun, index_struct=index_struct, **options)
 
