@@ -176,15 +176,22 @@ class PluggedIn(Generic[Given, stored_settings.StoredModel]):
         spec = self.usual if stored is None else stored.spec
 
         def allow(address: str) -> None:
-            if not _is_trusted(database, trusted, address):
-                raise _untrusted(database, self.name, spec, address)
+            if isinstance(trusted, str):
+                raise InputError(f"trusted is a text, {trusted!r}", "give a list of addresses")
+            named = trusted(identity(database), address) if callable(trusted) else address in map(normal, trusted)
+            if not named:
+                raise ModelUntrusted(
+                    f"{database.path} wants {spec!r} as its {self.name}, which opens {address!r}: it was not opened",
+                    f"to let this file open it, add --trust; or give it another {self.name}; "
+                    f"in Python: Monograph.open(path, trusted=[{address!r}])",
+                )
 
         made = self.make(spec, allow)
         self.check(database, made)
         return made
 
-    def adopt(self, database: Database, given: Given, record: Callable[[Given], stored_settings.StoredModel]) -> None:
-        """Make it the file's own, unless that has one; ``record`` says what is then stored of it.
+    def adopt(self, database: Database, given: Given, stored: stored_settings.StoredModel) -> None:
+        """Make it the file's own, unless that has one; ``stored`` is what the file then says of it.
 
         Raises
         ------
@@ -194,24 +201,8 @@ class PluggedIn(Generic[Given, stored_settings.StoredModel]):
         if self.known(database) is None:
             with database.write() as connection:
                 if stored_settings.load_model(connection, self.kind) is None:
-                    stored_settings.save_model(connection, record(given))
+                    stored_settings.save_model(connection, stored)
         self.check(database, given)
-
-
-def _is_trusted(database: Database, trusted: Trusted, address: str) -> bool:
-    if callable(trusted):
-        return trusted(identity(database), address)
-    if isinstance(trusted, str):
-        raise InputError(f"trusted is a text, {trusted!r}", "give a list of addresses")
-    return address in map(normal, trusted)
-
-
-def _untrusted(database: Database, name: str, spec: str, address: str) -> ModelUntrusted:
-    return ModelUntrusted(
-        f"{database.path} wants {spec!r} as its {name}, which opens {address!r}: it was not opened",
-        f"to let this file open it, add --trust; or give it another {name}; "
-        f"in Python: Monograph.open(path, trusted=[{address!r}])",
-    )
 
 
 def _load_embedder(spec: str, allow: Allow) -> Embedder:
@@ -293,12 +284,11 @@ def outside_embedder(database: Database, given: Iterable[Document]) -> Embedder 
     from monograph.derive.embed.given import GivenVectors
 
     passages = [passage for document in given for passage in document.passages]
-    if not passages or EMBEDDER.known(database) is not None or any(one.vector is None for one in passages):
+    vectors = [passage.vector for passage in passages if passage.vector is not None]
+    if not vectors or len(vectors) < len(passages) or EMBEDDER.known(database) is not None:
         return None
-    if passages[0].vector is None:
-        return None
-    _require_dimension(len(passages[0].vector))
-    return GivenVectors(len(passages[0].vector))
+    _require_dimension(len(vectors[0]))
+    return GivenVectors(len(vectors[0]))
 
 
 def _require_dimension(dimension: int) -> None:
@@ -338,7 +328,7 @@ def adopt_embedder(database: Database, embedder: Embedder) -> None:
         # A server may have to be asked for the dimension: before the file is locked.
         stored = stored_settings.StoredEmbedder(embedder.key, embedder.spec, embedder.dimension)
         _require_dimension(stored.dimension)
-        EMBEDDER.adopt(database, embedder, lambda _: stored)
+        EMBEDDER.adopt(database, embedder, stored)
     EMBEDDER.check(database, embedder)
     tell_dimension(database, embedder)
 
@@ -351,7 +341,7 @@ def adopt_summarizer(database: Database, summarizer: Summarizer) -> None:
     ModelMismatch
         If it has another.
     """
-    SUMMARIZER.adopt(database, summarizer, lambda one: stored_settings.StoredSummarizer(one.key, one.spec))
+    SUMMARIZER.adopt(database, summarizer, stored_settings.StoredSummarizer(summarizer.key, summarizer.spec))
 
 
 NOBODY = "none"
