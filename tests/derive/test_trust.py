@@ -191,13 +191,13 @@ def test_unusable_trust_list_is_reported(received: Path, user: User) -> None:
     config = user.home / "config"
     config.mkdir()
     (config / "monograph").touch()
-    assert "MONOGRAPH_TRUSTED" in user.run("search", received, "Anna", "--trust", code=2)
+    assert "MONOGRAPH_TRUSTED" in user.run("search", received, "Anna", "--trust", code=1)
     (config / "monograph").unlink()
     (config / "monograph" / "trusted.jsonl").mkdir(parents=True)
-    assert "cannot be read" in user.run("search", received, "Anna", "--trust", code=2)
+    assert "cannot be read" in user.run("search", received, "Anna", "--trust", code=1)
     (config / "monograph" / "trusted.jsonl").rmdir()
     (config / "monograph" / "trusted.jsonl").write_text("nonsense\n")
-    assert "line 1 of" in user.run("search", received, "Anna", "--trust", code=2)
+    assert "line 1 of" in user.run("search", received, "Anna", "--trust", code=1)
 
 
 def test_hostile_addresses_cannot_forge_lines(received: Path, diary: Path, user: User) -> None:
