@@ -338,7 +338,7 @@ class _Draft:
                 failures.save(connection, chain.from_iterable(failures.load(one.contents) for one in self._held))
                 for shard, one in enumerate(self._held):
                     listed = list(sources.every(one.contents))
-                    sources.add(connection, listed)
+                    sources.put(connection, listed)
                     holders |= {source.uri: shard for source in listed}
             plan = make_plan(known, paths, verify=verify, prune=prune, follow_links=follow_links)
         parts: dict[int, list[Change]] = {}

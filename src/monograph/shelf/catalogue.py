@@ -122,6 +122,6 @@ def write_contents(path: Path, shard: Path) -> int:
             for root in roots.every(read):
                 roots.put(written, root, absolute=True)
             failures.save(written, failures.load(read))
-            sources.add(written, list(sources.every(read)))
+            sources.put(written, list(sources.every(read)))
             stored.copy_documents(read, written)
         return documents.count(read)

@@ -20,12 +20,14 @@ from monograph.sync import rename
 from monograph.sync.follow import remember
 from monograph.values import Change, Document, OnProgress, Plan, Progress, Report
 from monograph.write.batch import BATCH_DOCUMENTS, BATCH_FILES, Parcel, batches, readings
-from monograph.write.commit import NOTHING_SEEN, Seen, Tally, remove_row, store
+from monograph.write.changes import NOTHING_SEEN, Seen, Tally
+from monograph.write.commit import store
 from monograph.write.describe import describing, read_again, remember_described
 from monograph.write.parallel import with_precomputed
 from monograph.write.pipeline import Pipeline, telling_refusals
 from monograph.write.transaction import write
 from monograph.write.tree import follow
+from monograph.write.writer import remove
 
 
 @telemetry.traced("monograph.add")
@@ -121,14 +123,11 @@ def _apply_gone(pipeline: Pipeline, gone: tuple[Change, ...], tally: Tally) -> N
     for first in range(0, len(gone), BATCH_DOCUMENTS):
         with write(pipeline.database, pipeline.indexes) as connection:
             ending = versions.ending(connection, pipeline.database.clock, forgotten=pipeline.forgets)
-            for change in gone[first : first + BATCH_DOCUMENTS]:
-                source = sources.row_of(connection, change.uri)
-                if source is None:
-                    continue
-                for row in documents.of_source(connection, source):
-                    tally.chunks_removed += remove_row(connection, row, ending)
-                    tally.removed += 1
-                sources.remove(connection, source)
+            files = sources.rows(connection, [change.uri for change in gone[first : first + BATCH_DOCUMENTS]]).values()
+            rows = [row for source in files for row in documents.of_source(connection, source)]
+            tally.chunks_removed += remove(connection, rows, ending)
+            tally.removed += len(rows)
+            sources.remove(connection, files)
 
 
 def _apply_same(pipeline: Pipeline, same: tuple[Change, ...], tally: Tally) -> None:

@@ -109,8 +109,8 @@ def readings(
 
 def changed(connection: Connection, parcel: Parcel, settings: Settings) -> Iterator[tuple[Document, bytes]]:
     """The documents of a parcel that are not stored as they are, with their hashes."""
+    known = documents.of_ids(connection, [document.id for document in parcel.documents])
     for document in parcel.documents:
         sha256 = document_hash(document, settings)
-        row = documents.find(connection, document.id)
-        if row is None or row.sha256 != sha256:
+        if document.id not in known or known[document.id].sha256 != sha256:
             yield document, sha256

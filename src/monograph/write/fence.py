@@ -13,7 +13,7 @@ from monograph.store.file import view
 from monograph.store.file.database import Connection
 from monograph.values import Document, content_id
 from monograph.where import Condition, Scalar
-from monograph.write.commit import Seen
+from monograph.write.changes import Seen
 from monograph.write.prepare import Prepared
 
 
@@ -85,8 +85,8 @@ class Fence:
         taken += view.chunks_outside(connection, self.allowed, passages)
         if taken:
             raise OutsideView(f"the id {taken[0]!r} is taken outside of this view", "give it another id")
-        rows = {name: documents.find(connection, name) for name in ids}
-        return Seen({name: None if row is None else row.sha256 for name, row in rows.items()})
+        rows = documents.of_ids(connection, ids)
+        return Seen({name: rows[name].sha256 if name in rows else None for name in ids})
 
     def inside(self, connection: Connection, rows: Sequence[documents.Row]) -> list[documents.Row]:
         """Those of some documents that are in the view."""

@@ -187,4 +187,4 @@ def store_part(
     chunks = chunk_rows(connection, document)
     pairs = [(row, extracted[key]) for row, key in zip(chunks, related.keys, strict=True)]
     assigned.assign(connection, "extractions", pairs)
-    graph_changes.replace(connection, document, node_of(chunks, related, named), uses)
+    graph_changes.put(connection, {document: node_of(chunks, related, named)}, uses, [document])

@@ -22,7 +22,8 @@ from monograph.store.vectors import vectors
 from monograph.values import Document, OnProgress, Passage, Progress, Report, arguments, content_id
 from monograph.write.apply import grow_tree, report
 from monograph.write.batch import BATCH_DOCUMENTS, Parcel, batches
-from monograph.write.commit import Overtaken, Seen, Tally, store
+from monograph.write.changes import Overtaken, Seen, Tally
+from monograph.write.commit import store
 from monograph.write.pipeline import Pipeline, telling_refusals
 from monograph.write.prepare import normalised
 

@@ -13,11 +13,12 @@ from monograph.store.history import versions
 from monograph.store.history.versions import Former
 from monograph.store.vectors.vectors import STORED
 from monograph.write.batch import BATCH_DOCUMENTS, Parcel
-from monograph.write.commit import remove_row, store
+from monograph.write.commit import store
 from monograph.write.parallel import Precomputed
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared, document_hash, vectored
 from monograph.write.transaction import write
+from monograph.write.writer import remove
 
 
 def bring_back(pipeline: Pipeline, second: int) -> None:
@@ -44,8 +45,7 @@ def bring_back(pipeline: Pipeline, second: int) -> None:
     with database.read() as connection:
         former = list(versions.load(connection, versions.standing_at(connection, second)))
     with write(database, pipeline.indexes) as connection:
-        for row in documents.begun_after(connection, second):
-            remove_row(connection, row, None)
+        remove(connection, documents.begun_after(connection, second), None)
         sources.remove_empty(connection)
     for first in range(0, len(former), BATCH_DOCUMENTS):
         _store(pipeline, former[first : first + BATCH_DOCUMENTS])

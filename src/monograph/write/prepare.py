@@ -14,6 +14,7 @@ from monograph.derive.embed.given import GivenVectors
 from monograph.errors import InvalidDocument
 from monograph.models import Embedder
 from monograph.settings import Settings
+from monograph.store.documents import documents
 from monograph.store.file.checksums import given_key
 from monograph.store.vectors.vectors import pack
 from monograph.values import Chunk, Document, Float32, Passage, Problem, content_hash
@@ -101,12 +102,20 @@ def prepare(work: Sequence[tuple[Document, bytes]], embedder: Embedder, settings
     for document, sha256 in work:
         try:
             chunks = tuple(cut(document, settings))
+            _require_sound(document, chunks)
             given = [passage.vector for passage in document.passages] or [None] * len(chunks)
             vectors = (vectored(document, *pair, embedder) for pair in zip(chunks, given, strict=True))
             result.append(Prepared(document, sha256, chunks, tuple(vectors)))
         except InvalidDocument as error:
             result.append(Problem(document.uri, error.message, error.mend))
     return result
+
+
+def _require_sound(document: Document, chunks: Sequence[Chunk]) -> None:
+    if documents.is_too_long(document):
+        raise InvalidDocument(f"document {document.id!r} has {len(document.text):,} characters", "cut it in parts")
+    if len({chunk.id for chunk in chunks}) < len(chunks):
+        raise InvalidDocument(f"document {document.id!r} has two chunks of one id", "give every chunk an id of its own")
 
 
 def vectored(document: Document, chunk: Chunk, given: Float32 | None, embedder: Embedder) -> Vectored:

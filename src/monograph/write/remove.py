@@ -11,8 +11,9 @@ from monograph.store.file.database import Connection, Database
 from monograph.store.history import versions
 from monograph.values import Report
 from monograph.vectors.index import EcoVectorIndex
+from monograph.write import writer
 from monograph.write.apply import report
-from monograph.write.commit import Tally, remove_row
+from monograph.write.changes import Tally
 from monograph.write.transaction import settle
 
 
@@ -101,10 +102,7 @@ def _take_out(
     rows: Sequence[documents.Row],
     ending: versions.Ending | None,
 ) -> Tally:
-    tally = Tally()
-    for row in rows:
-        tally.chunks_removed += remove_row(connection, row, ending)
-        tally.removed += 1
+    tally = Tally(removed=len(rows), chunks_removed=writer.remove(connection, rows, ending))
     sources.remove_empty(connection)
     settle(connection, indexes)
     return tally

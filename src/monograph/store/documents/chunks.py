@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias
 
 from monograph.dates.dating import Dated
-from monograph.errors import InvalidDocument
 from monograph.store.documents import dates, documents
 from monograph.store.documents.filters import MERGED, Allowed
-from monograph.store.file import assigned, encryption
+from monograph.store.file import encryption
 from monograph.store.file.database import Connection
 from monograph.store.file.keyed import select
-from monograph.store.file.row_numbers import next_row
 from monograph.store.file.stored_json import loaded_object
 from monograph.store.file.unreadable import UNDECODABLE
 from monograph.store.graph import graphs
-from monograph.store.words import terms
 from monograph.values import Chunk, Metadata, Valid
 
 
@@ -36,101 +33,15 @@ class Found:
     valid: Valid | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """The document that chunks are stored under. ``old_title`` is what their index rows hold so far."""
-
-    row: int
-    id: str
-    title: str
-    old_title: str
-    metadata: Metadata
-
-
-@dataclass(frozen=True, slots=True)
-class Swap:
-    """How many chunks came and went."""
-
-    added: int
-    removed: int
-
-
-def replace(
-    connection: Connection, owner: Owner, chunks: Sequence[Chunk], memo_rows: Sequence[int], index: terms.Changes
-) -> Swap:
-    """Make ``chunks`` the chunks of a document, touching only what differs.
-
-    To be called before the document's new text is stored: index rows of chunks that go are found by the old text.
-
-    Parameters
-    ----------
-    owner:
-        The document.
-    chunks:
-        In reading order, with offsets into the new text.
-    memo_rows:
-        Row of each chunk's vector in the memo.
-    index:
-        Collects what changes in the inverted index, to be written before the transaction ends.
-
-    Raises
-    ------
-    InvalidDocument
-        If a chunk's id belongs to another document, or comes twice.
-    """
-    wanted = {chunk.id: (chunk, memo) for chunk, memo in zip(chunks, memo_rows, strict=True)}
-    known = {
-        row[1]: row
-        for row in connection.execute(
-            'SELECT chunk, id, start, "end" FROM chunks WHERE document = ?', (owner.row,)
-        ).fetchall()
-    }
-    check_ids(connection, owner.id, [chunk.id for chunk in chunks], known.keys())
-    # A chunk is the same when its id and its text are: ids of our own imply it, a caller's may not.
-    text = documents.text(connection, owner.row, 0, max((row[3] for row in known.values()), default=0))
-    texts = {name: text[row[2] : row[3]] for name, row in known.items()}
-    kept = {name for name in known if name in wanted and wanted[name][0].text == texts[name]}
-    gone = [terms.Entry(known[name][0], owner.old_title, texts[name]) for name in known if name not in kept]
-    index.remove(gone)
-    _remove(connection, gone)
-    if owner.title != owner.old_title:
-        index.remove(terms.Entry(known[name][0], owner.old_title, texts[name]) for name in kept)
-        index.add(terms.Entry(known[name][0], owner.title, texts[name]) for name in kept)
-    coming = [name for name in wanted if name not in kept]
-    for name in kept:
-        _update(connection, known[name][0], owner, wanted[name][0])
-    rows = {name: known[name][0] for name in kept}
-    rows |= {name: row for row, name in enumerate(coming, next_row(connection, "chunks"))}
-    add(connection, ((rows[name], columns(owner, wanted[name][0])) for name in coming))
-    assigned.assign(connection, "vectors", [(rows[name], memo) for name, (_, memo) in wanted.items()])
-    index.add(terms.Entry(rows[name], owner.title, wanted[name][0].text) for name in coming)
-    return Swap(added=len(coming), removed=len(gone))
-
-
-def check_ids(connection: Connection, document_id: str, ids: Sequence[str], own: Set[str] = frozenset()) -> None:
-    """Raise InvalidDocument if an id of a document's chunks comes twice, or another document has it.
-
-    ``own`` are ids of chunks that are the document's already.
-    """
-    if len(set(ids)) < len(ids):
-        raise InvalidDocument(f"document {document_id!r} has two chunks of one id", "give every chunk an id of its own")
-    taken = known_ids(connection, [name for name in ids if name not in own])
-    if taken:
-        name = next(name for name in ids if name in taken)
-        raise InvalidDocument(
-            f"chunk {name!r} of document {document_id!r} belongs to another document", "give it an id of its own"
-        )
-
-
 Columns: TypeAlias = tuple[str, int, int, int, int, str, str | None]
 """id, document, ordinal, start, end, metadata, merged."""
 
 
-def columns(owner: Owner, chunk: Chunk) -> Columns:
-    """What is to be stored of a chunk."""
+def columns(document: int, metadata: Metadata, chunk: Chunk) -> Columns:
+    """What is to be stored of a chunk, by the row and the metadata of its document."""
     own = json.dumps(chunk.metadata, ensure_ascii=False) if chunk.metadata else "{}"
-    merged = merged_metadata(owner.metadata, chunk.metadata)
-    return chunk.id, owner.row, chunk.ordinal, chunk.start, chunk.end, own, merged
+    merged = merged_metadata(metadata, chunk.metadata)
+    return chunk.id, document, chunk.ordinal, chunk.start, chunk.end, own, merged
 
 
 def merged_metadata(document: Metadata, own: Metadata) -> str | None:
@@ -139,7 +50,7 @@ def merged_metadata(document: Metadata, own: Metadata) -> str | None:
 
 
 def add(connection: Connection, new: Iterable[tuple[int, Columns]]) -> None:
-    """Store chunks whose ids are not there, by row, without what is derived from them."""
+    """Store chunks whose ids are not there: (row, columns)."""
     connection.executemany(
         """INSERT INTO chunks (chunk, id, document, ordinal, start, "end", metadata, merged)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
@@ -147,42 +58,19 @@ def add(connection: Connection, new: Iterable[tuple[int, Columns]]) -> None:
     )
 
 
-def known_ids(connection: Connection, ids: Sequence[str]) -> set[str]:
-    """Those of some ids that chunks have."""
-    return {name for (name,) in select(connection, "SELECT id FROM chunks WHERE id IN", ids)}
-
-
-def _update(connection: Connection, row: int, owner: Owner, chunk: Chunk) -> None:
-    connection.execute(
-        """UPDATE chunks SET document = ?2, ordinal = ?3, start = ?4, "end" = ?5, metadata = ?6, merged = ?7
-        WHERE chunk = ?1 AND (document, ordinal, start, "end", metadata, merged) IS NOT (?2, ?3, ?4, ?5, ?6, ?7)""",
-        (row, *columns(owner, chunk)[1:]),
+def update(connection: Connection, kept: Iterable[tuple[int, Columns]]) -> None:
+    """Store other places and metadata of chunks that are there: (row, columns)."""
+    connection.executemany(
+        """UPDATE chunks SET ordinal = ?2, start = ?3, "end" = ?4, metadata = ?5, merged = ?6
+        WHERE chunk = ?1 AND (ordinal, start, "end", metadata, merged) IS NOT (?2, ?3, ?4, ?5, ?6)""",
+        ((row, *values[2:]) for row, values in kept),
     )
 
 
-def _remove(connection: Connection, entries: Sequence[terms.Entry]) -> None:
-    """Take chunks out of every table but the inverted index."""
-    rows = [(entry.chunk,) for entry in entries]
-    from monograph.store.graph import assertions, graph_changes
-
-    graph_changes.remove_chunks(connection, (entry.chunk for entry in entries))
-    assertions.remove_chunks(connection, (entry.chunk for entry in entries))
-    connection.executemany("DELETE FROM vectors WHERE chunk = ?", rows)
-    connection.executemany("DELETE FROM chunks WHERE chunk = ?", rows)
-
-
-def remove_of(connection: Connection, document: documents.Row) -> int:
-    """Take out all chunks of a document; returns how many."""
-    text = documents.text(connection, document.row, 0, document.characters)
-    entries = [
-        terms.Entry(row, document.title, text[start:end])
-        for row, start, end in connection.execute(
-            'SELECT chunk, start, "end" FROM chunks WHERE document = ?', (document.row,)
-        ).fetchall()
-    ]
-    terms.remove(connection, entries)
-    _remove(connection, entries)
-    return len(entries)
+def remove(connection: Connection, rows: Sequence[int]) -> None:
+    """Take out chunks, and which vectors are theirs; the inverted index and the graph no longer hold them."""
+    connection.executemany("DELETE FROM vectors WHERE chunk = ?", ((row,) for row in rows))
+    connection.executemany("DELETE FROM chunks WHERE chunk = ?", ((row,) for row in rows))
 
 
 _AT_ONCE = 256
@@ -268,13 +156,8 @@ def titled_extractions(connection: Connection, rows: Iterable[int]) -> dict[int,
 
 def owners(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """The document's id by the chunk's, for the chunks that are there."""
-    return dict(
-        connection.execute(
-            """SELECT c.id, d.id FROM json_each(?) AS asked CROSS JOIN chunks AS c JOIN documents AS d USING (document)
-            WHERE c.id = asked.value""",
-            (json.dumps(list(ids)),),
-        )
-    )
+    query = "SELECT c.id, d.id FROM chunks AS c JOIN documents AS d USING (document) WHERE c.id IN"
+    return dict(select(connection, query, list(ids)))
 
 
 def asked(connection: Connection, ids: Sequence[str] | None, allowed: Allowed) -> list[int]:
@@ -325,6 +208,12 @@ def spans_of(connection: Connection, document: int) -> list[tuple[int, int, int]
     return connection.execute(
         'SELECT chunk, start, "end" FROM chunks WHERE document = ? ORDER BY ordinal', (document,)
     ).fetchall()
+
+
+def named_spans(connection: Connection, document: int) -> dict[str, tuple[int, int, int]]:
+    """(row, start, end) of the chunks of a document, by id."""
+    found = connection.execute('SELECT id, chunk, start, "end" FROM chunks WHERE document = ?', (document,))
+    return {name: (row, start, end) for name, row, start, end in found}
 
 
 def titled_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str]]:

@@ -14,7 +14,6 @@ from monograph.store.documents import dates
 from monograph.store.file import encryption, unreadable
 from monograph.store.file.checksums import BLOCK_BITS, blocks_of, checksum
 from monograph.store.file.database import Connection, path_of
-from monograph.store.file.keyed import select
 from monograph.store.file.stored_json import loaded_object
 from monograph.store.file.unreadable import UNDECODABLE
 from monograph.values import Document, Section, Valid
@@ -25,6 +24,7 @@ BLOCK_CHARACTERS = 4096
 _MOST_BLOCKS = 1 << BLOCK_BITS
 _AT_ONCE = 16
 """Blocks of one text that are read with those of others."""
+_IDS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,13 @@ def find(connection: Connection, document_id: str) -> Row | None:
     return next(iter(_rows(connection, "WHERE id = ?", document_id)), None)
 
 
-def known_ids(connection: Connection, ids: Sequence[str]) -> set[str]:
-    """Those of some ids that documents have."""
-    return {name for (name,) in select(connection, "SELECT id FROM documents WHERE id IN", ids)}
+def of_ids(connection: Connection, ids: Sequence[str]) -> dict[str, Row]:
+    """The documents that have some ids, by id."""
+    found: dict[str, Row] = {}
+    for first in range(0, len(ids), _IDS_AT_ONCE):
+        some = ids[first : first + _IDS_AT_ONCE]
+        found |= {one.id: one for one in _rows(connection, f"WHERE id IN ({','.join('?' * len(some))})", *some)}
+    return found
 
 
 def by_uri(connection: Connection, uri: str) -> list[Row]:
@@ -153,15 +157,8 @@ def columns(row: int, document: Document, sha256: bytes, source: int | None, sin
     """What is to be stored of a document under a row number.
 
     ``since`` is the second from which it stands so, in a file that keeps former versions.
-
-    Raises
-    ------
-    InvalidDocument
-        If it has more than 68 thousand million characters.
     """
     text = document.text
-    if is_too_long(document):
-        raise InvalidDocument(f"document {document.id!r} has {len(text):,} characters", "cut it in parts")
     own = (
         document.id,
         document.uri,
@@ -191,21 +188,24 @@ def add(connection: Connection, new: Sequence[tuple[Columns, int]]) -> None:
     connection.executemany("INSERT INTO texts VALUES (?, ?)", (block for one, _ in new for block in one.blocks))
 
 
-def update(connection: Connection, new: Columns) -> None:
-    """Store another state of a document that is there, without its chunks."""
-    connection.execute(
+def update(connection: Connection, changed: Sequence[tuple[Columns, int]]) -> None:
+    """Store other states of documents that are there, without their chunks: (columns, checksum)."""
+    connection.executemany(
         """UPDATE documents SET uri = ?2, title = ?3, metadata = ?4, sections = ?5, sha256 = ?6, characters = ?7,
-        source = ?9, dated = ?10, dated_until = ?11, dated_by = ?12, valid_from = ?13,
-        dates_checksum = checksum(?13)
+        source = ?9, checksum = ?10, dated = ?11, dated_until = ?12, dated_by = ?13, valid_from = ?14,
+        dates_checksum = checksum(?14)
         WHERE document = ?8 AND id = ?1""",
-        (*new.own, new.row, new.source, *new.dated, new.since),
+        ((*one.own, one.row, one.source, checksum, *one.dated, one.since) for one, checksum in changed),
     )
-    connection.execute("DELETE FROM texts WHERE block > ? AND block <= ?", (new.blocks[-1][0], blocks_of(new.row)[1]))
+    connection.executemany(
+        "DELETE FROM texts WHERE block > ? AND block <= ?",
+        ((one.blocks[-1][0], blocks_of(one.row)[1]) for one, _ in changed),
+    )
     # An unchanged block is not written again: an edit in a long document writes a few pages.
     connection.executemany(
         """INSERT INTO texts VALUES (?, ?) ON CONFLICT (block) DO UPDATE SET text = excluded.text
         WHERE text IS NOT excluded.text""",
-        new.blocks,
+        (block for one, _ in changed for block in one.blocks),
     )
 
 
@@ -298,14 +298,10 @@ def loaded_sections(text: str) -> tuple[Section, ...]:
     return tuple(Section(int(start), tuple(map(str, path))) for start, *path in json.loads(text))
 
 
-def remove(connection: Connection, row: int) -> None:
-    """Take out a document whose chunks are gone already."""
-    from monograph.store.graph import assertions, graph_changes
-
-    graph_changes.remove_document(connection, row)
-    assertions.remove_document(connection, row)
-    connection.execute("DELETE FROM texts WHERE block BETWEEN ? AND ?", blocks_of(row))
-    connection.execute("DELETE FROM documents WHERE document = ?", (row,))
+def remove(connection: Connection, rows: Sequence[int]) -> None:
+    """Delete documents whose chunks are deleted already."""
+    connection.executemany("DELETE FROM texts WHERE block BETWEEN ? AND ?", map(blocks_of, rows))
+    connection.executemany("DELETE FROM documents WHERE document = ?", ((row,) for row in rows))
 
 
 def resolve(connection: Connection, names: Sequence[str]) -> tuple[list[Row], list[str]]:

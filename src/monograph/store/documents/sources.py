@@ -69,31 +69,19 @@ def of_document(connection: Connection, document: int) -> tuple[Source, int] | N
     return None if row is None else (Source(*row[:5]), int(row[5]))
 
 
-def put(connection: Connection, source: Source) -> int:
-    """Store the state of a file, new or known; returns its row number."""
-    (row,) = connection.execute(
-        """INSERT INTO sources (uri, root, sha256, size, modified_ns) VALUES (?, ?, ?, ?, ?)
-        ON CONFLICT (uri) DO UPDATE SET root = excluded.root, sha256 = excluded.sha256,
-            size = excluded.size, modified_ns = excluded.modified_ns
-        RETURNING source""",
-        (source.uri, source.root, source.sha256, source.size, source.modified_ns),
-    ).fetchone()
-    return int(row)
-
-
-def add(connection: Connection, new: Sequence[Source]) -> set[str]:
-    """Store files that are not known yet, and leave those that are; return the uris of the new ones."""
-    by_uri = {one.uri: one for one in reversed(new)}
-    coming = by_uri.keys() - rows(connection, list(by_uri)).keys()
+def put(connection: Connection, files: Sequence[Source]) -> dict[str, int]:
+    """Store the states of files, new or known; returns their row numbers by uri."""
+    known = rows(connection, [one.uri for one in files])
+    states = [(one.uri, one.root, one.sha256, one.size, one.modified_ns) for one in files]
+    connection.executemany(
+        "UPDATE sources SET root = ?2, sha256 = ?3, size = ?4, modified_ns = ?5 WHERE uri = ?1",
+        (one for one in states if one[0] in known),
+    )
     connection.executemany(
         "INSERT INTO sources (uri, root, sha256, size, modified_ns) VALUES (?, ?, ?, ?, ?)",
-        (
-            (one.uri, one.root, one.sha256, one.size, one.modified_ns)
-            for uri, one in reversed(by_uri.items())
-            if uri in coming
-        ),
+        (one for one in states if one[0] not in known),
     )
-    return coming
+    return rows(connection, [one.uri for one in files])
 
 
 def rows(connection: Connection, uris: Sequence[str]) -> dict[str, int]:
@@ -119,10 +107,15 @@ def doubt(connection: Connection, row: int, *, faulty: bool) -> None:
     )
 
 
-def is_faulty(connection: Connection, uri: str) -> bool:
-    """Whether a part of a file could not be stored."""
-    known = find(connection, uri)
-    return known is not None and known.modified_ns == _FAULTY
+def faulty(connection: Connection, uris: Sequence[str]) -> frozenset[str]:
+    """Those of some files of which a part could not be stored."""
+    found = select(connection, "SELECT uri FROM sources WHERE modified_ns = ? AND uri IN", uris, _FAULTY)
+    return frozenset(uri for (uri,) in found)
+
+
+def uris(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
+    """The uris of files by row number."""
+    return dict(select(connection, "SELECT source, uri FROM sources WHERE source IN", list(rows)))
 
 
 def row_of(connection: Connection, uri: str) -> int | None:
@@ -131,9 +124,9 @@ def row_of(connection: Connection, uri: str) -> int | None:
     return None if row is None else int(row[0])
 
 
-def remove(connection: Connection, row: int) -> None:
-    """Delete a file whose documents are deleted already."""
-    connection.execute("DELETE FROM sources WHERE source = ?", (row,))
+def remove(connection: Connection, rows: Iterable[int]) -> None:
+    """Delete files whose documents are deleted already."""
+    connection.executemany("DELETE FROM sources WHERE source = ?", ((row,) for row in rows))
 
 
 def remove_empty(connection: Connection) -> None:

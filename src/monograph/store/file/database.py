@@ -78,19 +78,6 @@ def path_of(connection: Connection) -> str:
     return str(connection.execute("PRAGMA database_list").fetchone()[2])
 
 
-@contextmanager
-def savepoint(connection: Connection) -> Iterator[None]:
-    """A part of a transaction that is undone alone when an exception leaves it."""
-    connection.execute("SAVEPOINT part")
-    try:
-        yield
-    except BaseException:
-        connection.execute("ROLLBACK TO part")
-        connection.execute("RELEASE part")
-        raise
-    connection.execute("RELEASE part")
-
-
 class Database:
     """An open .mono file, for any number of threads and processes: many readers, one writer at a time.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from struct import Struct
 
 from monograph.store.file.database import Connection
-from monograph.store.graph import names
-from monograph.store.graph.graphs import Node, Part, SubjectRow, stored
+from monograph.store.file.keyed import select
+from monograph.store.graph.graphs import Node, stored
 from monograph.values import ENTITY_KINDS
 
 _NAMED = Struct("<iBBB")  # A record of graphs.NAMED for Python's struct, which is faster for a few.
@@ -23,23 +23,35 @@ class Uses:
     uses: Counter[int] = field(default_factory=Counter)
     persons: Counter[int] = field(default_factory=Counter)
 
-    def include(self, other: Uses) -> None:
-        """Add another's changes to these."""
-        self.uses.update(other.uses)
-        self.persons.update(other.persons)
 
-
-def add(connection: Connection, nodes: Mapping[int, Node], uses: Uses) -> None:
-    """Store what is not in the graph yet, table by table.
+def put(connection: Connection, nodes: Mapping[int, Node], uses: Uses, known: Iterable[int] = ()) -> None:
+    """Make these the documents' parts of the graph, touching only what differs.
 
     Parameters
     ----------
     nodes:
-        By the document's row; the chunks are stored already.
+        By the document's row, each with every chunk of it; the chunks are stored already.
     uses:
         Collects what is to be written by :mod:`monograph.store.graph.names` before the transaction ends.
+    known:
+        Those of the documents that may have a part already. Chunks that they no longer have are removed already.
     """
-    parts = [pair for node in nodes.values() for pair in node.chunks.items()]
+    coming = dict(nodes)
+    for document in known:
+        held, node = stored(connection, document), nodes[document]
+        _remove_chunks(connection, [row for row, part in held.chunks.items() if node.chunks.get(row) != part], uses)
+        gone = held.subjects - node.subjects
+        connection.executemany(
+            "DELETE FROM subjects WHERE name = ? AND document = ?", ((one.name, document) for one in gone)
+        )
+        uses.uses.subtract(one.name for one in gone)
+        connection.executemany(
+            "DELETE FROM aliases WHERE name = ? AND full = ? AND document = ?",
+            ((*pair, document) for pair in held.aliases - node.aliases),
+        )
+        fresh = {row: part for row, part in node.chunks.items() if held.chunks.get(row) != part}
+        coming[document] = Node(fresh, node.subjects - held.subjects, node.aliases - held.aliases)
+    parts = [pair for node in coming.values() for pair in node.chunks.items()]
     connection.executemany(
         "INSERT INTO chunk_graphs (chunk, words, names, links) VALUES (?, ?, ?, ?)",
         ((chunk, part.words, part.names, part.links) for chunk, part in parts),
@@ -51,7 +63,7 @@ def add(connection: Connection, nodes: Mapping[int, Node], uses: Uses) -> None:
         uses.persons.update(_persons(part.names))
         mentions += [(name, chunk) for name in named]
     connection.executemany("INSERT INTO mentions (name, chunk) VALUES (?, ?)", sorted(mentions))
-    subjects = [(document, one) for document, node in nodes.items() for one in node.subjects]
+    subjects = [(document, one) for document, node in coming.items() for one in node.subjects]
     connection.executemany(
         "INSERT INTO subjects (name, document, by_title, qualifier) VALUES (?, ?, ?, ?)",
         ((one.name, document, one.by_title, one.qualifier) for document, one in subjects),
@@ -59,45 +71,29 @@ def add(connection: Connection, nodes: Mapping[int, Node], uses: Uses) -> None:
     uses.uses.update(one.name for _, one in subjects)
     connection.executemany(
         "INSERT INTO aliases (name, full, document) VALUES (?, ?, ?)",
-        ((*pair, document) for document, node in nodes.items() for pair in node.aliases),
+        ((*pair, document) for document, node in coming.items() for pair in node.aliases),
     )
 
 
-def replace(connection: Connection, document: int, node: Node, uses: Uses) -> None:
-    """Make this a document's part of the graph, touching only what differs.
-
-    Parameters
-    ----------
-    document:
-        Its row; its chunks are stored already.
-    node:
-        Its part, with every chunk of it.
-    uses:
-        As for :func:`add`.
-    """
-    held = stored(connection, document)
-    for chunk, part in node.chunks.items():
-        if chunk in held.chunks and held.chunks[chunk] != part:
-            _update(connection, chunk, part, held.chunks[chunk], uses)
-    _remove_subjects(connection, document, held.subjects - node.subjects, uses.uses)
-    _remove_aliases(connection, document, held.aliases - node.aliases)
-    fresh = {chunk: part for chunk, part in node.chunks.items() if chunk not in held.chunks}
-    coming = Node(fresh, node.subjects - held.subjects, node.aliases - held.aliases)
-    add(connection, {document: coming}, uses)
+def remove(connection: Connection, chunks: Sequence[int], documents: Sequence[int], uses: Uses) -> None:
+    """Remove chunks with their extractions, and what documents are about and the aliases that they state."""
+    _remove_chunks(connection, chunks, uses)
+    connection.executemany("DELETE FROM extractions WHERE chunk = ?", ((chunk,) for chunk in chunks))
+    for document in documents:
+        about = connection.execute("DELETE FROM subjects WHERE document = ? RETURNING name", (document,)).fetchall()
+        uses.uses.subtract(name for (name,) in about)
+        connection.execute("DELETE FROM aliases WHERE document = ?", (document,))
 
 
-def _update(connection: Connection, chunk: int, part: Part, old: Part, uses: Uses) -> None:
-    connection.execute(
-        "UPDATE chunk_graphs SET words = ?, names = ?, links = ? WHERE chunk = ?",
-        (part.words, part.names, part.links, chunk),
-    )
-    wanted, before = _named(part.names), _named(old.names)
-    connection.executemany("DELETE FROM mentions WHERE name = ? AND chunk = ?", ((n, chunk) for n in before - wanted))
-    connection.executemany("INSERT INTO mentions (name, chunk) VALUES (?, ?)", ((n, chunk) for n in wanted - before))
-    uses.uses.update(wanted - before)
-    uses.uses.subtract(before - wanted)
-    uses.persons.update(_persons(part.names))
-    uses.persons.subtract(_persons(old.names))
+def _remove_chunks(connection: Connection, chunks: Sequence[int], uses: Uses) -> None:
+    mentions = []
+    for chunk, packed in select(connection, "SELECT chunk, names FROM chunk_graphs WHERE chunk IN", chunks):
+        named = _named(packed)
+        uses.uses.subtract(named)
+        uses.persons.subtract(_persons(packed))
+        mentions += [(name, chunk) for name in named]
+    connection.executemany("DELETE FROM mentions WHERE name = ? AND chunk = ?", sorted(mentions))
+    connection.executemany("DELETE FROM chunk_graphs WHERE chunk = ?", ((chunk,) for chunk in chunks))
 
 
 def pack_named(records: Iterable[tuple[int, int, int, int]]) -> bytes:
@@ -111,47 +107,6 @@ def _persons(packed: bytes) -> list[int]:
 
 def _named(packed: bytes) -> set[int]:
     return {one[0] for one in _NAMED.iter_unpack(packed)}
-
-
-def _remove_subjects(connection: Connection, document: int, gone: Set[SubjectRow], changes: Counter[int]) -> None:
-    connection.executemany(
-        "DELETE FROM subjects WHERE name = ? AND document = ?", ((one.name, document) for one in gone)
-    )
-    changes.subtract(one.name for one in gone)
-
-
-def _remove_aliases(connection: Connection, document: int, gone: Set[tuple[int, int]]) -> None:
-    connection.executemany(
-        "DELETE FROM aliases WHERE name = ? AND full = ? AND document = ?", ((*one, document) for one in gone)
-    )
-
-
-def remove_chunks(connection: Connection, chunks: Iterable[int]) -> None:
-    """Take chunks out of the graph, and forget which extraction was theirs."""
-    changes, persons = Counter[int](), Counter[int]()
-    for chunk in chunks:
-        row = connection.execute("DELETE FROM chunk_graphs WHERE chunk = ? RETURNING names", (chunk,)).fetchone()
-        gone = set() if row is None else _named(row[0])
-        persons.subtract(() if row is None else _persons(row[0]))
-        connection.executemany("DELETE FROM mentions WHERE name = ? AND chunk = ?", ((name, chunk) for name in gone))
-        connection.execute("DELETE FROM extractions WHERE chunk = ?", (chunk,))
-        changes.subtract(gone)
-    names.use(connection, changes, persons)
-
-
-def remove_document(connection: Connection, document: int) -> None:
-    """Take out what a document is about, and the aliases it states. Its chunks go with :func:`remove_chunks`."""
-    held = stored(connection, document)
-    changes: Counter[int] = Counter()
-    _remove_subjects(connection, document, held.subjects, changes)
-    _remove_aliases(connection, document, held.aliases)
-    names.use(connection, changes, {})
-
-
-def take_out(connection: Connection, document: int, chunks: Iterable[int]) -> None:
-    """Take a document's part out of the graph; it and its chunks stay."""
-    remove_chunks(connection, chunks)
-    remove_document(connection, document)
 
 
 def clear(connection: Connection) -> None:

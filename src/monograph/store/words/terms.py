@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby, islice, zip_longest
 
 import numpy as np
@@ -132,33 +132,6 @@ def indexed(entry: Entry) -> tuple[str, str, str]:
     """What of a chunk is indexed: its title and text in pairs, and its folded text."""
     folded, paired = folded_and_paired(entry.text)
     return folded_and_paired(entry.title)[1], paired, folded
-
-
-@dataclass(slots=True)
-class Changes:
-    """Rows that come and go, in order, not written yet.
-
-    Written after all else: a savepoint, and any statement that SQLite may have to take back by itself, makes FTS5 write
-    out what it holds, which costs more than a document's other rows together.
-    """
-
-    rows: list[tuple[bool, Entry]] = field(default_factory=list)
-
-    def add(self, entries: Iterable[Entry]) -> None:
-        """Index chunks."""
-        self.rows += [(True, entry) for entry in entries]
-
-    def remove(self, entries: Iterable[Entry]) -> None:
-        """Take chunks out; each entry must be as it was added."""
-        self.rows += [(False, entry) for entry in entries]
-
-    def write(self, connection: Connection) -> None:
-        """Do all of it."""
-        trigrams = has_trigrams(connection)
-        for comes, group in groupby(self.rows, key=lambda row: row[0]):
-            entries = [entry for _, entry in group]
-            add(connection, entries, trigrams=trigrams) if comes else remove(connection, entries)
-        self.rows.clear()
 
 
 def clear(connection: Connection) -> None:

@@ -1,4 +1,4 @@
-"""New documents are written table by table; the rows are those that one after the other would have left."""
+"""A batch is written table by table; the rows are those that its parcels would have left one after the other."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monograph import Document, Monograph, Settings
+from monograph import Document, Monograph, Passage, Settings
 from monograph.errors import InvalidDocument
 from monograph.models import Embedder
+from monograph.store.documents import documents as documents_rows
 from monograph.store.documents import roots
 from monograph.store.documents.sources import Source
 from monograph.store.file.database import Connection
 from monograph.values import Root
-from monograph.write import commit, names
+from monograph.write import changes, commit, names, writer
 from monograph.write.batch import Parcel
-from monograph.write.commit import Tally
+from monograph.write.changes import Ready, Tally
+from monograph.write.prepare import Prepared, document_hash, prepare
 from support.contents import contents
 from support.drawn_documents import DIMENSION, documents
 from support.models import HashEmbedder
@@ -189,15 +191,25 @@ def as_numbered(connection: Connection) -> dict[str, list[tuple[object, ...]]]:
     return found | {"heads": sorted(heads)}
 
 
-def nothing_is_new(*_: object) -> frozenset[str]:
-    return frozenset()
+def one_by_one(
+    connection: Connection, batch: Sequence[Ready], derived: writer.Derived, *given: Any, strict: bool
+) -> Tally:
+    """Store a batch parcel by parcel, each as if it were a batch of its own."""
+    tally = Tally()
+    for one in batch:
+        tally.include(store_together(connection, [one], derived, *given, strict=strict))
+        derived = replace(derived, names=names.Numbered(derived.names.rows, [], {}))
+    return tally
+
+
+store_together = writer.store
 
 
 def together(empty: dict[bool, Path], folder: Path, history: History) -> tuple[Stored, Stored]:
-    """What a history leaves, and what it leaves where documents are stored one after the other."""
+    """What a history leaves, and what it leaves where parcels are stored one after the other."""
     here = run(Path(shutil.copy(empty[history.paid], folder / "together.mono")), history)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(commit, "new_ids", nothing_is_new)
+        patch.setattr(writer, "store", one_by_one)
         alone = run(Path(shutil.copy(empty[history.paid], folder / "alone.mono")), history)
     return here, alone
 
@@ -223,7 +235,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
 @pytest.mark.timeout(1_800)
 @settings(max_examples=examples(60))
 @given(history=entangled())
-def test_rows_equal_those_of_documents_added_one_by_one(
+def test_rows_equal_those_of_parcels_stored_one_by_one(
     empty: dict[bool, Path], folders: Folders, history: History
 ) -> None:
     here, alone = together(empty, folders(), history)
@@ -261,3 +273,55 @@ def test_known_name_gets_its_missing_embedding(
     found = run(Path(shutil.copy(empty[paid], folders() / "x.mono")), cut)
     codes = {name: code for name, _, code, *_ in found.rows["names"]}
     assert (codes["inv 2031"] is not None) == (later.title == "INV-2031")
+
+
+def ready(*given: Document, file: str | None = None, **more: Any) -> Ready:
+    """Documents of a file, prepared."""
+    wanted = parcel(given, file, **more)
+    made = prepare(
+        [(one, document_hash(one, Settings())) for one in wanted.documents], HashEmbedder(DIMENSION), Settings()
+    )
+    return Ready(wanted, tuple(one for one in made if isinstance(one, Prepared)), ())
+
+
+def held(row: int, one: Document, *chunks: str, file: str | None = None) -> changes.Stored:
+    """A stored document whose chunks, each of four characters, have some ids."""
+    stored = documents_rows.Row(row, one.id, None, one.uri, one.title, b"", len(one.text))
+    spans = {name: (10 * row + place, 4 * place, 4 * place + 4) for place, name in enumerate(chunks)}
+    return changes.Stored(stored, file, spans, one.text)
+
+
+NOTHING_HELD = changes.State({}, {}, frozenset())
+
+
+def test_later_document_of_an_id_wins() -> None:
+    found = changes.decide([ready(Document("first", id="a")), ready(Document("second", id="a"))], NOTHING_HELD)
+    assert [one.prepared.document.text for one in found.insert] == ["second"]
+    assert (found.replace, found.remove, found.refuse) == ((), (), ())
+    assert (found.tally.added, found.tally.changed) == (1, 1)
+
+
+def test_chunk_passes_from_one_document_to_another() -> None:
+    state = changes.State({"a": held(1, Document("onetwo!!", id="a"), "p1", "p2")}, {"p1": "a", "p2": "a"}, frozenset())
+    gives = Document(id="a", passages=(Passage("onet", id="p1"),))
+    takes = Document(id="b", passages=(Passage("wo!!", id="p2"),))
+    found = changes.decide([ready(gives), ready(takes)], state)
+    assert [one.prepared.document.id for one in found.replace] == ["a"]
+    assert [one.prepared.document.id for one in found.insert] == ["b"]
+    assert (found.tally.chunks_added, found.tally.chunks_removed) == (1, 1)
+    other = changes.decide([ready(takes), ready(gives)], state)
+    assert other.insert == ()
+    assert [str(one.message) for one in other.refuse] == ["chunk 'p2' of document 'b' belongs to another document"]
+    assert [one.prepared.document.id for one in other.replace] == ["a"]
+
+
+def test_document_left_out_by_its_file_is_removed() -> None:
+    old = held(1, Document("text", id="old"), "c", file="folder/f")
+    state = changes.State({"old": old}, {}, frozenset())
+    new = Document("another", id="new")
+    found = changes.decide([ready(new, file="f")], state)
+    assert (found.remove, found.tally.removed, found.tally.chunks_removed) == ((old,), 1, 1)
+    for more in ({"last": False}, {"broken": True}, {"before": frozenset({"old"})}):
+        assert changes.decide([ready(new, file="f", **more)], state).remove == ()
+    (file,) = changes.decide([ready(new, file="f", broken=True)], state).files
+    assert file.faulty

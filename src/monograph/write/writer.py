@@ -1,0 +1,249 @@
+"""One writer for all batches: it reads what a batch meets in the file, and writes what it changes, table by table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from monograph.errors import MonographError
+from monograph.store.documents import chunks, dates, documents, sources
+from monograph.store.file import assigned, checksums
+from monograph.store.file.database import Connection
+from monograph.store.file.row_numbers import next_row
+from monograph.store.graph import assertions, graph_changes
+from monograph.store.graph import names as stored_names
+from monograph.store.history import versions
+from monograph.store.words import terms
+from monograph.write import names
+from monograph.write.batch import BATCH_CHARACTERS
+from monograph.write.changes import NOTHING_SEEN, Changes, Ready, Seen, State, Stored, Tally, Target, decide
+from monograph.write.graph import Related, node_of
+from monograph.write.prepare import Prepared
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """What the documents of a batch need: memo rows of vectors and extractions by key, names, and parts of the graph.
+
+    ``parts`` by the document's id and hash; None in a file without a graph.
+    """
+
+    vectors: Mapping[bytes, int]
+    extractions: Mapping[bytes, int]
+    names: names.Numbered
+    parts: Mapping[tuple[str, bytes], Related] | None
+
+
+def store(
+    connection: Connection,
+    batch: Sequence[Ready],
+    derived: Derived,
+    ending: versions.Ending | None,
+    seen: Seen = NOTHING_SEEN,
+    *,
+    strict: bool,
+) -> Tally:
+    """Compare a batch with what the file holds, and write what it changes; return the tally of that.
+
+    Raises
+    ------
+    Overtaken
+        If a document is not as it was seen.
+    MonographError
+        With ``strict``, why the first document cannot be stored.
+    """
+    changes = decide(batch, read(connection, batch, seen), seen)
+    if strict and changes.refuse:
+        raise changes.refuse[0]
+    write(connection, changes, derived, ending)
+    if seen.gone:
+        sources.remove_empty(connection)
+    return changes.tally
+
+
+def read(connection: Connection, batch: Sequence[Ready], seen: Seen = NOTHING_SEEN) -> State:
+    """Read what :func:`monograph.write.changes.decide` compares a batch with."""
+    prepared = [one for ready in batch for one in ready.prepared]
+    rows = documents.of_ids(connection, list({*(one.document.id for one in prepared), *seen.hashes}))
+    replaced = {one.document.id for one in prepared if rows.get(one.document.id, one).sha256 != one.sha256}
+    uris = list({ready.parcel.source.uri for ready in batch if ready.parcel.source is not None})
+    files = sources.rows(connection, uris)
+    for parcel in (ready.parcel for ready in batch):
+        if parcel.source is not None and parcel.source.uri in files and parcel.last and not parcel.broken:
+            listed = parcel.before | {document.id for document in parcel.documents}
+            of_file = documents.of_source(connection, files[parcel.source.uri])
+            rows = {row.id: row for row in of_file if row.id not in listed} | rows
+    file_of = sources.uris(connection, [row.source for row in rows.values() if row.source is not None])
+    return State(
+        {
+            name: _stored(
+                connection, row, None if row.source is None else file_of.get(row.source), text=name in replaced
+            )
+            for name, row in rows.items()
+        },
+        chunks.owners(connection, [chunk.id for one in prepared for chunk in one.chunks]),
+        sources.faulty(connection, uris),
+    )
+
+
+def _stored(connection: Connection, row: documents.Row, file: str | None, *, text: bool) -> Stored:
+    spans = chunks.named_spans(connection, row.row)
+    try:
+        return Stored(row, file, spans, documents.text(connection, row.row, 0, row.characters) if text else "")
+    except MonographError as error:
+        return Stored(row, file, spans, fault=error)
+
+
+def write(connection: Connection, changes: Changes, derived: Derived, ending: versions.Ending | None) -> None:
+    """Write what a batch changes.
+
+    The inverted index comes last: a statement that SQLite may have to take back by itself makes FTS5 write out what it
+    holds, which costs more than a document's other rows together.
+    """
+    remove(connection, [one.row for one in changes.remove], ending)
+    for target in changes.replace:
+        if target.stored is not None:
+            versions.end(connection, target.stored.row, ending)
+    files = sources.put(connection, [one.source for one in changes.files])
+    placed = _place(connection, [*changes.insert, *changes.replace], files, versions.moment_of(ending))
+    new, known = placed[: len(changes.insert)], placed[len(changes.insert) :]
+    uses = graph_changes.Uses()
+    _remove_chunks(connection, [row for one in known for row in one.gone], uses)
+    if derived.parts is None:
+        graph_changes.remove(connection, [row for one in known for row in one.kept], [one.row for one in known], uses)
+    documents.add(connection, [(one.columns, one.checksum) for one in new])
+    documents.update(connection, [(one.columns, one.checksum) for one in known])
+    chunks.update(connection, (pair for one in known for pair in one.chunk_columns if pair[0] in one.kept))
+    chunks.add(connection, (pair for one in placed for pair in one.chunk_columns if pair[0] not in one.kept))
+    _assign(connection, "vectors", placed, [[derived.vectors[key] for key in one.prepared.keys] for one in placed])
+    if derived.parts is not None:
+        parts = [derived.parts[one.prepared.document.id, one.prepared.sha256] for one in placed]
+        _assign(connection, "extractions", placed, [[derived.extractions[key] for key in part.keys] for part in parts])
+        nodes = {one.row: node_of(one.rows, part, derived.names.rows) for one, part in zip(placed, parts, strict=True)}
+        graph_changes.put(connection, nodes, uses, [one.row for one in known])
+    names.store(connection, derived.names, uses)
+    for file in changes.files:
+        dates.follow_file(connection, files[file.source.uri])
+        if file.faulty or file.unfinished:
+            sources.doubt(connection, files[file.source.uri], faulty=file.faulty)
+    terms.remove(connection, [entry for one in known for entry in one.outdated])
+    fresh = (entry for one in placed for entry in one.fresh)
+    terms.add(connection, fresh, trigrams=terms.has_trigrams(connection))
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A document with its row and those of its chunks, in reading order.
+
+    ``kept`` are the rows of chunks that stay and ``gone`` those of chunks that go; ``outdated`` and ``fresh`` are what
+    the inverted index loses and gets.
+    """
+
+    prepared: Prepared
+    row: int
+    rows: Sequence[int]
+    columns: documents.Columns
+    chunk_columns: Sequence[tuple[int, chunks.Columns]]
+    kept: frozenset[int]
+    gone: Sequence[int]
+    outdated: Sequence[terms.Entry]
+    fresh: Sequence[terms.Entry]
+
+    @property
+    def checksum(self) -> int:
+        """As :func:`monograph.store.file.checksums.of_document` finds it when all is stored."""
+        given = (None if one.given is None else one.key for one in self.prepared.vectors)
+        own = (
+            (name, *where, metadata, key)
+            for (_, (name, _, *where, metadata, _)), key in zip(self.chunk_columns, given, strict=True)
+        )
+        return checksums.of_content(self.columns.own, self.prepared.document.text, own)
+
+
+def _place(
+    connection: Connection, targets: Sequence[Target], files: Mapping[str, int], since: int | None
+) -> list[_Placed]:
+    """Number documents and their chunks: a chunk that still has its id and its text keeps its row."""
+    free_documents, free_chunks = count(next_row(connection, "documents")), count(next_row(connection, "chunks"))
+    placed = []
+    for target in targets:
+        prepared, document, stored = target.prepared, target.prepared.document, target.stored
+        row = next(free_documents) if stored is None else stored.row.row
+        old_title = document.title if stored is None else stored.row.title
+        texts = {} if stored is None else stored.texts
+        held = {} if stored is None else {name: chunk for name, (chunk, _, _) in stored.chunks.items()}
+        kept = {one.id for one in prepared.chunks if texts.get(one.id) == one.text}
+        again = kept if old_title == document.title else set()
+        rows = [held[one.id] if one.id in kept else next(free_chunks) for one in prepared.chunks]
+        pairs = list(zip(rows, prepared.chunks, strict=True))
+        source = None if target.file is None else files[target.file]
+        placed.append(
+            _Placed(
+                prepared,
+                row,
+                rows,
+                documents.columns(row, document, prepared.sha256, source, since),
+                [(chunk, chunks.columns(row, document.metadata, one)) for chunk, one in pairs],
+                frozenset(held[name] for name in kept),
+                [held[name] for name in texts if name not in kept],
+                [terms.Entry(held[name], old_title, text) for name, text in texts.items() if name not in again],
+                [terms.Entry(chunk, document.title, one.text) for chunk, one in pairs if one.id not in again],
+            )
+        )
+    return placed
+
+
+def _assign(
+    connection: Connection, table: assigned.Table, placed: Sequence[_Placed], memos: Sequence[Sequence[int]]
+) -> None:
+    """Store which memo row is which chunk's."""
+    every = [(one, *pair) for one, some in zip(placed, memos, strict=True) for pair in zip(one.rows, some, strict=True)]
+    assigned.assign(connection, table, [(row, memo) for one, row, memo in every if row in one.kept])
+    assigned.add(connection, table, ((row, memo) for one, row, memo in every if row not in one.kept))
+
+
+def remove(connection: Connection, rows: Sequence[documents.Row], ending: versions.Ending | None) -> int:
+    """Remove documents from every table of the present; return the number of chunks removed.
+
+    The files that they are of stay.
+    """
+    removed = 0
+    for some in _groups(rows):
+        entries = []
+        for row in some:
+            versions.end(connection, row, ending)
+            text = documents.text(connection, row.row, 0, row.characters)
+            spans = chunks.spans_of(connection, row.row)
+            entries += [terms.Entry(chunk, row.title, text[start:end]) for chunk, start, end in spans]
+        terms.remove(connection, entries)
+        numbers, uses = [row.row for row in some], graph_changes.Uses()
+        _remove_chunks(connection, [entry.chunk for entry in entries], uses)
+        graph_changes.remove(connection, [], numbers, uses)
+        stored_names.use(connection, uses.uses, uses.persons)
+        for number in numbers:
+            assertions.remove_document(connection, number)
+        documents.remove(connection, numbers)
+        removed += len(entries)
+    return removed
+
+
+def _remove_chunks(connection: Connection, gone: Sequence[int], uses: graph_changes.Uses) -> None:
+    """Remove chunks from every table but the inverted index."""
+    graph_changes.remove(connection, gone, [], uses)
+    assertions.remove_chunks(connection, gone)
+    chunks.remove(connection, gone)
+
+
+def _groups(rows: Sequence[documents.Row]) -> Iterator[list[documents.Row]]:
+    """Documents, as many at once as may be held in memory with their texts."""
+    group: list[documents.Row] = []
+    characters = 0
+    for row in rows:
+        group.append(row)
+        characters += row.characters
+        if characters >= BATCH_CHARACTERS:
+            yield group
+            group, characters = [], 0
+    if group:
+        yield group
