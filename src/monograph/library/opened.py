@@ -258,7 +258,7 @@ class WholeFile(OpenFile):
 
     def _copied(self, second: int) -> FilePart:
         from monograph.store.file import past
-        from monograph.write.past import bring_back, make_up_for
+        from monograph.write import as_of
         from monograph.write.pipeline import Pipeline
 
         index, models = self.chunk_index, self.models
@@ -266,7 +266,7 @@ class WholeFile(OpenFile):
             made_by = models.embedder, models.extractor
             pipeline = Pipeline(self.database, *self.indexes, *made_by, None, self.settings)
             if not self.database.read_only:  # Else the copy makes it each time.
-                make_up_for(pipeline, second)
+                as_of.derive_missing(pipeline, second)
             database = past.copied(self.database)
             database.diagnose = self.database.diagnose
             index = EcoVectorIndex(
@@ -274,7 +274,7 @@ class WholeFile(OpenFile):
             )
             base = OpenFile(database, (index, _summary_index(index)), self.settings, copy.copy(models))
             made = FilePart(self, None, second, database, base)
-            bring_back(replace(pipeline, database=database, index=index, summaries=base.summary_index), second)
+            as_of.restore(replace(pipeline, database=database, index=index, summaries=base.summary_index), second)
         return made
 
     def pipeline(

@@ -295,13 +295,10 @@ def name_of(connection: Connection, number: int) -> str:
     return bytes(name).decode("utf-8", "replace")
 
 
-def lacking(connection: Connection, second: int | None, *, graph: bool) -> list[int]:
-    """Rows of the former states that lack a vector or, where asked, an extraction; that stood at the end of a second.
-
-    Without a second of all.
-    """
+def lacking(connection: Connection, second: int, *, graph: bool) -> list[int]:
+    """Return rows of previous versions, valid at a second, that lack a vector or, if asked, an extraction."""
     found = connection.execute(
-        """SELECT version FROM versions AS v WHERE (?1 IS NULL OR (valid_from <= ?1 AND ?1 < valid_until)) AND EXISTS (
+        """SELECT version FROM versions AS v WHERE valid_from <= ?1 AND ?1 < valid_until AND EXISTS (
             SELECT 1 FROM version_chunks AS c
             WHERE c.version = v.version AND (c.vector IS NULL OR (?2 AND c.extraction IS NULL)))""",
         (second, graph),

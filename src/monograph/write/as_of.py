@@ -1,43 +1,42 @@
-"""A copy of a file is brought back to what the file was at a moment."""
+"""Restore a copy of a file to what the file held at a moment."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from monograph.derive.derivation import extractions, vectors
 from monograph.store.documents import documents, sources
 from monograph.store.file import memo, settings
+from monograph.store.file.checksums import given_key
 from monograph.store.history import versions
 from monograph.store.history.versions import Former
-from monograph.store.vectors.vectors import STORED
 from monograph.write.batch import BATCH_DOCUMENTS, Parcel
 from monograph.write.commit import store
 from monograph.write.parallel import Precomputed
 from monograph.write.pipeline import Pipeline
-from monograph.write.prepare import Prepared, document_hash, vectored
+from monograph.write.prepare import Prepared, Vectored, document_hash, vectored
 from monograph.write.transaction import write
 from monograph.write.writer import remove
 
 
-def bring_back(pipeline: Pipeline, second: int) -> None:
-    """Take out what came after a second, and store what stood then and stands no more, as it was stored.
+def restore(pipeline: Pipeline, second: int) -> None:
+    """Remove documents that came after a second, and store the previous versions of that second in their place.
 
-    What a model made of it is remembered still; but where the file has got another model since, that makes it now. The
-    former versions themselves are taken out. What was told of things, set apart or joined is as it is now.
+    Values that models made of these are in the memo; values that are missing, because the file has another model now,
+    are derived. All previous versions are deleted. Assertions, and names that were kept apart or joined, stay as they
+    are now.
 
     Parameters
     ----------
     pipeline:
-        Of the copy. Without a summarizer: summaries over what is taken out go, and no others come.
+        Of the copy. Without a summarizer: summaries over removed chunks go, and no others come.
     second:
-        Since 1970: what stood at its end.
+        Since 1970; the copy is as the file was at its end.
 
     Raises
     ------
     DamagedFile
-        If a former version cannot be read.
+        If a previous version cannot be read.
     ModelError
         If a model is needed and does not answer.
     """
@@ -48,17 +47,17 @@ def bring_back(pipeline: Pipeline, second: int) -> None:
         remove(connection, documents.begun_after(connection, second), None)
         sources.remove_empty(connection)
     for first in range(0, len(former), BATCH_DOCUMENTS):
-        _store(pipeline, former[first : first + BATCH_DOCUMENTS])
+        some = former[first : first + BATCH_DOCUMENTS]
+        hashes = [(one.document.id, document_hash(one.document, pipeline.settings)) for one in some]
+        prepared = Precomputed(prepared=dict(zip(hashes, _prepared(pipeline, some), strict=True)))
+        store(pipeline, [Parcel(None, tuple(one.document for one in some))], prepared, strict=True)
     with database.write() as connection:
         versions.mark(connection, former)
         versions.clear(connection)
 
 
-def make_up_for(pipeline: Pipeline, second: int | None) -> None:
-    """Make and remember what former versions that stood at the end of a second lack: another model came since.
-
-    Without a second that of all.
-    """
+def derive_missing(pipeline: Pipeline, second: int) -> None:
+    """Derive the values that previous versions of a second lack, because the file has another model now."""
     database = pipeline.database
     with database.read() as connection:
         graph = settings.has_graph(connection)
@@ -66,9 +65,10 @@ def make_up_for(pipeline: Pipeline, second: int | None) -> None:
         former = list(versions.load(connection, numbers))
     if not former:
         return
-    prepared = [_prepared(pipeline, one) for one in former]
-    texts = {key: text for one in prepared for key, text in one.texts.items()}
-    vectors(pipeline.embedder).derive_missing(database, texts)
+    prepared = _prepared(pipeline, former)
+    vectors(pipeline.embedder).derive_missing(
+        database, {key: text for one in prepared for key, text in one.texts.items()}
+    )
     extracting = extractions(pipeline.extractor)
     if graph:
         extracting.derive_missing(database, extracting.keyed(chunk for one in former for chunk in one.chunks))
@@ -82,19 +82,19 @@ def make_up_for(pipeline: Pipeline, second: int | None) -> None:
             versions.assign(connection, number, made)
 
 
-def _store(pipeline: Pipeline, former: Sequence[Former]) -> None:
-    prepared = {
-        (one.document.id, document_hash(one.document, pipeline.settings)): _prepared(pipeline, one) for one in former
-    }
-    parcel = Parcel(None, tuple(one.document for one in former))
-    store(pipeline, [parcel], Precomputed(prepared=prepared), strict=True)
-
-
-def _prepared(pipeline: Pipeline, one: Former) -> Prepared:
-    """A former version as it was cut: another version of the package might cut it otherwise."""
-    given = [None if value is None else np.frombuffer(value, dtype=STORED).astype(np.float32) for value in one.given]
-    found = [
-        vectored(one.document, chunk, vector, pipeline.embedder)
-        for chunk, vector in zip(one.chunks, given, strict=True)
+def _prepared(pipeline: Pipeline, some: Sequence[Former]) -> list[Prepared]:
+    """Return previous versions with the chunks they had: another version of the package might cut them otherwise."""
+    return [
+        Prepared(
+            one.document,
+            one.sha256,
+            one.chunks,
+            tuple(
+                vectored(one.document, chunk, None, pipeline.embedder)
+                if value is None
+                else Vectored(given_key(value), "", value)
+                for chunk, value in zip(one.chunks, one.given, strict=True)
+            ),
+        )
+        for one in some
     ]
-    return Prepared(one.document, one.sha256, one.chunks, tuple(found))
