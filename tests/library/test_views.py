@@ -31,8 +31,9 @@ from monograph.errors import (
     OutsideView,
     SourceMissing,
 )
-from monograph.library.files import Files, Originals
+from monograph.library.files import Files
 from monograph.library.graph import EntityGraph, GraphReader, GraphWriter
+from monograph.library.original_files import OriginalFiles
 from monograph.library.tree import SummaryTree, TreeReader
 from monograph.library.vectors import Vectors
 from monograph.models import Completion
@@ -238,7 +239,7 @@ def test_views_lack_operations_on_whole_files(shared_file: Monograph) -> None:
     view = shared_file.within(ANN)
     for name, part in parts_of(view).items():
         assert public(part) == WORKS[name]
-    assert {type(one) for one in parts_of(view).values()} == {View, Originals, GraphWriter, TreeReader}
+    assert {type(one) for one in parts_of(view).values()} == {View, OriginalFiles, GraphWriter, TreeReader}
     with pytest.raises(AttributeError):
         view.files.always_forget = True  # type: ignore[attr-defined]
 
@@ -250,7 +251,12 @@ def test_snapshots_lack_all_that_writes(tmp_path: Path) -> None:
         for snapshot in (past, past.within(ANN), archive.within(ANN).as_of("2100")):
             for name, part in parts_of(snapshot).items():
                 assert public(part) == WORKS[name] - WRITES.get(name, set())
-            assert {type(one) for one in parts_of(snapshot).values()} == {Snapshot, Originals, GraphReader, TreeReader}
+            assert {type(one) for one in parts_of(snapshot).values()} == {
+                Snapshot,
+                OriginalFiles,
+                GraphReader,
+                TreeReader,
+            }
 
 
 def test_view_shows_nothing_outside_its_filter(shared_file: Monograph) -> None:

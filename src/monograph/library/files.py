@@ -1,4 +1,4 @@
-"""Files that documents were read from, and folders that are kept in step: ``archive.files``."""
+"""Files and folders that are kept in step: ``archive.files``."""
 
 from __future__ import annotations
 
@@ -6,70 +6,25 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from monograph import telemetry
-from monograph.errors import InputError, SourceMissing
-from monograph.explore import originals
-from monograph.library.opened import OpenFile, WholeFile, spends
-from monograph.library.pages import Pages
-from monograph.read.file import open_under
+from monograph.errors import InputError
+from monograph.library.opened import WholeFile, spends
+from monograph.library.original_files import OriginalFiles
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.store.file import settings
-from monograph.sync import follow, roots, watch
+from monograph.sync import follow, roots
 from monograph.sync import plan as planning
-from monograph.sync.receive import Incoming
-from monograph.values import Move, OnProgress, Original, Plan, Report, SyncedSource, WatchEvent, arguments
+from monograph.values import Move, OnProgress, Plan, Report, SyncedSource, WatchEvent, arguments
 from monograph.write import apply, describe
-from monograph.write import price as pricing
-from monograph.write import remove as removal
 
 if TYPE_CHECKING:
     from monograph.carry.taken import Store
+    from monograph.sync.receive import Incoming
 
 
-class Originals:
-    """The files that documents were read from; made by :attr:`monograph.Reader.files`."""
-
-    __slots__ = ("_file",)
-
-    def __init__(self, file: OpenFile) -> None:
-        self._file = file
-
-    def original(self, name: str) -> Original:
-        """What became of the file that a document, by its id or uri, was read from.
-
-        Raises
-        ------
-        NotFound
-            If there is no such document, or several came from that uri.
-        """
-        with self._file.database.read() as connection:
-            return originals.original(connection, name)
-
-    def open_original(self, name: str) -> BinaryIO:
-        """The file that a document was read from, open for reading, as it is now.
-
-        Raises
-        ------
-        NotFound
-            As for :meth:`original`.
-        SourceError
-            If it was read from none, the file is gone, or a link now leads out of the folder; of a view also if the
-            file holds more than the view does, or has changed since it was read.
-        """
-        with self._file.database.read() as connection:
-            found = originals.place(connection, name, unchanged=bool(self._file.view))
-        if found is None:
-            raise SourceMissing(f"document {name!r} was read from no file", "its text is all there is")
-        return open_under(*found)
-
-    def pages(self) -> Pages:
-        """What draws pages of documents as their files show them; to be closed (extra ``documents``)."""
-        return Pages(self._file)
-
-
-class Files(Originals):
+class Files(OriginalFiles):
     """Plans and follows files and folders; made by :attr:`monograph.Monograph.files`."""
 
     _file: WholeFile
@@ -115,7 +70,11 @@ class Files(Originals):
         )
         pipeline = self._file.describing(self._file.pipeline())
         made = describe.read_again(pipeline, made)
-        return pricing.price(pipeline, made, limits, progress) if price else made
+        if not price:
+            return made
+        from monograph.write.price import price as priced
+
+        return priced(pipeline, made, limits, progress)
 
     @spends
     def apply(
@@ -265,9 +224,11 @@ class Files(Originals):
         NotFound
             If it is not followed.
         """
+        from monograph.write.remove import remove_root
+
         file, name = self._file, roots.named(self._file.database, root).name
         return file.forgetting(
-            lambda forgets: file.update_tree(removal.remove_root(file.database, file.indexes, name, forgets=forgets)),
+            lambda forgets: file.update_tree(remove_root(file.database, file.indexes, name, forgets=forgets)),
             forget,
             strict=True,
         )
@@ -299,6 +260,8 @@ class Files(Originals):
         SourceUnreadable
             If nothing can be written there.
         """
+        from monograph.sync.receive import Incoming
+
         return Incoming(roots.named(self._file.database, root), name, folder, limits.max_bytes)
 
     @spends
@@ -321,10 +284,12 @@ class Files(Originals):
         MissingExtra
             If watchfiles is not installed.
         """
-        roots = [Path(os.path.abspath(path)) for path in paths_of(sources)]  # noqa: PTH100 - resolve() would follow links
-        return watch.watch(
+        from monograph.sync.watch import watch
+
+        places = [Path(os.path.abspath(path)) for path in paths_of(sources)]  # noqa: PTH100 - resolve() would follow links
+        return watch(
             self._file.database,
-            roots,
+            places,
             lambda plan: self.apply(plan, forget=forget, limits=limits),
             stop or threading.Event(),
             follow_links,

@@ -6,7 +6,7 @@ import copy
 import functools
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
@@ -126,11 +126,13 @@ class OpenFile:
 
         return AnswerCache(self.origin)
 
-    def reading(self) -> AbstractContextManager[Snapshot]:
+    @contextmanager
+    def reading(self) -> Iterator[Snapshot]:
         """Begin to read one state of the file for a search, until the context ends."""
-        from monograph.search.one_file import snapshot
+        from monograph.search.one_file.snapshot import FileSnapshot
 
-        return snapshot.reader(self.database, self.memory, *self.indexes, view=self.filtered_by)()
+        with self.database.read() as connection:
+            yield FileSnapshot(connection, self.memory.of(connection), *self.indexes, self.filtered_by)
 
     @contextmanager
     def around(self) -> Iterator[Surroundings]:

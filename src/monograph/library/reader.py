@@ -22,8 +22,8 @@ from monograph.write import configuration
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from monograph.library.files import Originals
     from monograph.library.graph import GraphReader, GraphWriter
+    from monograph.library.original_files import OriginalFiles
     from monograph.library.tree import TreeReader
     from monograph.models import Embedder
     from monograph.settings import Settings
@@ -126,11 +126,11 @@ class Reader(Questions):
         return Snapshot(self._part_at(moment))
 
     @property
-    def files(self) -> Originals:
+    def files(self) -> OriginalFiles:
         """The files that documents were read from."""
-        from monograph.library.files import Originals
+        from monograph.library.original_files import OriginalFiles
 
-        return Originals(self._file)
+        return OriginalFiles(self._file)
 
     @property
     def graph(self) -> GraphReader:

@@ -12,7 +12,7 @@ from monograph.app.serve.faults import NotWritable
 from monograph.app.serve.jobs import Jobs
 from monograph.errors import NotFound
 from monograph.library import Monograph, Reader, View
-from monograph.library.pages import Pages
+from monograph.library.original_files import Pages
 from monograph.shelf import only_file, to_write, whole_file
 
 if TYPE_CHECKING:

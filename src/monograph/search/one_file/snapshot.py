@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -28,12 +27,12 @@ if TYPE_CHECKING:
     from monograph.graph.evidence import Int64
     from monograph.graph.text import Words
     from monograph.search.leads import Leads
-    from monograph.search.one_file.memory import Memory, Remembered
+    from monograph.search.one_file.memory import Remembered
     from monograph.search.snapshot import NearName, Opening, Pooling, Shown
     from monograph.search.start_texts import StartText
     from monograph.store.documents.chunks import Found
     from monograph.store.documents.filters import Allowed
-    from monograph.store.file.database import Connection, Database
+    from monograph.store.file.database import Connection
     from monograph.store.graph.graphs import Records, SubjectChunk
     from monograph.store.graph.names import NameRow
     from monograph.store.words.postings import Postings
@@ -277,16 +276,3 @@ class FileSnapshot:
     def _bits(self, index: EcoVectorIndex, allowed: Allowed) -> Bits | None:
         allowed = allowed.within(self.view)
         return None if allowed == EVERYTHING else index.allowed(self.connection, allowed)
-
-
-def reader(
-    database: Database, memory: Memory, chunk_index: EcoVectorIndex, summary_index: EcoVectorIndex, view: str = ""
-) -> Callable[[], AbstractContextManager[FileSnapshot]]:
-    """What begins a read transaction of a file, and gives what a search sees in it."""
-
-    @contextmanager
-    def read() -> Iterator[FileSnapshot]:
-        with database.read() as connection:
-            yield FileSnapshot(connection, memory.of(connection), chunk_index, summary_index, view)
-
-    return read

@@ -14,10 +14,10 @@ from typing import TypeAlias
 from monograph.errors import BusyFile, ClosedFile, FileError, MonographError, NotAMonograph, ReadOnlyFile
 from monograph.spending import Noted
 from monograph.store.file import connections, encryption, replacing, schema, unreadable
+from monograph.store.file.connections import OpenConnections
 from monograph.store.file.encryption import RawKey
 from monograph.store.file.header import Header, check_header, check_length, read_header
 from monograph.store.file.identity import Identity, OpenedFile, identity_of
-from monograph.store.file.open_connections import OpenConnections
 from monograph.store.file.refusals import refusals, state_of
 from monograph.store.file.sqlite_errors import translated
 from monograph.store.file.unreadable import UNDECODABLE, damaged, is_own

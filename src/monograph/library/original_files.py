@@ -1,27 +1,66 @@
-"""The pages of documents as their files show them: ``archive.files.pages()``."""
+"""Files that documents were read from, and their pages: ``archive.files`` of whatever is read."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import BinaryIO
 
 from monograph.errors import InputError, SourceMissing
 from monograph.explore import lookup, originals
 from monograph.library.opened import OpenFile
-from monograph.read.painter import Painter
-from monograph.read.painting import letters
-from monograph.values import Boxes, Chunk, Root, arguments
+from monograph.read.file import open_under
+from monograph.values import Boxes, Chunk, Original, Root, arguments
 
 LEAST_WIDTH, MOST_WIDTH = 50, 3_000
 """Pixels."""
 
 
+class OriginalFiles:
+    """The files that documents were read from; made by :attr:`monograph.Reader.files`."""
+
+    __slots__ = ("_file",)
+
+    def __init__(self, file: OpenFile) -> None:
+        self._file = file
+
+    def original(self, name: str) -> Original:
+        """What became of the file that a document, by its id or uri, was read from.
+
+        Raises
+        ------
+        NotFound
+            If there is no such document, or several came from that uri.
+        """
+        with self._file.database.read() as connection:
+            return originals.original(connection, name)
+
+    def open_original(self, name: str) -> BinaryIO:
+        """The file that a document was read from, open for reading, as it is now.
+
+        Raises
+        ------
+        NotFound
+            As for :meth:`original`.
+        SourceError
+            If it was read from none, the file is gone, or a link now leads out of the folder; of a view also if the
+            file holds more than the view does, or has changed since it was read.
+        """
+        return open_under(*_place(self._file, name))
+
+    def pages(self) -> Pages:
+        """What draws pages of documents as their files show them; to be closed (extra ``documents``)."""
+        return Pages(self._file)
+
+
 class Pages:
     """Draws pages of PDFs, in a process of its own; a context manager. Safe for use by many threads.
 
-    Made by :meth:`monograph.library.files.Files.pages`.
+    Made by :meth:`OriginalFiles.pages`.
     """
 
     def __init__(self, file: OpenFile) -> None:
+        from monograph.read.painter import Painter
+
         self._file = file
         self._painter = Painter()
 
@@ -58,7 +97,7 @@ class Pages:
         """
         if not LEAST_WIDTH <= arguments.whole_number(width, "width") <= MOST_WIDTH:
             raise InputError(f"width is {width}", f"give {LEAST_WIDTH} to {MOST_WIDTH:,}")
-        return self._painter.picture(*self._place(name), arguments.whole_number(page, "page"), width)
+        return self._painter.picture(*_place(self._file, name), arguments.whole_number(page, "page"), width)
 
     def boxes(self, name: str, start: int, end: int, page: int = 0) -> Boxes:
         """Where ``document.text[start:end]`` stands on a page of its PDF.
@@ -79,6 +118,8 @@ class Pages:
         NotFound, SourceError
             As for :meth:`picture`.
         """
+        from monograph.read.painting import letters
+
         with self._file.database.read() as connection:
             document = lookup.document(connection, name)
             chunks = lookup.chunks_of(connection, document.id)
@@ -90,14 +131,15 @@ class Pages:
         if not page or start >= end:
             return Boxes(page, found=False)
         before = len(letters(document.text[first:start]))
-        return self._painter.boxes(*self._place(document.id), page, document.text[start:end], before)
+        return self._painter.boxes(*_place(self._file, document.id), page, document.text[start:end], before)
 
-    def _place(self, name: str) -> tuple[Path, Root]:
-        with self._file.database.read() as connection:
-            found = originals.place(connection, name, unchanged=bool(self._file.view))
-        if found is None:
-            raise SourceMissing(f"document {name!r} was read from no file", "its text is all there is")
-        return found
+
+def _place(file: OpenFile, name: str) -> tuple[Path, Root]:
+    with file.database.read() as connection:
+        found = originals.place(connection, name, unchanged=bool(file.view))
+    if found is None:
+        raise SourceMissing(f"document {name!r} was read from no file", "its text is all there is")
+    return found
 
 
 def _page_at(chunks: list[Chunk], start: int) -> int:
