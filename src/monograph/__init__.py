@@ -21,7 +21,7 @@ __version__ = "0.1.0"
 _MODULES = {
     "monograph.derive.tokens": "count_tokens",
     "monograph.errors": "MonographError",
-    "monograph.library.convert": "decrypt encrypt",
+    "monograph.library.copies": "decrypt encrypt",
     "monograph.library.monograph": "Monograph",
     "monograph.library.reader": "Reader Snapshot View",
     "monograph.models": "Embedder LanguageModel Reranker",
@@ -48,8 +48,8 @@ __all__ = [name for names in _MODULES.values() for name in names.split()]
 if TYPE_CHECKING:
     from monograph.derive.tokens import count_tokens as count_tokens
     from monograph.errors import MonographError as MonographError
-    from monograph.library.convert import decrypt as decrypt
-    from monograph.library.convert import encrypt as encrypt
+    from monograph.library.copies import decrypt as decrypt
+    from monograph.library.copies import encrypt as encrypt
     from monograph.library.monograph import Monograph as Monograph
     from monograph.library.reader import Reader as Reader
     from monograph.library.reader import Snapshot as Snapshot

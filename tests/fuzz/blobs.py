@@ -20,7 +20,8 @@ from monograph import Document, Monograph
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import MonographError
 from monograph.models import TextKind
-from monograph.store.file import checksums, encryption
+from monograph.store.file import checksums
+from monograph.store.file.errors import sqlite_errors
 from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.design import Design
@@ -92,7 +93,7 @@ def strike(path: Path, chosen: random.Random) -> list[str]:
             if not name.startswith(SHADOWS) and name not in ("words", "trigrams")
         ]  # fmt: skip
         for _ in range(chosen.choice((1, 1, 1, 2, 4))):
-            with suppress(*encryption.errors(), OverflowError, UnicodeEncodeError):
+            with suppress(*sqlite_errors(), OverflowError, UnicodeEncodeError):
                 done.append(_strike_row(connection, chosen.choice(tables), chosen))
         if chosen.random() < 0.85:
             seal(connection)
@@ -170,10 +171,10 @@ def seal(connection: sqlite3.Connection) -> None:
         "UPDATE documents SET dates_checksum = checksum(valid_from)",
         "UPDATE versions SET dates_checksum = checksum(valid_from, valid_until, dated, dated_until, dated_by)",
     ):
-        with suppress(*encryption.errors()):
+        with suppress(*sqlite_errors()):
             connection.execute(statement)
     for (row,) in _all(connection, "SELECT document FROM documents"):
-        with suppress(*encryption.errors(), TypeError):
+        with suppress(*sqlite_errors(), TypeError):
             checksums.seal(connection, row)
 
 

@@ -32,7 +32,7 @@ from monograph.errors import (
 )
 from monograph.store.file import schema
 from monograph.store.file.database import Database, is_open
-from monograph.store.file.header import read_header
+from monograph.store.file.on_disk import read_header
 from support.models import HashEmbedder
 from support.unprivileged import run_unprivileged
 

@@ -437,11 +437,11 @@ def test_encrypting_and_decrypting_returns_the_same_file(plain: Path) -> None:
 CONVERT_IN = """
 import resource, sys
 from monograph.errors import StorageFull
-from monograph.library import convert
+from monograph.library import copies
 _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, most))
 try:
-    convert.{what}({path!r}, {key!r})
+    copies.{what}({path!r}, {key!r})
 except StorageFull as error:
     print(error)
 """
@@ -551,8 +551,9 @@ def test_encryption_needs_exclusive_access_and_keeps_the_log(tmp_path: Path, key
 CONVERT = """
 import sys
 sys.path.insert(0, {tests!r})
-from monograph.library import convert
+from monograph.library import copies
 from monograph.store.file import replacing
+from monograph.store.file.errors import sqlite_errors
 put = replacing.put
 def wait(*arguments, **named):
     if {after}:
@@ -561,7 +562,7 @@ def wait(*arguments, **named):
     sys.stdin.readline()
     return {after} or put(*arguments, **named)
 replacing.put = wait
-convert.{what}({path!r}, {key!r})
+copies.{what}({path!r}, {key!r})
 print("done", flush=True)
 """
 
@@ -1008,5 +1009,5 @@ def test_errors_of_plain_and_encrypted_connections_are_translated() -> None:
         for handler in ast.walk(ast.parse(path.read_text()))
         if isinstance(handler, ast.ExceptHandler) and handler.type is not None
     ]
-    assert len([kind for _, kind in caught if kind == "encryption.errors()"]) > 8
+    assert len([kind for _, kind in caught if kind == "sqlite_errors()"]) > 2
     assert [one for one in caught if "sqlite3." in one[1]] == []

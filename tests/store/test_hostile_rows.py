@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -14,11 +15,12 @@ from fuzz.blobs import Words, base, seal
 from monograph import Document, Monograph
 from monograph.errors import DamagedFile
 from monograph.store.documents.filters import EVERYTHING
-from monograph.store.file.unreadable import UNDECODABLE
+from monograph.store.file.errors import UNDECODABLE
 from monograph.store.graph import extractions
 from monograph.store.tree import tree
 from monograph.store.vectors.vectors import allowed_bits
 from monograph.vectors import cluster, kernel
+from support.paths import ROOT
 from support.raw_sql import connected
 
 Work = Callable[[Monograph], object]
@@ -123,6 +125,20 @@ def test_kept_error_does_not_keep_a_snapshot_open(whole: Path, tmp_path: Path) -
         assert kept.value.__traceback__ is not None
         opened.remove(["d5"], forget=True)
         assert opened.check(repair=True) == []
+
+
+def test_no_cursor_has_a_name() -> None:
+    """The frames of an error that is kept would keep a named cursor, which keeps a snapshot open."""
+    named = [
+        f"{path.name}:{node.lineno}"
+        for path in (ROOT / "src" / "monograph").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr)
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Attribute)
+        and node.value.func.attr == "execute"
+    ]
+    assert named == []
 
 
 def test_cluster_with_too_many_dimensions_is_damage() -> None:

@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph.store.file import memo
-from monograph.store.file.database import Database, path_of
+from monograph.store.file.database import Database
+from monograph.store.file.errors import path_of
 from monograph.store.vectors import clusters, vectors
 from monograph.store.words.pages import Key, Pages, descriptor_of
 from monograph.store.words.prefetch import Prefetcher

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from monograph.store.file import encryption
+from monograph.store.file.errors import sqlite_errors
 from support.raw_sql import connected
 
 
@@ -71,7 +71,7 @@ def flip(path: Path, copy: Path, cell: Cell, seed: int, secret: str | None = Non
         connection.execute(f"DROP TRIGGER {name.decode()}")
     where = " AND ".join(f"CAST({column} AS BLOB) = CAST(? AS BLOB)" for column, _ in cell.key)
     bound = [value for _, value in cell.key]
-    refused: tuple[type[Exception], ...] = (*encryption.errors(), OverflowError)
+    refused: tuple[type[Exception], ...] = (*sqlite_errors(), OverflowError)
     try:
         (kind,) = connection.execute(
             f'SELECT typeof("{cell.column}") FROM {cell.table} WHERE {where}', bound

@@ -61,7 +61,7 @@ def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
     own = [
         (name, value) for name, value in held["checksums"] if name != "settings/id" and not name.startswith("roots/")
     ]
-    return held | {"checksums": own, "roots": [(row, name) for row, name, _ in held["roots"]]}
+    return held | {"checksums": own, "roots": [row[:2] for row in held["roots"]]}
 
 
 @pytest.fixture(scope="module")

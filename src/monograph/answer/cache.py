@@ -6,8 +6,9 @@ import json
 
 from monograph.models import Completion
 from monograph.store.file import memo
-from monograph.store.file.database import Database, decoding
-from monograph.store.file.stored_json import text, whole
+from monograph.store.file.database import Database
+from monograph.store.file.errors import decoding
+from monograph.store.file.rows import text, whole
 from monograph.values import content_hash
 
 

@@ -168,11 +168,11 @@ def warn_of_no_hits(k: int, query: str = "x") -> None:
 @contextmanager
 def outcome(*, as_json: bool) -> Iterator[None]:
     """Turn our errors and an interrupt into a message and an exit code."""
-    from monograph.store.file.refusals import refusals
+    from monograph.store.file.errors import translate_system_errors
 
     try:
         _refuse_swapped()
-        with refusals("the file"):
+        with translate_system_errors("the file"):
             yield
     except MonographError as error:
         if as_json:

@@ -67,10 +67,10 @@ def encrypt(file: FileArgument, json_output: JsonOption = False) -> None:
       monograph encrypt notes.mono
     """
     with outcome(as_json=json_output):
-        from monograph.library import convert
+        from monograph.library import copies
 
-        convert.require_plain(file)
-        convert.encrypt(file, new_key(file))
+        copies.require_plain(file)
+        copies.encrypt(file, new_key(file))
         if json_output:
             output.print_json({"file": str(file), "encrypted": True})
         else:
@@ -90,9 +90,9 @@ def decrypt(file: FileArgument, json_output: JsonOption = False) -> None:
       monograph decrypt notes.mono
     """
     with outcome(as_json=json_output):
-        from monograph.library import convert
+        from monograph.library import copies
 
-        convert.decrypt(file, key_to_decrypt(file))
+        copies.decrypt(file, key_to_decrypt(file))
         if json_output:
             output.print_json({"file": str(file), "encrypted": False})
         else:

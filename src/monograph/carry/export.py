@@ -22,7 +22,8 @@ from monograph.explore.surface_forms import MOST_LOOKED_AT, entities
 from monograph.store.documents import chunks, documents
 from monograph.store.file import checksums, memo, settings
 from monograph.store.file.checksums import given_key
-from monograph.store.file.database import Connection, path_of
+from monograph.store.file.database import Connection
+from monograph.store.file.errors import damaged, path_of
 from monograph.store.file.settings import StoredEmbedder, StoredExtractor
 from monograph.store.graph import neighbours
 from monograph.store.vectors import vectors
@@ -123,8 +124,7 @@ def known_of(connection: Connection, version: str, chunk_tokens: int, chunk_over
 
 
 def _damaged(connection: Connection, fault: str) -> DamagedFile:
-    path = path_of(connection)
-    return DamagedFile(f"{path} is damaged: {fault}; nothing was exported", f"monograph check {path} --repair")
+    return damaged(path_of(connection), f"{fault}; nothing was exported")
 
 
 def _document(connection: Connection, row: int, written: IO[str]) -> list[int]:

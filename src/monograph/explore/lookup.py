@@ -9,7 +9,7 @@ from monograph.dates.span import FIRST, Span
 from monograph.errors import NotFound
 from monograph.read.paths import path_to_text
 from monograph.store.documents import chunks, documents
-from monograph.store.file.database import path_of
+from monograph.store.file.errors import path_of
 from monograph.store.vectors import vectors
 from monograph.values import Document, Listed, StoredChunk, Valid, Version, arguments
 

@@ -12,7 +12,8 @@ from monograph.search.one_file.written_names import written_names
 from monograph.store.documents import chunks as stored_chunks
 from monograph.store.documents import documents
 from monograph.store.documents.chunks import Found
-from monograph.store.file.database import Connection, path_of
+from monograph.store.file.database import Connection
+from monograph.store.file.errors import path_of
 from monograph.store.graph import assertions, extractions, graphs, neighbours
 from monograph.store.graph.graphs import Records
 from monograph.store.graph.neighbours import Place, Titled

@@ -15,7 +15,7 @@ from monograph.derive.embed import GivenVectors
 from monograph.errors import InputError
 from monograph.library.opened import OpenFile, WholeFile
 from monograph.store.file import memo, settings
-from monograph.store.file.refusals import refusals
+from monograph.store.file.errors import translate_system_errors
 from monograph.store.graph import assertions, graphs
 from monograph.store.vectors.vectors import pack
 from monograph.values import Exported, OnProgress, Problem, Progress, Report, ToldNode, ToldRelation, together
@@ -34,7 +34,7 @@ def exported(file: OpenFile, place: Path, *, overwrite: bool, graph: bool, progr
 
     place = Path(os.path.abspath(place))  # noqa: PTH100 - resolve() would follow links
     with (
-        refusals(place),
+        translate_system_errors(place),
         made_whole(place, layout.FILES, file.database.path, overwrite=overwrite) as folder,
         file.database.read() as connection,
     ):

@@ -13,87 +13,39 @@ from monograph.write import configuration
 
 
 def stats_of(file: OpenFile) -> Stats:
-    """See :meth:`monograph.Monograph.stats`."""
-    if file.view:
-        return _stats_of_view(file)
+    """See :meth:`monograph.Monograph.stats`. Of a view, counts and names that tell of the whole file are left out."""
+    whole = not file.view
     with file.database.read() as connection:
         counts = stats.counts(connection)
-        sizes = stats.sizes(connection)
-        index = file.chunk_index.stats(connection)
+        sizes = stats.sizes(connection) if whole else ()
+        index = IndexStats(counts["vectors"], 0, 0, 0, 0, None, file.chunk_index.target_recall)
+        index = file.chunk_index.stats(connection) if whole else index
         shape = measure(connection)
-        has_graph = settings.has_graph(connection)
+        has_graph = not whole or settings.has_graph(connection)
+    if not whole:
+        counts |= dict.fromkeys(("memo", "memo_unused", "terms", "file_bytes"), 0)
+        shape = None if shape is None else TreeStats(shape.layers, shape.sizes, shape.cosine, 0, 0, 0, 0, 0, 0)
     summarizer = configuration.SUMMARIZER.known(file.database)
     embedder = configuration.EMBEDDER.known(file.database)
     extractor = configuration.EXTRACTOR.known(file.database)
     return Stats(
         path=str(file.database.path),
-        format=counts.format,
-        documents=counts.documents,
-        sources=counts.sources,
-        chunks=counts.chunks,
-        vectors=counts.vectors,
-        memo=counts.memo,
-        memo_unused=counts.memo_unused,
-        terms=counts.terms,
-        entities=counts.entities,
-        merged=counts.merged,
-        mentions=counts.mentions,
-        characters=counts.characters,
-        file_bytes=counts.file_bytes,
+        **counts,
         tables=sizes,
         embedder="" if embedder is None else embedder.key,
-        embedder_spec="" if embedder is None else embedder.spec,
+        embedder_spec="" if embedder is None or not whole else embedder.spec,
         extractor="" if extractor is None else extractor.key,
-        extractor_spec="" if extractor is None else extractor.spec,
+        extractor_spec="" if extractor is None or not whole else extractor.spec,
         dimension=0 if embedder is None else embedder.dimension,
         chunk_tokens=file.settings.chunk_tokens,
         chunk_overlap=file.settings.chunk_overlap,
         index=index,
         summarizer="" if summarizer is None else summarizer.key,
-        summarizer_spec="" if summarizer is None else summarizer.spec,
+        summarizer_spec="" if summarizer is None or not whole else summarizer.spec,
         tree=shape,
-        id=configuration.identity(file.database),
-        addresses=configuration.addresses_named(file.database),
+        id=configuration.identity(file.database) if whole else "",
+        addresses=configuration.addresses_named(file.database) if whole else (),
         has_graph=has_graph,
-    )
-
-
-def _stats_of_view(file: OpenFile) -> Stats:
-    """What a view holds, and how the file was built. What else is told of a file is of all that it holds: here 0."""
-    with file.database.read() as connection:
-        counts = stats.counts(connection)
-        shape = measure(connection)
-    summarizer = configuration.SUMMARIZER.known(file.database)
-    embedder = configuration.EMBEDDER.known(file.database)
-    extractor = configuration.EXTRACTOR.known(file.database)
-    if shape is not None:
-        shape = TreeStats(shape.layers, shape.sizes, shape.cosine, 0, 0, 0, 0, 0, 0)
-    return Stats(
-        path=str(file.database.path),
-        format=counts.format,
-        documents=counts.documents,
-        sources=counts.sources,
-        chunks=counts.chunks,
-        vectors=counts.vectors,
-        memo=0,
-        memo_unused=0,
-        terms=0,
-        entities=counts.entities,
-        merged=counts.merged,
-        mentions=counts.mentions,
-        characters=counts.characters,
-        file_bytes=0,
-        tables=(),
-        embedder="" if embedder is None else embedder.key,
-        embedder_spec="",
-        extractor="" if extractor is None else extractor.key,
-        extractor_spec="",
-        dimension=0 if embedder is None else embedder.dimension,
-        chunk_tokens=file.settings.chunk_tokens,
-        chunk_overlap=file.settings.chunk_overlap,
-        index=IndexStats(counts.vectors, 0, 0, 0, 0, None, file.chunk_index.target_recall),
-        summarizer="" if summarizer is None else summarizer.key,
-        tree=shape,
     )
 
 

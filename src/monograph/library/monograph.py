@@ -317,6 +317,6 @@ class Monograph(Reader):
         Raises InputError if the path is taken, BusyFile if what is to be overwritten is open, DamagedFile if the copy
         has a fault, and StorageFull if there is no room; then there is none.
         """
-        from monograph.library import backup
+        from monograph.library import copies
 
-        return backup.backup(self._file, arguments.path(path, "the copy"), overwrite=overwrite, progress=progress)
+        return copies.backup(self._file, arguments.path(path, "the copy"), overwrite=overwrite, progress=progress)

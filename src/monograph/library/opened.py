@@ -18,6 +18,7 @@ from monograph.spending import noting, noting_pieces
 from monograph.store.documents.filters import compile_condition
 from monograph.store.file import settings
 from monograph.store.file.database import Database
+from monograph.store.file.errors import translate_system_errors
 from monograph.store.vectors.clusters import SUMMARIES
 from monograph.vectors.index import EcoVectorIndex
 from monograph.write import configuration
@@ -157,7 +158,7 @@ class OpenFile:
     def spending(self) -> Iterator[None]:
         """Enter in the file's ledger what models are asked meanwhile, also if it fails."""
         try:
-            with noting(self.origin.noted):
+            with translate_system_errors(self.database.path), noting(self.origin.noted):
                 yield
         finally:
             self.origin.enter()

@@ -27,7 +27,7 @@ from monograph.shelf.manifest import forget as forget_objects
 from monograph.shelf.place import Place, place_at
 from monograph.store.catalogue import catalogue as stored
 from monograph.store.documents import documents as stored_documents
-from monograph.store.documents import failures, roots, sources
+from monograph.store.documents import roots, sources
 from monograph.store.file.database import Database
 from monograph.sync.plan import make_plan
 from monograph.values import Change, Document, OnProgress, Plan, Progress, Report, arguments, together
@@ -335,7 +335,7 @@ class _Draft:
                 # Of a name that several shards have, the root of the first one holds.
                 for root in {root.name: root for some in reversed(held_roots) for root in some}.values():
                     roots.put(connection, root)
-                failures.save(connection, chain.from_iterable(failures.load(one.contents) for one in self._held))
+                roots.save_failures(connection, chain.from_iterable(roots.failures(one.contents) for one in self._held))
                 for shard, one in enumerate(self._held):
                     listed = list(sources.every(one.contents))
                     sources.put(connection, listed)

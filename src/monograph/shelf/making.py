@@ -31,7 +31,7 @@ from monograph.store.catalogue import catalogue as stored
 from monograph.store.documents import roots
 from monograph.store.file import replacing
 from monograph.store.file.database import Database
-from monograph.store.file.refusals import refusal_of
+from monograph.store.file.errors import system_error
 from monograph.store.graph import assertions, names
 from monograph.store.history import versions
 from monograph.values import Document, Plan, Report, together
@@ -285,7 +285,7 @@ def _locked(folder: Path, key: str) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
     except OSError as error:
-        raise refusal_of(folder, error) or ShelfUnreachable(
+        raise system_error(folder, error) or ShelfUnreachable(
             f"{folder} cannot be written: {error.strerror or error}",
             "check the folder; in Python: or give another one: home=",
         ) from error

@@ -13,7 +13,7 @@ from monograph.errors import InputError, ObjectDamaged, ShelfUnreachable
 from monograph.shelf.manifest import Manifest, ObjectName, name_of
 from monograph.shelf.storage import Storage, storage_at
 from monograph.store.file import replacing
-from monograph.store.file.refusals import refusal_of
+from monograph.store.file.errors import system_error
 
 _FETCHING = ".fetching-"
 """How the names of folders begin in which files are fetched."""
@@ -103,7 +103,7 @@ def fetch(storage: Storage, name: ObjectName, target: Path) -> None:
             verify(path, name, storage.address)
             replacing.put(path, target, overwrite=True)
     except OSError as error:
-        raise refusal_of(target, error) or ShelfUnreachable(
+        raise system_error(target, error) or ShelfUnreachable(
             f"{target} cannot be written: {error.strerror or error}",
             "check its folder; in Python: or give another one: home=",
         ) from error

@@ -17,7 +17,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from monograph.errors import InputError, MissingExtra, ObjectDamaged, ObjectMissing, ShelfUnreachable
 from monograph.regex import regex
-from monograph.store.file.refusals import refusal_of
+from monograph.store.file.errors import system_error
 from monograph.store.file.replacing import private, restrict, sync_to_disk
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class Storage:
         found = _OS_ERROR.search(str(error))
         if number is None and found:
             number = int(found[1])
-        return None if number is None else refusal_of(self._address, OSError(number, os.strerror(number)))
+        return None if number is None else system_error(self._address, OSError(number, os.strerror(number)))
 
     def _unreachable(self, what: str, error: Exception) -> ShelfUnreachable:
         if self._folder is not None:

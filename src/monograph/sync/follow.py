@@ -8,30 +8,29 @@ from dataclasses import replace
 
 from monograph.read.paths import text_to_path
 from monograph.read.source import INSIDE
-from monograph.store.documents import failures, roots, sources
-from monograph.store.documents.failures import Failure
+from monograph.store.documents import roots, sources
+from monograph.store.documents.roots import Failure
 from monograph.store.file.database import Database
 from monograph.values import Change, Plan, Problem, Root, SyncedSource
 
 
-def remember(database: Database, plan: Plan, problems: Sequence[Problem]) -> None:
-    """Note what failed while a plan was done, and that its roots were looked through.
+def remember(database: Database, plan: Plan, problems: Sequence[Problem], describer: str = "") -> None:
+    """Note what failed while a plan was done, when its roots were synced, and the key of the describer if one was used.
 
     What failed before in a file that is still there, and was not read again, stays noted.
     """
     owners = {change.uri: change.root for change in plan.changes}
     unread = {change.uri for change in plan.changes if change.kind == "same"}
     with database.read() as connection:
-        known, times = failures.load(connection), failures.synced(connection)
+        known = roots.failures(connection)
     kept = [one for one in known if one.file in unread or (one.file not in owners and not _under(one.file, plan.seen))]
     states = {change.uri: (change.size, change.modified_ns) for change in plan.changes}
     fresh = [_with_state(_failure(problem, owners, plan.roots), states) for problem in problems]
-    now = time.time()
     with database.write() as connection:
         if known or fresh:
-            failures.save(connection, [*kept, *fresh])
+            roots.save_failures(connection, [*kept, *fresh])
         whole = (root.name for root in plan.roots if root.name in plan.seen)
-        failures.save_synced(connection, times | dict.fromkeys(whole, now))
+        roots.save_synced(connection, whole, time.time(), describer)
 
 
 def _with_state(failure: Failure, states: Mapping[str, tuple[int, int]]) -> Failure:
@@ -60,7 +59,7 @@ def followed(database: Database) -> list[SyncedSource]:
     with database.read() as connection:
         places = {root.name: root.place for root in roots.every(connection)}
         counts = {root: (files, held, size) for root, files, held, size in sources.by_root(connection)}
-        times, failed = failures.synced(connection), failures.load(connection)
+        times, failed = roots.synced(connection), roots.failures(connection)
     found = []
     for root in sorted({*places, *counts, *times, *(one.root for one in failed)}):
         files, held, size = counts.get(root, (0, 0, 0))
@@ -72,7 +71,7 @@ def followed(database: Database) -> list[SyncedSource]:
 def plan_failed(database: Database) -> Plan:
     """Read again every file that something failed in, and that is still there."""
     with database.read() as connection:
-        failed = {one.file: one.root for one in failures.load(connection)}
+        failed = {one.file: one.root for one in roots.failures(connection)}
         known = {root.name: root for root in roots.every(connection)}
     changes = []
     for uri, name in sorted(failed.items()):

@@ -19,12 +19,13 @@ import numpy.typing as npt
 from monograph.errors import BusyFile
 from monograph.store.documents import chunks as stored_chunks
 from monograph.store.file import memo
-from monograph.store.file.database import Connection, path_of
+from monograph.store.file.database import Connection
+from monograph.store.file.errors import damaged, path_of
 from monograph.store.tree import tree
 from monograph.store.tree import tree as store
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree.hash import Planes, full_rank, ranks
-from monograph.tree.leaves import KEY_BYTES, damaged, placed, update_leaves
+from monograph.tree.leaves import KEY_BYTES, placed, update_leaves
 from monograph.tree.segment import Bounds, Listed, Node, NodeOrder, Segment, segments_near
 from monograph.values import Float32, content_hash, inner_products
 
@@ -219,7 +220,7 @@ def _texts(connection: Connection, draft: Draft, nodes: Sequence[Node]) -> dict[
     gists = {row.gist for row in rows.values() if row.gist is not None}
     values = memo.values(connection, gists)
     if len(values) < len(gists):
-        raise damaged(connection, "a node has no text")
+        raise damaged(path_of(connection), "a node of the tree has no text")
     found.update(zip(over_chunks.values(), told, strict=True))
     found.update((row.node, tree.unpack(values[row.gist]).text) for row in rows.values() if row.gist is not None)
     return found
@@ -287,7 +288,7 @@ def _nearest(
     def find(segment: Segment, vector: Float32) -> int:
         lacking = [node.row for node in segment if node.row not in vectors]
         if any(row > 0 for row in lacking):
-            raise damaged(connection, "a node has no vector")
+            raise damaged(path_of(connection), "a node of the tree has no vector")
         if lacking:
             raise _overtaken(connection)
         cosines = np.round(inner_products(np.stack([vectors[node.row] for node in segment]), vector), 6)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from monograph.errors import DamagedFile
-from monograph.store.file.database import Connection, path_of
+from monograph.store.file.database import Connection
+from monograph.store.file.errors import decoding
 from monograph.store.tree import tree as store
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree.hash import Planes, full_rank, ranks
@@ -33,17 +33,9 @@ def planes_of(connection: Connection) -> Planes | None:
     DamagedFile
         If they are not what was written.
     """
-    body = store.planes(connection)
-    try:
+    with decoding(connection, "the tree"):
+        body = store.planes(connection)
         return None if body is None else Planes.from_bytes(body)
-    except ValueError as fault:
-        raise damaged(connection, str(fault)) from None
-
-
-def damaged(connection: Connection, fault: str) -> DamagedFile:
-    """What is raised where the tree is not what was written."""
-    path = path_of(connection)
-    return DamagedFile(f"{path}: the tree is damaged: {fault}", f"monograph check {path} --repair")
 
 
 def update_leaves(connection: Connection) -> None:

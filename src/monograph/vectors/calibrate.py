@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from itertools import islice
 
 import numpy as np
@@ -67,9 +68,9 @@ def _all_codes(connection: Connection, space: Space, centroids: Centroids) -> It
     if space.design.has_graphs:
         yield from (store.bodies(connection, cluster) for cluster in centroids.names.tolist())
         return
-    every = store.every_code(connection, space.number)
-    while some := [body for _, body in islice(every, _AT_ONCE)]:
-        yield [pack(unpack_all(some))]
+    with closing(store.every_code(connection, space.number)) as every:
+        while some := [body for _, body in islice(every, _AT_ONCE)]:
+            yield [pack(unpack_all(some))]
 
 
 def _truths(

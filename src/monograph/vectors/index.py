@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from monograph.errors import DamagedFile, InputError
+from monograph.errors import InputError
 from monograph.store.documents.filters import Allowed
-from monograph.store.file.database import Connection, path_of
+from monograph.store.file.database import Connection
+from monograph.store.file.errors import damaged, path_of
 from monograph.store.vectors import clusters as store
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.store.vectors.clusters import UNCLUSTERED, Placement
@@ -363,5 +364,4 @@ def _damage_as_error(connection: Connection) -> Iterator[None]:
     try:
         yield
     except kernel.DamagedBytes as fault:
-        path = path_of(connection)
-        raise DamagedFile(f"{path}: the vector index is damaged: {fault}", f"monograph check {path} --repair") from None
+        raise damaged(path_of(connection), f"the vector index: {fault}") from None

@@ -9,7 +9,7 @@ from monograph.errors import InputError
 from monograph.store.documents.filters import Allowed
 from monograph.store.file import settings
 from monograph.store.file.database import Connection
-from monograph.store.file.unreadable import UNDECODABLE
+from monograph.store.file.errors import UNDECODABLE
 from monograph.store.vectors import clusters as store
 from monograph.store.vectors import vectors
 from monograph.store.words.prefetch import Prefetcher

@@ -22,16 +22,15 @@ from monograph.values import Change, Document, OnProgress, Plan, Progress, Repor
 from monograph.write.batch import BATCH_DOCUMENTS, BATCH_FILES, Parcel, batches, readings
 from monograph.write.changes import NOTHING_SEEN, Seen, Tally
 from monograph.write.commit import store
-from monograph.write.describe import describing, read_again, remember_described
+from monograph.write.describe import describing, read_again
 from monograph.write.parallel import with_precomputed
-from monograph.write.pipeline import Pipeline, telling_refusals
+from monograph.write.pipeline import Pipeline
 from monograph.write.transaction import write
 from monograph.write.tree import follow
 from monograph.write.writer import remove
 
 
 @telemetry.traced("monograph.add")
-@telling_refusals
 def add(
     pipeline: Pipeline,
     given: Iterable[Document],
@@ -69,7 +68,6 @@ def add(
 
 
 @telemetry.traced("monograph.apply")
-@telling_refusals
 def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgress | None = None) -> Report:
     """Do what a plan says. A source that cannot be read is a problem in the report, and what is stored of it stays."""
     started = time.perf_counter()
@@ -86,9 +84,9 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
             tally.include(store(pipeline, batch, made, strict=False))
     if pictured is not None:
         tally.described = pictured.described
-        remember_described(pipeline, plan)
     grow_tree(pipeline, tally, on_progress)
-    remember(pipeline.database, plan, tally.problems)
+    describer = "" if pipeline.describer is None else pipeline.describer.key
+    remember(pipeline.database, plan, tally.problems, describer)
     return report(tally, started)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from monograph.derive.addresses import is_named, normal
 from monograph.errors import DamagedFile, InputError, ModelMismatch, ModelUntrusted
 from monograph.settings import Settings
+from monograph.store.documents import roots
 from monograph.store.file import settings as stored_settings
 from monograph.store.file.database import Database
 from monograph.store.vectors.clusters import has_stale
@@ -367,4 +368,4 @@ def adopt_describer(database: Database, describer: Describer | None) -> None:
         with database.write() as connection:
             stored_settings.save_model(connection, stored)
             if describer is None:  # What comes until there is one again, that is to see.
-                stored_settings.save_described(connection, {})
+                roots.forget_describers(connection)

@@ -17,7 +17,8 @@ from monograph.read.limits import Limits
 from monograph.read.paths import text_to_path
 from monograph.read.recogniser import Recogniser
 from monograph.read.source import is_installed
-from monograph.store.file import memo, settings
+from monograph.store.documents import roots
+from monograph.store.file import memo
 from monograph.store.file.database import Database
 from monograph.values import Change, Cost, Document, Place, Plan, Problem, Root
 from monograph.write.pipeline import Pipeline
@@ -132,10 +133,10 @@ def read_again(pipeline: Pipeline, plan: Plan) -> Plan:
     if pipeline.describer is None:
         return plan
     with pipeline.database.read() as connection:
-        known = settings.load_described(connection)
-    roots = {root.name: root for root in plan.roots if known.get(root.name) != pipeline.describer.key}
+        known = roots.described(connection)
+    again = {root.name: root for root in plan.roots if known.get(root.name) != pipeline.describer.key}
     return replace(
-        plan, changes=tuple(_again(one, roots[one.root]) if one.root in roots else one for one in plan.changes)
+        plan, changes=tuple(_again(one, again[one.root]) if one.root in again else one for one in plan.changes)
     )
 
 
@@ -143,19 +144,6 @@ def _again(change: Change, root: Root) -> Change:
     if change.kind != "same" or is_harmless(text_to_path(root.path(change.uri))):
         return change
     return replace(change, kind="changed", touched=False)
-
-
-def remember_described(pipeline: Pipeline, plan: Plan) -> None:
-    """Note of the roots that were looked through whole by whom their pictures are described."""
-    if pipeline.describer is None:
-        return
-    key = pipeline.describer.key
-    whole = {root.name: key for root in plan.roots if root.name in plan.seen}
-    with pipeline.database.read() as connection:
-        known = settings.load_described(connection)
-    if whole and known != known | whole:
-        with pipeline.database.write() as connection:
-            settings.save_described(connection, settings.load_described(connection) | whole)
 
 
 def remembered(database: Database, keys: Sequence[bytes]) -> dict[bytes, str]:

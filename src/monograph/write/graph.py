@@ -15,7 +15,7 @@ from monograph.graph.short_names import Pairs
 from monograph.store.documents.chunks import rows_of_document as chunk_rows
 from monograph.store.file import assigned, memo
 from monograph.store.file.database import Connection
-from monograph.store.file.unreadable import UNDECODABLE, damaged
+from monograph.store.file.errors import UNDECODABLE, damaged
 from monograph.store.graph import extractions, graph_changes, graphs, names
 from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS, Chunk
 from monograph.write.pipeline import Pipeline

@@ -10,7 +10,7 @@ from monograph.derive.derivation import NOTHING, Forgotten, name_codes, retry
 from monograph.graph.names import signature
 from monograph.store.file import memo, settings
 from monograph.store.file.database import Connection
-from monograph.store.file.row_numbers import next_row
+from monograph.store.file.rows import next_row
 from monograph.store.graph import graph_changes, graphs, names
 from monograph.write.configuration import EMBEDDER
 from monograph.write.graph import Related, embedded_keys, keys_of

@@ -24,7 +24,7 @@ from monograph.write.apply import grow_tree, report
 from monograph.write.batch import BATCH_DOCUMENTS, Parcel, batches
 from monograph.write.changes import Overtaken, Seen, Tally
 from monograph.write.commit import store
-from monograph.write.pipeline import Pipeline, telling_refusals
+from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import normalised
 
 _TRIES = 50
@@ -39,7 +39,6 @@ class _Change:
     seen: Seen
 
 
-@telling_refusals
 def put(
     pipeline: Pipeline,
     given: Iterable[Document],
@@ -69,7 +68,6 @@ def put(
     return report(tally, started)
 
 
-@telling_refusals
 def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: Allowed) -> Report:
     """Take single chunks out: see :meth:`monograph.Monograph.remove_chunks`.
 

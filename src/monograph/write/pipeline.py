@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Concatenate, ParamSpec, TypeVar
 
 from monograph.models import Describer, Embedder, Extractor, Summarizer
 from monograph.settings import Settings
 from monograph.store.file.database import Database
-from monograph.store.file.refusals import refusals
 from monograph.vectors.index import EcoVectorIndex
 from monograph.write.prepare import Prepared
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +40,3 @@ class Pipeline:
     def forgetting(self, forgets: bool) -> Pipeline:
         """Return a pipeline that forgets what it removes or replaces, or one that does not."""
         return replace(self, forgets=forgets)
-
-
-def telling_refusals(work: Callable[Concatenate[Pipeline, P], T]) -> Callable[Concatenate[Pipeline, P], T]:
-    """Work of a pipeline in which what the system refuses, room or memory, is an error of ours."""
-
-    @functools.wraps(work)
-    def told(pipeline: Pipeline, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        with refusals(pipeline.database.path):
-            return work(pipeline, *args, **kwargs)
-
-    return told

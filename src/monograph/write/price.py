@@ -12,7 +12,7 @@ from monograph.read.limits import Limits
 from monograph.store.documents import chunks, documents, sources
 from monograph.store.file import memo, settings
 from monograph.store.file.database import Connection
-from monograph.store.file.unreadable import UNDECODABLE
+from monograph.store.file.errors import UNDECODABLE
 from monograph.store.graph import names
 from monograph.store.tree import tree as store
 from monograph.store.vectors import vectors

@@ -21,7 +21,7 @@ from monograph.values import Cost, Document, OnProgress, Progress
 from monograph.write import names
 from monograph.write.configuration import EXTRACTOR
 from monograph.write.graph import Extracted, extract, relate, rows_of_extractions, store_part
-from monograph.write.pipeline import Pipeline, telling_refusals
+from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared
 from monograph.write.transaction import write
 
@@ -34,7 +34,6 @@ In a file that has none it stands until the graph is built.
 """
 
 
-@telling_refusals
 def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
     """Give the graph what it lacks, and note which extractor makes it; nothing to do in a file that is up to date.
 
@@ -58,7 +57,6 @@ def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
         complete(pipeline, on_progress)
 
 
-@telling_refusals
 def build(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extracted:
     """Build the graph and the trigrams of a file that has none; from now on they are built with the documents."""
     with pipeline.database.read() as connection:
@@ -103,7 +101,6 @@ def _lacking(pipeline: Pipeline, after: int) -> list[int]:
         return documents_lacking(connection, "graph", after, DOCUMENTS_AT_ONCE)
 
 
-@telling_refusals
 def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extracted:
     """Make the graph anew with the pipeline's extractor, which becomes the file's own.
 

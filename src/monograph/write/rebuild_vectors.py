@@ -17,7 +17,7 @@ from monograph.tree import build
 from monograph.tree.hash import Planes, random_planes
 from monograph.values import Cost, OnProgress, Progress
 from monograph.write import names, price, tree
-from monograph.write.pipeline import Pipeline, telling_refusals
+from monograph.write.pipeline import Pipeline
 from monograph.write.transaction import write
 
 DOCUMENTS_AT_ONCE = 64
@@ -34,7 +34,6 @@ class Rebuilt:
     summarized: int
 
 
-@telling_refusals
 def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Rebuilt:
     """Give every chunk a vector of the pipeline's embedder, and make that the file's embedder.
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from monograph.errors import NotFound
-from monograph.store.documents import documents, failures, roots, sources
+from monograph.store.documents import documents, roots, sources
 from monograph.store.file.database import Connection, Database
 from monograph.store.history import versions
 from monograph.values import Report
@@ -92,7 +92,6 @@ def remove_root(database: Database, indexes: Sequence[EcoVectorIndex], name: str
             versions.drop(connection, list(former))
             tally.removed += len({*former.values()} - {row.id for row in rows})
         roots.remove(connection, name)
-        failures.drop(connection, name)
     return report(tally, started)
 
 

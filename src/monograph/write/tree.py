@@ -16,7 +16,8 @@ from monograph.errors import BusyFile, MonographError
 from monograph.models import Summarizer
 from monograph.settings import Settings
 from monograph.store.file import memo, settings
-from monograph.store.file.database import Connection, Database, decoding
+from monograph.store.file.database import Connection, Database
+from monograph.store.file.errors import decoding
 from monograph.store.tree import tree as store
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree import build
@@ -25,7 +26,7 @@ from monograph.tree.leaves import planes_of
 from monograph.tree.segment import Bounds
 from monograph.values import Float32, OnProgress, Problem, Progress
 from monograph.write.configuration import EMBEDDER, SUMMARIZER
-from monograph.write.pipeline import Pipeline, telling_refusals
+from monograph.write.pipeline import Pipeline
 from monograph.write.transaction import write
 
 try:
@@ -61,7 +62,6 @@ def recipe(summarizer: str, chosen: Settings) -> build.Recipe:
     return build.Recipe(summarizer, chosen.summary_tokens, bounds, chosen.summary_layers)
 
 
-@telling_refusals
 def update(
     pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: bool = False, afresh: bool = False
 ) -> TreeUpdate:

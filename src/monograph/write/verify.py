@@ -15,8 +15,8 @@ from monograph.store.documents import chunks, documents
 from monograph.store.file import assigned, memo
 from monograph.store.file.checksums import given_key
 from monograph.store.file.database import Connection
+from monograph.store.file.errors import UNDECODABLE
 from monograph.store.file.settings import StoredEmbedder, StoredExtractor, load_model
-from monograph.store.file.unreadable import UNDECODABLE
 from monograph.store.graph import extractions, graphs, names
 from monograph.store.vectors import vectors
 from monograph.values import Finding

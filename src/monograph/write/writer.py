@@ -10,7 +10,7 @@ from monograph.errors import MonographError
 from monograph.store.documents import chunks, dates, documents, sources
 from monograph.store.file import assigned, checksums
 from monograph.store.file.database import Connection
-from monograph.store.file.row_numbers import next_row
+from monograph.store.file.rows import next_row
 from monograph.store.graph import assertions, graph_changes
 from monograph.store.graph import names as stored_names
 from monograph.store.history import versions

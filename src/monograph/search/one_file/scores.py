@@ -12,7 +12,8 @@ import numpy as np
 from monograph.errors import BusyFile, ModelUnavailable, ReadOnlyFile, StorageFull
 from monograph.models import Reranker
 from monograph.store.file import memo
-from monograph.store.file.database import Database, decoding
+from monograph.store.file.database import Database
+from monograph.store.file.errors import decoding
 from monograph.values import content_hash
 
 MOST = 16_384

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from monograph.store.file.database import Connection
-from monograph.store.file.keyed import select
+from monograph.store.file.rows import select
 from monograph.store.graph import names
 
 Rows: TypeAlias = Sequence[tuple[Any, ...]]

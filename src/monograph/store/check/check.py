@@ -11,9 +11,9 @@ from monograph.errors import MonographError
 from monograph.regex import regex
 from monograph.store.check import check_documents, check_graph
 from monograph.store.documents import documents
-from monograph.store.file import connections, encryption, schema, unreadable
+from monograph.store.file import connections, schema
 from monograph.store.file.database import Connection
-from monograph.store.file.unreadable import decodes
+from monograph.store.file.errors import UNDECODABLE, is_index_fault, is_utf8, row_fault, sqlite_errors, sqlite_name
 from monograph.store.graph import graphs
 from monograph.store.graph.names import MOST_NAMES, code_size, without_code
 from monograph.values import Finding
@@ -63,13 +63,11 @@ def guarded(connection: Connection, table: str, part: Callable[[], Iterable[Find
         yield from part()
     except MonographError as error:
         yield Finding(table, error.message, repairable=table not in ("file", "documents"))
-    except encryption.errors() as error:
-        if encryption.name_of(error).startswith(_PASSING):
+    except sqlite_errors() as error:
+        if sqlite_name(error).startswith(_PASSING):
             raise
-        yield Finding(table, unreadable.fault_of(connection, error) or str(error), repairable=table != "file")
-    except unreadable.UNDECODABLE as error:
-        if not unreadable.is_own(error):
-            raise
+        yield Finding(table, row_fault(connection, error) or str(error), repairable=table != "file")
+    except UNDECODABLE as error:
         yield Finding(table, f"its rows contradict each other: {error!r}", repairable=True)
 
 
@@ -77,8 +75,8 @@ def of_file(connection: Connection) -> Iterator[Finding]:
     """What SQLite itself finds. Later ones, and SQLCipher, look into the inverted index as well, which is made anew."""
     try:
         broken = _integrity(connection, "20")
-    except encryption.errors() as error:
-        if not unreadable.is_of_index(error):
+    except sqlite_errors() as error:
+        if not is_index_fault(error):
             raise
         # Where FTS5 cannot even begin they look at nothing. What is wrong there the index itself tells.
         named = connection.execute(
@@ -140,7 +138,7 @@ def index_fault(connection: Connection) -> Finding | None:
     for table in ("words", "trigrams"):
         try:
             connection.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")  # noqa: S608 - two constants
-        except encryption.errors() as error:
+        except sqlite_errors() as error:
             return Finding(table, f"the index is damaged: {error}", repairable=True)
     return None
 
@@ -196,7 +194,7 @@ def wrong_codes(connection: Connection, size: int) -> list[int]:
         """SELECT name FROM names WHERE checksum NOT NULL AND length(code) = ?
         AND checksum != checksum(CAST(key AS BLOB), code)""",
         (size,),
-    )
+    ).fetchall()
     return [int(row) for (row,) in found]
 
 
@@ -209,8 +207,11 @@ def forget_codes(connection: Connection, rows: Iterable[int]) -> None:
 
 def with_other_signature(connection: Connection, signature: Callable[[str], int]) -> list[tuple[int, int]]:
     """(row, signature that it should have) of the names that have another than their key gives."""
-    found = connection.execute("SELECT name, key, signature FROM names")
-    return [(int(row), wanted) for row, key, held in found if (wanted := signature(key)) != held]
+    return [
+        (int(row), wanted)
+        for row, key, held in connection.execute("SELECT name, key, signature FROM names")
+        if (wanted := signature(key)) != held
+    ]
 
 
 def sign(connection: Connection, signatures: Iterable[tuple[int, int]]) -> None:
@@ -225,7 +226,7 @@ def drop_unusable(connection: Connection) -> None:
     """
     connection.execute("DELETE FROM names WHERE name NOT BETWEEN 0 AND ?", (MOST_NAMES - 1,))
     rows = connection.execute("SELECT name, CAST(key AS BLOB) FROM names").fetchall()
-    connection.executemany("DELETE FROM names WHERE name = ?", [(row,) for row, key in rows if not decodes(key)])
+    connection.executemany("DELETE FROM names WHERE name = ?", [(row,) for row, key in rows if not is_utf8(key)])
 
 
 def mend_apart(connection: Connection) -> None:
@@ -233,7 +234,7 @@ def mend_apart(connection: Connection) -> None:
     rows = connection.execute("SELECT CAST(key AS BLOB), CAST(full AS BLOB) FROM apart").fetchall()
     connection.executemany(
         "DELETE FROM apart WHERE CAST(key AS BLOB) = ? AND CAST(full AS BLOB) = ?",
-        [pair for pair in rows if not all(map(decodes, pair))],
+        [pair for pair in rows if not all(map(is_utf8, pair))],
     )
     # Of two rows without the other order the one is wrong that says of a name what no document does.
     connection.execute(

@@ -6,14 +6,21 @@ import json
 from collections.abc import Iterator
 
 from monograph.store.documents import chunks, documents
-from monograph.store.file import checksums, unreadable
+from monograph.store.file import checksums
 from monograph.store.file.checksums import blocks_of
 from monograph.store.file.database import Connection
-from monograph.store.file.stored_json import loaded_object
+from monograph.store.file.errors import UNDECODABLE, is_utf8
+from monograph.store.file.rows import loaded_object
 from monograph.values import Finding
 
 MEND = "remove it, then sync or add it again"
 _JSON = (("documents", "metadata"), ("documents", "sections"), ("chunks", "metadata"), ("chunks", "merged"))
+_TEXTS = (
+    ("documents", "document", "document = ?1", ("id", "uri", "title", "metadata", "sections")),
+    ("chunks", "chunk", "document = ?1", ("id", "metadata", "merged")),
+    ("texts", "block", "block >> 24 = ?1", ("text",)),
+)
+"""(table, what numbers its rows, which belong to a document, columns of text)."""
 
 
 def findings(connection: Connection) -> Iterator[Finding]:
@@ -43,7 +50,9 @@ def wrong_merged(connection: Connection) -> Iterator[tuple[str | None, int]]:
 def chunks_of_wrong(connection: Connection) -> set[int]:
     """Rows of the chunks of documents that are not what was stored: they are held against no text."""
     wrong = json.dumps(list(_wrong(connection)))
-    found = connection.execute("SELECT chunk FROM chunks WHERE document IN (SELECT value FROM json_each(?))", (wrong,))
+    found = connection.execute(
+        "SELECT chunk FROM chunks WHERE document IN (SELECT value FROM json_each(?))", (wrong,)
+    ).fetchall()
     return {int(row) for (row,) in found}
 
 
@@ -66,7 +75,7 @@ def make_readable(connection: Connection) -> None:
 def _make_readable(connection: Connection, row: int) -> None:
     """Replace what is no UTF-8 by the sign for that, and keep what is no JSON as a text in JSON."""
     (characters,) = connection.execute("SELECT characters FROM documents WHERE document = ?", (row,)).fetchone()
-    for table, column, number, value in list(unreadable.in_document(connection, row)):
+    for table, column, number, value in list(_not_utf8(connection, row)):
         text = value.decode("utf-8", "replace")
         if table == "texts":
             place = number - blocks_of(row)[0]
@@ -79,6 +88,16 @@ def _make_readable(connection: Connection, row: int) -> None:
             if not _is_readable(column, text):
                 kept = "[]" if column == "sections" else json.dumps({"damaged": text}, ensure_ascii=False)
                 connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (kept, number))  # noqa: S608
+
+
+def _not_utf8(connection: Connection, document: int) -> Iterator[tuple[str, str, int, bytes]]:
+    """Yield (table, column, row, value) of every text of a document that is no UTF-8."""
+    for table, row, condition, columns in _TEXTS:
+        for column in columns:
+            query = f"SELECT {row}, CAST({column} AS BLOB) FROM {table} WHERE {condition}"  # noqa: S608 - constants
+            for number, value in connection.execute(query, (document,)):
+                if not is_utf8(value):
+                    yield table, column, number, value
 
 
 def _of_length(text: str, length: int) -> str:
@@ -95,6 +114,6 @@ def _is_readable(column: str, text: str) -> bool:
     read = documents.loaded_sections if column == "sections" else loaded_object
     try:
         read(text)
-    except unreadable.UNDECODABLE:
+    except UNDECODABLE:
         return False
     return True

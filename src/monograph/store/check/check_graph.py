@@ -82,8 +82,8 @@ def _edges(connection: Connection) -> Iterator[Finding]:
     """The edges from the chunks' side against those from the names' side, in one pass."""
     nodes = _read(connection)
     found = _sorted(np.concatenate(nodes.edges) if nodes.edges else np.empty(0, dtype=np.int64))
-    rows = connection.execute("SELECT name << 32 | chunk FROM mentions")
-    stored = _sorted(np.fromiter((row for (row,) in rows), dtype=np.int64))
+    edges = "SELECT name << 32 | chunk FROM mentions"
+    stored = _sorted(np.fromiter((row for (row,) in connection.execute(edges)), dtype=np.int64))
     faults = (
         ("chunk_graphs", nodes.broken, "nodes that cannot be read"),
         ("mentions", len(np.setdiff1d(found, stored, assume_unique=True)), "mentions of chunks that names lack"),

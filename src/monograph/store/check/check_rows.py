@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from monograph.store.documents import failures
+from monograph.store.documents import roots
 from monograph.store.file import costs, memo, settings
 from monograph.store.file.checksums import checksum
 from monograph.store.file.database import Connection
@@ -19,7 +19,7 @@ _Parts: TypeAlias = tuple[bytes | int, ...]
 _SETTING, _ROOT = "settings/", "roots/"
 _ROWS = (
     (_SETTING, "SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM settings"),
-    (_ROOT, "SELECT root, CAST(name AS BLOB), CAST(place AS BLOB) FROM roots"),
+    (_ROOT, "SELECT root, CAST(name AS BLOB), CAST(place AS BLOB), follow_links FROM roots"),
     (
         "vector_indexes/",
         f"""SELECT space, dimension, CAST(design AS BLOB), CAST(calibration AS BLOB) FROM vector_indexes
@@ -43,10 +43,7 @@ def findings(connection: Connection) -> Iterator[Finding]:
 
 
 def _of_notes(connection: Connection) -> Iterator[Finding]:
-    """Find settings, roots and the like that are lost or not what was stored, and a commit counter that is no number.
-
-    Raises DamagedFile where it cannot be read when folders were looked through.
-    """
+    """Find settings, roots and the like that are lost or not what was stored, and a counter that is no number."""
     rows, notes = _rows(connection), _notes(connection)
     for name in _wrong(rows, notes):
         setting = name.removeprefix(_SETTING)
@@ -59,7 +56,8 @@ def _of_notes(connection: Connection) -> Iterator[Finding]:
     counter = rows.get(_SETTING + settings.GENERATION, (b"",))[0]
     if not bytes(counter).isdigit():
         yield Finding("settings", f"{settings.GENERATION!r} is no number", repairable=True)
-    failures.synced(connection)
+    if roots.has_unreadable(connection):
+        yield Finding("failures", "what failed in files, or when they were synced, cannot be read", repairable=True)
 
 
 def mend(connection: Connection) -> None:
@@ -76,7 +74,7 @@ def mend(connection: Connection) -> None:
                 [(held,) for held in _names(connection) if _said(held) == name],
             )
     settings.count_anew(connection)
-    failures.drop_unreadable(connection)
+    roots.drop_unreadable(connection)
 
 
 def _wrong(rows: Mapping[str, _Parts], notes: Mapping[str, int]) -> list[str]:

@@ -13,9 +13,10 @@ from itertools import zip_longest
 from typing import TypeAlias
 
 from monograph.store.documents import chunks, documents
-from monograph.store.file import connections, encryption
+from monograph.store.file import connections
 from monograph.store.file.checksums import checksum
 from monograph.store.file.database import Connection
+from monograph.store.file.errors import sqlite_errors
 from monograph.store.file.schema import INVERTED_INDEX, LENGTHS
 from monograph.store.words import terms
 from monograph.values import Finding
@@ -55,7 +56,7 @@ def findings(connection: Connection) -> Iterator[Finding]:
     for table in TABLES:
         try:
             held, said = _held(connection, table, _as_searches), _config(connection, table)
-        except encryption.errors() as error:
+        except sqlite_errors() as error:
             yield Finding(table, f"the index is damaged: {error}", repairable=True)
             continue
         if said != config[table]:

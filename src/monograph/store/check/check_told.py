@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from monograph.store.file.checksums import checksum
 from monograph.store.file.database import Connection
-from monograph.store.file.stored_json import loaded_object
-from monograph.store.file.unreadable import UNDECODABLE
+from monograph.store.file.errors import UNDECODABLE
+from monograph.store.file.rows import loaded_object
 from monograph.store.graph.assertions import STORED, TABLES, Origin, imply_node
 from monograph.values import Finding
 

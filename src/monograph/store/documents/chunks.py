@@ -11,11 +11,9 @@ from typing import Any, TypeAlias
 from monograph.dates.dating import Dated
 from monograph.store.documents import dates, documents
 from monograph.store.documents.filters import MERGED, Allowed
-from monograph.store.file import encryption
 from monograph.store.file.database import Connection
-from monograph.store.file.keyed import select
-from monograph.store.file.stored_json import loaded_object
-from monograph.store.file.unreadable import UNDECODABLE
+from monograph.store.file.errors import damaged, decoding, path_of
+from monograph.store.file.rows import loaded_object, select
 from monograph.store.graph import graphs
 from monograph.values import Chunk, Metadata, Valid
 
@@ -75,55 +73,69 @@ def remove(connection: Connection, rows: Sequence[int]) -> None:
 
 _AT_ONCE = 256
 """Chunks that are read by one query."""
-_COLUMNS = f"""c.chunk, c.id, c.ordinal, c.start, c."end", c.metadata, {MERGED}, c.document, d.id, d.title, d.uri,
+_COLUMNS = f"""c.id, c.ordinal, c.metadata, {MERGED}, d.id, d.title, d.uri,
     d.dated, d.dated_until, d.dated_by, d.valid_from, d.valid_until"""
-_SELECT = f"SELECT {_COLUMNS} FROM chunks AS c JOIN documents AS d USING (document)"  # noqa: S608 - a constant
 
 
 def load(connection: Connection, rows: Iterable[int]) -> list[Found]:
-    """Chunks by row number, in the order asked for. Raises DamagedFile if one cannot be read, or is not there."""
-    result = []
-    for some in _batches(rows):
-        found = _asked_for(connection, _COLUMNS, some)
-        try:
-            texts = documents.texts(connection, [(row[7], row[3], row[4]) for row in found])
-        except UNDECODABLE:
-            result += [_found(connection, row, strict=True) for row in found]  # Which tells of what row it is.
-        else:
-            result += [_read(connection, row, text, strict=True) for row, text in zip(found, texts, strict=True)]
-    return result
+    """Return chunks by row number, in the order asked for.
+
+    Raises
+    ------
+    DamagedFile
+        If one cannot be decoded, is not there, or reaches beyond its document's text.
+    """
+    return [_found(connection, *one, strict=True) for one in _read(connection, _COLUMNS, rows)]
 
 
-def _batches(rows: Iterable[int]) -> Iterator[list[int]]:
+def of_document(connection: Connection, document: int, *, strict: bool = False) -> list[Found]:
+    """Return the chunks of a document in reading order.
+
+    Raises DamagedFile if one cannot be decoded; with ``strict`` also if it reaches beyond the document's text.
+    """
+    rows = rows_of_document(connection, document)
+    return [_found(connection, *one, strict=strict) for one in _read(connection, _COLUMNS, rows)]
+
+
+def titled_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str]]:
+    """Return (title of the document, text) of chunks by row number, in the order asked for. Raises DamagedFile."""
+    return [(title, text) for (*_, title), text in _read(connection, "d.title", rows)]
+
+
+def named_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str, bytes, str]]:
+    """Return (title, text) of chunks as :func:`titled_texts`, and what :func:`graphs.named_and_own` gives of them."""
+    columns = f"d.title, {graphs.NAMES}, {graphs.OWN}"
+    return [(title, text, names, own) for (*_, title, names, own), text in _read(connection, columns, rows)]
+
+
+def _read(connection: Connection, columns: str, rows: Iterable[int]) -> Iterator[tuple[tuple[Any, ...], str]]:
+    """Yield ((chunk, document, start, end, further columns), text) of chunks in the order asked for."""
     waiting = iter(rows)
     while some := list(islice(waiting, _AT_ONCE)):
-        yield some
+        with decoding(connection, "a chunk"):
+            found = {
+                row[0]: row
+                for row in connection.execute(
+                    f"""SELECT c.chunk, c.document, c.start, c."end", {columns} FROM json_each(?) AS w
+                    CROSS JOIN chunks AS c JOIN documents AS d USING (document) WHERE c.chunk = w.value""",  # noqa: S608
+                    (json.dumps(some),),
+                )
+            }
+        missing = next((row for row in some if row not in found), None)
+        if missing is not None:
+            raise damaged(path_of(connection), f"row {missing} of chunks, or its document, is not there")
+        listed = [found[row] for row in some]
+        yield from zip(listed, documents.texts(connection, [row[1:4] for row in listed]), strict=True)
 
 
-def _asked_for(connection: Connection, columns: str, rows: Sequence[int]) -> list[tuple[Any, ...]]:
-    """Columns of chunks and their documents, the first of them the row, in the order asked for; raises as load."""
-    try:
-        found = {
-            row[0]: row
-            for row in connection.execute(
-                f"""SELECT {columns} FROM json_each(?) AS w CROSS JOIN chunks AS c
-                JOIN documents AS d USING (document) WHERE c.chunk = w.value""",  # noqa: S608 - constants
-                (json.dumps(rows),),
-            )
-        }
-    except encryption.errors() as error:
-        if len(rows) == 1:
-            raise documents.undecodable(connection, _document_of(connection, rows[0]), error) from error
-        return [one for row in rows for one in _asked_for(connection, columns, [row])]
-    missing = next((row for row in rows if row not in found), None)
-    if missing is not None:
-        raise documents.damaged(connection, None, f"row {missing} of chunks, or its document, is not there")
-    return [found[row] for row in rows]
-
-
-def _document_of(connection: Connection, row: int) -> int:
-    found = connection.execute("SELECT document FROM chunks WHERE chunk = ?", (row,)).fetchone()
-    return 0 if found is None else int(found[0])
+def _found(connection: Connection, row: tuple[Any, ...], text: str, *, strict: bool) -> Found:
+    number, _, start, end, name, ordinal, metadata, merged, document, title, uri, *when = row
+    with decoding(connection, f"row {number} of chunks"):
+        if strict and not (0 <= start < end and len(text) == end - start):
+            raise ValueError(f"it reaches from {start} to {end}, beyond its document's text")
+        chunk = Chunk(name, document, text, start, end, ordinal, loaded_object(metadata))
+        date, valid = dates.loaded(*when[:3]), dates.valid(*when[3:])
+        return Found(number, chunk, title, uri, loaded_object(merged), date, valid)
 
 
 def rows_of(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
@@ -131,7 +143,7 @@ def rows_of(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
     found = connection.execute(
         "SELECT c.id, c.chunk FROM json_each(?) AS w CROSS JOIN chunks AS c WHERE c.id = w.value",
         (json.dumps(list(ids)),),
-    )
+    ).fetchall()
     return dict(found)
 
 
@@ -140,7 +152,7 @@ def ids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
     found = connection.execute(
         "SELECT c.chunk, c.id FROM json_each(?) AS w CROSS JOIN chunks AS c WHERE c.chunk = w.value",
         (json.dumps(list(rows)),),
-    )
+    ).fetchall()
     return dict(found)
 
 
@@ -150,7 +162,7 @@ def titled_extractions(connection: Connection, rows: Iterable[int]) -> dict[int,
         """SELECT e.chunk, e.memo, d.title FROM json_each(?) AS w CROSS JOIN extractions AS e
         JOIN chunks AS c ON c.chunk = e.chunk JOIN documents AS d ON d.document = c.document WHERE e.chunk = w.value""",
         (json.dumps(list(rows)),),
-    )
+    ).fetchall()
     return {chunk: (memo, title) for chunk, memo, title in found}
 
 
@@ -191,18 +203,6 @@ def by_document(connection: Connection, rows: Sequence[int]) -> dict[str, set[st
     return found
 
 
-def of_document(connection: Connection, document: int, *, strict: bool = False) -> list[Found]:
-    """The chunks of a document, in reading order.
-
-    Raises DamagedFile if one cannot be decoded; with ``strict`` also if it reaches beyond the document's text.
-    """
-    try:
-        rows = connection.execute(f"{_SELECT} WHERE c.document = ? ORDER BY c.ordinal", (document,)).fetchall()
-    except encryption.errors() as error:
-        raise documents.undecodable(connection, document, error) from error
-    return [_found(connection, row, strict=strict) for row in rows]
-
-
 def spans_of(connection: Connection, document: int) -> list[tuple[int, int, int]]:
     """(row, start, end) of the chunks of a document, in reading order."""
     return connection.execute(
@@ -212,38 +212,13 @@ def spans_of(connection: Connection, document: int) -> list[tuple[int, int, int]
 
 def named_spans(connection: Connection, document: int) -> dict[str, tuple[int, int, int]]:
     """(row, start, end) of the chunks of a document, by id."""
-    found = connection.execute('SELECT id, chunk, start, "end" FROM chunks WHERE document = ?', (document,))
+    found = connection.execute('SELECT id, chunk, start, "end" FROM chunks WHERE document = ?', (document,)).fetchall()
     return {name: (row, start, end) for name, row, start, end in found}
-
-
-def titled_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str]]:
-    """(title of the document, text) of chunks by row number, in the order asked for. Raises as :func:`load`."""
-    result: list[tuple[str, str]] = []
-    for some in _batches(rows):
-        found = _asked_for(connection, 'c.chunk, d.title, c.document, c.start, c."end"', some)
-        texts = documents.texts(connection, [(document, start, end) for *_, document, start, end in found])
-        result += zip((title for _, title, *_ in found), texts, strict=True)
-    return result
-
-
-def named_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str, bytes, str]]:
-    """(title of the document, text) of chunks and what :func:`graphs.named_and_own` gives of them.
-
-    In the order asked for. Raises as :func:`load`.
-    """
-    result: list[tuple[str, str, bytes, str]] = []
-    for some in _batches(rows):
-        found = _asked_for(
-            connection, f'c.chunk, d.title, c.document, c.start, c."end", {graphs.NAMES}, {graphs.OWN}', some
-        )
-        texts = documents.texts(connection, [one[2:5] for one in found])
-        result += ((one[1], text, *one[5:]) for one, text in zip(found, texts, strict=True))
-    return result
 
 
 def rows_of_document(connection: Connection, document: int) -> list[int]:
     """Row numbers of a document's chunks, in reading order."""
-    found = connection.execute("SELECT chunk FROM chunks WHERE document = ? ORDER BY ordinal", (document,))
+    found = connection.execute("SELECT chunk FROM chunks WHERE document = ? ORDER BY ordinal", (document,)).fetchall()
     return [int(row) for (row,) in found]
 
 
@@ -256,26 +231,6 @@ def count(connection: Connection) -> int:
     """Number of chunks."""
     (number,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
     return int(number)
-
-
-def _found(connection: Connection, row: tuple[Any, ...], *, strict: bool) -> Found:
-    try:
-        text = documents.text(connection, row[7], row[3], row[4])
-    except UNDECODABLE as error:
-        raise documents.damaged(connection, row[7], f"row {row[0]} of chunks: {error}") from error
-    return _read(connection, row, text, strict=strict)
-
-
-def _read(connection: Connection, row: tuple[Any, ...], text: str, *, strict: bool) -> Found:
-    number, name, ordinal, start, end, metadata, merged, document, document_id, title, uri, *when = row
-    try:
-        if strict and not (0 <= start < end and len(text) == end - start):
-            raise ValueError(f"it reaches from {start} to {end}, beyond its document's text")
-        chunk = Chunk(name, document_id, text, start, end, ordinal, loaded_object(metadata))
-        date, valid = dates.loaded(*when[:3]), dates.valid(*when[3:])
-        return Found(number, chunk, title, uri, loaded_object(merged), date, valid)
-    except UNDECODABLE as error:
-        raise documents.damaged(connection, document, f"row {number} of chunks: {error}") from error
 
 
 def of_which_documents(connection: Connection, allowed: Allowed, most: int) -> list[int]:
@@ -291,5 +246,5 @@ def openings(connection: Connection, documents: Sequence[int], allowed: Allowed,
         CROSS JOIN documents AS d ON d.document = w.value CROSS JOIN chunks AS own ON own.document = d.document
         WHERE {allowed.on_each("own.chunk")} ORDER BY own.ordinal, d.id LIMIT ?""",  # noqa: S608
         (json.dumps(list(documents)), *allowed.parameters, most),
-    )
+    ).fetchall()
     return [row for (row,) in found]

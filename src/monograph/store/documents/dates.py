@@ -107,12 +107,11 @@ def findings(connection: sqlite3.Connection) -> Iterator[Finding]:
 
 def _wrong(connection: sqlite3.Connection, *, every: bool = False) -> Iterator[tuple[int, Columns, Columns]]:
     """(row, stored, what it says itself) of documents that are dated otherwise; of every one if that is asked."""
-    rows = connection.execute(
+    for row, first, last, told_by, title, metadata, changed in connection.execute(
         """SELECT d.document, d.dated, d.dated_until, d.dated_by, CAST(d.title AS BLOB), CAST(d.metadata AS BLOB),
             s.modified_ns
         FROM documents AS d LEFT JOIN sources AS s USING (source)"""
-    )
-    for row, first, last, told_by, title, metadata, changed in rows:
+    ):
         stored: Columns = (first, last, told_by)
         told = date_of(_metadata(connection, row, metadata), "", "")
         wanted = _columns(told or date_of((), _text(title), _head(connection, row)))
@@ -147,7 +146,7 @@ def _head(connection: sqlite3.Connection, document: int) -> str:
     first, last = blocks_of(document)
     blocks = connection.execute(
         "SELECT CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block LIMIT 1", (first, last)
-    )
+    ).fetchall()
     return "".join(_text(block) for (block,) in blocks)[:HEAD]
 
 

@@ -6,16 +6,13 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from monograph.dates.dating import Dated
-from monograph.errors import DamagedFile, InvalidDocument
 from monograph.store.documents import dates
-from monograph.store.file import encryption, unreadable
 from monograph.store.file.checksums import BLOCK_BITS, blocks_of, checksum
-from monograph.store.file.database import Connection, path_of
-from monograph.store.file.stored_json import loaded_object
-from monograph.store.file.unreadable import UNDECODABLE
+from monograph.store.file.database import Connection
+from monograph.store.file.errors import decoding
+from monograph.store.file.rows import loaded_object
 from monograph.values import Document, Section, Valid
 
 BLOCK_CHARACTERS = 4096
@@ -103,41 +100,16 @@ def by_number(connection: Connection, row: int) -> Row:
 
 def _rows(connection: Connection, which: str, *parameters: str | int) -> list[Row]:
     query = f"SELECT {_COLUMNS} FROM documents {which}"  # noqa: S608 - constants
-    try:
-        return [_row(*found) for found in connection.execute(query, parameters)]
-    except encryption.errors() as error:
-        if not unreadable.is_undecodable(error):
-            raise
-        fault = unreadable.fault_of(connection, error)
-        raise damaged(connection, None, str(fault)) from error
-
-
-def _row(*stored: Any) -> Row:
-    return Row(*(*stored[:-5], dates.loaded(*stored[-5:-2]), dates.valid(*stored[-2:])))
-
-
-def damaged(connection: Connection, row: int | None, fault: str) -> DamagedFile:
-    """The error of a document, if it is known which, that cannot be read."""
-    path = path_of(connection)
-    name = "" if row is None else f"document {name_of(connection, row)!r} cannot be read: "
-    return DamagedFile(f"{path} is damaged: {name}{fault}", f"monograph check {path} --repair")
+    return [
+        Row(*(*stored[:-5], dates.loaded(*stored[-5:-2]), dates.valid(*stored[-2:])))
+        for stored in connection.execute(query, parameters)
+    ]
 
 
 def name_of(connection: Connection, row: int) -> str:
     """A document's id, whatever its bytes are."""
     found = connection.execute("SELECT CAST(id AS BLOB) FROM documents WHERE document = ?", (row,)).fetchone()
     return f"row {row}" if found is None else bytes(found[0]).decode("utf-8", "replace")
-
-
-def undecodable(connection: Connection, row: int, error: Exception) -> Exception:
-    """What to raise over an error that SQLite met in the texts of a document."""
-    if not unreadable.is_undecodable(error):
-        return error
-    faults = (
-        f"the {column} of row {number} of {table} is no UTF-8"
-        for table, column, number, _ in unreadable.in_document(connection, row)
-    )
-    return damaged(connection, row, next(faults, str(error)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,35 +197,31 @@ def text(connection: Connection, row: int, start: int, end: int) -> str:
     start = _within(start)
     first, last = _blocks(row, start, min(end, BLOCK_CHARACTERS * _MOST_BLOCKS))
     skipped = start - start % BLOCK_CHARACTERS
-    try:
-        blocks = connection.execute(
-            "SELECT text FROM texts WHERE block BETWEEN ? AND ? ORDER BY block", (first, last)
-        ).fetchall()
-        return "".join(block for (block,) in blocks)[start - skipped : max(end - skipped, 0)]
-    except encryption.errors() as error:
-        raise undecodable(connection, row, error) from error
+    with decoding(connection, f"the text of row {row} of documents"):
+        query = "SELECT text FROM texts WHERE block BETWEEN ? AND ? ORDER BY block"
+        found = "".join(block for (block,) in connection.execute(query, (first, last)))
+    return found[start - skipped : max(end - skipped, 0)]
 
 
 def texts(connection: Connection, spans: Sequence[tuple[int, int, int]]) -> list[str]:
-    """``document.text[start:end]`` of several (document, start, end): as :func:`text`, read all at once."""
+    """Return ``document.text[start:end]`` for several (document, start, end), read by one query. Raises DamagedFile."""
     blocks = [_blocks(row, _within(start), end) for row, start, end in spans]
     if any(last - first > _AT_ONCE for first, last in blocks):
         return [text(connection, *span) for span in spans]
-    wanted = {block for first, last in blocks for block in range(first, last + 1)}
-    try:
+    wanted = list({block for first, last in blocks for block in range(first, last + 1)})
+    with decoding(connection, "a text"):
         held = dict(
             connection.execute(
                 "SELECT t.block, t.text FROM json_each(?) AS w CROSS JOIN texts AS t WHERE t.block = w.value",
-                (json.dumps(list(wanted)),),
+                (json.dumps(wanted),),
             )
         )
-    except encryption.errors():
-        return [text(connection, *span) for span in spans]  # Which tells whose it is.
     found = []
-    for (_, given, end), (first, last) in zip(spans, blocks, strict=True):
+    for (row, given, end), (first, last) in zip(spans, blocks, strict=True):
         start = _within(given)
         skipped = start - start % BLOCK_CHARACTERS
-        joined = "".join(held.get(block, "") for block in range(first, last + 1))
+        with decoding(connection, f"the text of row {row} of documents"):
+            joined = "".join(held.get(block, "") for block in range(first, last + 1))
         found.append(joined[start - skipped : max(end - skipped, 0)])
     return found
 
@@ -264,13 +232,13 @@ def titled(connection: Connection, row: int) -> tuple[str, str]:
     blocks = connection.execute(
         "SELECT CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block",
         blocks_of(row),
-    )
+    ).fetchall()
     return title.decode("utf-8", "replace"), "".join(block.decode("utf-8", "replace") for (block,) in blocks)
 
 
 def load(connection: Connection, row: Row) -> Document:
     """A whole document, with its text and sections. Raises DamagedFile if a part of it cannot be read."""
-    try:
+    with decoding(connection, f"row {row.row} of documents"):
         metadata, sections = connection.execute(
             "SELECT metadata, sections FROM documents WHERE document = ?", (row.row,)
         ).fetchone()
@@ -287,10 +255,6 @@ def load(connection: Connection, row: Row) -> Document:
             date=row.date,
             valid=row.valid,
         )
-    except encryption.errors() as error:
-        raise undecodable(connection, row.row, error) from error
-    except (InvalidDocument, *UNDECODABLE) as error:
-        raise damaged(connection, row.row, f"row {row.row} of documents: {error}") from error
 
 
 def loaded_sections(text: str) -> tuple[Section, ...]:

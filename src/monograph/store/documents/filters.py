@@ -114,7 +114,7 @@ def among(connection: Connection, allowed: Allowed, chunks: Sequence[int]) -> se
     found = connection.execute(
         f"SELECT value FROM json_each(?) WHERE {allowed.on_each('value')}",  # noqa: S608
         (json.dumps(list(chunks)), *allowed.parameters),
-    )
+    ).fetchall()
     return {int(row) for (row,) in found}
 
 
@@ -135,7 +135,7 @@ def keys(connection: Connection) -> list[str]:
     """Return all keys of the metadata of chunks and their documents, in order."""
     found = connection.execute(
         f"SELECT DISTINCT m.key FROM {_CHUNKS} CROSS JOIN json_each({MERGED}) AS m ORDER BY m.key"  # noqa: S608
-    )
+    ).fetchall()
     return [key for (key,) in found]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from monograph.store.documents import dates
 from monograph.store.file.database import Connection
-from monograph.store.file.keyed import select
+from monograph.store.file.rows import select
 
 _UNFINISHED, _FAULTY = -1, -2
 """Stored as ``modified_ns`` of files that are not completely stored."""
@@ -30,7 +30,7 @@ def states(connection: Connection, root: str) -> dict[str, tuple[int, int]]:
     found = connection.execute(
         "SELECT uri, size, modified_ns FROM sources WHERE uri = ? OR (uri >= ? AND uri < ?)",
         (root, below, below[:-1] + "0"),  # "0" is the character after "/"
-    )
+    ).fetchall()
     return {uri: (size, modified_ns) for uri, size, modified_ns in found}
 
 
@@ -40,13 +40,13 @@ def by_root(connection: Connection) -> list[tuple[str, int, int, int]]:
         """SELECT root, count(*), sum(held), sum(size) FROM (
             SELECT root, size, (SELECT count(*) FROM documents d WHERE d.source = s.source) AS held FROM sources s)
         GROUP BY root ORDER BY root"""
-    )
+    ).fetchall()
     return [(root, int(files), int(held), int(size)) for root, files, held, size in found]
 
 
 def every(connection: Connection) -> Iterator[Source]:
     """Yield all known files, in the order in which they became known."""
-    found = connection.execute("SELECT uri, root, sha256, size, modified_ns FROM sources ORDER BY source")
+    found = connection.execute("SELECT uri, root, sha256, size, modified_ns FROM sources ORDER BY source").fetchall()
     yield from (Source(*row) for row in found)
 
 

@@ -85,7 +85,7 @@ def of_document(connection: sqlite3.Connection, row: int) -> int:
     ).fetchone()
     blocks = connection.execute(
         "SELECT CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block", blocks_of(row)
-    )
+    ).fetchall()
     text = b"".join([block for (block,) in blocks])
     # A vector that was made of the text can be made again: it is not content.
     chunks = connection.execute(
@@ -93,7 +93,7 @@ def of_document(connection: sqlite3.Connection, row: int) -> int:
         FROM chunks AS c LEFT JOIN vectors AS v USING (chunk) LEFT JOIN memo AS m USING (memo)
         WHERE c.document = ? ORDER BY c.ordinal, c.chunk""",  # noqa: S608 - a constant
         (row,),
-    )
+    ).fetchall()
     return of_content(own, text, chunks)
 
 

@@ -16,10 +16,9 @@ from urllib.parse import quote
 
 from monograph.store.file import checksums, encryption
 from monograph.store.file.encryption import RawKey
+from monograph.store.file.errors import BUSY_SECONDS
 from monograph.store.file.mapped import _mapped
-from monograph.store.file.schema import PAGE_SIZE
 
-BUSY_SECONDS = 30.0
 _PATIENCE, _LONGEST_PATIENCE = 50, 3_200
 """Milliseconds for which SQLite waits for a moment to empty the write-ahead log before it is asked again: ever more."""
 _PAUSE = 0.005
@@ -67,14 +66,7 @@ def copied_to_memory(path: Path, key: RawKey | None, name: str) -> Iterator[None
     # alone cannot be written either. So it asks to write: where it may not, SQLite opens the file for reading.
     source = encryption.connect(_uri(path, _reading(path).replace("ro", "rw", 1)), key, uri=True, timeout=BUSY_SECONDS)
     with closing(source):
-        source.execute("ATTACH ? AS made KEY ''", (_memory(name),))
-        source.execute(f"PRAGMA made.page_size = {PAGE_SIZE:d}")
-        source.execute("BEGIN")
-        source.execute("SELECT sqlcipher_export('made')")
-        source.execute("COMMIT")
-        for pragma in ("application_id", "user_version"):
-            (value,) = source.execute(f"PRAGMA main.{pragma}").fetchone()
-            source.execute(f"PRAGMA made.{pragma} = {value:d}")
+        encryption.export(source, _memory(name), None)
         yield
 
 
@@ -155,7 +147,10 @@ def empty_log(connection: sqlite3.Connection) -> bool:
 
 
 class OpenConnections:
-    """Connections of all threads; SQLite ends the process if one is closed while another thread is in a statement."""
+    """The connections of all threads to a file, each closed only when no thread uses it.
+
+    SQLite ends the process if a connection is closed while another thread is in a statement.
+    """
 
     def __init__(self) -> None:
         self._open: list[tuple[int, sqlite3.Connection]] = []

@@ -31,7 +31,7 @@ def every(connection: sqlite3.Connection) -> list[LedgerEntry]:
     found = connection.execute(
         """SELECT CAST(day AS TEXT), CAST(model AS TEXT), CAST(purpose AS TEXT), CAST(calls AS INTEGER),
         CAST(tokens_in AS INTEGER), CAST(tokens_out AS INTEGER) FROM costs ORDER BY day, model, purpose"""
-    )
+    ).fetchall()
     return [LedgerEntry(*row) for row in found]
 
 

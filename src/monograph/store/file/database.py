@@ -1,4 +1,4 @@
-"""One SQLite file: its connections, its transactions, and its errors in our words."""
+"""One SQLite file: its connections and transactions."""
 
 from __future__ import annotations
 
@@ -13,14 +13,20 @@ from typing import TypeAlias
 
 from monograph.errors import BusyFile, ClosedFile, FileError, MonographError, NotAMonograph, ReadOnlyFile
 from monograph.spending import Noted
-from monograph.store.file import connections, encryption, replacing, schema, unreadable
+from monograph.store.file import connections, encryption, replacing, schema
 from monograph.store.file.connections import OpenConnections
 from monograph.store.file.encryption import RawKey
-from monograph.store.file.header import Header, check_header, check_length, read_header
-from monograph.store.file.identity import Identity, OpenedFile, identity_of
-from monograph.store.file.refusals import refusals, state_of
-from monograph.store.file.sqlite_errors import translated
-from monograph.store.file.unreadable import UNDECODABLE, damaged, is_own
+from monograph.store.file.errors import translate_errors, translate_system_errors
+from monograph.store.file.on_disk import (
+    Header,
+    Identity,
+    OpenedFile,
+    check_header,
+    check_length,
+    identity_of,
+    read_header,
+    state_of,
+)
 
 Connection: TypeAlias = sqlite3.Connection
 
@@ -34,48 +40,6 @@ _opened: Counter[Identity] = Counter()
 _salts: dict[Identity, bytes] = {}
 """The salts of those that are encrypted."""
 _opening = threading.Lock()
-
-
-@contextmanager
-def our_errors(
-    path: Path, connection: Connection | None = None, diagnosis: Callable[[], str | None] = lambda: None
-) -> Iterator[None]:
-    """Turn SQLite's errors into ours, naming the file, the row where one cannot be read, and the mend.
-
-    What Python or SQLite raises in our own code over rows that contradict each other is the file's fault if
-    ``diagnosis`` finds one, and else a fault of the code, which stays as it is.
-    """
-    try:
-        with refusals(path):
-            yield
-    except encryption.errors() as error:
-        ours = translated(path, error)
-        fault = None if ours is not None or connection is None else unreadable.fault_of(connection, error)
-        if ours is None and fault is None and unreadable.is_contradicted(error):
-            fault = diagnosis()
-        if fault is not None:
-            ours = damaged(path, fault)
-        if ours is None:
-            raise
-        raise ours from error
-    except UNDECODABLE as error:
-        if not is_own(error) or (fault := diagnosis()) is None:
-            raise
-        raise damaged(path, fault) from error
-
-
-@contextmanager
-def decoding(connection: Connection, row: str) -> Iterator[None]:
-    """Turn what is raised over a row that cannot be decoded into an error of ours that names it."""
-    try:
-        yield
-    except UNDECODABLE as error:
-        raise damaged(path_of(connection), f"{row} cannot be read: {error or type(error).__name__}") from error
-
-
-def path_of(connection: Connection) -> str:
-    """The file that a connection is to."""
-    return str(connection.execute("PRAGMA database_list").fetchone()[2])
 
 
 class Database:
@@ -178,9 +142,9 @@ class Database:
             if self.read_only:
                 raise ReadOnlyFile(f"{self.path} has the older format {header.format} and cannot be written", "copy it")
             contradicted = f"what it holds is not of format {header.format}, which it says it has"
-            with our_errors(self.path, diagnosis=lambda: contradicted):
+            with translate_errors(self.path, diagnose=lambda: contradicted):
                 schema.migrate(self.connection())
-        with our_errors(self.path, self.connection()), file.reading():
+        with translate_errors(self.path, self.connection()), file.reading():
             self.connection().execute("SELECT value FROM settings WHERE name = 'generation'").fetchone()
         file.require_same()
 
@@ -190,7 +154,7 @@ class Database:
         def value(name: str) -> int:
             return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
-        with our_errors(self.path):
+        with translate_errors(self.path):
             connection = self.connection()
             header = Header(value("application_id"), value("user_version"), value("page_size"), value("page_count"))
         check_header(self.path, header)
@@ -208,7 +172,7 @@ class Database:
             _abandoned.append(held[1])
             _abandoned.append(self._open)
             self._write_lock, self._open = threading.RLock(), OpenConnections()
-        with our_errors(self.path):
+        with translate_errors(self.path):
             self._require_same_file()
             connection = self.connect_again(self.read_only)
         self._local.held = self._open.add(connection)
@@ -233,14 +197,14 @@ class Database:
 
     def connect(self, path: Path) -> Connection:
         """A connection to another file of the same kind, as a copy of this one is."""
-        with our_errors(path):
+        with translate_errors(path):
             return connections.connect(path, self.raw_key)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """One consistent view of the file: writes committed meanwhile are not seen. May be nested."""
         connection = self.connection()
-        with self._using(connection), our_errors(self.path, connection, self._diagnosis), self._reading():
+        with self._using(connection), translate_errors(self.path, connection, self._diagnosis), self._reading():
             if connection.in_transaction:
                 yield connection
                 return
@@ -249,10 +213,6 @@ class Database:
                 if self.begin is not None:
                     self.begin(connection)
                 yield connection
-            except BaseException as error:
-                unreadable.let_go(error)
-                raise
-            else:
                 # A commit also writes to virtual tables, which in a damaged file fails.
                 connection.execute("ROLLBACK" if self.begin is None else "COMMIT")
             finally:
@@ -272,7 +232,7 @@ class Database:
         with (
             self._using(connection),
             self._locked(wait=not aside),
-            our_errors(self.path, connection, self._diagnosis),
+            translate_errors(self.path, connection, self._diagnosis),
             self._reading(),
         ):
             if getattr(self._local, "writing", None) is connection:
@@ -297,9 +257,6 @@ class Database:
                 self._require_same_file()
                 connection.execute("COMMIT")
                 self.noted.drop(spent)
-            except BaseException as error:
-                unreadable.let_go(error)
-                raise
             finally:
                 self._local.writing = None
                 if connection.in_transaction:
@@ -356,7 +313,7 @@ class Database:
             If another connection is still reading an older state, so that the log cannot be emptied.
         """
         connection = self.connection()
-        with self._using(connection), self._write_lock, our_errors(self.path):
+        with self._using(connection), self._write_lock, translate_errors(self.path):
             self._require_same_file()
             # The whole file goes through a temporary one, which may be larger than the memory; not so where it is
             # encrypted, since SQLCipher gives the temporary one pages of another size, and so ruins the file.
@@ -398,8 +355,8 @@ def is_open(path: Path) -> bool:
 def _make(path: Path, key: str | RawKey | None) -> RawKey | None:
     """Make an empty monograph beside its place, then put it there; returns what it is encrypted with."""
     raw = encryption.derive(key, os.urandom(16)) if isinstance(key, str) else key
-    with refusals(path), replacing.beside(path) as made:
-        with our_errors(path), closing(connections.raw(made, raw)) as connection:
+    with translate_system_errors(path), replacing.beside(path) as made:
+        with translate_errors(path), closing(connections.raw(made, raw)) as connection:
             # Nobody sees the file before it is whole: the disk is waited for once, and not at every step.
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute(f"PRAGMA page_size = {schema.PAGE_SIZE:d}")

@@ -5,27 +5,19 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 from monograph.errors import DamagedFile, InputError, MissingExtra, NotAMonograph, WrongKey
+from monograph.store.file.errors import sqlite_errors, sqlite_name
 from monograph.store.file.schema import PAGE_SIZE
 
 MAGIC = b"SQLite format 3\x00"
 """What a file begins with that is not encrypted; in the place of it an encrypted one has its salt."""
 ROUNDS = 256_000
 """SQLCipher's own number: any SQLCipher 4 opens the file with the key, and pages of 16,384 bytes."""
-_NAMES = {
-    "attempt to write a readonly database": "SQLITE_READONLY",
-    "database disk image is malformed": "SQLITE_CORRUPT",
-    "database is locked": "SQLITE_BUSY",
-    "database or disk is full": "SQLITE_FULL",
-    "disk I/O error": "SQLITE_IOERR",
-}
-"""What SQLite says of an error, and how it is named."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -149,9 +141,9 @@ def require_opened(path: Path, connection: sqlite3.Connection) -> None:
     """Raise WrongKey, and close a connection, if its key does not open the file."""
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except errors() as error:
+    except sqlite_errors() as error:
         connection.close()
-        if name_of(error) == "SQLITE_NOTADB":
+        if sqlite_name(error) == "SQLITE_NOTADB":
             raise wrong(path) from error
         raise
 
@@ -183,25 +175,34 @@ def set_pages(connection: Any, name: str) -> None:
     connection.execute(f"PRAGMA {name}.cipher_page_size = {PAGE_SIZE:d}")
 
 
+def export(connection: sqlite3.Connection, target: str, key: RawKey | None) -> None:
+    """Copy what a connection through SQLCipher sees into an empty database, which stays attached as ``made``.
+
+    Parameters
+    ----------
+    connection:
+        It must be allowed to write.
+    target:
+        A path or URI.
+    key:
+        Encrypts the copy; None makes a plain one.
+    """
+    connection.execute("ATTACH ? AS made KEY ?", (target, "" if key is None else key.spec()))
+    if key is None:
+        connection.execute(f"PRAGMA made.page_size = {PAGE_SIZE:d}")
+    else:
+        set_pages(connection, "made")
+    connection.execute("BEGIN")
+    connection.execute("SELECT sqlcipher_export('made')")
+    connection.execute("COMMIT")
+    for name in ("application_id", "user_version"):
+        (value,) = connection.execute(f"PRAGMA main.{name}").fetchone()
+        connection.execute(f"PRAGMA made.{name} = {value:d}")
+
+
 def is_encrypted(connection: sqlite3.Connection) -> bool:
     """Whether a connection is one of these."""
     return not isinstance(connection, sqlite3.Connection)
-
-
-def errors() -> tuple[type[Exception], ...]:
-    """What SQLite's errors are, of both kinds of connections; SQLCipher's have the same names."""
-    module = sys.modules.get("sqlcipher3.dbapi2")
-    return (sqlite3.Error,) if module is None else (sqlite3.Error, module.Error)
-
-
-def name_of(error: Exception) -> str:
-    """SQLite's name of an error, empty where it has none.
-
-    SQLCipher tells those of a backup, and of what it exports, by their text alone. None of its own says more of what
-    failed than SQLITE_IOERR, where SQLite itself has SQLITE_IOERR_WRITE and the like.
-    """
-    name = getattr(error, "sqlite_errorname", "") or ""
-    return _NAMES.get(str(error), name) if name in ("", "SQLITE_ERROR") else name
 
 
 @cache

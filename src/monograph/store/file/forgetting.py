@@ -20,7 +20,7 @@ def owed(connection: Connection) -> list[str]:
     found = connection.execute(
         "SELECT substr(name, ?) FROM settings WHERE name > ? AND name < ? ORDER BY name",
         (len(_OWED) + 1, _OWED, _OWED[:-1] + chr(ord(_OWED[-1]) + 1)),
-    )
+    ).fetchall()
     return [str(token) for (token,) in found]
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from monograph.store.file.checksums import checksum
 from monograph.store.file.database import Connection
-from monograph.store.file.keyed import select
-from monograph.store.file.row_numbers import next_row
+from monograph.store.file.rows import next_row, select
 
 VECTOR = "vector"
 """Kind of an embedding; its value is float32, little-endian."""
@@ -88,7 +87,7 @@ def keys(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
     """Keys by row, for the rows that are there."""
     found = connection.execute(
         "SELECT memo, key FROM memo WHERE memo IN (SELECT value FROM json_each(?))", (json.dumps(list(rows)),)
-    )
+    ).fetchall()
     return {int(row): bytes(key) for row, key in found}
 
 
@@ -124,7 +123,7 @@ def count_unused(connection: Connection) -> int:
 
 def count_wrong(connection: Connection) -> dict[str, int]:
     """Return the number of values that differ from what was stored, by kind."""
-    found = connection.execute(f"SELECT CAST(kind AS BLOB), count(*) FROM memo WHERE {_WRONG} GROUP BY 1")  # noqa: S608
+    found = connection.execute(f"SELECT CAST(kind AS BLOB), count(*) FROM memo WHERE {_WRONG} GROUP BY 1").fetchall()  # noqa: S608
     return {bytes(kind).decode("utf-8", "replace"): int(count) for kind, count in found}
 
 
@@ -148,7 +147,7 @@ def vectors_of_other_length(connection: Connection, size: int) -> list[int]:
         """SELECT memo FROM memo WHERE kind = ? AND length(value) != ?
         AND (memo IN (SELECT memo FROM vectors) OR memo IN (SELECT vector FROM nodes WHERE vector IS NOT NULL))""",
         (VECTOR, size),
-    )
+    ).fetchall()
     return [int(row) for (row,) in found]
 
 

@@ -6,7 +6,8 @@ import secrets
 
 from monograph.errors import ClosedFile, StorageFull
 from monograph.store.file import connections, forgetting
-from monograph.store.file.database import Connection, Database, our_errors
+from monograph.store.file.database import Connection, Database
+from monograph.store.file.errors import translate_errors
 
 
 def copied(whole: Database) -> Database:
@@ -37,7 +38,7 @@ def copied(whole: Database) -> Database:
     made = Database(path, create=False, key=whole.raw_key, connect=connect, begin=begin, in_memory=True)
     made.read_only = False  # Whatever may be done to the file.
     try:
-        with our_errors(path), connections.copied_to_memory(path, whole.raw_key, name):
+        with translate_errors(path), connections.copied_to_memory(path, whole.raw_key, name):
             times = forgetting.times(made.connection())
     except StorageFull as error:
         raise StorageFull(

@@ -71,7 +71,15 @@ FORMAT_1 = (
     # Of single rows: settings/NAME, roots/ROOT, vector_indexes/SPACE, trees.
     "CREATE TABLE checksums (name TEXT PRIMARY KEY, checksum INTEGER NOT NULL) WITHOUT ROWID",
     # place is absolute, or relative to the file's folder.
-    "CREATE TABLE roots (root INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, place TEXT NOT NULL)",
+    # described is the key of the describer that last saw its pictures, synced when it was last synced as a whole.
+    """CREATE TABLE roots (
+        root INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, place TEXT NOT NULL,
+        follow_links INTEGER NOT NULL DEFAULT 0, described TEXT NOT NULL DEFAULT '', synced REAL NOT NULL DEFAULT 0)""",
+    # Problems with files on disk. size and modified_ns are the file's if it cannot be read without the module needs.
+    """CREATE TABLE failures (
+        file TEXT NOT NULL, root TEXT NOT NULL, uri TEXT NOT NULL, reason TEXT NOT NULL, mend TEXT NOT NULL,
+        needs TEXT NOT NULL, size INTEGER NOT NULL, modified_ns INTEGER NOT NULL,
+        PRIMARY KEY (file, root, uri, reason, mend)) WITHOUT ROWID""",
     # A file on disk, as it was when it was last read. One file may hold many documents.
     """CREATE TABLE sources (
         source INTEGER PRIMARY KEY, uri TEXT NOT NULL UNIQUE, root TEXT NOT NULL,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TypeVar
@@ -12,7 +12,8 @@ from monograph.errors import DamagedFile
 from monograph.regex import regex
 from monograph.settings import Settings
 from monograph.store.file import checksums
-from monograph.store.file.database import Connection, decoding, path_of
+from monograph.store.file.database import Connection
+from monograph.store.file.errors import decoding, path_of
 from monograph.values.arguments import shown
 
 
@@ -53,11 +54,8 @@ class StoredDescriber:
 GENERATION = "generation"
 """The setting that counts commits; it has no checksum."""
 _SUMMARIES = "summaries"
-_AGAIN, _LINKS, _ALWAYS_FORGET = "again", "follow_links", "always_forget"
-_DESCRIBER, _DESCRIBED = "describer", "described"
-FOUND_AGAIN = (
-    "id", _SUMMARIES, "failures", "unread", _AGAIN, _LINKS, _ALWAYS_FORGET, _DESCRIBER, _DESCRIBED,
-)  # fmt: skip
+_AGAIN, _ALWAYS_FORGET, _DESCRIBER = "again", "always_forget", "describer"
+FOUND_AGAIN = ("id", _SUMMARIES, _AGAIN, _ALWAYS_FORGET, _DESCRIBER)
 """The settings that may be forgotten: they are made anew, found out by the next sync or repair, or said once more."""
 KEPT = ("build", "vector_index", "embedder", "extractor", "summarizer", *FOUND_AGAIN)
 """The settings that have a checksum."""
@@ -180,30 +178,6 @@ def documents_again(connection: Connection) -> list[int]:
 def save_documents_again(connection: Connection, rows: Iterable[int]) -> None:
     """Note whose part of the graph is to be made again."""
     _put(connection, _AGAIN, json.dumps(sorted(rows)))
-
-
-def load_following_links(connection: Connection) -> set[str]:
-    """The names of the roots whose links that lead out are followed."""
-    text = _get(connection, _LINKS) or "[]"
-    with _decoding(connection, _LINKS):
-        return {str(name) for name in json.loads(text)}
-
-
-def save_following_links(connection: Connection, names: Collection[str]) -> None:
-    """Say of which roots the links that lead out are followed."""
-    _put(connection, _LINKS, json.dumps(sorted(names), ensure_ascii=False))
-
-
-def load_described(connection: Connection) -> dict[str, str]:
-    """The key of the describer that the pictures of a root were last described by, by the root's name."""
-    text = _get(connection, _DESCRIBED) or "{}"
-    with _decoding(connection, _DESCRIBED):
-        return {str(name): str(key) for name, key in dict(json.loads(text)).items()}
-
-
-def save_described(connection: Connection, keys: Mapping[str, str]) -> None:
-    """Say by which describer the pictures of each root are described."""
-    _put(connection, _DESCRIBED, json.dumps(dict(sorted(keys.items())), ensure_ascii=False))
 
 
 def load_always_forget(connection: Connection) -> bool:

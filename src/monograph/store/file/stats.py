@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from monograph.store.file import memo
 from monograph.store.file.database import Connection
 from monograph.store.graph import names
@@ -21,47 +19,23 @@ _GROUPS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Rows by table; ``terms`` counts different words, ``characters`` those of all texts; ``file_bytes`` has no log."""
-
-    documents: int
-    sources: int
-    chunks: int
-    vectors: int
-    memo: int
-    memo_unused: int
-    terms: int
-    entities: int
-    merged: int
-    mentions: int
-    characters: int
-    file_bytes: int
-    format: int
-
-
-def counts(connection: Connection) -> Counts:
-    """Count rows."""
+def counts(connection: Connection) -> dict[str, int]:
+    """Return the counts of :class:`monograph.values.Stats` by their names there; ``file_bytes`` without the log."""
 
     def number(query: str) -> int:
         return int(connection.execute(query).fetchone()[0] or 0)
 
     entities, merged = names.count(connection)
-    return Counts(
-        documents=number("SELECT count(*) FROM documents"),
-        sources=number("SELECT count(*) FROM sources"),
-        chunks=number("SELECT count(*) FROM chunks"),
-        vectors=number("SELECT count(*) FROM vectors"),
-        memo=number("SELECT count(*) FROM memo"),
-        memo_unused=memo.count_unused(connection),
-        terms=number("SELECT count(*) FROM vocabulary"),
-        entities=entities,
-        merged=merged,
-        mentions=number("SELECT count(*) FROM mentions"),
-        characters=number("SELECT sum(characters) FROM documents"),
-        file_bytes=number("PRAGMA page_count") * number("PRAGMA page_size"),
-        format=number("PRAGMA user_version"),
-    )
+    tables = ("documents", "sources", "chunks", "vectors", "memo", "mentions")
+    return {table: number(f"SELECT count(*) FROM {table}") for table in tables} | {  # noqa: S608 - constants
+        "memo_unused": memo.count_unused(connection),
+        "terms": number("SELECT count(*) FROM vocabulary"),
+        "entities": entities,
+        "merged": merged,
+        "characters": number("SELECT sum(characters) FROM documents"),
+        "file_bytes": number("PRAGMA page_count") * number("PRAGMA page_size"),
+        "format": number("PRAGMA user_version"),
+    }
 
 
 def sizes(connection: Connection) -> tuple[tuple[str, int], ...]:

@@ -13,8 +13,7 @@ import numpy as np
 
 from monograph.store.file.checksums import Value, checksum
 from monograph.store.file.database import Connection
-from monograph.store.file.keyed import select
-from monograph.store.file.stored_json import loaded_object, text
+from monograph.store.file.rows import loaded_object, select, text
 from monograph.values import Float32, Told, ToldNode, ToldRelation
 from monograph.values.graph import NODE_LABEL
 
@@ -113,9 +112,9 @@ def _relation(ends: Ends, rows: Sequence[Row]) -> ToldRelation:
 
 def each(connection: Connection) -> Iterator[ToldNode | ToldRelation]:
     """Yield the assertion of each row, nodes first, in the order in which they were added; skip implied nodes."""
-    rows = connection.execute(f"{_NODES} WHERE NOT t.implied ORDER BY t.told")
+    rows = connection.execute(f"{_NODES} WHERE NOT t.implied ORDER BY t.told").fetchall()
     yield from (_node(text(row[1]), [row]) for row in rows)
-    rows = connection.execute(f"{_RELATIONS} ORDER BY t.told")
+    rows = connection.execute(f"{_RELATIONS} ORDER BY t.told").fetchall()
     yield from (_relation(Ends(*row[1:4]), [row]) for row in rows)
 
 
@@ -164,7 +163,7 @@ def embeddings(connection: Connection, dimension: int) -> tuple[list[str], Float
 
     Of several embeddings of a node the last one counts.
     """
-    rows = connection.execute("SELECT told, id, embedding FROM told_nodes WHERE embedding IS NOT NULL")
+    rows = connection.execute("SELECT told, id, embedding FROM told_nodes WHERE embedding IS NOT NULL").fetchall()
     held = {name: packed for _, name, packed in sorted(rows, key=_number)}
     fitting = {name: packed for name, packed in sorted(held.items()) if len(packed) == dimension * STORED.itemsize}
     made = np.frombuffer(b"".join(fitting.values()), dtype=STORED).reshape(len(fitting), dimension)

@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal
 
-from monograph.store.file import stored_json
-from monograph.store.file.database import Connection, decoding
+from monograph.store.file import rows
+from monograph.store.file.database import Connection
+from monograph.store.file.errors import decoding
 from monograph.text_pass import compiled
 from monograph.values import ENTITY_KINDS, Extraction, Mention, Relation
 
@@ -69,13 +70,13 @@ def _mentions() -> Mentions[Mention]:
 def unpack(value: bytes, text: str) -> Extraction:
     """Return the extraction that :func:`pack` made bytes of; raises one of UNDECODABLE if they are something else."""
     stored = json.loads(value)
-    rows = stored["mentions"]
-    if all(len(row) == 3 for row in rows):  # Nearly always: all are called what stands there.
-        mentions = tuple(_mentions().made(text, rows))
+    listed = stored["mentions"]
+    if all(len(row) == 3 for row in listed):  # Nearly always: all are called what stands there.
+        mentions = tuple(_mentions().made(text, listed))
     else:
-        mentions = tuple(_read_mention(row, text) for row in rows)
+        mentions = tuple(_read_mention(row, text) for row in listed)
     relations = tuple(_read_relation(*row) for row in stored.get("relations", ()))
-    tokens, failure = stored_json.whole(stored.get("tokens", 0)), stored_json.text(stored.get("failure", ""))
+    tokens, failure = rows.whole(stored.get("tokens", 0)), rows.text(stored.get("failure", ""))
     return Extraction(mentions, relations, tokens, failure)
 
 
@@ -86,7 +87,7 @@ def written(value: bytes, text: str) -> Iterator[tuple[str, str]]:
             one = _read_named(kind, first, last, *rest, text=text)
             yield one.name, one.kind
         else:  # Nearly all.
-            yield text[stored_json.whole(first) : stored_json.whole(last)], ENTITY_KINDS[kind]
+            yield text[rows.whole(first) : rows.whole(last)], ENTITY_KINDS[kind]
 
 
 def mentions(value: bytes, text: str, kinds: Collection[str]) -> list[Mention]:
@@ -97,25 +98,25 @@ def mentions(value: bytes, text: str, kinds: Collection[str]) -> list[Mention]:
 
 def _read_mention(row: Sequence[Any], text: str) -> Mention:
     if len(row) == 3:  # Nearly all: called what stands there.
-        kind, first, last = row[0], stored_json.whole(row[1]), stored_json.whole(row[2])
+        kind, first, last = row[0], rows.whole(row[1]), rows.whole(row[2])
         return Mention(text[first:last], ENTITY_KINDS[kind], first, last)
     return _read_named(*row, text=text)
 
 
 def _read_named(kind: int, start: int, end: int, name: str, description: str = "", *, text: str) -> Mention:
-    first, last = stored_json.whole(start), stored_json.whole(end)
-    name, description = stored_json.text(name), stored_json.text(description)
+    first, last = rows.whole(start), rows.whole(end)
+    name, description = rows.text(name), rows.text(description)
     return Mention(name or text[first:last], ENTITY_KINDS[kind], first, last, description)
 
 
 def _read_relation(source: str, target: str, strength: float, description: str, keywords: Sequence[str]) -> Relation:
-    source, target, description = map(stored_json.text, (source, target, description))
-    return Relation(source, target, description, tuple(map(stored_json.text, keywords)), float(strength))
+    source, target, description = map(rows.text, (source, target, description))
+    return Relation(source, target, description, tuple(map(rows.text, keywords)), float(strength))
 
 
 def descriptions(value: bytes) -> list[str]:
     """Return the descriptions that a model wrote of mentions of a packed extraction; raises as :func:`unpack`."""
-    return [stored_json.text(row[4]) for row in json.loads(value)["mentions"] if len(row) > 4]
+    return [rows.text(row[4]) for row in json.loads(value)["mentions"] if len(row) > 4]
 
 
 def failed(value: bytes) -> bool:
@@ -134,5 +135,5 @@ def documents_lacking(
         f"""SELECT DISTINCT document FROM chunks WHERE document > ? AND chunk NOT IN ({_CHUNKS[what]})
         ORDER BY document LIMIT ?""",  # noqa: S608 - constants
         (after, most),
-    )
+    ).fetchall()
     return [int(row) for (row,) in found]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from struct import Struct
 
 from monograph.store.file.database import Connection
-from monograph.store.file.keyed import select
+from monograph.store.file.rows import select
 from monograph.store.graph.graphs import Node, stored
 from monograph.values import ENTITY_KINDS
 

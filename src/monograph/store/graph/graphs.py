@@ -90,7 +90,7 @@ def titled_extraction_keys(connection: Connection, rows: Iterable[int]) -> dict[
         """SELECT e.chunk, m.key, d.title FROM json_each(?) AS w CROSS JOIN extractions AS e JOIN memo AS m USING (memo)
         JOIN chunks AS c ON c.chunk = e.chunk JOIN documents AS d ON d.document = c.document WHERE e.chunk = w.value""",
         (_listed(rows),),
-    )
+    ).fetchall()
     return {chunk: (key, title) for chunk, key, title in found}
 
 
@@ -99,14 +99,16 @@ def parts(connection: Connection, document: int) -> dict[int, Part]:
     found = connection.execute(
         "SELECT g.chunk, words, names, links FROM chunk_graphs AS g JOIN chunks USING (chunk) WHERE document = ?",
         (document,),
-    )
+    ).fetchall()
     return {row[0]: Part(*row[1:]) for row in found}
 
 
 def stored(connection: Connection, document: int) -> Node:
     """A document's part of the graph as it is stored."""
-    subjects = connection.execute("SELECT name, by_title, qualifier FROM subjects WHERE document = ?", (document,))
-    aliases = connection.execute("SELECT name, full FROM aliases WHERE document = ?", (document,))
+    subjects = connection.execute(
+        "SELECT name, by_title, qualifier FROM subjects WHERE document = ?", (document,)
+    ).fetchall()
+    aliases = connection.execute("SELECT name, full FROM aliases WHERE document = ?", (document,)).fetchall()
     return Node(
         parts(connection, document),
         frozenset(SubjectRow(row[0], bool(row[1]), row[2]) for row in subjects),
@@ -120,7 +122,7 @@ def documents_naming(connection: Connection, wanted: Iterable[int]) -> list[int]
         """SELECT DISTINCT c.document FROM json_each(?) AS n CROSS JOIN mentions AS m CROSS JOIN chunks AS c
         WHERE m.name = n.value AND c.chunk = m.chunk ORDER BY c.document""",
         (_listed(wanted),),
-    )
+    ).fetchall()
     return [int(row) for (row,) in found]
 
 
@@ -136,7 +138,7 @@ def words(connection: Connection, chunks: Sequence[int]) -> dict[int, bytes]:
     found = connection.execute(
         "SELECT g.chunk, g.words FROM json_each(?) AS c CROSS JOIN chunk_graphs AS g WHERE g.chunk = c.value",
         (_listed(chunks),),
-    )
+    ).fetchall()
     return {**dict.fromkeys(chunks, b""), **dict(found)}
 
 
@@ -145,7 +147,7 @@ def linked(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[Rec
     found = connection.execute(
         "SELECT g.chunk, g.names, g.links FROM json_each(?) AS c CROSS JOIN chunk_graphs AS g WHERE g.chunk = c.value",
         (_listed(chunks),),
-    )
+    ).fetchall()
     return {
         chunk: (np.frombuffer(some, dtype=NAMED), np.frombuffer(links, dtype=LINKED)) for chunk, some, links in found
     }
@@ -168,7 +170,7 @@ def are_subjects(connection: Connection, wanted: Iterable[int]) -> set[int]:
     found = connection.execute(
         """SELECT n.value FROM json_each(?) AS n WHERE EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.value)""",
         (_listed(wanted),),
-    )
+    ).fetchall()
     return {int(row) for (row,) in found}
 
 
@@ -179,14 +181,16 @@ def known_subjects(connection: Connection, keys: Iterable[str]) -> dict[str, int
         """SELECT n.key, n.name FROM json_each(?) AS k CROSS JOIN names AS n
         WHERE n.key = k.value AND EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name)""",
         (json.dumps(list(keys), ensure_ascii=False),),
-    )
+    ).fetchall()
     return dict(found)
 
 
 def has_more_subjects(connection: Connection, most: int) -> bool:
     """Whether documents are about more than ``most`` names; no more are counted."""
-    found = connection.execute("SELECT count(*) FROM (SELECT DISTINCT name FROM subjects LIMIT ?)", (most + 1,))
-    return bool(found.fetchone()[0] > most)
+    (found,) = connection.execute(
+        "SELECT count(*) FROM (SELECT DISTINCT name FROM subjects LIMIT ?)", (most + 1,)
+    ).fetchone()
+    return bool(found > most)
 
 
 def subject_keys(connection: Connection) -> dict[str, int]:
@@ -235,7 +239,7 @@ def subject_rows(
             AND own.ordinal < CASE s.by_title WHEN 1 THEN {SUBJECT_CHUNKS} ELSE 1 END AND {allowed.on_each("own.chunk")}
         WHERE s.name = n.value""",  # noqa: S608
         (_listed(wanted), *allowed.parameters),
-    )
+    ).fetchall()
     return [(*row[:2], wanted[row[2]], *row[3:]) for row in found]
 
 
@@ -245,7 +249,7 @@ def that_name(connection: Connection, chunks: Iterable[int], wanted: Iterable[in
         """SELECT m.name, m.chunk FROM json_each(?) AS n CROSS JOIN json_each(?) AS c CROSS JOIN mentions AS m
         WHERE m.name = n.value AND m.chunk = c.value""",
         (_listed(wanted), _listed(chunks)),
-    )
+    ).fetchall()
     return [(int(name), int(chunk)) for name, chunk in found]
 
 
@@ -288,7 +292,7 @@ def embedded_keys(connection: Connection) -> list[str]:
         """SELECT n.key FROM json_each(?) AS w CROSS JOIN names AS n WHERE n.name = w.value AND n.uses > 0
         ORDER BY n.key""",
         (json.dumps(sorted(rows)),),
-    )
+    ).fetchall()
     return [key for (key,) in found if is_embedded(key)]
 
 

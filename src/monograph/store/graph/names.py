@@ -111,7 +111,7 @@ def rows(connection: Connection, keys: Iterable[str]) -> dict[str, int]:
 def known(connection: Connection, keys: Iterable[str]) -> dict[str, NameRow]:
     """Return the names of those keys that are in use, by key."""
     query = f"SELECT {_ROW} {_ASKED} WHERE n.key = k.value AND n.uses > 0"
-    found = connection.execute(query, (_listed(keys),))
+    found = connection.execute(query, (_listed(keys),)).fetchall()
     return {row[1]: NameRow._make(row) for row in found}
 
 
@@ -125,13 +125,13 @@ def called(connection: Connection, first: Iterable[str]) -> list[NameRow]:
         WHERE n.key > k.value || ' ' AND n.key < k.value || '!' AND n.uses > 0 AND n.persons > 0
         GROUP BY k.value HAVING count(DISTINCT {ENTITY}) = 1 ORDER BY n.key""",
         (_listed(first),),
-    )
+    ).fetchall()
     return [NameRow(*row) for row in found]
 
 
 def load(connection: Connection, names: Iterable[int]) -> dict[int, NameRow]:
     """Return names by row."""
-    found = connection.execute(f"SELECT {_ROW} {_ASKED} WHERE n.name = k.value", (_numbered(names),))
+    found = connection.execute(f"SELECT {_ROW} {_ASKED} WHERE n.name = k.value", (_numbered(names),)).fetchall()
     return {row[0]: NameRow._make(row) for row in found}
 
 
@@ -186,7 +186,7 @@ def without_code(connection: Connection, keys: Iterable[str], size: int) -> list
     coded = connection.execute(
         """SELECT n.key FROM json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value AND length(n.code) = ?""",
         (_listed(asked), size),
-    )
+    ).fetchall()
     held = {key for (key,) in coded}
     return [key for key in asked if key not in held]
 
@@ -237,7 +237,7 @@ def unresolved(connection: Connection) -> list[Marked]:
         """SELECT n.name, n.key, n.signature, n.uses > 0,
             n.head IS NOT NULL OR EXISTS (SELECT 1 FROM aliases AS a WHERE a.name = n.name)
         FROM unresolved AS u CROSS JOIN names AS n WHERE n.name = u.name ORDER BY n.signature, n.key"""
-    )
+    ).fetchall()
     return list(map(Marked._make, found))
 
 
@@ -248,7 +248,7 @@ def signed(connection: Connection, signatures: Iterable[int]) -> dict[int, list[
         """SELECT s.value, (SELECT group_concat(n.key, char(10)) FROM names AS n
             WHERE n.signature = s.value AND n.uses > 0) FROM json_each(?) AS s""",
         (_listed(signatures),),
-    )
+    ).fetchall()
     return {signature: keys.split("\n") for signature, keys in found if keys}
 
 
@@ -306,7 +306,7 @@ def merges(connection: Connection, keys: Sequence[str] = ()) -> list[tuple[str, 
         f"""SELECT n.key, h.key, n.reason FROM names AS n JOIN names AS h ON h.name = n.head
         WHERE n.uses > 0 {narrowed if keys else ""} ORDER BY h.key, n.key""",  # noqa: S608 - a constant
         (_listed(keys),) if keys else (),
-    )
+    ).fetchall()
     return [(str(key), str(head), str(reason)) for key, head, reason in found]
 
 

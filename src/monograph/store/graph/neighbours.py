@@ -51,7 +51,7 @@ def most_named(connection: Connection, k: int, like: str = "") -> list[int]:
         f"""SELECT entity FROM {_ENTITIES} GROUP BY entity
         HAVING max(instr(key, ?1)) > 0 OR ?1 = '' ORDER BY sum(uses) DESC, min(key) LIMIT ?2""",  # noqa: S608
         (like, k),
-    )
+    ).fetchall()
     return [int(row) for (row,) in found]
 
 
@@ -78,7 +78,7 @@ def spelt_alike(connection: Connection, key: str, signature: int, letters: int, 
         """SELECT key FROM names WHERE uses > 0 AND (signature = ? OR substr(key, 1, ?) = ?)
         ORDER BY uses DESC, key LIMIT ?""",
         (signature, letters, key[:letters], most),
-    )
+    ).fetchall()
     return [str(name) for (name,) in found]
 
 
@@ -103,7 +103,7 @@ def seen(connection: Connection, members: Mapping[int, int]) -> dict[int, Span]:
         WHERE m.name = CAST(f.key AS INTEGER) AND c.chunk = m.chunk AND d.document = c.document AND {dates.TOLD}
         GROUP BY f.value""",  # noqa: S608 - a constant
         (json.dumps(members),),
-    )
+    ).fetchall()
     spans = ((entity, dates.span(first, last)) for entity, first, last in found)
     return {entity: one for entity, one in spans if one is not None}
 
@@ -144,7 +144,7 @@ def titled(connection: Connection, members: Mapping[int, int]) -> list[Titled]:
         FROM json_each(?) AS f CROSS JOIN subjects AS s CROSS JOIN documents AS d
         WHERE s.name = CAST(f.key AS INTEGER) AND s.by_title AND d.document = s.document ORDER BY d.id, s.qualifier""",
         (json.dumps(members),),
-    )
+    ).fetchall()
     return [Titled(*row) for row in found]
 
 
@@ -166,7 +166,7 @@ def places(connection: Connection, chunks: Iterable[int]) -> dict[int, Place]:
         """SELECT c.chunk, c.id, c.document, d.id, d.title, c.ordinal FROM json_each(?) AS w
         CROSS JOIN chunks AS c CROSS JOIN documents AS d WHERE c.chunk = w.value AND d.document = c.document""",
         (json.dumps(list(chunks)),),
-    )
+    ).fetchall()
     return {row[0]: Place(*row[1:]) for row in found}
 
 

@@ -14,9 +14,9 @@ from monograph.dates.span import FIRST, LAST
 from monograph.errors import InputError
 from monograph.store.documents import dates, documents
 from monograph.store.file import checksums, settings
-from monograph.store.file.database import Connection, path_of
-from monograph.store.file.stored_json import loaded_object
-from monograph.store.file.unreadable import UNDECODABLE, damaged
+from monograph.store.file.database import Connection
+from monograph.store.file.errors import damaged, decoding, path_of
+from monograph.store.file.rows import loaded_object
 from monograph.store.tree import tree
 from monograph.values import Chunk, Document, Valid, Version
 
@@ -135,8 +135,8 @@ def below(connection: Connection, root: str) -> dict[int, str]:
 
 
 def _numbers(connection: Connection, which: str, *values: str | int) -> list[int]:
-    found = connection.execute(f"SELECT version FROM versions WHERE {which} ORDER BY valid_from, version", values)  # noqa: S608
-    return [int(number) for (number,) in found]
+    query = f"SELECT version FROM versions WHERE {which} ORDER BY valid_from, version"  # noqa: S608 - constants
+    return [int(number) for (number,) in connection.execute(query, values)]
 
 
 def last_change(connection: Connection, second: int) -> int:
@@ -183,10 +183,9 @@ class Former:
 def load(connection: Connection, numbers: Iterable[int]) -> Iterator[Former]:
     """Former states, in the order asked for. Raises DamagedFile if one cannot be read."""
     for number in numbers:
-        try:
-            yield _former(connection, number)
-        except UNDECODABLE as error:
-            raise damaged(path_of(connection), f"row {number} of versions cannot be read: {error}") from error
+        with decoding(connection, f"row {number} of versions"):
+            former = _former(connection, number)
+        yield former
 
 
 def _former(connection: Connection, number: int) -> Former:
@@ -268,7 +267,7 @@ def _checksum(connection: Connection, number: int) -> int:
         FROM version_chunks AS c LEFT JOIN memo AS m ON m.memo = c.vector
         WHERE c.version = ? ORDER BY c.ordinal""",  # noqa: S608 - a constant
         (number,),
-    )
+    ).fetchall()
     return checksums.of_content(own, text, chunks)
 
 
@@ -302,7 +301,7 @@ def lacking(connection: Connection, second: int, *, graph: bool) -> list[int]:
             SELECT 1 FROM version_chunks AS c
             WHERE c.version = v.version AND (c.vector IS NULL OR (?2 AND c.extraction IS NULL)))""",
         (second, graph),
-    )
+    ).fetchall()
     return [int(number) for (number,) in found]
 
 

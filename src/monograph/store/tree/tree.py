@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from monograph.store.documents import documents, filters
 from monograph.store.documents.filters import Allowed
 from monograph.store.file import checksums, memo
-from monograph.store.file.database import Connection, decoding
-from monograph.store.file.stored_json import text, whole
+from monograph.store.file.database import Connection
+from monograph.store.file.errors import decoding
+from monograph.store.file.rows import text, whole
 from monograph.values import Quote, SummaryText
 
 PLANES = "trees"
@@ -220,7 +221,7 @@ def parents(connection: Connection, nodes: Sequence[int]) -> dict[int, tuple[int
         """SELECT n.node, p.node, p.key FROM json_each(?) AS w CROSS JOIN nodes AS n CROSS JOIN nodes AS p
         WHERE n.node = w.value AND p.node = n.parent""",
         (json.dumps(list(nodes)),),
-    )
+    ).fetchall()
     return {node: (parent, key) for node, parent, key in found}
 
 
@@ -259,7 +260,7 @@ def stands_on_damaged(connection: Connection) -> bool:
 
 def roots(connection: Connection) -> list[int]:
     """Return the nodes without a parent, the highest layer first, each layer in its order."""
-    found = connection.execute("SELECT node FROM nodes WHERE parent IS NULL ORDER BY layer DESC, rank, key")
+    found = connection.execute("SELECT node FROM nodes WHERE parent IS NULL ORDER BY layer DESC, rank, key").fetchall()
     return [row for (row,) in found]
 
 
@@ -280,7 +281,7 @@ def chunks_under(connection: Connection, node: int) -> list[int]:
             FROM under AS u CROSS JOIN nodes AS n WHERE n.parent = u.node)
         SELECT n.chunk FROM under AS u CROSS JOIN nodes AS n WHERE u.layer = 0 AND n.node = u.node ORDER BY u.way""",
         (node,),
-    )
+    ).fetchall()
     return [row for (row,) in found]
 
 
@@ -298,7 +299,7 @@ def beginning(connection: Connection, prefix: str, most: int) -> list[Row]:
     found = connection.execute(
         f"SELECT {_COLUMNS} FROM nodes AS n WHERE layer > 0 AND key BETWEEN ? AND ? ORDER BY key LIMIT ?",  # noqa: S608
         (bytes.fromhex(prefix.ljust(32, "0")), bytes.fromhex(prefix.ljust(32, "f")), most),
-    )
+    ).fetchall()
     return [Row(*row) for row in found]
 
 
@@ -328,7 +329,7 @@ def vectors_of(connection: Connection, nodes: Sequence[int]) -> dict[int, int]:
         """SELECT n.node, COALESCE(n.vector, v.memo) FROM json_each(?) AS w CROSS JOIN nodes AS n
         LEFT JOIN vectors AS v ON v.chunk = n.chunk WHERE n.node = w.value""",
         (json.dumps(list(nodes)),),
-    )
+    ).fetchall()
     return {node: memo for node, memo in found if memo is not None}
 
 
@@ -367,7 +368,9 @@ def ancestors(connection: Connection, chunks: Sequence[int]) -> dict[int, list[i
 
 def from_the_top(connection: Connection, most: int) -> list[int]:
     """Return at most ``most`` summaries, the highest layer first, each layer in its order."""
-    found = connection.execute("SELECT node FROM nodes WHERE layer > 0 ORDER BY layer DESC, rank, key LIMIT ?", (most,))
+    found = connection.execute(
+        "SELECT node FROM nodes WHERE layer > 0 ORDER BY layer DESC, rank, key LIMIT ?", (most,)
+    ).fetchall()
     return [row for (row,) in found]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from monograph.store.file import checksums
 from monograph.store.file.database import Connection
-from monograph.store.file.keyed import select
+from monograph.store.file.rows import select
 from monograph.store.vectors.vectors import STORED
 from monograph.values import Float32
 
@@ -160,7 +160,7 @@ def centroids(connection: Connection, space: int, dimension: int) -> tuple[Int64
 
 def sizes(connection: Connection, space: int) -> dict[int, Size]:
     """Return the sizes of all clusters."""
-    found = connection.execute("SELECT cluster, size, dead FROM clusters WHERE space = ?", (space,))
+    found = connection.execute("SELECT cluster, size, dead FROM clusters WHERE space = ?", (space,)).fetchall()
     return {cluster: Size(size, dead) for cluster, size, dead in found}
 
 
@@ -350,7 +350,7 @@ def load_codes(connection: Connection, space: int, memos: Sequence[int]) -> list
     return [body for (body,) in select(connection, "SELECT body FROM codes WHERE place IN", places)]
 
 
-def every_code(connection: Connection, space: int) -> Iterator[tuple[int, bytes]]:
+def every_code(connection: Connection, space: int) -> Generator[tuple[int, bytes], None, None]:
     """Yield (memo row, code) of all vectors of an index, by memo row."""
     query = "SELECT place, body FROM codes WHERE place BETWEEN ? AND ? ORDER BY place"
     return ((row % _SPACE, body) for row, body in connection.execute(query, _places(space)))
@@ -392,14 +392,16 @@ def take_stale(connection: Connection, space: int) -> Stale:
 
 def members(connection: Connection, space: int = CHUNKS) -> list[int]:
     """Return all memo rows that belong to a space, ascending."""
-    found = connection.execute(f"SELECT DISTINCT memo FROM ({MEMBERS[space]}) ORDER BY memo")  # noqa: S608 - constants
+    found = connection.execute(f"SELECT DISTINCT memo FROM ({MEMBERS[space]}) ORDER BY memo").fetchall()  # noqa: S608 - constants
     return [memo for (memo,) in found]
 
 
 def sample(connection: Connection, space: int, size: int) -> list[int]:
     """Return about ``size`` memo rows of an index, evenly spread."""
     step = max(1, count(connection, space) // size)
-    found = connection.execute("SELECT memo FROM placements WHERE space = ? AND first <> 0 ORDER BY memo", (space,))
+    found = connection.execute(
+        "SELECT memo FROM placements WHERE space = ? AND first <> 0 ORDER BY memo", (space,)
+    ).fetchall()
     return [memo for (memo,) in islice(found, 0, None, step)]
 
 

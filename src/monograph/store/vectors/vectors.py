@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.store.documents.filters import EVERYTHING, Allowed, barred
-from monograph.store.file.database import Connection, path_of
-from monograph.store.file.unreadable import damaged
+from monograph.store.file.database import Connection
+from monograph.store.file.errors import damaged, path_of
 from monograph.values import Float32
 
 STORED = np.dtype("<f4")
@@ -73,7 +73,7 @@ def with_keys(connection: Connection, document: int) -> dict[str, tuple[bytes, b
     found = connection.execute(
         "SELECT id, key, value FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo) WHERE document = ?",
         (document,),
-    )
+    ).fetchall()
     return {name: (key, value) for name, key, value in found}
 
 
@@ -97,7 +97,7 @@ def chunks_of(connection: Connection, memos: Sequence[int], allowed: Allowed = E
             f"""SELECT memo, chunk FROM vectors
             WHERE memo IN ({marks}) AND {allowed.on_each("vectors.chunk")} ORDER BY chunk""",  # noqa: S608
             (*part, *allowed.parameters),
-        )
+        ).fetchall()
         for memo, chunk in rows:
             found[memo].append(chunk)
     return found
@@ -144,7 +144,9 @@ def first_by_id(connection: Connection, most: int, dimension: int) -> Float32:
     -------
     float32 (n, dimension), in order of id.
     """
-    found = connection.execute("SELECT memo FROM chunks JOIN vectors USING (chunk) ORDER BY id LIMIT ?", (most,))
+    found = connection.execute(
+        "SELECT memo FROM chunks JOIN vectors USING (chunk) ORDER BY id LIMIT ?", (most,)
+    ).fetchall()
     return in_order(connection, [memo for (memo,) in found], dimension)
 
 
@@ -163,5 +165,7 @@ def count(connection: Connection) -> int:
 
 def rows_with_vector(connection: Connection, document: int) -> set[int]:
     """Return the rows of a document's chunks that have a vector."""
-    found = connection.execute("SELECT chunk FROM vectors JOIN chunks USING (chunk) WHERE document = ?", (document,))
+    found = connection.execute(
+        "SELECT chunk FROM vectors JOIN chunks USING (chunk) WHERE document = ?", (document,)
+    ).fetchall()
     return {int(row) for (row,) in found}

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from monograph.store.documents.documents import BLOCK_CHARACTERS
 from monograph.store.file import encryption
 from monograph.store.file.checksums import BLOCK_BITS
-from monograph.store.file.database import path_of
+from monograph.store.file.errors import path_of, sqlite_errors
 from monograph.store.vectors.clusters import code_place
 from monograph.store.words.pages import Pages, descriptor_of, is_of
 
@@ -166,7 +166,7 @@ class Prefetcher:
         fresh = self._fresh(connection, query + use, values)
         try:
             found = [row for value in fresh for (row,) in connection.execute(query, (value,))]
-        except encryption.errors():
+        except sqlite_errors():
             return []  # Whoever reads it in earnest will say so.
         return [row for row in found if isinstance(row, int)]
 

@@ -21,7 +21,7 @@ from monograph.store.documents import filters
 from monograph.store.documents.filters import EVERYTHING, Allowed
 from monograph.store.file import settings
 from monograph.store.file.database import Connection
-from monograph.store.file.keyed import select
+from monograph.store.file.rows import select
 from monograph.text_pass import compiled
 
 _UNSPACED = regex(
@@ -201,8 +201,8 @@ def lengths(connection: Connection, blocks: Sequence[int]) -> list[tuple[int, by
 
 def lengths_are_right(connection: Connection) -> bool:
     """Whether the stored lengths of chunks are those of the inverted index."""
-    held = connection.execute("SELECT block, counts FROM lengths ORDER BY block")
-    every = connection.execute("SELECT id, sz FROM words_docsize ORDER BY id")
+    held = connection.execute("SELECT block, counts FROM lengths ORDER BY block").fetchall()
+    every = connection.execute("SELECT id, sz FROM words_docsize ORDER BY id").fetchall()
     blocks = groupby(every, key=lambda row: row[0] // _CHUNKS_A_ROW)
     wanted = ((block, packed) for block, some in blocks if (packed := _pack_lengths(block, some)))
     return all(one == other for one, other in zip_longest(held, wanted))

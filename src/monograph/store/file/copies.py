@@ -1,19 +1,50 @@
-"""A file written anew with another key, or without one, while no one else has it open."""
+"""Copies of a whole file: page by page while others use it, or under another key while no one else has it open."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 from monograph.errors import BusyFile, DamagedFile
 from monograph.store.file import encryption
-from monograph.store.file.database import Connection, our_errors
+from monograph.store.file.database import Connection, Database
 from monograph.store.file.encryption import RawKey
-from monograph.store.file.schema import PAGE_SIZE
+from monograph.store.file.errors import sqlite_errors, sqlite_name, translate_errors
 
+OnPages: TypeAlias = Callable[[int, int], None]
+
+PAGES_AT_ONCE = 256
 WAITED_SECONDS = 3.0
-"""For others to close it."""
+"""How long other processes are waited for to close a file that gets another key."""
+
+
+def copy(database: Database, target: Path, on_pages: OnPages) -> None:
+    """Copy one state of a file into an empty one.
+
+    The pages are read in one transaction: what others commit meanwhile is not seen, and does not begin the copy anew.
+
+    Parameters
+    ----------
+    database:
+        The file; it may be open for reading only.
+    target:
+        An empty file.
+    on_pages:
+        Told how many pages of how many are copied, and at the beginning that none is.
+
+    Raises
+    ------
+    StorageFull
+        If there is no room for it.
+    """
+    with database.read() as source:
+        (pages,) = source.execute("PRAGMA page_count").fetchone()
+        on_pages(0, pages)
+        with translate_errors(target), closing(database.connect(target)) as made:
+            made.execute("PRAGMA journal_mode = OFF")  # A half copy is thrown away.
+            source.backup(made, pages=PAGES_AT_ONCE, progress=lambda _, left, total: on_pages(total - left, total))
 
 
 @contextmanager
@@ -39,18 +70,10 @@ def converted(path: Path, key: RawKey | None, made: Path, new_key: RawKey | None
     DamagedFile
         If something of it is not in the other.
     """
-    with our_errors(path), closing(encryption.connect(path, key, timeout=WAITED_SECONDS)) as connection:
+    with translate_errors(path), closing(encryption.connect(path, key, timeout=WAITED_SECONDS)) as connection:
         encryption.require_opened(path, connection)
         _hold(path, connection)
-        connection.execute("ATTACH ? AS made KEY ?", (str(made), "" if new_key is None else new_key.spec()))
-        if new_key is None:
-            connection.execute(f"PRAGMA made.page_size = {PAGE_SIZE:d}")
-        else:
-            encryption.set_pages(connection, "made")
-        connection.execute("SELECT sqlcipher_export('made')")
-        for name in ("application_id", "user_version"):
-            (value,) = connection.execute(f"PRAGMA main.{name}").fetchone()
-            connection.execute(f"PRAGMA made.{name} = {value:d}")
+        encryption.export(connection, str(made), new_key)
         _compare(path, connection)
         connection.execute("PRAGMA made.journal_mode = WAL")
         connection.execute("DETACH made")
@@ -63,8 +86,8 @@ def _hold(path: Path, connection: Connection) -> None:
     try:
         connection.execute("BEGIN EXCLUSIVE")
         connection.execute("COMMIT")
-    except encryption.errors() as error:
-        if encryption.name_of(error).startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+    except sqlite_errors() as error:
+        if sqlite_name(error).startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             raise BusyFile(f"{path} is open in another program", "close it there, then try again") from error
         raise
     connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()

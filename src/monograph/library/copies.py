@@ -1,0 +1,134 @@
+"""Checked copies of a file: a backup of an open file, and a closed file encrypted or decrypted in its place."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from monograph.errors import BusyFile, InputError, WrongKey
+from monograph.library.checks import require_whole
+from monograph.library.opened import WholeFile
+from monograph.store.file import copies, encryption, replacing
+from monograph.store.file.database import is_open
+from monograph.store.file.encryption import RawKey
+from monograph.store.file.errors import translate_system_errors
+from monograph.store.file.on_disk import read_header, state_of
+from monograph.values import OnProgress, Progress, arguments
+
+
+def backup(file: WholeFile, path: Path, *, overwrite: bool, progress: OnProgress | None) -> Path:
+    """Copy a file: what was committed when this began is in the copy, and nothing else.
+
+    Parameters
+    ----------
+    file:
+        It may be open for reading only.
+    path:
+        The copy.
+    overwrite:
+        Put the copy into the place of a file that is there.
+    progress:
+        Told of every few megabytes; an exception raised in it leaves no copy.
+
+    Returns
+    -------
+    The copy's path.
+
+    Raises
+    ------
+    InputError
+        If the path is the file itself, a folder, or, without ``overwrite``, there already.
+    NotAMonograph
+        If it is a pipe or a device, or its name is too long.
+    BusyFile
+        If the file that is to be overwritten is open.
+    DamagedFile
+        If a check finds a fault in the copy: nothing is left of it.
+    StorageFull
+        If there is no room for it.
+    """
+    original = file.database.path
+    taken = InputError(f"{path} is there already", "give another name, or say that it may go: --overwrite")
+    if os.path.isdir(path):  # noqa: PTH112 - it never raises
+        raise InputError(f"{path} is a folder", f"name a file, such as {path / original.name}")
+    if state_of(path) is not None:
+        if path.samefile(original):
+            raise InputError(f"{path} is the file itself", "give the copy another name")
+        if not overwrite:
+            raise taken
+    replacing.refuse_log(path)
+
+    def on_pages(done: int, total: int) -> None:
+        if progress is not None:
+            progress(Progress("backup", done, total, "pages"))
+
+    with translate_system_errors(path), replacing.beside(path) as made:
+        replacing.same_eyes(original, made)
+        copies.copy(file.database, made, on_pages)
+        require_whole(made, file.database.raw_key, original, "back up again")
+        if not replacing.put(made, path, overwrite=overwrite):
+            raise taken
+    return path
+
+
+def encrypt(path: str | os.PathLike[str], key: str) -> None:
+    """Encrypt a file (extra ``encrypt``). No one may have it open.
+
+    A kill leaves the file as it was, or encrypted. What the disk keeps of its former bytes, and copies and backups that
+    were made of it, are beyond reach.
+
+    Raises
+    ------
+    WrongKey
+        If it is encrypted already.
+    BusyFile
+        If it is open.
+    DamagedFile
+        If it has a fault.
+    """
+    file = require_plain(path)
+    _convert(file, None, encryption.derive(key, os.urandom(16)), "encrypt it")
+
+
+def decrypt(path: str | os.PathLike[str], key: str) -> None:
+    """Write an encrypted file as a plain one. No one may have it open.
+
+    Raises
+    ------
+    WrongKey
+        If the key is another, or it is not encrypted.
+    BusyFile
+        If it is open.
+    DamagedFile
+        If it has a fault.
+    """
+    file = _closed(path)
+    _convert(file, encryption.unlock(file, key, encryption.salt_of(file)), None, "decrypt it")
+
+
+def require_plain(path: str | os.PathLike[str]) -> Path:
+    """The file that a path leads to. Raises FileError if it is none of ours, open, or encrypted already."""
+    file = _closed(path)
+    if encryption.may_be_encrypted(file):
+        raise WrongKey(f"{file} is encrypted already, or no Monograph file", f"monograph decrypt {file}")
+    read_header(file)
+    return file
+
+
+def _closed(path: str | os.PathLike[str]) -> Path:
+    given = arguments.path(path, "the file")
+    state_of(given)
+    file = given.resolve()  # Where it is a link, what it leads to is written anew.
+    if is_open(file):
+        # To read its bytes would drop its locks; and two builds of SQLite know nothing of each other's.
+        raise BusyFile(f"{file} is open in this program", "close it, then try again")
+    return file
+
+
+def _convert(path: Path, key: RawKey | None, new_key: RawKey | None, what: str) -> None:
+    with translate_system_errors(path), replacing.beside(path) as made:
+        replacing.same_eyes(path, made)
+        with copies.converted(path, key, made, new_key) as remove_log:
+            require_whole(made, new_key, path, what)
+            remove_log()
+            replacing.put(made, path, overwrite=True)

@@ -1,0 +1,289 @@
+"""Errors of SQLite, of the system and of rows that cannot be decoded, translated into errors of Monograph."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import struct
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from monograph.errors import (
+    BusyFile,
+    DamagedFile,
+    FileError,
+    InvalidDocument,
+    InvalidFilter,
+    MonographError,
+    OutOfMemory,
+    OutsideView,
+    ReadOnlyFile,
+    StorageFull,
+)
+from monograph.regex import regex
+
+BUSY_SECONDS = 30.0
+"""How long a connection waits for a lock that another process holds."""
+
+UNDECODABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, struct.error, RecursionError)
+"""Raised by Python over values that are not of the kind that was stored."""
+
+_FULL = {
+    errno.ENOSPC: "its disk is full",
+    errno.EDQUOT: "the quota of its user is used up",
+    errno.EFBIG: "a limit on the size of files is reached (ulimit -f)",
+}
+_PROBE = 1 << 20
+"""Bytes: if so many can be written beside a file, its disk is not full."""
+
+_CIPHER_NAMES = {
+    "attempt to write a readonly database": "SQLITE_READONLY",
+    "database disk image is malformed": "SQLITE_CORRUPT",
+    "database is locked": "SQLITE_BUSY",
+    "database or disk is full": "SQLITE_FULL",
+    "disk I/O error": "SQLITE_IOERR",
+}
+_READ_FAILED = ("SQLITE_IOERR_READ", "SQLITE_IOERR_SHORT_READ", "SQLITE_IOERR_CORRUPTFS", "SQLITE_IOERR_DATA")
+"""The errors of input and output that no write, creation or lock has met."""
+_TOO_DEEP = ("parser stack overflow", "Expression tree is too large", "too many SQL variables")
+_CONTRADICTED = ("SQLITE_CONSTRAINT", "SQLITE_ERROR", "SQLITE_MISMATCH", "SQLITE_TOOBIG")
+"""SQLite was asked for what the rows do not allow: a table that is not there, a sum that overflows."""
+_INDEX_FAULTS = (
+    "invalid fts5 file format", "vtable constructor failed", "malformed inverted index", "no such fts5 table",
+)  # fmt: skip
+_NOT_UTF8 = regex(r"Could not decode to UTF-8 column '(?P<column>[^']*)'|user-defined function raised")
+_NOT_JSON = "malformed JSON"
+_JSON = (
+    ("documents", "metadata"), ("documents", "sections"), ("chunks", "metadata"), ("chunks", "merged"),
+    ("told_nodes", "properties"), ("told_relations", "properties"),
+)  # fmt: skip
+
+
+def sqlite_errors() -> tuple[type[Exception], ...]:
+    """Return the base classes of SQLite's errors: of plain connections and, once it is loaded, of SQLCipher's."""
+    module = sys.modules.get("sqlcipher3.dbapi2")
+    return (sqlite3.Error,) if module is None else (sqlite3.Error, module.Error)
+
+
+def sqlite_name(error: Exception) -> str:
+    """Return SQLite's name of an error, such as ``SQLITE_FULL``; empty if it has none.
+
+    SQLCipher names errors of a backup and of an export by their text alone, and says no more of a failed write than
+    SQLITE_IOERR, where SQLite says SQLITE_IOERR_WRITE.
+    """
+    name = getattr(error, "sqlite_errorname", "") or ""
+    return _CIPHER_NAMES.get(str(error), name) if name in ("", "SQLITE_ERROR") else name
+
+
+@contextmanager
+def translate_errors(
+    path: Path, connection: sqlite3.Connection | None = None, diagnose: Callable[[], str | None] = lambda: None
+) -> Iterator[None]:
+    """Translate errors of SQLite and of the system into errors that name the file, the damaged row and the next step.
+
+    Parameters
+    ----------
+    path:
+        The file.
+    connection:
+        Finds the row if a text cannot be decoded.
+    diagnose:
+        Returns a fault of the rows, or None. Called if SQLite or Python fails over values that contradict each other:
+        without a fault the error is one of the code, or of a model, and passes as it is.
+    """
+    try:
+        with translate_system_errors(path):
+            yield
+    except MonographError:
+        raise
+    except sqlite_errors() as error:
+        ours = _translated(path, error)
+        if ours is None:
+            fault = None if connection is None else row_fault(connection, error)
+            if fault is None and sqlite_name(error).startswith(_CONTRADICTED):
+                fault = diagnose()
+            if fault is None:
+                raise
+            ours = damaged(path, fault)
+        raise ours from error
+    except UNDECODABLE as error:
+        fault = diagnose()
+        if fault is None:
+            raise
+        raise damaged(path, fault) from error
+
+
+@contextmanager
+def translate_system_errors(path: Path | str) -> Iterator[None]:
+    """Translate errors of a full disk and of exhausted memory; all other errors pass."""
+    try:
+        yield
+    except OutOfMemory:
+        raise
+    except MemoryError as error:
+        raise _out_of_memory(path) from error
+    except OSError as error:
+        ours = system_error(path, error)
+        if ours is None:
+            raise
+        raise ours from error
+
+
+def system_error(path: Path | str, error: OSError) -> MonographError | None:
+    """Return the error for a full disk or exhausted memory; None for any other error of the system."""
+    if error.errno in _FULL:
+        return _full(path if error.filename is None else os.fsdecode(error.filename), _FULL[error.errno])
+    return _out_of_memory(path) if error.errno == errno.ENOMEM else None
+
+
+@contextmanager
+def decoding(connection: sqlite3.Connection, row: str) -> Iterator[None]:
+    """Raise DamagedFile with the name of a row, or of several, if its values cannot be decoded."""
+    try:
+        yield
+    except (InvalidDocument, *UNDECODABLE) as error:
+        raise damaged(path_of(connection), f"{row} cannot be read: {error or type(error).__name__}") from error
+    except sqlite_errors() as error:
+        fault = row_fault(connection, error)
+        if fault is None:
+            raise
+        raise damaged(path_of(connection), f"{row} cannot be read: {fault}") from error
+
+
+def damaged(path: Path | str, fault: str) -> DamagedFile:
+    """Return the error for a file with a part that cannot be read."""
+    return DamagedFile(f"{path} is damaged: {fault}", f"monograph check {path} --repair, or restore it from a copy")
+
+
+def path_of(connection: sqlite3.Connection) -> str:
+    """Return the path of the file that a connection is to."""
+    return str(connection.execute("PRAGMA database_list").fetchone()[2])
+
+
+def _translated(path: Path, error: Exception) -> MonographError | None:
+    """Return our error for one of SQLite's by its name; None if the name does not say enough."""
+    name, text = sqlite_name(error), str(error)
+    if (ours := _write_error(path, name, text)) is not None:
+        return ours
+    if name == "SQLITE_AUTH":
+        return OutsideView(f"what stands outside of a view of {path} cannot be read", "open the file itself")
+    if any(one in text for one in _TOO_DEEP):
+        return InvalidFilter(f"the filter is nested too deeply for SQLite: {text}", "make it flatter")
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR")) or text == "unsupported file format":
+        return damaged(path, f"{text} ({name})")
+    return None
+
+
+def _write_error(path: Path, name: str, text: str) -> MonographError | None:
+    """Return the error for a lock, a permission or a lack of room."""
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return BusyFile(
+            f"{path} is in use: another process held it for {BUSY_SECONDS:g} seconds", "wait for it, then try again"
+        )
+    if name == "SQLITE_FULL":
+        return _full(path, _why_full(path) or "its disk or quota, or that of temporary files, is full")
+    if name == "SQLITE_IOERR_NOMEM":
+        return _out_of_memory(path)
+    if name.startswith("SQLITE_IOERR") and name not in _READ_FAILED:
+        if (why := _why_full(path)) is not None:
+            return _full(path, why)
+        if name != "SQLITE_IOERR":  # SQLCipher's one name for failed writes and failed reads.
+            return FileError(
+                f"the system failed to write {path}: {text} ({name}); what was committed before is safe",
+                "check the disk and its mount, then run the same command again",
+            )
+    if name.startswith("SQLITE_READONLY") or name == "SQLITE_CANTOPEN":
+        return ReadOnlyFile(f"{path} cannot be written: {text}", "check the permissions of the file and its folder")
+    return None
+
+
+def _full(path: Path | str, why: str) -> StorageFull:
+    return StorageFull(
+        f"no room left for {path}: {why}; what was committed before is safe",
+        "make room, then run the same command again",
+    )
+
+
+def _out_of_memory(path: Path | str) -> OutOfMemory:
+    return OutOfMemory(
+        f"not enough memory for what was asked of {path}; what was committed before is safe",
+        "close other programs, raise the limit on memory (ulimit -v), or ask for less at a time",
+    )
+
+
+def _why_full(path: Path) -> str | None:
+    """Return why nothing more can be written beside a file, or None if something can."""
+    if sys.platform != "win32":
+        import resource
+
+        most, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+        parts = [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm", "-journal")]
+        longest = max((part.stat().st_size for part in parts if part.exists()), default=0)
+        if most != resource.RLIM_INFINITY and longest + _PROBE > most:
+            return _FULL[errno.EFBIG]
+    try:
+        with tempfile.TemporaryFile(dir=path.parent, buffering=0) as probe:
+            left = _PROBE
+            while left > 0:
+                left -= probe.write(bytes(left))
+            os.fsync(probe.fileno())
+    except OSError as error:
+        return _FULL.get(error.errno or 0)
+    return None
+
+
+def is_index_fault(error: Exception) -> bool:
+    """Return whether FTS5 cannot read its own tables."""
+    return any(one in str(error) for one in _INDEX_FAULTS)
+
+
+def row_fault(connection: sqlite3.Connection, error: Exception) -> str | None:
+    """Return which row is damaged if that is why SQLite failed; None for any other error."""
+    text = str(error)
+    if is_index_fault(error):
+        return f"the inverted index: {text}"
+    not_utf8 = _NOT_UTF8.search(text)
+    if not_utf8 is None and _NOT_JSON not in text:
+        return None
+    if connection.execute("SELECT 1 FROM sqlite_temp_master WHERE name = 'view_state'").fetchone() is not None:
+        return "a row of it cannot be read"  # The row may be outside of the view.
+    if not_utf8 is None:
+        return next(_rows_not_json(connection), None)
+    column = not_utf8["column"]
+    return next(_rows_not_utf8(connection, column), None if column is None else f"a row whose {column} is no UTF-8")
+
+
+def _rows_not_json(connection: sqlite3.Connection) -> Iterator[str]:
+    for table, column in _JSON:
+        for (row,) in connection.execute(
+            f"SELECT rowid FROM {table} WHERE {column} IS NOT NULL AND NOT json_valid({column})"  # noqa: S608 - names
+        ):
+            yield f"row {row} of {table}: its {column} is no JSON"
+
+
+def _rows_not_utf8(connection: sqlite3.Connection, column: str | None) -> Iterator[str]:
+    """Yield the rows with a text that is no UTF-8, in the columns of a name if there are any, else in all."""
+    columns = connection.execute(
+        """SELECT t.name, c.name, CASE WHEN t.sql LIKE '%WITHOUT ROWID'
+            THEN (SELECT name FROM pragma_table_info(t.name) WHERE pk = 1) ELSE 'rowid' END
+        FROM sqlite_master AS t JOIN pragma_table_info(t.name) AS c
+        WHERE t.type = 'table' AND t.sql NOT LIKE 'CREATE VIRTUAL%' AND t.name NOT GLOB 'words_*'
+            AND t.name NOT GLOB 'trigrams_*' AND t.name NOT GLOB 'sqlite_*' AND c.type = 'TEXT' ORDER BY t.name"""
+    ).fetchall()
+    for table, name, row in [one for one in columns if one[1] == column] or columns:
+        query = f"SELECT CAST({row} AS BLOB), CAST({name} AS BLOB) FROM {table} WHERE typeof({name}) = 'text'"  # noqa: S608
+        for number, value in connection.execute(query):
+            if not is_utf8(value):
+                yield f"row {number.decode('utf-8', 'replace')} of {table}: its {name} is no UTF-8"
+
+
+def is_utf8(value: bytes | None) -> bool:
+    """Return whether the bytes of a text are UTF-8."""
+    try:
+        return value is None or value.decode() is not None
+    except UnicodeDecodeError:
+        return False

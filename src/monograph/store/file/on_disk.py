@@ -1,0 +1,220 @@
+"""A .mono file as it is on disk: its state, its first bytes, and whether it is still the file that was opened."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from monograph.errors import DamagedFile, MonographError, NewerFormat, NotAMonograph, ReplacedFile
+from monograph.store.file import encryption, schema
+from monograph.store.file.mapped import _mapped
+
+Identity: TypeAlias = tuple[int, int]
+"""A file's device and inode; (0, 0) if there is none."""
+
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+_LONGEST = "-journal"
+"""The longest suffix that SQLite adds to a file's name."""
+
+_MOST_BYTES_OF_A_PATH = 512 - len(_LONGEST)
+"""SQLite's own limit."""
+
+_MADE_BYTES = 80
+"""Bytes of the name that a file has until it is complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the first 100 bytes of a file say (https://www.sqlite.org/fileformat.html#the_database_header)."""
+
+    application_id: int
+    format: int
+    page_size: int
+    pages: int
+
+
+def read_header(path: Path) -> Header:
+    """Look at a file without opening it as a database, so that nothing of it is touched.
+
+    Raises
+    ------
+    NotAMonograph
+        If it is not an SQLite file, or one of another application.
+    NewerFormat
+        If a later version of Monograph wrote it.
+    DamagedFile
+        If it is shorter than its own header says.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(100)
+    except OSError as error:
+        raise NotAMonograph(f"{path} cannot be read: {error.strerror}", "check the path and its permissions") from error
+    if not head.startswith(encryption.MAGIC[: len(head)]):
+        raise encryption.locked(path)
+    if len(head) < 100:
+        raise DamagedFile(f"{path} is cut off after {len(head)} bytes", "restore it from a copy, or sync a new file")
+    (page_size,) = struct.unpack(">H", head[16:18])
+    changes, pages = struct.unpack(">II", head[24:32])
+    (format_number,) = struct.unpack(">I", head[60:64])
+    (application_id,) = struct.unpack(">I", head[68:72])
+    (valid_for,) = struct.unpack(">I", head[92:96])
+    header = Header(application_id, format_number, 65_536 if page_size == 1 else page_size, pages)
+    check_header(path, header)
+    if changes == valid_for:
+        check_length(path, header.pages, header.page_size)
+    return header
+
+
+def check_header(path: Path, header: Header) -> None:
+    """Raise NotAMonograph, NewerFormat or DamagedFile unless a file is a monograph of a format that is known here."""
+    if header.application_id != schema.APPLICATION_ID:
+        raise NotAMonograph(f"{path} is an SQLite file of another application", "give another name, or a .mono file")
+    if header.format > schema.newest_format():
+        raise NewerFormat(
+            f"{path} has format {header.format}; this version of Monograph reads up to {schema.newest_format()}",
+            "pip install --upgrade monograph",
+        )
+    if header.format < 1:
+        raise DamagedFile(f"{path} has format 0, which no version of Monograph writes", "restore it from a copy")
+
+
+def check_length(path: Path, pages: int, page_size: int) -> None:
+    """Raise DamagedFile if a file is shorter than so many pages, and its write-ahead log cannot hold the others."""
+    try:
+        log = path.with_name(path.name + "-wal").stat().st_size
+    except OSError:
+        log = 0
+    size, expected = path.stat().st_size, pages * page_size
+    if expected - size > log:
+        raise DamagedFile(
+            f"{path} is truncated: {size:,} of {expected:,} bytes are there",
+            "restore it from a copy, or sync its folders into a new file",
+        )
+
+
+def state_of(path: Path) -> os.stat_result | None:
+    """Return the state of a file that is there, or None.
+
+    Raises
+    ------
+    NotAMonograph
+        If it is no regular file (opening a pipe would wait), if it may not be looked at, or if its name or path is too
+        long for the files that SQLite makes beside it.
+    """
+    try:
+        state = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        state = None
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            said = f"{path} cannot be looked at: {error.strerror}"
+            raise NotAMonograph(said, "check the path and its permissions") from error
+        state = None
+    _refuse_long(path, new=state is None)
+    if state is not None and not stat.S_ISREG(state.st_mode):
+        kind = next((name for test, name in _KINDS if test(state.st_mode)), "no file")
+        mend = f"name a file, such as {path / 'notes.mono'}" if kind == "a folder" else "name a file"
+        raise NotAMonograph(f"{path} is {kind}", mend)
+    return state
+
+
+def _refuse_long(path: Path, *, new: bool) -> None:
+    most = 255
+    with suppress(OSError, ValueError, AttributeError):
+        most = os.pathconf(path.parent, "PC_NAME_MAX")
+    name, whole = len(os.fsencode(path.name)), len(os.path.abspath(os.fsencode(path)))  # noqa: PTH100 - of bytes
+    if name + len(_LONGEST) > most:
+        raise NotAMonograph(
+            f"{path}: its name has {name} bytes, too many for the files beside it",
+            f"give a name of at most {most - len(_LONGEST)}",
+        )
+    if whole + (max(0, _MADE_BYTES - name) if new else 0) > _MOST_BYTES_OF_A_PATH:
+        raise NotAMonograph(
+            f"{path}: its path has {whole} bytes, more than SQLite takes",
+            f"put it into a folder whose path has at most {_MOST_BYTES_OF_A_PATH - _MADE_BYTES}",
+        )
+
+
+def identity_of(path: Path) -> Identity:
+    """Return the device and inode of a file, (0, 0) if it cannot be looked at: reading it says why."""
+    try:
+        state = path.stat()
+    except OSError:
+        return (0, 0)
+    return (state.st_dev, state.st_ino)
+
+
+class OpenedFile:
+    """A file that is open: raises once another program has deleted, replaced or cut it off.
+
+    Where a mapped file is cut off, SQLite reads zeros instead of the end of the process: whoever reads asks here
+    afterwards. Other systems than Linux have no such guard (see :mod:`monograph.store.file.mapped`).
+
+    Parameters
+    ----------
+    path:
+        The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.identity = identity_of(path)
+        self._watch = _mapped.Watch(os.fsencode(os.path.realpath(path)), *self.identity)
+
+    def end(self) -> None:
+        """Watch it no longer."""
+        self._watch.end()
+
+    def require_same(self) -> None:
+        """Raise ReplacedFile unless the path still leads to the file."""
+        if (now := identity_of(self._path)) == self.identity:
+            return
+        what = "replaced by another file" if any(now) else "deleted or moved"
+        raise ReplacedFile(
+            f"{self._path} was {what} while it was open; nothing more is written to it",
+            "close it and open it again; if it is missing, restore it from a copy",
+        )
+
+    def require_whole(self) -> None:
+        """Raise DamagedFile or ReplacedFile if a read came upon an end that was not there before."""
+        if self._watch.file_is_cut:
+            raise DamagedFile(
+                f"{self._path} was cut off while it was open: another program made it shorter",
+                "close it, and restore it from a copy",
+            )
+        if self._watch.index_is_cut:
+            raise ReplacedFile(
+                f"another program cut off {self._path}-shm, the index of its log, while it was open",
+                "close it everywhere in this process, and open it again: what was committed before is safe",
+            )
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Read from it: what was read counts only if the file was whole to the end."""
+        self.require_whole()
+        try:
+            yield
+        except MonographError:
+            raise
+        except Exception as error:
+            try:
+                self.require_whole()
+            except MonographError as ours:
+                raise ours from error
+            raise
+        self.require_whole()

@@ -1,0 +1,67 @@
+"""Rows of any table: read by many keys at once, numbered before they are written, values of JSON checked."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from monograph.store.file.checksums import MOST_DOCUMENTS
+from monograph.store.file.errors import damaged, path_of
+from monograph.values.arguments import shown
+
+_ASKED_AT_ONCE = 500
+_COLUMNS = {"documents": "document", "chunks": "chunk", "names": "name", "memo": "memo"}
+_MOST = 1 << 62
+_ROOM = 1 << 32
+"""How many documents may be numbered after one that was asked for."""
+
+
+def select(
+    connection: sqlite3.Connection, query: str, keys: Sequence[bytes | str | int], *before: object
+) -> list[tuple[Any, ...]]:
+    """Return the rows of a query that ends with ``IN``, for some keys; ``before`` are parameters that precede them."""
+    found = []
+    for first in range(0, len(keys), _ASKED_AT_ONCE):
+        some = keys[first : first + _ASKED_AT_ONCE]
+        found += connection.execute(f"{query} ({','.join('?' * len(some))})", (*before, *some)).fetchall()
+    return found
+
+
+def next_row(connection: sqlite3.Connection, table: Literal["documents", "chunks", "names", "memo"]) -> int:
+    """Return one above the highest row number, as SQLite numbers rows; call it in a write transaction.
+
+    Raises
+    ------
+    DamagedFile
+        If there is no room above: no file that was only written to comes near.
+    """
+    column = _COLUMNS[table]
+    (highest,) = connection.execute(f"SELECT max({column}) FROM {table}").fetchone()  # noqa: S608 - constants
+    if highest is not None and highest >= (MOST_DOCUMENTS - _ROOM if table == "documents" else _MOST):
+        raise damaged(path_of(connection), f"row {highest} of {table} is higher than rows can be")
+    return int(highest or 0) + 1
+
+
+def text(value: Any) -> str:
+    """Return a value that must be a text. Raises ValueError if it is none."""
+    if not isinstance(value, str):
+        raise ValueError(f"{shown(value)} stands where a text does")
+    value.encode()
+    return value
+
+
+def whole(value: Any) -> int:
+    """Return a value that must be a whole number of 64 bits. Raises ValueError if it is none."""
+    if type(value) is not int or not -(2**63) <= value < 2**63:
+        raise ValueError(f"{shown(value)} stands where a whole number does")
+    return value
+
+
+def loaded_object(text: str) -> dict[str, Any]:
+    """Return a JSON object. Raises ValueError if the text is none."""
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise ValueError(f"{text[:40]!r} is no JSON object")
+    return found
