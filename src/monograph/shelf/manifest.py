@@ -34,6 +34,7 @@ DAY = 24 * 60 * 60
 _LATEST_TRIES = 5
 _DIGEST = regex(r"[0-9a-f]{64}", re.ASCII)
 _OBJECT = regex(rf"{OBJECTS}/([0-9a-f]{{64}})\.mono", re.ASCII)
+_SURROGATE = regex(r"[\ud800-\udfff]")
 _VERSION = regex(rf"{VERSIONS}/([0-9]{{8}})\.json", re.ASCII)
 
 
@@ -96,7 +97,7 @@ class Manifest:
             f"{len(self.shards):,} shards": not 1 <= len(self.shards) <= MOST_SHARDS,
             "one shard twice": len(set(self.shards)) != len(self.shards),
             "another number of lists of contents than of shards": len(self.contents) != len(self.shards),
-            "settings that are no texts": not all(type(one) is str and _is_unicode(one) for one in texts),
+            "settings that are no texts": not all(type(one) is str and not _SURROGATE.search(one) for one in texts),
         }
         for fault, is_so in faults.items():
             if is_so:
@@ -237,10 +238,6 @@ def _within(value: object, least: int, most: int) -> bool:
     return type(value) is int and least <= value <= most
 
 
-def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= one <= "\udfff" for one in text)
-
-
 def put_file(storage: Storage, path: Path) -> ObjectName:
     """Put a closed file under its digest, unless it is there, and return its name."""
     name = name_of(path)
@@ -293,7 +290,11 @@ def publish(
     data = manifest.to_json()
     if len(data) > MOST_BYTES:
         raise InputError(f"the manifest would have more than {MOST_BYTES:,} bytes", "use fewer shards")
-    _require_newest(storage, version)
+    newest = max(versions(storage), default=0)
+    if newest >= version:
+        raise _conflict(storage, newest)
+    if newest < version - 1:
+        raise InputError(f"{storage.address} has no version {version - 1} to follow", "open the shelf again")
     put_file(storage, catalogue)
     absent = missing(storage, manifest.objects)
     if absent:
@@ -323,14 +324,6 @@ def _is(storage: Storage, name: str, data: bytes) -> bool:
         return storage.read(name, len(data)) == data
     except (ObjectDamaged, ObjectMissing):
         return False
-
-
-def _require_newest(storage: Storage, version: int) -> None:
-    newest = max(versions(storage), default=0)
-    if newest >= version:
-        raise _conflict(storage, newest)
-    if newest < version - 1:
-        raise InputError(f"{storage.address} has no version {version - 1} to follow", "open the shelf again")
 
 
 def _conflict(storage: Storage, version: int) -> ShelfConflict:
@@ -367,19 +360,15 @@ def sweep(storage: Storage, keep: int = 2, age: float = DAY) -> tuple[str, ...]:
     """
     if keep < 1 or age < 0:
         raise InputError(f"{keep} versions cannot be kept for {age} seconds", "keep at least one, for 0 or more")
-    return _remove(storage, keep, age).removed
+    return forget(storage, keep, age).removed
 
 
-def forget(storage: Storage) -> Forgotten:
+def forget(storage: Storage, keep: int = 1, age: float = 0.0) -> Forgotten:
     """Remove everything but the newest version, however young, and what killed writers left unfinished.
 
-    Copies that a bucket keeps of removed objects (versioning, locks) are its owner's to remove. Raises as
-    :func:`sweep`.
+    Copies that a bucket keeps of removed objects (versioning, locks) are its owner's to remove. Parameters and errors
+    as for :func:`sweep`.
     """
-    return _remove(storage, 1, 0.0)
-
-
-def _remove(storage: Storage, keep: int, age: float) -> Forgotten:
     there = storage.listed(OBJECTS)
     known = versions(storage)
     kept = [load(storage, version) for version in known[-keep:]]

@@ -307,8 +307,8 @@ class ShardReader(OneFile):
 
     def subject_chunks(self, keys: Sequence[str], allowed: Allowed) -> list[Subject]:
         """Return the documents that are about some names: see :data:`Subject`."""
-        rows = names.rows(self.connection, keys)
-        return graphs.subject_rows(self.connection, {row: key for key, row in rows.items()}, allowed)
+        key = {row: key for key, row in names.rows(self.connection, keys).items()}
+        return [(*row[:2], key[row[2]], *row[3:]) for row in graphs.subject_rows(self.connection, key, allowed)]
 
     def mentions(self, keys: Sequence[str], allowed: Allowed) -> dict[str, list[int]]:
         """Return the chunks that have each of some names, ascending, by key."""

@@ -208,39 +208,30 @@ def subject_chunks(connection: Connection, wanted: Iterable[int], allowed: Allow
     Of each name the first chunks of all documents come before the second ones, and these in order of id.
     """
     # Ids are looked up, each in a page of its own, only for names of several documents.
-    rows = connection.execute(
-        f"""SELECT own.ordinal,
-            CASE WHEN EXISTS (SELECT 1 FROM subjects AS h WHERE h.name = s.name AND h.document != s.document)
-                THEN own.id ELSE '' END,
-            s.name, own.chunk, s.by_title, s.qualifier, s.document
-        FROM json_each(?) AS n CROSS JOIN subjects AS s LEFT JOIN chunks AS own ON own.document = s.document
-            AND own.ordinal < CASE s.by_title WHEN 1 THEN {SUBJECT_CHUNKS} ELSE 1 END AND {allowed.on_each("own.chunk")}
-        WHERE s.name = n.value""",  # noqa: S608
-        (_listed(wanted), *allowed.parameters),
-    ).fetchall()
+    several = "EXISTS (SELECT 1 FROM subjects AS h WHERE h.name = s.name AND h.document != s.document)"
+    rows = subject_rows(connection, wanted, allowed, f"CASE WHEN {several} THEN own.id END")
     counts = Counter((name, by_title) for name, by_title, _ in {(row[2], row[4], row[6]) for row in rows})
     return [
         SubjectChunk(name, chunk, bool(by_title), qualifier, counts[name, by_title])
-        for _, _, name, chunk, by_title, qualifier, _ in sorted(row for row in rows if row[3] is not None)
+        for _, _, name, chunk, by_title, qualifier, _ in sorted(row for row in rows if row[3])
     ]
 
 
 def subject_rows(
-    connection: Connection, wanted: Mapping[int, str], allowed: Allowed
-) -> list[tuple[int, str, str, int, int, str, int]]:
-    """Return the rows of :func:`subject_chunks`: (ordinal, chunk id, key, chunk, by title, qualifier, document).
+    connection: Connection, wanted: Iterable[int], allowed: Allowed, name: str = "own.id"
+) -> list[tuple[int, str, int, int, int, str, int]]:
+    """Return the rows of :func:`subject_chunks`: (ordinal, chunk id, name, chunk, by title, qualifier, document).
 
-    ``wanted`` are keys of names by row. The chunk is 0 for a document without an allowed chunk.
+    The chunk is 0 for a document without an allowed chunk. ``name`` is the SQL of the chunk id.
     """
-    found = connection.execute(
-        f"""SELECT COALESCE(own.ordinal, 0), COALESCE(own.id, ''), s.name, COALESCE(own.chunk, 0), s.by_title,
+    return connection.execute(
+        f"""SELECT COALESCE(own.ordinal, 0), COALESCE({name}, ''), s.name, COALESCE(own.chunk, 0), s.by_title,
             s.qualifier, s.document
         FROM json_each(?) AS n CROSS JOIN subjects AS s LEFT JOIN chunks AS own ON own.document = s.document
             AND own.ordinal < CASE s.by_title WHEN 1 THEN {SUBJECT_CHUNKS} ELSE 1 END AND {allowed.on_each("own.chunk")}
         WHERE s.name = n.value""",  # noqa: S608
         (_listed(wanted), *allowed.parameters),
     ).fetchall()
-    return [(*row[:2], wanted[row[2]], *row[3:]) for row in found]
 
 
 def that_name(connection: Connection, chunks: Iterable[int], wanted: Iterable[int]) -> list[tuple[int, int]]:
