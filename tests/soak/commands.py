@@ -15,7 +15,7 @@ from monograph.errors import NotFound, WrongKey
 from monograph.store.check import check_terms
 from monograph.store.documents import chunks, documents
 from monograph.store.file import encryption, settings
-from monograph.store.graph import graph_changes, names
+from monograph.store.graph import graphs, names
 from monograph.store.words import terms
 from monograph.sync import watch as watching
 from monograph.write import rebuild_graph
@@ -335,8 +335,8 @@ def _owe(monograph: Monograph, first: int) -> None:
         settings.save(connection, replace(monograph.settings, graph=False))
         rebuild_graph._note(connection, pipeline, rebuild_graph.UNDER_WAY)
         for row in documents.numbers(connection)[first::2]:
-            uses = graph_changes.Uses()
-            graph_changes.remove(connection, chunks.rows_of_document(connection, row), [row], uses)
+            uses = graphs.Uses()
+            graphs.remove(connection, chunks.rows_of_document(connection, row), [row], uses)
             names.use(connection, uses.uses, uses.persons)
             entries = list(check_terms.entries_of(connection, row))
             held = terms.with_trigrams(connection, [one.chunk for one in entries])

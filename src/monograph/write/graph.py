@@ -16,7 +16,7 @@ from monograph.store.documents.chunks import rows_of_document as chunk_rows
 from monograph.store.file import assigned, memo
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import UNDECODABLE, damaged
-from monograph.store.graph import extractions, graph_changes, graphs, names
+from monograph.store.graph import extractions, graphs, names
 from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS, Chunk
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared
@@ -149,7 +149,7 @@ def node_of(chunks: Sequence[int], related: Related, rows: Mapping[str, int]) ->
         {
             chunk: graphs.Part(
                 one.words.astype(graphs.WORDS, copy=False).tobytes(),
-                graph_changes.pack_named(
+                graphs.pack_named(
                     [(rows[name.key], name.first, name.second, _PLACE_OF_KIND[name.kind]) for name in one.names]
                 ),
                 _pack_links(one.links),
@@ -173,7 +173,7 @@ def store_part(
     related: Related,
     named: Mapping[str, int],
     extracted: Mapping[bytes, int],
-    uses: graph_changes.Uses,
+    uses: graphs.Uses,
 ) -> None:
     """Store another part of the graph of a document that is there, and so are its chunks.
 
@@ -187,4 +187,4 @@ def store_part(
     chunks = chunk_rows(connection, document)
     pairs = [(row, extracted[key]) for row, key in zip(chunks, related.keys, strict=True)]
     assigned.assign(connection, "extractions", pairs)
-    graph_changes.put(connection, {document: node_of(chunks, related, named)}, uses, [document])
+    graphs.put(connection, {document: node_of(chunks, related, named)}, uses, [document])

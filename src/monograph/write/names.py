@@ -11,7 +11,7 @@ from monograph.graph.names import signature
 from monograph.store.file import memo, settings
 from monograph.store.file.database import Connection
 from monograph.store.file.rows import next_row
-from monograph.store.graph import graph_changes, graphs, names
+from monograph.store.graph import graphs, names
 from monograph.write.configuration import EMBEDDER
 from monograph.write.graph import Related, embedded_keys, keys_of
 from monograph.write.pipeline import Pipeline
@@ -73,7 +73,7 @@ def numbered(
     )
 
 
-def store(connection: Connection, found: Numbered, uses: graph_changes.Uses) -> None:
+def store(connection: Connection, found: Numbered, uses: graphs.Uses) -> None:
     """Store new names, missing codes of known ones, and the changed numbers of uses."""
     new = {found.rows[key] for key in found.new}
     coming = [names.NewName(found.rows[key], key, signature(key), found.codes.get(key)) for key in found.new]

@@ -13,7 +13,7 @@ from monograph.store.check import check_terms
 from monograph.store.documents import chunks, documents
 from monograph.store.file import memo, settings
 from monograph.store.file.database import Connection, Database
-from monograph.store.graph import graph_changes
+from monograph.store.graph import graphs
 from monograph.store.graph.extractions import BEFORE_ALL, documents_lacking
 from monograph.store.history import versions
 from monograph.store.words import terms
@@ -49,7 +49,7 @@ def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
         return
     if number != UNDER_WAY:
         with pipeline.database.write() as connection:
-            graph_changes.clear(connection)
+            graphs.clear(connection)
             _note(connection, pipeline, UNDER_WAY)
     with pipeline.database.read() as connection:
         has_graph = settings.has_graph(connection)
@@ -111,7 +111,7 @@ def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extr
         rows = [row.row for row in documents.every(connection)]
     total = derive_extractions(pipeline, rows, on_progress)
     with pipeline.database.write() as connection:
-        graph_changes.clear(connection)
+        graphs.clear(connection)
         if _is_other(connection, pipeline):
             versions.drop_extractions(connection)
         _note(connection, pipeline, UNDER_WAY)
@@ -142,7 +142,7 @@ def derive_extractions(pipeline: Pipeline, rows: Sequence[int], on_progress: OnP
 def rebuild(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
     """Make the graph anew from what is remembered; what is not is extracted again. A file without a graph has none."""
     with pipeline.database.write() as connection:
-        graph_changes.clear(connection)
+        graphs.clear(connection)
         _note(connection, pipeline, UNDER_WAY)
         has_graph = settings.has_graph(connection)
     if has_graph:
@@ -227,7 +227,7 @@ def _make_once(pipeline: Pipeline, rows: Sequence[int]) -> Extracted:
             raise Forgotten
         known = names.numbered(connection, pipeline, named, waiting)
         extracted = rows_of_extractions(connection, pipeline, related, waiting)
-        uses = graph_changes.Uses()
+        uses = graphs.Uses()
         for row, one in zip(rows, related, strict=True):
             store_part(connection, row, one, known.rows, extracted, uses)
         names.store(connection, known, uses)

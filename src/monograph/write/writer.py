@@ -11,7 +11,7 @@ from monograph.store.documents import chunks, dates, documents, sources
 from monograph.store.file import assigned, checksums
 from monograph.store.file.database import Connection
 from monograph.store.file.rows import next_row
-from monograph.store.graph import assertions, graph_changes
+from monograph.store.graph import assertions, graphs
 from monograph.store.graph import names as stored_names
 from monograph.store.history import versions
 from monograph.store.words import terms
@@ -108,10 +108,10 @@ def write(connection: Connection, changes: Changes, derived: Derived, ending: ve
     files = sources.put(connection, [one.source for one in changes.files])
     placed = _place(connection, [*changes.insert, *changes.replace], files, versions.moment_of(ending))
     new, known = placed[: len(changes.insert)], placed[len(changes.insert) :]
-    uses = graph_changes.Uses()
+    uses = graphs.Uses()
     _remove_chunks(connection, [row for one in known for row in one.gone], uses)
     if derived.parts is None:
-        graph_changes.remove(connection, [row for one in known for row in one.kept], [one.row for one in known], uses)
+        graphs.remove(connection, [row for one in known for row in one.kept], [one.row for one in known], uses)
     documents.add(connection, [(one.columns, one.checksum) for one in new])
     documents.update(connection, [(one.columns, one.checksum) for one in known])
     chunks.update(connection, (pair for one in known for pair in one.chunk_columns if pair[0] in one.kept))
@@ -121,7 +121,7 @@ def write(connection: Connection, changes: Changes, derived: Derived, ending: ve
         parts = [derived.parts[one.prepared.document.id, one.prepared.sha256] for one in placed]
         _assign(connection, "extractions", placed, [[derived.extractions[key] for key in part.keys] for part in parts])
         nodes = {one.row: node_of(one.rows, part, derived.names.rows) for one, part in zip(placed, parts, strict=True)}
-        graph_changes.put(connection, nodes, uses, [one.row for one in known])
+        graphs.put(connection, nodes, uses, [one.row for one in known])
     names.store(connection, derived.names, uses)
     for file in changes.files:
         dates.follow_file(connection, files[file.source.uri])
@@ -217,9 +217,9 @@ def remove(connection: Connection, rows: Sequence[documents.Row], ending: versio
             spans = chunks.spans_of(connection, row.row)
             entries += [terms.Entry(chunk, row.title, text[start:end]) for chunk, start, end in spans]
         terms.remove(connection, entries)
-        numbers, uses = [row.row for row in some], graph_changes.Uses()
+        numbers, uses = [row.row for row in some], graphs.Uses()
         _remove_chunks(connection, [entry.chunk for entry in entries], uses)
-        graph_changes.remove(connection, [], numbers, uses)
+        graphs.remove(connection, [], numbers, uses)
         stored_names.use(connection, uses.uses, uses.persons)
         for number in numbers:
             assertions.remove_document(connection, number)
@@ -228,9 +228,9 @@ def remove(connection: Connection, rows: Sequence[documents.Row], ending: versio
     return removed
 
 
-def _remove_chunks(connection: Connection, gone: Sequence[int], uses: graph_changes.Uses) -> None:
+def _remove_chunks(connection: Connection, gone: Sequence[int], uses: graphs.Uses) -> None:
     """Remove chunks from every table but the inverted index."""
-    graph_changes.remove(connection, gone, [], uses)
+    graphs.remove(connection, gone, [], uses)
     assertions.remove_chunks(connection, gone)
     chunks.remove(connection, gone)
 

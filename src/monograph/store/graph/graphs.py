@@ -1,11 +1,12 @@
-"""The entity–chunk graph: reads of ``chunk_graphs``, ``mentions``, ``subjects`` and ``aliases``."""
+"""The entity–chunk graph: rows of ``chunk_graphs``, ``mentions``, ``subjects`` and ``aliases``."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from struct import Struct
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy.typing as npt
 
 from monograph.store.documents.filters import EVERYTHING, Allowed
 from monograph.store.file.database import Connection
+from monograph.store.file.rows import select
 from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS
 
 NAMED = np.dtype([("name", "<i4"), ("first", "u1"), ("second", "u1"), ("kind", "u1")])
@@ -25,13 +27,15 @@ LINKED = np.dtype([("source", "<u2"), ("target", "<u2"), ("strength", "<f2")])
 WORDS = np.dtype("<u4")
 Records: TypeAlias = npt.NDArray[Any]
 _EMBEDDED = [ENTITY_KINDS.index(kind) for kind in sorted(EMBEDDED_KINDS)]
+_NAMED = Struct("<iBBB")  # A record of NAMED for Python's struct, which is faster for a few.
+_PERSON = ENTITY_KINDS.index("person")
 SUBJECT_CHUNKS = 12
 """First chunks of a document that a name in its title leads to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What is stored of a chunk's node: words, names and links as bytes of WORDS, NAMED and LINKED."""
+    """A chunk's part of the graph: words, names and links as bytes of WORDS, NAMED and LINKED."""
 
     words: bytes
     names: bytes
@@ -62,10 +66,10 @@ class SubjectChunk(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A document's part of the graph as rows, or some of it.
+    """A document's part of the graph.
 
-    ``chunks`` by chunk row; ``subjects`` are what it is about; ``aliases`` pairs of the
-    rows of a short name and a full one.
+    ``chunks`` are by chunk row, ``subjects`` are the names that it is about, and ``aliases`` are the rows of short
+    names and their full names.
     """
 
     chunks: Mapping[int, Part]
@@ -94,23 +98,18 @@ def titled_extraction_keys(connection: Connection, rows: Iterable[int]) -> dict[
     return {chunk: (key, title) for chunk, key, title in found}
 
 
-def parts(connection: Connection, document: int) -> dict[int, Part]:
-    """What is stored of a document's chunks, by chunk row."""
-    found = connection.execute(
+def stored(connection: Connection, document: int) -> Node:
+    """Return a document's part of the graph."""
+    parts = connection.execute(
         "SELECT g.chunk, words, names, links FROM chunk_graphs AS g JOIN chunks USING (chunk) WHERE document = ?",
         (document,),
     ).fetchall()
-    return {row[0]: Part(*row[1:]) for row in found}
-
-
-def stored(connection: Connection, document: int) -> Node:
-    """A document's part of the graph as it is stored."""
     subjects = connection.execute(
         "SELECT name, by_title, qualifier FROM subjects WHERE document = ?", (document,)
     ).fetchall()
     aliases = connection.execute("SELECT name, full FROM aliases WHERE document = ?", (document,)).fetchall()
     return Node(
-        parts(connection, document),
+        {row[0]: Part(*row[1:]) for row in parts},
         frozenset(SubjectRow(row[0], bool(row[1]), row[2]) for row in subjects),
         frozenset((name, full) for name, full in aliases),
     )
@@ -266,6 +265,106 @@ def every_document(connection: Connection) -> tuple[list[int], list[int]]:
         "SELECT json_group_array(chunk), json_group_array(document) FROM chunks"
     ).fetchone()
     return json.loads(chunks), json.loads(documents)
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """Changes of the uses of names, by row, collected over many documents to be written at once."""
+
+    uses: Counter[int] = field(default_factory=Counter)
+    persons: Counter[int] = field(default_factory=Counter)
+
+
+def put(connection: Connection, nodes: Mapping[int, Node], uses: Uses, known: Iterable[int] = ()) -> None:
+    """Store documents' parts of the graph, and change only the rows that differ.
+
+    Parameters
+    ----------
+    nodes:
+        By the document's row, each with every chunk of it; the chunks are stored already.
+    uses:
+        Collects the changes that :func:`monograph.store.graph.names.use` has to write before the transaction ends.
+    known:
+        Those of the documents that may have a part already. Chunks that they no longer have are removed already.
+    """
+    coming = dict(nodes)
+    for document in known:
+        held, node = stored(connection, document), nodes[document]
+        _remove_chunks(connection, [row for row, part in held.chunks.items() if node.chunks.get(row) != part], uses)
+        gone = held.subjects - node.subjects
+        connection.executemany(
+            "DELETE FROM subjects WHERE name = ? AND document = ?", ((one.name, document) for one in gone)
+        )
+        uses.uses.subtract(one.name for one in gone)
+        connection.executemany(
+            "DELETE FROM aliases WHERE name = ? AND full = ? AND document = ?",
+            ((*pair, document) for pair in held.aliases - node.aliases),
+        )
+        fresh = {row: part for row, part in node.chunks.items() if held.chunks.get(row) != part}
+        coming[document] = Node(fresh, node.subjects - held.subjects, node.aliases - held.aliases)
+    parts = [pair for node in coming.values() for pair in node.chunks.items()]
+    connection.executemany(
+        "INSERT INTO chunk_graphs (chunk, words, names, links) VALUES (?, ?, ?, ?)",
+        ((chunk, part.words, part.names, part.links) for chunk, part in parts),
+    )
+    mentions = []
+    for chunk, part in parts:
+        named = _named(part.names)
+        uses.uses.update(named)
+        uses.persons.update(_persons(part.names))
+        mentions += [(name, chunk) for name in named]
+    connection.executemany("INSERT INTO mentions (name, chunk) VALUES (?, ?)", sorted(mentions))
+    subjects = [(document, one) for document, node in coming.items() for one in node.subjects]
+    connection.executemany(
+        "INSERT INTO subjects (name, document, by_title, qualifier) VALUES (?, ?, ?, ?)",
+        ((one.name, document, one.by_title, one.qualifier) for document, one in subjects),
+    )
+    uses.uses.update(one.name for _, one in subjects)
+    connection.executemany(
+        "INSERT INTO aliases (name, full, document) VALUES (?, ?, ?)",
+        ((*pair, document) for document, node in coming.items() for pair in node.aliases),
+    )
+
+
+def remove(connection: Connection, chunks: Sequence[int], documents: Sequence[int], uses: Uses) -> None:
+    """Delete chunks with their extractions, and the subjects and aliases of documents."""
+    _remove_chunks(connection, chunks, uses)
+    connection.executemany("DELETE FROM extractions WHERE chunk = ?", ((chunk,) for chunk in chunks))
+    for document in documents:
+        about = connection.execute("DELETE FROM subjects WHERE document = ? RETURNING name", (document,)).fetchall()
+        uses.uses.subtract(name for (name,) in about)
+        connection.execute("DELETE FROM aliases WHERE document = ?", (document,))
+
+
+def _remove_chunks(connection: Connection, chunks: Sequence[int], uses: Uses) -> None:
+    mentions = []
+    for chunk, packed in select(connection, "SELECT chunk, names FROM chunk_graphs WHERE chunk IN", chunks):
+        named = _named(packed)
+        uses.uses.subtract(named)
+        uses.persons.subtract(_persons(packed))
+        mentions += [(name, chunk) for name in named]
+    connection.executemany("DELETE FROM mentions WHERE name = ? AND chunk = ?", sorted(mentions))
+    connection.executemany("DELETE FROM chunk_graphs WHERE chunk = ?", ((chunk,) for chunk in chunks))
+
+
+def pack_named(records: Iterable[tuple[int, int, int, int]]) -> bytes:
+    """Return NAMED records, (name, first, second, kind), as bytes."""
+    return b"".join([_NAMED.pack(*one) for one in records])
+
+
+def _persons(packed: bytes) -> list[int]:
+    return [name for name, _, _, kind in _NAMED.iter_unpack(packed) if kind == _PERSON]
+
+
+def _named(packed: bytes) -> set[int]:
+    return {one[0] for one in _NAMED.iter_unpack(packed)}
+
+
+def clear(connection: Connection) -> None:
+    """Delete the graph, but not extractions and codes of names."""
+    for table in ("chunk_graphs", "mentions", "subjects", "aliases"):
+        connection.execute(f"DELETE FROM {table}")  # noqa: S608 - constants
+    connection.execute("UPDATE names SET uses = 0, persons = 0, head = NULL, reason = NULL")
 
 
 def _listed(values: Iterable[int]) -> str:
