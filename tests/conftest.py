@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -34,6 +35,12 @@ def pytest_configure() -> None:
     """Restore what tests and their children inherit from a shell: a command in the background ignores Ctrl-C."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.umask(0o022)
+
+
+def pytest_collection_finish() -> None:
+    """Leave the modules that are loaded by now out of garbage collection: it takes a sixth of the time otherwise."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
