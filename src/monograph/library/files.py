@@ -1,4 +1,4 @@
-"""Files and folders that are kept in step: ``archive.files``."""
+"""Synced files and folders: ``archive.files``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Files(OriginalFiles):
-    """Plans and follows files and folders; made by :attr:`monograph.Monograph.files`."""
+    """Synced files and folders of a file; made by :attr:`monograph.Monograph.files`."""
 
     _file: WholeFile
 
@@ -40,25 +40,25 @@ class Files(OriginalFiles):
         limits: Limits = DEFAULT_LIMITS,
         progress: OnProgress | None = None,
     ) -> Plan:
-        """Say what :meth:`apply` would do, and what it would cost; nothing is written.
+        """Return a plan: what :meth:`apply` would do and cost. Nothing is written.
 
         Parameters
         ----------
         sources:
             Files and folders.
         verify:
-            Compare SHA-256 even where size and time of change are as they were.
+            Compare SHA-256 even if size and time of change are unchanged.
         prune:
-            Take documents out even when a folder that held some is now empty.
+            Remove documents even if a whole folder that held some is now empty.
         follow_links:
-            Whether what links lead to outside of a folder is read. What is said is kept for the folder; None is what
-            was said of it last, and of a new one no.
+            Whether to read files outside of a folder that links lead to. The choice is stored for the folder; None
+            keeps the stored choice, and means no for a new folder.
         price:
-            Read what changed, to say exactly what would be derived. Without it the plan has no cost.
+            Read changed files to compute the exact cost. Without it the plan has no cost.
         limits:
-            Bounds on what is read.
+            Limits of what is read.
         progress:
-            Told of every file.
+            Called for every file.
 
         Raises
         ------
@@ -85,11 +85,11 @@ class Files(OriginalFiles):
         limits: Limits = DEFAULT_LIMITS,
         progress: OnProgress | None = None,
     ) -> Report:
-        """Do what a plan says. A source that cannot be read is a problem in the report; what is stored of it stays.
+        """Carry out a plan. A source that cannot be read is a problem in the report; its stored documents stay.
 
-        With ``forget``, by default :attr:`always_forget`, no trace of what is gone, and of what was there before it
-        changed, is left in the bytes of the file and its write-ahead log. Where that cannot be done, as while another
-        process reads an older state, it is a problem in the report, and is done by the next write.
+        With ``forget``, by default :attr:`always_forget`, no trace of removed text, and of the former text of changed
+        documents, is left in the bytes of the file and its write-ahead log. If another process still reads an older
+        state, that is a problem in the report, and the next write forgets the text.
         """
         pipeline = self._file.describing(self._file.writing_pipeline(), adopt=True)
         return self._file.forgetting(
@@ -107,7 +107,7 @@ class Files(OriginalFiles):
         limits: Limits = DEFAULT_LIMITS,
         progress: OnProgress | None = None,
     ) -> Report:
-        """Plan and apply: bring the file up to date with files and folders. Parameters as for these."""
+        """Update the file from files and folders: :meth:`plan`, then :meth:`apply`, with their parameters."""
         plan = self.plan(*sources, verify=verify, prune=prune, follow_links=follow_links, price=False)
         return self.apply(plan, forget=forget, limits=limits, progress=progress)
 
@@ -120,34 +120,34 @@ class Files(OriginalFiles):
         vectors: bool = True,
         progress: OnProgress | None = None,
     ) -> Report:
-        """Store what another store holds, texts, metadata and vectors as they are: see docs/coming-from.md.
+        """Import the texts, metadata and vectors of another store: see docs/coming-from.md.
 
         Parameters
         ----------
         kind:
-            ``jsonl`` for an export of Monograph's own, ``chroma``, ``lightrag``, ``graphrag`` or ``ragdb``.
+            ``jsonl`` for an export of Monograph, ``chroma``, ``lightrag``, ``graphrag`` or ``ragdb``.
         source:
-            Where it lies: a folder, of RAGdb the file.
+            The store's folder; for RAGdb the file.
         collection:
-            Chroma's, where there are several.
+            The collection in Chroma, if there are several.
         vectors:
-            Whether its vectors are kept, where it has any that the file can have; else they are made anew. A new file
-            that no embedder was given for, and all of whose vectors come along, is one of given vectors.
+            Whether to keep the store's vectors if the file can hold them; else they are made by the file's embedder. A
+            new file without an embedder, all of whose vectors are imported, keeps given vectors.
         progress:
-            Told of every batch. What is stored by then stays if it raises.
+            Called after every batch. If it raises, the batches so far stay.
 
         Returns
         -------
-        What was stored; a record that cannot be is a problem in it.
+        A report in which each record that cannot be stored is a problem.
 
         Raises
         ------
         InputError
-            If there is no such kind or collection, or the vectors are of another length than the file's.
+            If the kind or collection is unknown, or the vectors have another length than the file's.
         SourceError
-            If the store is not there, is none of its kind, or cannot be read.
+            If the store is missing, is of another kind, or cannot be read.
         MissingExtra
-            If what reads it is not installed.
+            If the package that reads it is not installed.
         """
         from monograph.library import carrying
 
@@ -156,16 +156,16 @@ class Files(OriginalFiles):
 
     @spends
     def take(self, store: Store, *, vectors: bool = True, progress: OnProgress | None = None) -> Report:
-        """Store what another store, opened, holds: see :meth:`take_over`."""
+        """Import another store that is open already: see :meth:`take_over`."""
         from monograph.library import carrying
 
         return carrying.taken_in(self._file, store, vectors=vectors, progress=progress)
 
     @property
     def always_forget(self) -> bool:
-        """Whether whatever is taken out, by a sync or otherwise, is forgotten; stored in the file, at first False.
+        """Whether removed text is always forgotten, after a sync too; stored in the file, False by default.
 
-        Each time that takes a rewrite of the file. What was taken out before it is set is forgotten by ``compact``.
+        Each removal then rewrites the file. Text that was removed before is forgotten by ``compact``.
         """
         with self._file.database.read() as connection:
             return settings.load_always_forget(connection)
@@ -176,53 +176,52 @@ class Files(OriginalFiles):
             settings.save_always_forget(connection, on)
 
     def sources(self) -> list[SyncedSource]:
-        """The files and folders that are synced: what is stored of each, when it was last seen, what failed."""
+        """Return the synced files and folders, each with its counts, the time of its last sync and its failures."""
         return follow.followed(self._file.database)
 
     @spends
     def retry(
         self, *, forget: bool | None = None, limits: Limits = DEFAULT_LIMITS, progress: OnProgress | None = None
     ) -> Report:
-        """Read again every file that something failed in: an extra may be installed by now, a limit be higher."""
+        """Read all files again that failed, after an extra was installed or a limit was raised."""
         return self.apply(follow.plan_failed(self._file.database), forget=forget, limits=limits, progress=progress)
 
     def move(self, root: str, place: str | os.PathLike[str]) -> Move:
-        """Say where a file or folder lies now that was moved. Nothing is made anew; the next sync finds what changed.
+        """Set the new path of a synced file or folder that was moved. Nothing is derived again.
 
-        A sync of the new place finds by itself that it was moved, if most of its files are as they were and nothing is
-        left in the old place.
+        A sync of the new path detects the move by itself if most files are unchanged and the old path is empty.
 
         Parameters
         ----------
         root:
-            Its name, or the place where it was.
+            Its name, or its old path.
         place:
-            Where it is.
+            Its new path.
 
         Raises
         ------
         NotFound
-            If it is not followed.
+            If it is not synced.
         InputError
-            If nothing is there, or another root is.
+            If nothing is at the new path, or another synced folder is.
         """
         return roots.move(self._file.database, root, arguments.path(place, "the place"))
 
     @spends
     def remove(self, root: str, *, forget: bool | None = None) -> Report:
-        """Follow a file or folder no longer, and take all its documents out.
+        """Stop syncing a file or folder, and remove all its documents.
 
         Parameters
         ----------
         root:
-            Its name, or its place.
+            Its name, or its path.
         forget:
             As for :meth:`monograph.Monograph.remove`.
 
         Raises
         ------
         NotFound
-            If it is not followed.
+            If it is not synced.
         """
         from monograph.write.remove import remove_root
 
@@ -234,18 +233,18 @@ class Files(OriginalFiles):
         )
 
     def receive(self, root: str, name: str, folder: str = "", *, limits: Limits = DEFAULT_LIMITS) -> Incoming:
-        """Begin to take a file, byte by byte, into a folder that is followed; the next sync reads it.
+        """Begin to receive a file, byte by byte, into a synced folder; the next sync reads it.
 
         Parameters
         ----------
         root:
-            The folder's name, or its place.
+            The folder's name, or its path.
         name:
-            The file's own name: never a path.
+            The file's own name, not a path.
         folder:
-            Below the root, as ``letters/1963``; it must be there.
+            An existing folder below the root, such as ``letters/1963``.
         limits:
-            ``max_bytes`` bounds it.
+            ``max_bytes`` limits its size.
 
         Returns
         -------
@@ -254,9 +253,9 @@ class Files(OriginalFiles):
         Raises
         ------
         NotFound
-            If the root is not followed.
+            If the folder is not synced.
         InputError
-            If a name will not do; NameTaken, if a file of that name is there.
+            If a name is invalid; NameTaken, if a file of that name exists.
         SourceUnreadable
             If nothing can be written there.
         """
@@ -273,11 +272,11 @@ class Files(OriginalFiles):
         limits: Limits = DEFAULT_LIMITS,
         stop: threading.Event | None = None,
     ) -> Iterator[WatchEvent]:
-        """Follow folders while they change, and tell of every change once it is stored (extra ``watch``).
+        """Sync folders whenever they change, and yield an event for every change once it is stored (extra ``watch``).
 
-        It begins with a sync, and goes on until ``stop`` is set or it is closed. A folder that vanishes keeps what is
-        stored of it, and is looked through when it comes back. ``forget`` as for :meth:`apply`, ``follow_links`` as for
-        :meth:`plan`.
+        It begins with a sync, and continues until ``stop`` is set or the iterator is closed. Documents of a folder that
+        vanishes stay, and the folder is synced when it returns. ``forget`` as for :meth:`apply`, ``follow_links`` as
+        for :meth:`plan`.
 
         Raises
         ------
@@ -297,7 +296,7 @@ class Files(OriginalFiles):
 
 
 def paths_of(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:
-    """Files and folders that were given. Raises InputError if none is, or one is no path."""
+    """Check the paths of files and folders. Raises InputError if there are none, or one is no path."""
     if not sources:
         raise InputError("no file or folder was given", "name at least one")
     return [arguments.path(source, "a source") for source in sources]

@@ -1,4 +1,4 @@
-"""The entity–chunk graph looked at, corrected and made anew: ``archive.graph``."""
+"""The entity–chunk graph, explored, corrected and rebuilt: ``archive.graph``."""
 
 from __future__ import annotations
 
@@ -42,38 +42,38 @@ if TYPE_CHECKING:
     from monograph.write.fence import Fence
 
 EXPORTED = 1_000
-"""Most entities around one that are exported, and that a way is looked for among."""
+"""Most entities around one that are exported, or searched for a route."""
 
 MOST_HOPS = 12
-"""Most links of a way that is looked for."""
+"""Most links of a route."""
 
 MOST_ROUTES = 100
-"""Most ways between two entities."""
+"""Most routes between two entities."""
 
 _AT_ONCE = 64
-"""Nodes that are read together, of those that are nearest."""
+"""Nodes that :meth:`GraphReader.told_like` reads together."""
 
 
 class GraphReader:
-    """The named things of a file, or of a shelf, and how they hang together."""
+    """Entities of a file, view, snapshot or shelf, and their links; made by :attr:`monograph.Reader.graph`."""
 
     def __init__(self, file: OpenFile) -> None:
         self._file = file
 
     @property
     def extractor(self) -> Extractor:
-        """What finds the names in chunks. Raises as ``Monograph.embedder``."""
+        """The model that finds names in chunks. Raises as ``Monograph.embedder``."""
         return self._file.models.extractor
 
     def entities(self, limit: int = 50, like: str = "") -> list[Entity]:
-        """The named things of the file, those that most chunks name first.
+        """Return entities, ordered by the number of chunks that name them, highest first.
 
         Parameters
         ----------
         limit:
-            Most of them.
+            Most entities.
         like:
-            Only those with a name that contains this, whatever its case and accents.
+            Only entities with a name that contains this text, in any case and with any accents.
 
         Raises
         ------
@@ -84,7 +84,7 @@ class GraphReader:
             return entities.most_named(around, limit, like)
 
     def of_document(self, name: str, limit: int = 50) -> list[Entity]:
-        """What a document, by its id or uri, names: the things that most of its chunks name first, at most ``limit``.
+        """Return at most ``limit`` entities of a document, by its id or uri; those of most chunks come first.
 
         Raises
         ------
@@ -95,27 +95,27 @@ class GraphReader:
             return entities.of_document(around, name, limit)
 
     def on_paths(self, paths: Iterable[Way]) -> list[Entity]:
-        """The entities that the ways to hits lead over (``hit.path``), each once, in order."""
+        """Return the entities on the paths of hits (``hit.path``), each once, in order."""
         with self._file.around() as around:
             return entities.on_paths(around, paths)
 
     def neighbourhood(self, name: str, hops: int = 1, limit: int = 60) -> Neighbourhood:
-        """The part of the graph around an entity: see :func:`monograph.explore.neighbourhood.neighbourhood`.
+        """Return the part of the graph around an entity: see :func:`monograph.explore.neighbourhood.neighbourhood`.
 
         Parameters
         ----------
         name:
-            What a text calls it, or a part that no other name has. A name of several things, ``Green``, means all of
-            them, ``Green (album)`` one.
+            Its name in a text, or a part that no other name has. A name of several entities, ``Green``, means all of
+            them; ``Green (album)`` means one.
         hops:
-            How far from it.
+            Distance from it, in links.
         limit:
             Most entities around it, and most chunks.
 
         Raises
         ------
         NotFound
-            If no name fits, or several do; the mend names some.
+            If no name fits, or several do; the hint names some.
         InputError
             If ``hops`` is negative, or ``limit`` below 1.
         """
@@ -123,25 +123,25 @@ class GraphReader:
             return neighbourhood.neighbourhood(around, entities.find(around, name), hops, limit)
 
     def routes(self, name: str, other: str, hops: int = 4, limit: int = 3) -> list[Route]:
-        """Ways from one entity to another, over entities that chunks name together.
+        """Return routes from one entity to another, over entities that chunks name together.
 
-        Ways of one link are looked for first, then of two, and so on: more hops never find fewer ways. Each end is
-        looked around for half of the way, among at most EXPORTED entities: in a large file a way between two that are
-        named very often may be missed.
+        Routes of one link are searched first, then of two, and so on: more hops never find fewer routes. The search
+        goes from both ends to the middle, among at most EXPORTED entities each: in a large file a route between two
+        very frequent entities may be missed.
 
         Parameters
         ----------
         name, other:
             As for :meth:`neighbourhood`.
         hops:
-            Most links of a way, at least 1; more than MOST_HOPS is as many as that.
+            Most links of a route, at least 1; more than MOST_HOPS counts as MOST_HOPS.
         limit:
-            Most ways, at least 1; more than MOST_ROUTES is as many as that.
+            Most routes, at least 1; more than MOST_ROUTES counts as MOST_ROUTES.
 
         Returns
         -------
-        Ways of fewest links; of these, those whose lightest link is heaviest come first. None where nothing joins the
-        two, or they are one.
+        Routes of the fewest links, ordered by the weight of their lightest link, highest first; an empty list if
+        nothing joins the two, or they are one entity.
 
         Raises
         ------
@@ -164,13 +164,12 @@ class GraphReader:
         return []
 
     def merges(self, name: str = "") -> list[Merge]:
-        """Which names were taken to mean one entity, and why: see :func:`monograph.explore.merges.merges`.
+        """Return names that were merged into one entity, with reasons: see :func:`monograph.explore.merges.merges`.
 
         Parameters
         ----------
         name:
-            Of an entity, as for :meth:`neighbourhood`: only its merges, and with them those that hold in single
-            documents.
+            Of an entity, as for :meth:`neighbourhood`: only its merges, including those within single documents.
 
         Raises
         ------
@@ -182,7 +181,7 @@ class GraphReader:
             return merges.merges(around, heads)
 
     def told(self, ids: Iterable[str] | None = None) -> Told:
-        """Nodes by id, the relations that lead from or to them, and the nodes at the other ends; without ids all."""
+        """Return asserted nodes by id, their relations, and the nodes at the other ends; without ids all."""
         asked = None if ids is None else arguments.names(ids, "an id")
         with self._file.around() as around:
             return around.told_around(asked)
@@ -190,7 +189,7 @@ class GraphReader:
     def told_like(
         self, vector: Sequence[float], k: int = 5, *, where: Mapping[str, Any] | None = None
     ) -> list[tuple[ToldNode, float]]:
-        """At most k nodes whose embeddings are nearest to a vector, with their cosines, the highest first.
+        """Return at most k asserted nodes with the embeddings nearest to a vector, and cosines, highest first.
 
         Every embedding of the vector's length is compared.
 
@@ -199,7 +198,7 @@ class GraphReader:
         vector:
             (dimension,).
         where:
-            Only nodes whose properties meet a filter: see :meth:`monograph.Monograph.search`.
+            Only nodes whose properties match a filter: see :meth:`monograph.Monograph.search`.
         """
         asked, k = arguments.vector(vector, "the vector"), arguments.whole_number(k, "k", 0)
         if not np.isfinite(asked).all():
@@ -220,12 +219,11 @@ class GraphReader:
         return found[:k]
 
     def to_networkx(self, name: str = "", hops: int = 2) -> networkx.Graph:
-        """The graph around an entity, or without a name the whole graph, as networkx has graphs (extra ``graph``).
+        """Return the graph around an entity, or without a name the whole graph, for networkx (extra ``graph``).
 
-        Nodes and edges are those of :func:`monograph.graph.export.to_networkx`, the same and in the same order for a
-        file and a shelf of the same documents: of the whole graph chunks come in order of their documents' ids. Around
-        an entity at most EXPORTED others are in it. The whole graph takes about 15 KB of memory and 2 ms a chunk; one
-        of millions of chunks is better looked at in parts.
+        :func:`monograph.graph.export.to_networkx` describes nodes and edges. They are the same, in the same order, for
+        a file and a shelf of the same documents: chunks come in order of their documents' ids. Around an entity there
+        are at most EXPORTED others. The whole graph takes about 15 KB of memory and 2 ms a chunk.
 
         Raises
         ------
@@ -237,9 +235,9 @@ class GraphReader:
         return export.to_networkx(self._exported(name, hops))
 
     def to_graphml(self, path: str | os.PathLike[str], name: str = "", hops: int = 2) -> None:
-        """Write what :meth:`to_networkx` gives as a GraphML file, for Gephi, Cytoscape, yEd and the like.
+        """Write the graph of :meth:`to_networkx` as a GraphML file, for Gephi, Cytoscape or yEd.
 
-        Nobody may read it who may not read the file.
+        It has the permissions of the .mono file.
 
         Raises
         ------
@@ -259,13 +257,13 @@ class GraphReader:
             return neighbourhood.whole(around)
 
     def _around(self) -> AbstractContextManager[Surroundings]:
-        """Begin to look round in the graph."""
+        """Begin to read the graph."""
         self._file.require_graph()
         return self._file.around()
 
 
 class GraphWriter(GraphReader):
-    """The named things of a file or a view, to which callers may add; made by :attr:`monograph.View.graph`."""
+    """Entities of a file or view, with assertions of callers; made by :attr:`monograph.View.graph`."""
 
     _file: WholeFile | FilePart
 
@@ -276,27 +274,27 @@ class GraphWriter(GraphReader):
     def tell(
         self, nodes: Iterable[ToldNode] = (), relations: Iterable[ToldRelation] = (), *, missing_ok: bool = False
     ) -> None:
-        """Store nodes and relations, all of them or, on an error, none.
+        """Assert nodes and relations; on an error none is stored.
 
-        What an origin said of the same node, or of the same relation of two nodes, it says no more; what others said
-        stays, and is laid under: of properties, labels and names the one that was told last counts. A node that only a
-        relation names is there with that. What an origin says goes with the chunk or document.
+        An assertion replaces earlier ones of the same node or relation by the same origin. Assertions of several
+        origins are merged: the latest property, label and name count. A node that only a relation names exists too. An
+        assertion is removed with the chunk or document that is its origin.
 
         Parameters
         ----------
         nodes, relations:
             Any number.
         missing_ok:
-            Pass over origins that the file does not hold.
+            Skip origins that the file does not hold.
 
         Raises
         ------
         InputError, InvalidDocument
             If a text, an embedding or properties cannot be stored.
         NotFound
-            If an origin is neither a chunk nor a document of the file, and that is not allowed.
+            If an origin is neither a chunk nor a document of the file, unless ``missing_ok``.
         OutsideView
-            If one has no origin, and this is a view.
+            In a view, if an assertion has no origin.
         """
         file, nodes, relations = self._file.whole, list(nodes), list(relations)
         file.forgetting(
@@ -310,13 +308,13 @@ class GraphWriter(GraphReader):
         *,
         forget: bool | None = None,
     ) -> int:
-        """Take nodes back, with all relations that lead from or to them, and relations: (source, label, target).
+        """Remove asserted nodes with all their relations, and relations given as (source, label, target).
 
-        What is not there is passed over. ``forget`` as for :meth:`monograph.Monograph.remove`.
+        Unknown ones are skipped. ``forget`` as for :meth:`monograph.Monograph.remove`.
 
         Returns
         -------
-        How many tellings that were: a node that two chunks say is told twice.
+        The number of assertions removed: a node that two chunks assert counts twice.
         """
         named = arguments.names(nodes, "an id")
         ends = [Ends(*arguments.names(one, "a relation")) for one in relations]
@@ -326,35 +324,35 @@ class GraphWriter(GraphReader):
 
 
 class EntityGraph(GraphWriter):
-    """The named things of a file and how they hang together; made by :attr:`monograph.Monograph.graph`.
+    """Entities of a file and their links; made by :attr:`monograph.Monograph.graph`.
 
-    In a file made with ``Settings(graph=False)``, reading it raises InputError until :meth:`build` was called.
+    In a file made with ``Settings(graph=False)``, reading the graph raises InputError until :meth:`build` was called.
     """
 
     _file: WholeFile
 
     @spends
     def set_apart(self, name: str, other: str) -> None:
-        """Say that two names are not one entity. This is kept, and they never become one again.
+        """Keep two names apart: they are never merged into one entity again.
 
         Raises
         ------
         InputError
-            If they are one but for case, accents, signs or an article.
+            If the names differ only in case, accents, signs or an article.
         NotFound
-            If nothing in the file has one of them.
+            If nothing in the file has one of the names.
         """
         self._file.require_graph()
         cannot_link.set_apart(self._file.writing_pipeline(), name, other)
 
     @spends
     def unite(self, name: str, other: str) -> None:
-        """Take back :meth:`set_apart`: the graph is as if it had never been said.
+        """Undo :meth:`set_apart`: the graph is as if it had never been called.
 
         Raises
         ------
         NotFound
-            If they were not set apart.
+            If the names are not kept apart.
         """
         self._file.require_graph()
         cannot_link.unite(self._file.writing_pipeline(), name, other)
@@ -363,8 +361,8 @@ class EntityGraph(GraphWriter):
     def build(self, *, progress: OnProgress | None = None) -> Report:
         """Build the graph and the index of trigrams of a file made with ``Settings(graph=False)``.
 
-        From now on they are built with the documents. A batch of documents is done at a time, while others read and
-        write; ended before the end, the next call goes on from there. :meth:`price` says what a model would be asked.
+        From then on they are updated with the documents. Documents are processed in batches while others read and
+        write; after an interruption the next call continues. :meth:`price` returns the calls of a model.
         """
         started = time.perf_counter()
         made = rebuild_graph.build(self._file.writing_pipeline(), progress)
@@ -373,14 +371,14 @@ class EntityGraph(GraphWriter):
         return Report(extracted=made.extracted, fell_back=made.fell_back, seconds=time.perf_counter() - started)
 
     def price(self) -> Cost:
-        """Return what :meth:`build` would take; nothing is written."""
+        """Return the cost of :meth:`build`; nothing is written."""
         return rebuild_graph.price(self._file.pipeline())
 
     @spends
     def rebuild(self, extractor: Extractor | None = None, *, progress: OnProgress | None = None) -> Report:
-        """Make the graph anew with another extractor; without one, ask again for the chunks that a model failed on.
+        """Rebuild the graph with another extractor; without one, retry the chunks that a model failed on.
 
-        What the new extractor found in a chunk before is remembered, and costs nothing.
+        Stored extractions of the new extractor are reused and cost nothing.
         """
         configuration.adopt_embedder(self._file.database, self._file.models.embedder)
         chosen = extractor or self._file.models.extractor

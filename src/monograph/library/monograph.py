@@ -1,4 +1,4 @@
-"""The class that users of a file hold: it reads and writes all of the file."""
+"""The class that users hold: one open file, for reading and writing."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 class Monograph(Reader):
     """One open .mono file. Safe for use by many threads; a context manager. Made by :meth:`open`.
 
-    A copy shares the open file, and is closed with it; one that is pickled opens the file of that path anew. An
-    encrypted one cannot be pickled.
+    A copy shares the open file and is closed with it. A pickled one opens the file again by its path; if the file is
+    encrypted, it cannot be pickled.
     """
 
     _file: WholeFile
@@ -61,49 +61,48 @@ class Monograph(Reader):
         trusted: Trusted = (),
         clock: Callable[[], float] = time.time,
     ) -> Monograph:
-        """Open the file of this path, or make it.
+        """Open a file, or make it if it is missing.
 
         Parameters
         ----------
         embedder, extractor, summarizer:
-            Make vectors, find what chunks name, make the tree of summaries. By default those that the file was built
-            with; for a new one static word vectors and patterns, which need no network, and no tree. Once a summarizer
-            is given, every write keeps a tree in step.
+            Models that make vectors, find names in chunks, and make summaries. By default those that the file was built
+            with; for a new file static word vectors and patterns, which need no network, and no tree. Once a summarizer
+            is given, every write updates a tree of summaries.
         model:
-            Answers :meth:`ask`; it is not stored. Without one, that shows the passages that may hold the answer.
+            Language model for :meth:`ask`; it is not stored. Without one, ``ask`` shows passages that may hold the
+            answer.
         reranker:
-            Puts the first hits of every search in order, unless that names another; it is not stored.
+            Reranks the first hits of every search that names no other; it is not stored.
         describer:
-            Describes pictures in files that are synced, and is remembered (:mod:`monograph.derive.describe`); one given
-            later takes its place, and ``"none"`` gives it up. Without one, words in pictures are recognised, with the
-            extra ``ocr``.
+            Describes pictures in synced files (:mod:`monograph.derive.describe`); its name is stored. Another replaces
+            it, ``"none"`` removes it. Without one, words in pictures are recognised if the extra ``ocr`` is installed.
         settings:
-            How a new file is built; ``Settings(graph=False)`` for a file that serves as a vector store only.
+            Settings of a new file; ``Settings(graph=False)`` for a file that is only a vector store.
         vector_index:
-            Design of a new file's vector index: ``"codes"`` (the default) or ``"graph"``, see docs/vector-index.md.
+            Design of a new file's vector index: ``"codes"`` (the default) or ``"graph"``; see docs/vector-index.md.
         create, read_only:
-            Make the file if it is missing; never write.
+            Whether to make a missing file; whether to refuse writes.
         key:
-            What the file is encrypted with, or a new one is to be (extra ``encrypt``); kept nowhere.
+            Encryption key of the file, or of a new one (extra ``encrypt``); it is stored nowhere.
         target_recall:
-            Share of the nearest vectors that a search finds on average before it stops, above 0, at most 1. What that
-            takes is measured on the file's own vectors; in a file of few, every vector is compared.
+            Average share of the nearest vectors that a search finds before it stops, above 0, at most 1. The effort
+            for that is measured on the file's own vectors; in a small file every vector is compared.
         cache_bytes:
-            Memory for vectors and clusters of the vector index; 0 reads them from the file for every search.
+            Memory for vectors and clusters of the vector index, in bytes; 0 reads them from the file for every search.
         trusted:
-            Addresses (servers, folders, hub names) that the file's own models may open, or a function that says whether
-            they may, by the file's id and an address. Opening another raises ModelUntrusted. Models that are given
-            here are not limited.
+            Addresses (servers, folders, hub names) that models named by the file may open, or a function that decides
+            by the file's id and an address. Any other address raises ModelUntrusted. Models given here are not limited.
         clock:
-            Tells the seconds since 1970 at which documents come, change and go, in a file that keeps their versions.
+            Returns the seconds since 1970; a file that keeps versions of documents stores them with each change.
 
         Raises
         ------
         FileError
-            If it is not a monograph, newer than this version, damaged, or of another key: the file is left as it was.
+            If it is not a monograph, newer than this package, damaged, or has another key. The file is unchanged.
         ModelMismatch
-            If the file was built with another model than one given; ``vectors.rebuild``, ``graph.rebuild`` and
-            ``tree.rebuild`` make anew what that made.
+            If the file was built with another model than the given one; ``vectors.rebuild``, ``graph.rebuild`` and
+            ``tree.rebuild`` change the model.
         InputError
             If the file was built with other settings or another vector index, or a number is out of range.
         """
@@ -119,46 +118,46 @@ class Monograph(Reader):
 
     @property
     def files(self) -> Files:
-        """Files and folders that are kept in step."""
+        """Synced files and folders, and the original files of documents."""
         from monograph.library.files import Files
 
         return Files(self._file)
 
     @property
     def graph(self) -> EntityGraph:
-        """The named things, and how they hang together."""
+        """The entity–chunk graph."""
         from monograph.library.graph import EntityGraph
 
         return EntityGraph(self._file)
 
     @property
     def tree(self) -> SummaryTree:
-        """The summaries over the chunks."""
+        """The tree of summaries."""
         from monograph.library.tree import SummaryTree
 
         return SummaryTree(self._file)
 
     @property
     def vectors(self) -> Vectors:
-        """The vectors of the chunks."""
+        """The vectors of chunks."""
         from monograph.library.vectors import Vectors
 
         return Vectors(self._file)
 
     def within(self, where: Mapping[str, Any]) -> View:
-        """A view of the file, which sees nothing but the documents of which every chunk meets a filter.
+        """Return a view of the file: only the documents whose chunks all match a filter.
 
-        What is found, listed, counted, drawn, cited and answered comes from these alone: a name that only others say
-        is not there, a path leads over no other, and a summary is there where all that it stands over is. A ``where``
-        given to a method of the view narrows it further, and a view of the view has what is in both. Words weigh what
-        they do in the whole file, which shifts scores, and which spellings are one entity was decided there.
+        Every method of the view reads these documents alone. A name that only other documents have does not exist in
+        the view, paths go through its documents, and it has the summaries whose chunks are all in it. A ``where`` given
+        to a method narrows the view further; a view of a view has the documents that match both filters. Word weights
+        and the decision which spellings are one entity are those of the whole file.
 
-        What is added carries the filter's values among its metadata. A document of the same id outside of the view is
-        neither overwritten nor removed. A view has no methods for what is done to the whole file (``sync``,
-        ``compact``, ``backup``, ``check``, rebuilding).
+        Documents that are added get the filter's values as metadata. A document of the same id outside of the view is
+        neither overwritten nor removed. A view has no methods for the whole file (``sync``, ``compact``, ``backup``,
+        ``check``, rebuilding).
 
-        A view is closed with its file; to close it does nothing. What is in it is found out at its first use and after
-        every change of the file: keep it as long as it is of use.
+        A view is closed with its file; closing the view does nothing. Its documents are determined at first use and
+        after every change of the file, so keep a view as long as it is useful.
 
         Parameters
         ----------
@@ -168,7 +167,7 @@ class Monograph(Reader):
         Raises
         ------
         InputError
-            If the filter is empty, or cannot be understood.
+            If the filter is empty or invalid.
         """
         return View(self._narrowed(where))
 
@@ -182,7 +181,7 @@ class Monograph(Reader):
         limits: Limits = DEFAULT_LIMITS,
         progress: OnProgress | None = None,
     ) -> Report:
-        """Bring the file up to date with files and folders: see :meth:`monograph.library.files.Files.sync`."""
+        """Update the file from files and folders: see :meth:`monograph.library.files.Files.sync`."""
         return self.files.sync(
             *sources, verify=verify, prune=prune, forget=forget, follow_links=follow_links,
             limits=limits, progress=progress,
@@ -190,9 +189,9 @@ class Monograph(Reader):
 
     @spends
     def add(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
-        """Store documents; one of a known id replaces that document, an unchanged one costs nothing.
+        """Store documents; a document of a known id replaces the stored one, and an unchanged one costs nothing.
 
-        Raises InvalidDocument if one cannot be stored: nothing of its batch (at most 1,024 documents) is.
+        Raises InvalidDocument if a document cannot be stored; then nothing of its batch (1,024 documents) is.
         """
         from monograph.write import apply
 
@@ -201,14 +200,14 @@ class Monograph(Reader):
 
     @spends
     def put(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
-        """Store passages beside those that their documents hold, as frameworks hand them over.
+        """Add passages to documents, as frameworks hand them over; other chunks of the documents stay.
 
-        A passage whose id the file knows takes that chunk's place, in whichever document it stands; a document's other
-        chunks stay. Title, uri and metadata are laid over what is stored. Where all passages of a new file bring their
-        vectors, the file is one of given vectors: see :class:`monograph.derive.embed.GivenVectors`.
+        A passage of a known id replaces that chunk, in whichever document it is. Title, uri and metadata are merged
+        into the stored ones. If all passages of a new file bring vectors, the file keeps given vectors: see
+        :class:`monograph.derive.embed.GivenVectors`.
 
-        Raises InvalidDocument if a document has no passages, is part of a synced file, or cannot be stored: nothing of
-        its batch (at most 1,024 documents) is.
+        Raises InvalidDocument if a document has no passages, is part of a synced file, or cannot be stored; then
+        nothing of its batch (1,024 documents) is.
         """
         from monograph.write import passages
 
@@ -218,13 +217,13 @@ class Monograph(Reader):
 
     @spends
     def remove(self, ids: Iterable[str], *, forget: bool | None = None) -> Report:
-        """Take documents out of every result, all of them or, on an error, none.
+        """Remove documents, named by id or uri; on an error none is removed.
 
-        They are named by id or uri. One whose file is still in a synced folder comes back with the next sync. With
-        ``forget``, by default what the file is set to, it returns only when no trace of their text, or of what it was
-        before, is left in the bytes of the file and its write-ahead log; documents of which there are only former
-        versions may then be named too. Raises NotFound if an id fits no document, and BusyFile if another process still
-        reads what is to be forgotten: then the next write forgets it.
+        A document whose file is still in a synced folder returns with the next sync. With ``forget`` (by default as
+        ``files.always_forget`` says) the method returns only when no trace of the texts and their previous versions is
+        left in the bytes of the file and its write-ahead log; documents that have only previous versions may then be
+        named too. Raises NotFound for an unknown name, and BusyFile if another process still reads the forgotten text:
+        then the next write forgets it.
         """
         from monograph.write import remove
 
@@ -236,10 +235,10 @@ class Monograph(Reader):
         )
 
     def forget_versions(self, names: Iterable[str] | None = None, *, before: Moment | None = None) -> int:
-        """Leave no trace of former versions of documents: of some, of those that ended before a moment, or of both.
+        """Forget previous versions of documents: of named ones, those that ended before a moment, or both at once.
 
-        ``names`` are ids or uris; those of documents that have none are passed over. What stands now stays. Returns how
-        many were forgotten. Raises InputError if neither is given, and BusyFile as :meth:`remove` does.
+        ``names`` are ids or uris; documents without versions are skipped. Present documents stay. Returns the number of
+        forgotten versions. Raises InputError if neither argument is given, and BusyFile as :meth:`remove`.
         """
         from monograph.write import remove
 
@@ -256,10 +255,10 @@ class Monograph(Reader):
 
     @spends
     def remove_chunks(self, ids: Iterable[str] | None = None, *, where: Mapping[str, Any] | None = None) -> Report:
-        """Take single chunks out of every result; a document goes with the last of its chunks.
+        """Remove single chunks; a document is removed with the last of its chunks.
 
-        ``ids`` that the file does not hold are passed over; ``where`` as for :meth:`search`. Raises InputError if
-        neither is given, and InvalidDocument if a chunk is part of a synced file of which others are to stay.
+        Unknown ``ids`` are skipped; ``where`` as for :meth:`search`. Raises InputError if neither is given, and
+        InvalidDocument if a chunk belongs to a synced file of which other chunks would stay.
         """
         from monograph.values import Report
         from monograph.write import passages
@@ -271,10 +270,10 @@ class Monograph(Reader):
         return self._file.forgetting(lambda forgets: passages.remove(pipeline.forgetting(forgets), named, narrowed))
 
     def versions(self, name: str) -> list[Version]:
-        """The states that a document had, by its id or uri, oldest first, and last the one that stands.
+        """Return the versions of a document, by its id or uri, oldest first; the present one is last.
 
-        Those of a document that is not there any more as well. Raises NotFound if there is none, and InputError if the
-        file keeps no former versions.
+        The document may be removed by now. Raises NotFound if there is no version, and InputError if the file keeps
+        none.
         """
         from monograph.explore import lookup
 
@@ -283,10 +282,10 @@ class Monograph(Reader):
             return lookup.versions_of(connection, name)
 
     def costs(self) -> list[LedgerEntry]:
-        """What models were asked for the file and the tokens it took, by day, model and purpose.
+        """Return the calls of models for this file and their tokens, by day, model and purpose.
 
-        What was remembered was not asked for again, and is not in it. What was asked through a file that is open for
-        reading only is not kept. Nothing of what was asked or answered stands in it.
+        Stored results need no call and are not counted, nor are calls made while the file was open for reading only.
+        Questions and answers themselves are not kept here.
         """
         from monograph.store.file import costs
 
@@ -296,13 +295,13 @@ class Monograph(Reader):
 
     @spends
     def check(self, *, repair: bool = False) -> list[Finding]:
-        """The faults of the file, each table held against every other; with ``repair`` those left after mending."""
+        """Compare every table with the others and return the faults; with ``repair`` those that are left after it."""
         from monograph.library import checks
 
         return checks.findings(self._file, repair=repair)
 
     def compact(self) -> None:
-        """Drop remembered values that nothing uses, merge the index and give free space back to the disk."""
+        """Delete stored model results that nothing uses, merge the inverted index and free disk space."""
         from monograph.write.forget import erase
 
         erase(self._file.database, self._file.indexes)
@@ -310,12 +309,12 @@ class Monograph(Reader):
     def backup(
         self, path: str | os.PathLike[str], *, overwrite: bool = False, progress: OnProgress | None = None
     ) -> Path:
-        """Copy the file as it is now, while others read and write it; the copy is checked before it gets its name.
+        """Copy one state of the file, while others read and write it; the copy is checked before it gets its name.
 
-        A file that is there is not overwritten unless told. An encrypted file's copy has the same key.
+        The copy of an encrypted file has the same key. Returns the copy's path.
 
-        Raises InputError if the path is taken, BusyFile if what is to be overwritten is open, DamagedFile if the copy
-        has a fault, and StorageFull if there is no room; then there is none.
+        Raises InputError if the path is taken and ``overwrite`` is False, BusyFile if the file to overwrite is open,
+        DamagedFile if the copy has a fault, and StorageFull if there is no room. On an error no copy is left.
         """
         from monograph.library import copies
 

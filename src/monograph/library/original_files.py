@@ -1,4 +1,4 @@
-"""Files that documents were read from, and their pages: ``archive.files`` of whatever is read."""
+"""Original files of documents, and pictures of their pages: ``archive.files`` of a view or snapshot."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEAST_WIDTH, MOST_WIDTH = 50, 3_000
 
 
 class OriginalFiles:
-    """The files that documents were read from; made by :attr:`monograph.Reader.files`."""
+    """Original files of documents; made by :attr:`monograph.Reader.files`."""
 
     __slots__ = ("_file",)
 
@@ -24,7 +24,7 @@ class OriginalFiles:
         self._file = file
 
     def original(self, name: str) -> Original:
-        """What became of the file that a document, by its id or uri, was read from.
+        """Return the state of the file that a document, by its id or uri, was read from.
 
         Raises
         ------
@@ -35,25 +35,25 @@ class OriginalFiles:
             return originals.original(connection, name)
 
     def open_original(self, name: str) -> BinaryIO:
-        """The file that a document was read from, open for reading, as it is now.
+        """Open the file that a document was read from for reading, as it is now.
 
         Raises
         ------
         NotFound
             As for :meth:`original`.
         SourceError
-            If it was read from none, the file is gone, or a link now leads out of the folder; of a view also if the
-            file holds more than the view does, or has changed since it was read.
+            If the document was read from no file, the file is gone, or a link leads out of the folder. In a view also
+            if the file has documents outside of it, or has changed since it was read.
         """
         return open_under(*_place(self._file, name))
 
     def pages(self) -> Pages:
-        """What draws pages of documents as their files show them; to be closed (extra ``documents``)."""
+        """Return a renderer of pages of original files, which the caller closes (extra ``documents``)."""
         return Pages(self._file)
 
 
 class Pages:
-    """Draws pages of PDFs, in a process of its own; a context manager. Safe for use by many threads.
+    """Renderer of PDF pages in a process of its own; a context manager. Safe for use by many threads.
 
     Made by :meth:`OriginalFiles.pages`.
     """
@@ -75,7 +75,7 @@ class Pages:
         self._painter.close()
 
     def picture(self, name: str, page: int = 1, width: int = 1_000) -> bytes:
-        """A page of a document's PDF as a PNG file.
+        """Return a page of a document's PDF as a PNG file.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class Pages:
         page:
             From 1.
         width:
-            Pixels, 50 to 3,000; how high it is follows.
+            Pixels, 50 to 3,000; the height follows from the page.
 
         Raises
         ------
@@ -100,9 +100,9 @@ class Pages:
         return self._painter.picture(*_place(self._file, name), arguments.whole_number(page, "page"), width)
 
     def boxes(self, name: str, start: int, end: int, page: int = 0) -> Boxes:
-        """Where ``document.text[start:end]`` stands on a page of its PDF.
+        """Return the boxes of ``document.text[start:end]`` on a page of its PDF.
 
-        It is looked for by its words, in the file as it is now: where they are not found, that is said.
+        The span is searched by its words in the present file; ``found`` is False if they are not there.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class Pages:
         start, end:
             Offsets into its text.
         page:
-            One of the pages that the span goes over; 0 for the first.
+            One of the span's pages; 0 for the first.
 
         Raises
         ------
@@ -143,7 +143,7 @@ def _place(file: OpenFile, name: str) -> tuple[Path, Root]:
 
 
 def _page_at(chunks: list[Chunk], start: int) -> int:
-    """The page of the first chunk that ends behind a place; 0 where that has none."""
+    """Return the page of the first chunk that ends after an offset; 0 without one."""
     chunk = next((one for one in chunks if one.end > start), None)
     return 0 if chunk is None else _page(chunk)
 

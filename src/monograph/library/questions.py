@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from monograph.where import Moment
 
 MANY = 10_000
-"""If more hits are asked for, it is looked first how many there can be: memory is set aside for each."""
+"""A search for more hits first counts the chunks, since memory is reserved for each hit."""
 
 
 class Questions:
-    """Searches and answers from an open file; :class:`monograph.Reader` and a shelf of many files do so."""
+    """Methods that search and answer: base of :class:`monograph.Reader` and of a shelf of many files."""
 
     _file: OpenFile
 
     def _at(self, as_of: Moment | None) -> OpenFile:
-        """Return the file that is asked. Raises InputError for a moment if it keeps no former versions."""
+        """Return the file to search. Raises InputError for a moment, since the file keeps no former versions."""
         if as_of is not None:
             raise keeps_no_versions(self._file)
         return self._file
@@ -56,37 +56,37 @@ class Questions:
         reranker: Reranker | str | None = None,
         as_of: Moment | None = None,
     ) -> list[Hit]:
-        """Find chunks, and through the tree summaries: at most k hits, best first.
+        """Return at most k hits, best first: chunks, and from the tree summaries.
 
         Parameters
         ----------
         query:
-            A question, words, a code; what has a part in quotation marks word for word is lifted above all else.
+            A question, words or a code. Hits with the exact words of a part in quotation marks come first.
         k:
             Most hits.
         how:
             ``lexical`` (BM25), ``tfidf`` (RAGdb's hybrid score), ``dense`` (cosine), ``hybrid`` (BM25 and dense,
-            fused), ``graph`` (from these, hop by hop, to what is named together), ``tree`` (by cosine among chunks and
-            summaries), ``auto`` (``graph``, or ``hybrid`` where the question names nothing). Or a value that carries
-            what only it understands: ``Hybrid(alpha=0.3)``, ``Graph(faithful=True)``, ``Tree(detail=0.5)``, which may
-            be written as ``"tree:detail=0.5"``; or a :class:`~monograph.search.strategy.Strategy` of your own.
+            fused), ``graph`` (hybrid, then hop by hop along entities that chunks name together), ``tree`` (cosine among
+            chunks and summaries), ``auto`` (``graph``, or ``hybrid`` if the question has no name). Or a value with
+            parameters: ``Hybrid(alpha=0.3)``, ``Graph(faithful=True)``, ``Tree(detail=0.5)``, also written as
+            ``"tree:detail=0.5"``; or a :class:`~monograph.search.strategy.Strategy` of your own.
         where:
-            Only chunks whose metadata meet this filter: see :mod:`monograph.where`.
+            Only chunks whose metadata match this filter: see :mod:`monograph.where`.
         vector:
-            The query's vector, of the file's dimension, where the caller has it: it is then not made here.
+            The query's vector, of the file's dimension, if the caller has it; else the embedder makes it.
         reranker:
-            Puts the first 30 in order, or the text that names it (``onnx:FOLDER``); empty for none. By default the one
-            that the file was opened with. Its scores are remembered.
+            Reranks the first 30 hits, as an object or by name (``onnx:FOLDER``); empty for none. By default the one
+            that the file was opened with. Its scores are stored.
         as_of:
-            Search the file as it stood at the end of this moment: see :meth:`Monograph.as_of`.
+            Search the file as it was at the end of this moment: see :meth:`Monograph.as_of`.
 
         Raises
         ------
         InputError
-            If a number is out of range, no strategy has that name, the filter cannot be understood, the file lacks the
-            tree it needs, or the vector is of another dimension than the file's.
+            If a number is out of range, no strategy has that name, the filter is invalid, the file has no tree and the
+            search needs one, or the vector has another dimension than the file's.
         ModelError
-            If the query's vector is needed, and the file's embedder cannot be made here or is another by now.
+            If the query's vector is needed, and the file's embedder cannot be loaded here or has changed.
         """
         return find(self._at(as_of), query, k, how, where, vector=vector, reranker=reranker)
 
@@ -94,13 +94,13 @@ class Questions:
     def reduce(
         self, query: str, hits: Sequence[Hit], *, cut: float = DEFAULT_CUT, windows: Windows | None = None
     ) -> list[ReducedHit]:
-        """Cut hits down to what a question needs: spans of their documents, word for word.
+        """Cut hits down to the sentences that a question needs, as spans of their documents.
 
-        About the share ``cut`` (0 to 1) of their tokens is to go: see :func:`monograph.answer.reduce.reduce`. With
-        ``windows`` they are cut MobileRAG's own way instead, to the window of sentences that the file's embedder has
-        nearest to the question (its numbers are :data:`monograph.answer.windows.PAPER`).
+        About the share ``cut`` (0 to 1) of their tokens is removed: see :func:`monograph.answer.reduce.reduce`. With
+        ``windows`` each hit is cut as in MobileRAG, to the window of sentences nearest to the question by the file's
+        embedder (:data:`monograph.answer.windows.PAPER` has the paper's numbers).
 
-        They come in the order of their best sentences or windows. Raises InputError if ``cut`` is out of range.
+        Hits are ordered by their best sentence or window. Raises InputError if ``cut`` is out of range.
         """
         from monograph.answer import query_terms
         from monograph.answer.reduce import reduce
@@ -128,24 +128,24 @@ class Questions:
         reranker: Reranker | str | None = None,
         as_of: Moment | None = None,
     ) -> Context:
-        """Find, reduce and pack: what a model needs to answer a question, with where each word of it stands.
+        """Search, reduce and pack: return the text that a model needs to answer a question, with citations.
 
-        Where the file has a tree, a share is for summaries: see :mod:`monograph.answer.overviews`.
+        If the file has a tree, a share is for summaries: see :mod:`monograph.answer.overviews`.
 
         Parameters
         ----------
         query, k, how, where, reranker, as_of:
-            As for :meth:`search`, and raised as there.
+            As for :meth:`search`, with its errors.
         budget:
-            Most tokens of the context's text, at least 1. The rules and the question around it take about a hundred.
+            Most tokens of the context's text, at least 1. The prompt around it takes about a hundred more.
         cut:
-            About which share of the tokens found is to go even where the budget has room; 0 to fill it.
+            About the share of the found tokens that is removed even if the budget has room; 0 to fill the budget.
         order:
-            ``relevance``, or ``edges``: the best first and last.
+            ``relevance``, or ``edges``: the best passages first and last.
         count:
-            How the model's tokens are counted; by default with Llama 2's tokenizer.
+            Counts the tokens of a text; by default with Llama 2's tokenizer.
         threshold:
-            Confidence below which the context holds nothing, 0 to 1. How sure it is stands in its ``relevance``.
+            Confidence from 0 to 1 below which the context is empty. ``relevance`` of the context is its confidence.
         """
         from monograph.answer.pack import Packing
 
@@ -170,9 +170,9 @@ class Questions:
         model: LanguageModel | None = None,
         vector: Sequence[float] | Float32 | None = None,
     ) -> Answer:
-        """Answer a question from the file, with the model it was opened with. Parameters as for :meth:`stream`.
+        """Answer a question from the file. Parameters as for :meth:`stream`.
 
-        Raises ModelUnavailable if the model does not answer, or breaks off: half an answer is none.
+        Raises ModelUnavailable if the model does not answer, or stops within the answer.
         """
         from monograph.values import Answer
 
@@ -201,12 +201,12 @@ class Questions:
         model: LanguageModel | None = None,
         vector: Sequence[float] | Float32 | None = None,
     ) -> Iterator[str | Answer]:
-        """Answer a question piece by piece, and at the end give the whole :class:`Answer`.
+        """Answer a question piece by piece; the last item is the whole :class:`Answer`.
 
-        The file is searched, what is found is reduced and packed, and the model is asked to answer from that alone.
-        What it cites is held against the context. Where nothing relevant is found it is not asked. Without a model
-        the answer is the one sentence most likely to answer, behind a mark, and the best passages, as many as the
-        budget has room for; or that the file does not tell.
+        The hits of a search are reduced and packed, and the model answers from this context alone; it is not asked if
+        nothing relevant was found. Its citations are checked against the context. Without a model, the answer is the
+        sentence most likely to answer, marked as such, and the best passages that fit the budget; or that the file
+        does not tell.
 
         Parameters
         ----------
@@ -215,16 +215,16 @@ class Questions:
         budget, max_tokens:
             Most tokens of the context, and of the answer.
         history:
-            Turns before it: a question that hangs on them is put anew by the model, or without one gets the names they
-            were about.
+            Previous turns. The model rewrites a question that depends on them; without a model the question gets the
+            names that they were about.
         remember:
-            Keep the model's answer in the file under its question, context and model, and use it when these come again.
-            ``compact`` and ``forget`` drop it.
+            Store the model's answer in the file under its question, context and model, and reuse it for the same.
+            ``compact`` and ``forget`` delete stored answers.
         threshold:
-            Confidence (``answer.confidence``) below which the answer is that the file does not tell, 0 to 1: by default
-            0.22 without a model; with one 0.06, as it can say itself that it does not know.
+            Confidence (``answer.confidence``) from 0 to 1 below which the answer is that the file does not tell: by
+            default 0.22 without a model, and 0.06 with one, since it can say so itself.
         model:
-            Answers in place of the model that the file was opened with.
+            Replaces the model that the file was opened with.
         """
         from monograph.answer import abstain, ask
         from monograph.answer.pack import Packing

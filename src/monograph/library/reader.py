@@ -1,4 +1,4 @@
-"""Reading an open file: all of it, a view of it, or a snapshot."""
+"""Types for reading an open file: the base of all, the view and the snapshot."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class Reader(Questions):
-    """An open file, or a part of it, as it is read: :class:`monograph.Monograph`, :class:`View`, :class:`Snapshot`.
+    """The methods that read an open file: base of :class:`monograph.Monograph`, :class:`View` and :class:`Snapshot`.
 
     Safe for use by many threads; a context manager. A copy shares the open file, and is closed with it.
     """
@@ -82,7 +82,7 @@ class Reader(Questions):
         return self._file.whole.part(self._file.condition, filters.time_of(as_of, "as_of").last)
 
     def within(self, where: Mapping[str, Any]) -> Reader:
-        """Return the documents of which every chunk meets a filter: see :meth:`monograph.Monograph.within`."""
+        """Return a reader of the documents that match a filter: see :meth:`monograph.Monograph.within`."""
         part = self._narrowed(where)
         return View(part) if part.second is None else Snapshot(part)
 
@@ -98,23 +98,22 @@ class Reader(Questions):
         return self._file.whole.part(condition, self._file.second)
 
     def as_of(self, moment: Moment) -> Snapshot:
-        """Return what the file, or view, held at a moment: a reader of the documents that it held then, as they were.
+        """Return a snapshot: the documents that the file, or view, held at a moment, as they were.
 
-        It is for files that were made with ``Settings(history=True)``. It is a copy in memory, in which the changes
-        since then are undone, and is searched, looked round in and asked as any file; nothing is written to it. Hits,
-        citations and documents say when what they show stood in the file (``valid``). What was told of things, set
-        apart or joined is as it is now; a tree has the summaries that stand over nothing else.
+        The file must have been made with ``Settings(history=True)``. The snapshot is a copy in memory in which later
+        changes are undone. It has every method that reads and none that writes. Hits, citations and documents say when
+        they were in the file (``valid``). Assertions and names that are kept apart are those of today; a tree has only
+        the summaries whose chunks are all in the snapshot.
 
-        To make it takes time and memory as a copy of the file does, and for every document that has changed since about
-        as much time as to store it; no model is asked for what the file remembers. Keep it as long as it is of use: it
-        is closed with its file, and once that forgets something it can be read no more. Of a view, it is the same view
-        of the file as it stood.
+        Making it takes the time and memory of copying the file, plus about the time of storing every document that has
+        changed since. No model is asked for what is stored. Keep the snapshot as long as it is useful. It is closed
+        with its file, and cannot be read once the file has forgotten something.
 
         Parameters
         ----------
         moment:
-            A time as :mod:`monograph.where` has it, a datetime or a date: what stood at its end. What is not over yet
-            is as the file stands now.
+            A time as :mod:`monograph.where` takes it, a datetime or a date. Its last second counts; if that is still to
+            come, the snapshot shows the present.
 
         Raises
         ------
@@ -127,21 +126,21 @@ class Reader(Questions):
 
     @property
     def files(self) -> OriginalFiles:
-        """The files that documents were read from."""
+        """The original files of documents."""
         from monograph.library.original_files import OriginalFiles
 
         return OriginalFiles(self._file)
 
     @property
     def graph(self) -> GraphReader:
-        """The named things, and how they hang together."""
+        """The entity–chunk graph, for reading."""
         from monograph.library.graph import GraphReader
 
         return GraphReader(self._file)
 
     @property
     def tree(self) -> TreeReader:
-        """The summaries over the chunks."""
+        """The tree of summaries, for reading."""
         from monograph.library.tree import TreeReader
 
         return TreeReader(self._file)
@@ -158,21 +157,21 @@ class Reader(Questions):
 
     @property
     def settings(self) -> Settings:
-        """How the file is built."""
+        """The settings that the file is built with."""
         return self._file.settings
 
     @property
     def embedder(self) -> Embedder:
-        """What makes this file's vectors. Loading its model waits for the first text.
+        """The model that makes the file's vectors; it is loaded with the first text.
 
-        Raises ModelError if the one that the file was built with cannot be made here, or is another by now.
+        Raises ModelError if the model that the file was built with cannot be loaded here, or has changed.
         """
         return self._file.models.embedder
 
     def document(self, name: str, *, as_of: Moment | None = None) -> Document:
-        """A stored document by id or uri, with its text; as it stood at a moment, where one is given.
+        """Return a document by id or uri, with its text; with ``as_of`` as it was at that moment.
 
-        Raises NotFound where none, or several, are meant; with ``as_of`` also as :meth:`Monograph.as_of`.
+        Raises NotFound if there is none, or several have the uri; with ``as_of`` also as :meth:`as_of`.
         """
         file: OpenFile = self._file
         if as_of is not None:
@@ -185,19 +184,19 @@ class Reader(Questions):
             return lookup.document(connection, name)
 
     def documents(self) -> list[Document]:
-        """All stored documents without their texts, in order of uri, then id."""
+        """Return all documents without their texts, in order of uri, then id."""
         with self._file.database.read() as connection:
             return lookup.every_document(connection)
 
     def listed(self, like: str = "", start: int = 0, limit: int = 100) -> Listed:
-        """A part of :meth:`documents`, however many there are.
+        """Return a part of :meth:`documents`, with the count of all.
 
         Parameters
         ----------
         like:
-            Only those whose title, uri or id contains this, whatever its case.
+            Only documents whose title, uri or id contains this text, in any case.
         start, limit:
-            The first one, from 0, and how many.
+            Place of the first document, from 0, and most documents.
 
         Raises
         ------
@@ -208,7 +207,7 @@ class Reader(Questions):
             return lookup.listed(connection, like, start, limit)
 
     def chunks(self, name: str) -> list[Chunk]:
-        """The chunks of a document, by its id or uri, in reading order. Raises as :meth:`document`."""
+        """Return the chunks of a document, by its id or uri, in reading order. Raises as :meth:`document`."""
         with self._file.database.read() as connection:
             return lookup.chunks_of(connection, name)
 
@@ -220,10 +219,10 @@ class Reader(Questions):
         vectors: bool = False,
         as_of: Moment | None = None,
     ) -> list[StoredChunk]:
-        """Stored chunks by id, or all that meet a filter.
+        """Return stored chunks by id, or all that match a filter.
 
-        Those of given ids that are there come in the order of the ids, all others in reading order, document by
-        document; ``where`` and ``as_of`` as for :meth:`search`; with ``vectors`` their vectors come with them.
+        Chunks of given ids come in the order of the ids; unknown ids are skipped. Without ids chunks come document by
+        document, in reading order. ``where`` and ``as_of`` as for :meth:`search`; ``vectors`` adds their vectors.
         """
         stored = configuration.EMBEDDER.known(self._file.database) if vectors else None
         with self._at(as_of).database.read() as connection:
@@ -248,28 +247,28 @@ class Reader(Questions):
         graph: bool = True,
         progress: OnProgress | None = None,
     ) -> Exported:
-        """Write all that the file holds into a new folder: JSON Lines, and its vectors as a plain array of numpy's.
+        """Write all contents into a new folder: JSON Lines, and the vectors as a NumPy array.
 
-        It is one state of the file, while others read and write it, and is plain even where the file is encrypted. The
-        folder gets its name when it is whole; ``docs/export.md`` says what lies in it.
+        The export shows one state of the file, even if others write meanwhile. It is plain, even if the file is
+        encrypted. The folder gets its name once it is complete. ``docs/export.md`` describes its files.
 
         Parameters
         ----------
         path:
             The folder.
         overwrite:
-            Put it into the place of an export that is there; a folder that holds anything else stays.
+            Replace an export that is there; a folder with other contents stays.
         graph:
-            Whether the graph is wanted too: what chunks name, which takes most of the time.
+            Whether to export the graph too, which takes most of the time.
         progress:
-            Told of every few documents; an exception raised in it leaves no folder.
+            Called after every few documents; if it raises, no folder is left.
 
         Raises
         ------
         InputError
-            If the folder is there, or cannot be made.
+            If the folder exists, or cannot be made.
         DamagedFile
-            If a row cannot be read, or is not what was stored: nothing is left of the folder.
+            If a row cannot be read, or differs from what was stored; then no folder is left.
         StorageFull
             If there is no room for it.
         """
@@ -279,39 +278,39 @@ class Reader(Questions):
         return carrying.exported(self._file, place, overwrite=overwrite, graph=graph, progress=progress)
 
     def generation(self) -> int:
-        """A number that every write raises, of whatever process: the same number, the same file."""
+        """Return a number that every write of any process raises: equal numbers mean equal contents."""
         with self._file.origin.read() as connection:
             return settings.generation(connection)
 
     def brief(self) -> Brief:
-        """What is quickly told of the file."""
+        """Return a quick overview: the format, the count of documents, whether there is a tree."""
         from monograph.library import contents
 
         with self._file.database.read() as connection:
             return contents.brief(connection)
 
     def stats(self) -> Stats:
-        """Count and weigh what the file holds."""
+        """Return counts and sizes of the contents."""
         from monograph.library import contents
 
         return contents.stats_of(self._file)
 
 
 class Snapshot(Reader):
-    """An open file, or a view of one, as of a moment: see :meth:`monograph.Monograph.as_of`. It is only read."""
+    """An open file, or a view of one, as of a moment, for reading only: see :meth:`Reader.as_of`."""
 
     _file: FilePart
 
     def within(self, where: Mapping[str, Any]) -> Snapshot:
-        """Return the documents of which every chunk meets a filter: see :meth:`monograph.Monograph.within`."""
+        """Return the documents of the snapshot that match a filter: see :meth:`monograph.Monograph.within`."""
         return Snapshot(self._narrowed(where))
 
 
 class View(Reader):
-    """The part of an open file that meets a filter: see :meth:`monograph.Monograph.within`.
+    """The documents of an open file that match a filter: see :meth:`monograph.Monograph.within`.
 
-    What is added carries the filter's values among its metadata. A document of the same id outside of the view is
-    neither overwritten nor removed. Reports do not tell what was remembered.
+    Documents that are added get the filter's values as metadata. Documents outside of the view are neither overwritten
+    nor removed. Reports do not count what was already stored, since others may have stored it.
     """
 
     _file: FilePart
@@ -326,20 +325,20 @@ class View(Reader):
 
     @property
     def graph(self) -> GraphWriter:
-        """The named things, and how they hang together; what documents of the view say can be added."""
+        """The entity–chunk graph of the view, to which assertions can be added."""
         from monograph.library.graph import GraphWriter
 
         return GraphWriter(self._file, self._fence)
 
     def within(self, where: Mapping[str, Any]) -> View:
-        """Return the view of what is in both: see :meth:`monograph.Monograph.within`."""
+        """Return a view of the documents that match both filters: see :meth:`monograph.Monograph.within`."""
         return View(self._narrowed(where))
 
     @spends
     def add(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
         """Store documents in the view: see :meth:`monograph.Monograph.add`.
 
-        Raises OutsideView if the filter does not say exact values, a document has others, or its id is taken outside.
+        Raises OutsideView if the filter has no exact values, a document has others, or its id is taken outside.
         """
         from monograph.write import apply
 
@@ -360,7 +359,7 @@ class View(Reader):
 
     @spends
     def remove(self, ids: Iterable[str], *, forget: bool | None = None) -> Report:
-        """Take documents of the view out of every result: see :meth:`monograph.Monograph.remove`."""
+        """Remove documents of the view: see :meth:`monograph.Monograph.remove`."""
         from monograph.write import remove
 
         whole, named, fence = self._file.whole, document_names(ids), self._fence
@@ -374,7 +373,7 @@ class View(Reader):
 
     @spends
     def remove_chunks(self, ids: Iterable[str] | None = None, *, where: Mapping[str, Any] | None = None) -> Report:
-        """Take single chunks of the view out of every result: see :meth:`monograph.Monograph.remove_chunks`."""
+        """Remove single chunks of the view: see :meth:`monograph.Monograph.remove_chunks`."""
         from monograph.values import Report
         from monograph.write import passages
 
@@ -386,7 +385,7 @@ class View(Reader):
         return self._change(lambda forgets: passages.remove(pipeline.forgetting(forgets), named, narrowed))
 
     def _change(self, work: Callable[[bool], Report], forget: bool | None = None, *, strict: bool = False) -> Report:
-        """Write to the file; its report does not tell what was remembered, which others' documents may say."""
+        """Write to the file; leave out of its report what others' documents may say."""
         report = self._file.whole.forgetting(work, forget, strict=strict)
         return replace(report, embedded=0, remembered=0, extracted=0, fell_back=0, summarized=0)
 

@@ -1,4 +1,4 @@
-"""The tree of summaries opened, priced and made: ``archive.tree``."""
+"""The tree of summaries, read, priced and rebuilt: ``archive.tree``."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ class TreeReader:
 
     @property
     def summarizer(self) -> Summarizer:
-        """What makes the summaries; in a file without a tree, what would. Raises as ``Monograph.embedder``."""
+        """The model that makes summaries; without a tree the one that would. Raises as ``Monograph.embedder``."""
         return self._file.models.summarizer
 
     def outline(self, node: str = "", layers: int = 2) -> list[OutlineNode]:
-        """The tree of summaries as a table of contents.
+        """Return the tree of summaries as a table of contents.
 
         Parameters
         ----------
         node:
-            Id of a summary, or its first four digits or more; empty for the top of the tree.
+            Id of a summary, or at least its first four digits; empty for the top of the tree.
         layers:
-            How many layers are opened below it.
+            Number of layers to open below it.
 
         Returns
         -------
-        The summary, or what stands at the top of the tree: one summary of all, as a rule.
+        The summary, or the nodes at the top of the tree: usually one summary.
 
         Raises
         ------
@@ -52,7 +52,7 @@ class TreeReader:
             return outline.outline(connection, node, layers)
 
     def summary(self, node: str) -> Summary:
-        """A summary, by its id or the first four digits of it or more, with where its sentences stand.
+        """Return a summary by its id or at least its first four digits, with the places of its sentences.
 
         Raises
         ------
@@ -66,7 +66,7 @@ class TreeReader:
             return outline.summary(connection, node)
 
     def over(self, document: str) -> list[Summary]:
-        """The summaries over the chunks of a document, by its id or uri, from the lowest layer up; none without a tree.
+        """Return the summaries above a document's chunks, by its id or uri, lowest layer first; none without a tree.
 
         Raises
         ------
@@ -84,14 +84,14 @@ class SummaryTree(TreeReader):
 
     @spends
     def rebuild(self, summarizer: Summarizer | None = None, *, progress: OnProgress | None = None) -> Report:
-        """Make the tree of summaries, or make it anew with another summarizer; without one, with the file's own.
+        """Build the tree of summaries, or rebuild it with another summarizer; by default the file's own.
 
-        Until the end the file answers with the tree it has. What was made of the same texts before is remembered.
+        The file uses its present tree until the new one is complete. Stored summaries of the same texts are reused.
 
         Raises
         ------
         ModelError
-            If a summary cannot be made: the tree is as it was, and what was made is remembered.
+            If a summary cannot be made. The tree is unchanged, and summaries made so far are stored.
         """
         configuration.adopt_embedder(self._file.database, self._file.models.embedder)
         chosen = summarizer or self._file.models.summarizer
@@ -100,9 +100,9 @@ class SummaryTree(TreeReader):
         return Report(summarized=made.made)
 
     def price(self, summarizer: Summarizer | None = None) -> Cost:
-        """Return what :meth:`rebuild` would take: at most so many summaries, and what they ask a language model.
+        """Return the cost of :meth:`rebuild`: upper bounds of summaries and of tokens of a language model.
 
-        With the file's own summarizer, which has made the tree, that is nothing.
+        It is nothing for the summarizer that has made the tree.
         """
         chosen = summarizer or self._file.models.summarizer
         pipeline = self._file.pipeline(summarizer=chosen)

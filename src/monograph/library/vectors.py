@@ -1,4 +1,4 @@
-"""The vectors of chunks, made anew: ``archive.vectors``."""
+"""The vectors of chunks, rebuilt with another model: ``archive.vectors``."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ class Vectors:
         self._file = file
 
     def price(self, embedder: Embedder) -> Cost:
-        """What :meth:`rebuild` would take: the texts that the embedder would be given. It is not asked.
+        """Return the cost of :meth:`rebuild` in texts for the embedder, which is not called.
 
-        In a file with a tree also, at most, its summaries, and what they ask of a language model.
+        With a tree, upper bounds of its summaries and of tokens of a language model are included.
         """
         configuration.tell_dimension(self._file.database, embedder)
         return rebuild_vectors.price_reembed(self._file.pipeline(embedder))
 
     @spends
     def rebuild(self, embedder: Embedder, *, progress: OnProgress | None = None) -> Report:
-        """Make every vector anew with another embedder, and all that follows from vectors: summaries and their tree.
+        """Rebuild all vectors with another embedder, and the tree of summaries, which depends on them.
 
-        Until the end the file answers with the old one; then all of it is exchanged at once, or, killed, nothing.
+        The file uses the old vectors until the new ones are complete; then all change in one transaction.
 
         Raises
         ------
