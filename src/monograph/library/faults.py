@@ -16,7 +16,6 @@ from monograph.store.check import (
     check_versions,
 )
 from monograph.store.documents import dates
-from monograph.store.file import forgetting
 from monograph.store.file import settings as stored_settings
 from monograph.store.file.database import Connection, Database
 from monograph.tree import verify as tree_of_summaries
@@ -47,7 +46,7 @@ def findings(connection: Connection, indexes: Sequence[EcoVectorIndex], chosen: 
         ("nodes", lambda: in_tree(connection, chosen)),
         ("chunk_graphs", lambda: _in_what_is_derived(connection)),
         ("words", lambda: check_terms.findings(connection)),
-        ("settings", lambda: forgetting.findings(connection)),
+        ("settings", lambda: _to_be_forgotten(connection)),
     )
     told: set[str] = set()
     for table, part in parts:
@@ -63,6 +62,11 @@ def diagnosis(database: Database, indexes: Sequence[EcoVectorIndex], chosen: Set
     """The first fault of the rows, for an error that they have led to; None where there is none."""
     with database.read() as connection:
         return next((f"{one.table}: {one.fault}" for one in findings(connection, indexes, chosen)), None)
+
+
+def _to_be_forgotten(connection: Connection) -> Iterator[Finding]:
+    if stored_settings.owed_forgetting(connection):
+        yield Finding("settings", "text that was to be forgotten is still in the bytes of the file", repairable=True)
 
 
 def _in_indexes(connection: Connection, indexes: Sequence[EcoVectorIndex]) -> Iterator[Finding]:

@@ -260,7 +260,7 @@ class WholeFile(OpenFile):
         return FilePart(self, condition, second, database, base)
 
     def _copied(self, second: int) -> FilePart:
-        from monograph.store.file import past
+        from monograph.store.file import copies
         from monograph.write import as_of
         from monograph.write.pipeline import Pipeline
 
@@ -270,7 +270,7 @@ class WholeFile(OpenFile):
             pipeline = Pipeline(self.database, *self.indexes, *made_by, None, self.settings)
             if not self.database.read_only:  # Else the copy makes it each time.
                 as_of.derive_missing(pipeline, second)
-            database = past.copied(self.database)
+            database = copies.copied_to_memory(self.database)
             database.diagnose = self.database.diagnose
             index = EcoVectorIndex(
                 design=index.design, target_recall=index.target_recall, cache_bytes=index.cache_bytes

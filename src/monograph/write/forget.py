@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from monograph.errors import MonographError
 from monograph.store.check import check_terms
-from monograph.store.file import forgetting, memo, settings
+from monograph.store.file import memo, settings
 from monograph.store.file.database import Database
 from monograph.store.graph import names
 from monograph.store.words import terms
@@ -85,8 +85,8 @@ def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
         If another process still reads an older state.
     """
     with database.write() as connection:
-        tokens = forgetting.owed(connection)
-        forgetting.count(connection)
+        tokens = settings.owed_forgetting(connection)
+        settings.count_forgetting(connection)
         memo.drop_unused(connection)
         names.drop_unused(connection)
         cannot_link.drop_forgotten(connection)
@@ -103,7 +103,7 @@ def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
 def end(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
     """Forget what is still to be forgotten, if anything is. Raises as :func:`erase`."""
     with database.read() as connection:
-        owed = forgetting.is_owed(connection)
+        owed = settings.owed_forgetting(connection)
     if owed:
         erase(database, indexes)
 
@@ -111,7 +111,7 @@ def end(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
 def _finish(database: Database, indexes: Sequence[EcoVectorIndex], times: int) -> None:
     """Erase if that is owed, or if others did meanwhile: what was derived may be of what they forgot."""
     with database.read() as connection:
-        dropped = forgetting.times(connection) != times and not forgetting.is_owed(connection)
+        dropped = settings.times_forgotten(connection) != times and not settings.owed_forgetting(connection)
         overlapped = dropped and memo.count_unused(connection) > 0
     if overlapped:
         _owe(database)
@@ -120,21 +120,20 @@ def _finish(database: Database, indexes: Sequence[EcoVectorIndex], times: int) -
 
 def _state(database: Database) -> _State:
     with database.read() as connection:
-        return _State(
-            settings.load_always_forget(connection), settings.generation(connection), forgetting.times(connection)
-        )
+        always, generation = settings.load_always_forget(connection), settings.generation(connection)
+        return _State(always, generation, settings.times_forgotten(connection))
 
 
 def _owe(database: Database) -> str:
     token = secrets.token_hex(8)
     with database.write() as connection:
-        forgetting.owe(connection, token)
+        settings.owe_forgetting(connection, token)
     return token
 
 
 def _settle(database: Database, tokens: Sequence[str]) -> None:
     with database.write() as connection:
-        forgetting.settle(connection, tokens)
+        settings.settle_forgetting(connection, tokens)
 
 
 def _unfinished(database: Database, error: MonographError) -> Problem:

@@ -13,7 +13,7 @@ from monograph.derive.derivation import extractions as derive_extractions
 from monograph.graph.build import DocumentPart, Linked, document_part
 from monograph.graph.short_names import Pairs
 from monograph.store.documents.chunks import rows_of_document as chunk_rows
-from monograph.store.file import assigned, memo
+from monograph.store.file import memo
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import UNDECODABLE, damaged
 from monograph.store.graph import extractions, graphs, names
@@ -186,5 +186,5 @@ def store_part(
     """
     chunks = chunk_rows(connection, document)
     pairs = [(row, extracted[key]) for row, key in zip(chunks, related.keys, strict=True)]
-    assigned.assign(connection, "extractions", pairs)
+    memo.assign(connection, "extractions", pairs)
     graphs.put(connection, {document: node_of(chunks, related, named)}, uses, [document])

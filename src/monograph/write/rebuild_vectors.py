@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from monograph.derive.derivation import Derivation, Forgotten, embedded_text, name_codes, retry, vectors
 from monograph.store.documents import chunks, documents
-from monograph.store.file import assigned, checksums, memo, settings
+from monograph.store.file import checksums, memo, settings
 from monograph.store.file.database import Connection
 from monograph.store.graph import names as stored_names
 from monograph.store.history import versions
@@ -198,7 +198,7 @@ def assign(
     wanted = {key: texts[chunk] for chunk, key in keys.items()}
     made = _derive_inside(connection, pipeline, derivation, wanted, most)
     rows = derivation.rows(connection, wanted)
-    assigned.assign(connection, "vectors", [(chunk, rows[key]) for chunk, key in keys.items()])
+    memo.assign(connection, "vectors", [(chunk, rows[key]) for chunk, key in keys.items()])
     return made
 
 

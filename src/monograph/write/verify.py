@@ -12,7 +12,7 @@ from monograph.graph.build import document_part
 from monograph.graph.names import signature
 from monograph.store.check import check
 from monograph.store.documents import chunks, documents
-from monograph.store.file import assigned, memo
+from monograph.store.file import memo
 from monograph.store.file.checksums import given_key
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import UNDECODABLE
@@ -126,7 +126,7 @@ def _compare_graph(
     wrong: Wrong,
 ) -> None:
     values = graphs.extraction_values(connection, [one.row for one in found])
-    rows = assigned.rows(connection, "extractions", [one.row for one in found])
+    rows = memo.assigned(connection, "extractions", [one.row for one in found])
     keys = memo.keys(connection, rows.values())
     of_others = [
         one.row

@@ -8,7 +8,7 @@ from itertools import count
 
 from monograph.errors import MonographError
 from monograph.store.documents import chunks, dates, documents, sources
-from monograph.store.file import assigned, checksums
+from monograph.store.file import checksums, memo
 from monograph.store.file.database import Connection
 from monograph.store.file.rows import next_row
 from monograph.store.graph import assertions, graphs
@@ -195,12 +195,12 @@ def _place(
 
 
 def _assign(
-    connection: Connection, table: assigned.Table, placed: Sequence[_Placed], memos: Sequence[Sequence[int]]
+    connection: Connection, table: memo.Assigned, placed: Sequence[_Placed], memos: Sequence[Sequence[int]]
 ) -> None:
     """Store which memo row is which chunk's."""
     every = [(one, *pair) for one, some in zip(placed, memos, strict=True) for pair in zip(one.rows, some, strict=True)]
-    assigned.assign(connection, table, [(row, memo) for one, row, memo in every if row in one.kept])
-    assigned.add(connection, table, ((row, memo) for one, row, memo in every if row not in one.kept))
+    memo.assign(connection, table, [(row, memo) for one, row, memo in every if row in one.kept])
+    memo.assign_new(connection, table, ((row, memo) for one, row, memo in every if row not in one.kept))
 
 
 def remove(connection: Connection, rows: Sequence[documents.Row], ending: versions.Ending | None) -> int:

@@ -1,14 +1,15 @@
-"""Copies of a whole file: page by page while others use it, or under another key while no one else has it open."""
+"""Copies of a whole file: of its pages while others use it, in memory, or under another key while it is closed."""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
-from monograph.errors import BusyFile, DamagedFile
-from monograph.store.file import encryption
+from monograph.errors import BusyFile, ClosedFile, DamagedFile, StorageFull
+from monograph.store.file import connections, encryption, settings
 from monograph.store.file.database import Connection, Database
 from monograph.store.file.encryption import RawKey
 from monograph.store.file.errors import sqlite_errors, sqlite_name, translate_errors
@@ -106,3 +107,41 @@ def _compare(path: Path, connection: Connection) -> None:
                 f"of {counts[0]} rows of {name} in {path}, {counts[1]} could be copied",
                 f"monograph check {path} --repair, then try again",
             )
+
+
+def copied_to_memory(whole: Database) -> Database:
+    """Copy one state of an open file, plain also where that is encrypted. The copy ends with its last connection.
+
+    Once the file forgets something the copy can be read no more: it may hold what was forgotten.
+
+    Raises
+    ------
+    StorageFull
+        If there is not so much memory: SQLite holds at most 1 GiB there.
+    """
+    path, name, encrypted = whole.path, f"monograph-{secrets.token_hex(16)}", whole.raw_key is not None
+
+    def connect(_: bool) -> Connection:
+        return connections.connect_memory(name, path, encrypted=encrypted)
+
+    def begin(_: Connection) -> None:
+        with whole.read() as connection:
+            if settings.times_forgotten(connection) == times:
+                return
+        made.close()
+        raise ClosedFile(
+            f"{path} has forgotten something since it was asked what it was",
+            "ask again; in Python: archive.as_of(...)",
+        )
+
+    made = Database(path, create=False, key=whole.raw_key, connect=connect, begin=begin, in_memory=True)
+    made.read_only = False  # Whatever may be done to the file.
+    try:
+        with translate_errors(path), connections.copied_to_memory(path, whole.raw_key, name):
+            times = settings.times_forgotten(made.connection())
+    except StorageFull as error:
+        raise StorageFull(
+            f"{path} as it was does not fit into memory, where SQLite holds at most 1 GiB",
+            "ask a single document: monograph show FILE ID --as-of TIME; in Python: archive.document(id, as_of=...)",
+        ) from error
+    return made

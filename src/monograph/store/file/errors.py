@@ -57,10 +57,8 @@ _INDEX_FAULTS = (
 )  # fmt: skip
 _NOT_UTF8 = regex(r"Could not decode to UTF-8 column '(?P<column>[^']*)'|user-defined function raised")
 _NOT_JSON = "malformed JSON"
-_JSON = (
-    ("documents", "metadata"), ("documents", "sections"), ("chunks", "metadata"), ("chunks", "merged"),
-    ("told_nodes", "properties"), ("told_relations", "properties"),
-)  # fmt: skip
+_JSON = ("metadata", "sections", "merged", "properties")
+"""Columns of JSON, in whatever table."""
 
 
 def sqlite_errors() -> tuple[type[Exception], ...]:
@@ -251,34 +249,29 @@ def row_fault(connection: sqlite3.Connection, error: Exception) -> str | None:
         return None
     if connection.execute("SELECT 1 FROM sqlite_temp_master WHERE name = 'view_state'").fetchone() is not None:
         return "a row of it cannot be read"  # The row may be outside of the view.
-    if not_utf8 is None:
-        return next(_rows_not_json(connection), None)
-    column = not_utf8["column"]
-    return next(_rows_not_utf8(connection, column), None if column is None else f"a row whose {column} is no UTF-8")
+    column = None if not_utf8 is None else not_utf8["column"]
+    if (row := _damaged_row(connection, column, is_json=not_utf8 is None)) is not None:
+        return row
+    return None if column is None else f"a row whose {column} is no UTF-8"
 
 
-def _rows_not_json(connection: sqlite3.Connection) -> Iterator[str]:
-    for table, column in _JSON:
-        for (row,) in connection.execute(
-            f"SELECT rowid FROM {table} WHERE {column} IS NOT NULL AND NOT json_valid({column})"  # noqa: S608 - names
-        ):
-            yield f"row {row} of {table}: its {column} is no JSON"
-
-
-def _rows_not_utf8(connection: sqlite3.Connection, column: str | None) -> Iterator[str]:
-    """Yield the rows with a text that is no UTF-8, in the columns of a name if there are any, else in all."""
-    columns = connection.execute(
+def _damaged_row(connection: sqlite3.Connection, column: str | None, *, is_json: bool) -> str | None:
+    """Return a row with a text that is no JSON, or no UTF-8: in the columns of a name if there are any, else in all."""
+    texts = connection.execute(
         """SELECT t.name, c.name, CASE WHEN t.sql LIKE '%WITHOUT ROWID'
             THEN (SELECT name FROM pragma_table_info(t.name) WHERE pk = 1) ELSE 'rowid' END
         FROM sqlite_master AS t JOIN pragma_table_info(t.name) AS c
         WHERE t.type = 'table' AND t.sql NOT LIKE 'CREATE VIRTUAL%' AND t.name NOT GLOB 'words_*'
             AND t.name NOT GLOB 'trigrams_*' AND t.name NOT GLOB 'sqlite_*' AND c.type = 'TEXT' ORDER BY t.name"""
     ).fetchall()
-    for table, name, row in [one for one in columns if one[1] == column] or columns:
+    named = [one for one in texts if one[1] in _JSON] if is_json else [one for one in texts if one[1] == column]
+    for table, name, row in named or texts:
         query = f"SELECT CAST({row} AS BLOB), CAST({name} AS BLOB) FROM {table} WHERE typeof({name}) = 'text'"  # noqa: S608
-        for number, value in connection.execute(query):
-            if not is_utf8(value):
-                yield f"row {number.decode('utf-8', 'replace')} of {table}: its {name} is no UTF-8"
+        for number, value in connection.execute(f"{query} AND NOT json_valid({name})" if is_json else query):
+            if is_json or not is_utf8(value):
+                kind = "JSON" if is_json else "UTF-8"
+                return f"row {number.decode('utf-8', 'replace')} of {table}: its {name} is no {kind}"
+    return None
 
 
 def is_utf8(value: bytes | None) -> bool:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from monograph.store.file.checksums import checksum
 from monograph.store.file.database import Connection
 from monograph.store.file.rows import next_row, select
+
+Assigned: TypeAlias = Literal["vectors", "extractions"]
+"""The tables that say which value is which chunk's; they have the same columns."""
 
 VECTOR = "vector"
 """Kind of an embedding; its value is float32, little-endian."""
@@ -167,3 +170,30 @@ def disown(connection: Connection, rows: Iterable[int]) -> None:
 def drop_disowned(connection: Connection) -> None:
     """Forget the values that are not what was made, where nothing stands on them any more."""
     connection.execute(f"DELETE FROM memo WHERE kind = '{DAMAGED}' AND {_UNUSED}")  # noqa: S608 - constants
+
+
+def assigned(connection: Connection, table: Assigned, chunks: Iterable[int]) -> dict[int, int]:
+    """Return the memo rows of the vectors or extractions of chunks, by chunk row, for the chunks that have one."""
+    return dict(
+        connection.execute(
+            f"SELECT a.chunk, a.memo FROM json_each(?) AS c CROSS JOIN {table} AS a WHERE a.chunk = c.value",  # noqa: S608
+            (json.dumps(list(chunks)),),
+        )
+    )
+
+
+def assign(connection: Connection, table: Assigned, pairs: Sequence[tuple[int, int]]) -> None:
+    """Assign vectors or extractions to chunks: (chunk row, memo row)."""
+    # Not an upsert: where rows are watched by constraints, SQLite opens a statement journal for one, which takes fifty
+    # times as long as the insert.
+    held = assigned(connection, table, [chunk for chunk, _ in pairs])
+    connection.executemany(
+        f"UPDATE {table} SET memo = ?2 WHERE chunk = ?1",  # noqa: S608 - a constant
+        (pair for pair in pairs if held.get(pair[0], pair[1]) != pair[1]),
+    )
+    assign_new(connection, table, (pair for pair in pairs if pair[0] not in held))
+
+
+def assign_new(connection: Connection, table: Assigned, pairs: Iterable[tuple[int, int]]) -> None:
+    """Assign vectors or extractions to chunks that have none: (chunk row, memo row)."""
+    connection.executemany(f"INSERT INTO {table} (chunk, memo) VALUES (?, ?)", pairs)  # noqa: S608 - a constant
