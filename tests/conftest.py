@@ -35,12 +35,13 @@ def pytest_configure() -> None:
     """Restore what tests and their children inherit from a shell: a command in the background ignores Ctrl-C."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.umask(0o022)
+    gc.disable()  # Importing all that is tested makes no garbage, and takes a third less time.
 
 
 def pytest_collection_finish() -> None:
-    """Leave the modules that are loaded by now out of garbage collection: it takes a sixth of the time otherwise."""
-    gc.collect()
+    """Collect garbage from now on, but not among the loaded modules: that would take a sixth of the time."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
