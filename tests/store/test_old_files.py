@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from monograph import Document, Monograph, Settings
-from monograph.errors import DamagedFile, NewerFormat, ReadOnlyFile
+from monograph.errors import DamagedFile, NewerFormat
 from monograph.store.file import schema
 from support.models import HashEmbedder
 from support.paths import DATA
@@ -52,12 +52,12 @@ def committed(tmp_path: Path) -> Path:
 
 def test_every_format_has_a_committed_file() -> None:
     names = sorted(path.stem for path in DATA.glob("format-*.mono"))
-    assert names == [f"format-{number}" for number in range(1, schema.newest_format() + 1)]
+    assert names == [f"format-{number}" for number in range(1, schema.FORMAT + 1)]
 
 
 def test_committed_file_can_be_searched(committed: Path) -> None:
     with Monograph.open(committed, HashEmbedder(32)) as monograph:
-        assert monograph.stats().format == schema.newest_format()
+        assert monograph.stats().format == schema.FORMAT
         assert monograph.stats().tree is not None
         assert monograph.check() == []
         assert monograph.search("INV-7", 1)[0].chunk.document_id == "keeper"
@@ -69,19 +69,9 @@ def test_committed_file_can_be_searched(committed: Path) -> None:
         assert monograph.check() == []
 
 
-def test_migration_runs_once_when_a_file_is_opened(committed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def next_format(connection: sqlite3.Connection) -> None:
-        connection.execute("CREATE TABLE later (later INTEGER PRIMARY KEY)")
-
-    monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, next_format])
-    with pytest.raises(ReadOnlyFile, match="older format 1"):
-        Monograph.open(committed, HashEmbedder(32), read_only=True)
-    for _ in range(2):
-        with Monograph.open(committed, HashEmbedder(32)) as monograph:
-            assert monograph.stats().format == 2
-            assert monograph.check() == []
-            assert monograph.search("INV-7", 1)[0].chunk.document_id == "keeper"
-    monkeypatch.undo()
+def test_file_of_a_newer_format_is_refused(committed: Path) -> None:
+    with closing(sqlite3.connect(committed)) as connection:
+        connection.execute("PRAGMA user_version = 2")
     with pytest.raises(NewerFormat, match="has format 2; this version of Monograph reads up to 1"):
         Monograph.open(committed, HashEmbedder(32))
 

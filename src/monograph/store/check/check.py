@@ -184,7 +184,7 @@ def _schema(connection: Connection) -> _Schema:
 
 def _new_schema(connection: Connection) -> _Schema:
     with closing(connections.in_memory(connection)) as made:
-        schema.migrate(made)
+        schema.create_tables(made)
         return _schema(made)
 
 

@@ -60,7 +60,7 @@ class Database:
         What the file is encrypted with, or is to be, where it is made here.
     connect:
         Makes the connections; by default to all of the file. :func:`monograph.store.file.view.limited` connects to the
-        documents that meet a filter, :func:`monograph.store.file.past.copied` to a copy of the file.
+        documents that meet a filter, :func:`monograph.store.file.copies.copied_to_memory` to a copy of the file.
     begin:
         Called with the connection when a transaction that reads begins. What it writes into temporary tables is kept.
     in_memory:
@@ -127,29 +127,22 @@ class Database:
         return encryption.salt_of(self.path)
 
     def _enter(self, salt: bytes | None) -> None:
-        """Look at the file, unless it is open here already, and bring it to the newest format."""
+        """Check the header of the file, unless it is open here already."""
         file = self._file = OpenedFile(self.path)
         is_first = not _opened[file.identity]
         _opened[file.identity] += 1
         if salt is not None:
             _salts[file.identity] = salt
-        header = None
         if self.raw_key is not None:
-            header = self._header_by_sql()
+            self._check_header()
         elif is_first:
-            header = read_header(self.path)
-        if header is not None and header.format < schema.newest_format():
-            if self.read_only:
-                raise ReadOnlyFile(f"{self.path} has the older format {header.format} and cannot be written", "copy it")
-            contradicted = f"what it holds is not of format {header.format}, which it says it has"
-            with translate_errors(self.path, diagnose=lambda: contradicted):
-                schema.migrate(self.connection())
+            read_header(self.path)
         with translate_errors(self.path, self.connection()), file.reading():
             self.connection().execute("SELECT value FROM settings WHERE name = 'generation'").fetchone()
         file.require_same()
 
-    def _header_by_sql(self) -> Header:
-        """What an encrypted file says of itself. Raises WrongKey if its key is another."""
+    def _check_header(self) -> None:
+        """Check the header of an encrypted file. Raises WrongKey if its key is another."""
 
         def value(name: str) -> int:
             return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
@@ -159,7 +152,6 @@ class Database:
             header = Header(value("application_id"), value("user_version"), value("page_size"), value("page_count"))
         check_header(self.path, header)
         check_length(self.path, header.pages, header.page_size)
-        return header
 
     def connection(self) -> Connection:
         """The connection of this thread. For transactions use :meth:`read` and :meth:`write`."""
@@ -361,7 +353,7 @@ def _make(path: Path, key: str | RawKey | None) -> RawKey | None:
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute(f"PRAGMA page_size = {schema.PAGE_SIZE:d}")
             connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID:d}")
-            schema.migrate(connection)
+            schema.create_tables(connection)
             connection.execute("PRAGMA journal_mode = WAL")
         with made.open("r+b") as whole:
             os.fsync(whole.fileno())

@@ -84,9 +84,9 @@ def check_header(path: Path, header: Header) -> None:
     """Raise NotAMonograph, NewerFormat or DamagedFile unless a file is a monograph of a format that is known here."""
     if header.application_id != schema.APPLICATION_ID:
         raise NotAMonograph(f"{path} is an SQLite file of another application", "give another name, or a .mono file")
-    if header.format > schema.newest_format():
+    if header.format > schema.FORMAT:
         raise NewerFormat(
-            f"{path} has format {header.format}; this version of Monograph reads up to {schema.newest_format()}",
+            f"{path} has format {header.format}; this version of Monograph reads up to {schema.FORMAT}",
             "pip install --upgrade monograph",
         )
     if header.format < 1:

@@ -1,20 +1,18 @@
 """The tables of a .mono file.
 
 ``PRAGMA application_id`` is "MONO", ``PRAGMA user_version`` the number of the file's format.
-A migration is a function that brings an open file to the next format; it runs once, inside one transaction.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from typing import TypeAlias
 
 APPLICATION_ID = int.from_bytes(b"MONO", "big")
 PAGE_SIZE = 16_384
 """Bytes; a 96 KB blob reads as fast as with 64 KB pages, and a small write costs a quarter (benchmarks/pages.py)."""
 
-Migration: TypeAlias = Callable[[sqlite3.Connection], None]
+FORMAT = 1
+"""The number of the file format."""
 
 
 def format_of(connection: sqlite3.Connection) -> int:
@@ -22,36 +20,18 @@ def format_of(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def newest_format() -> int:
-    """Return the format number that this version of Monograph writes."""
-    return len(MIGRATIONS)
-
-
-def migrate(connection: sqlite3.Connection) -> None:
-    """Bring an open file to the newest format in one transaction; an error leaves it unchanged.
-
-    The format is read again under the write lock, so that two processes that open an older file do not both migrate it.
-    """
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Create every table, index and trigger in an empty file, in one transaction."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        current = format_of(connection)
-        for step in MIGRATIONS[current:]:
-            step(connection)
-        connection.execute(f"PRAGMA user_version = {max(current, newest_format()):d}")
+        for statement in FORMAT_1:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {FORMAT:d}")
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
 
-
-def create_tables(connection: sqlite3.Connection) -> None:
-    """Create every table, index and trigger of format 1 in an empty file."""
-    for statement in FORMAT_1:
-        connection.execute(statement)
-
-
-MIGRATIONS: list[Migration] = [create_tables]
-"""The n-th function brings a file from format n - 1 to n."""
 
 INVERTED_INDEX = (
     # The inverted index, one row a chunk. Contentless: the text is stored once, in texts. Marks (M*) belong to

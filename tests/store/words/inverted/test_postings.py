@@ -50,7 +50,7 @@ def histories(draw: st.DrawFn) -> list[tuple[str, list[tuple[int, str, str]]]]:
 def index(page: int, automerge: int) -> Iterator[sqlite3.Connection]:
     """An empty file in memory, whose inverted index has pages of some size."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        schema.migrate(connection)
+        schema.create_tables(connection)
         connection.execute("INSERT INTO words (words, rank) VALUES ('pgsz', ?)", (page,))
         connection.execute("INSERT INTO words (words, rank) VALUES ('automerge', ?)", (automerge,))
         connection.execute("INSERT INTO words (words, rank) VALUES ('crisismerge', ?)", (max(automerge, 2) * 2,))
