@@ -12,7 +12,7 @@ from typing import Any
 
 from monograph import Limits, Monograph, decrypt, encrypt
 from monograph.errors import NotFound, WrongKey
-from monograph.store.check import check_terms
+from monograph.store.check import words
 from monograph.store.documents import chunks, documents
 from monograph.store.file import encryption, settings
 from monograph.store.graph import graphs, names
@@ -338,7 +338,7 @@ def _owe(monograph: Monograph, first: int) -> None:
             uses = graphs.Uses()
             graphs.remove(connection, chunks.rows_of_document(connection, row), [row], uses)
             names.use(connection, uses.uses, uses.persons)
-            entries = list(check_terms.entries_of(connection, row))
+            entries = list(words.entries_of(connection, row))
             held = terms.with_trigrams(connection, [one.chunk for one in entries])
             connection.executemany(
                 "INSERT INTO trigrams (trigrams, rowid, text) VALUES ('delete', ?, ?)",

@@ -93,6 +93,7 @@ def test_check_finds_damage(path: Path, damage: str, table: str, mended: bool) -
     ("damage", "table"),
     [
         ("UPDATE sources SET source = 77", "documents"),
+        ("UPDATE texts SET block = block + 3 WHERE block = (SELECT max(block) FROM texts)", "texts"),
         ("UPDATE chunks SET merged = '{}' WHERE chunk = 1", "chunks"),
         ("UPDATE sources SET root = 'tests'", "sources"),
         ("UPDATE sources SET uri = replace(uri, 'ship', 'shop')", "sources"),

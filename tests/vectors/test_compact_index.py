@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from monograph.errors import DamagedFile
+from monograph.store.check import rules
+from monograph.store.check.derived import CLUSTERS
 from monograph.store.file.database import Database
 from monograph.store.vectors import clusters as store
 from monograph.vectors import kernel, verify
@@ -79,9 +81,11 @@ def test_an_index_without_clusters_has_no_codes(database: Database) -> None:
             "there are codes of vectors whose clusters hold them all"
         ]
         store.put_codes(connection, 9, [(1, b"x")])
-        assert list(verify.strays_of_none(connection))
-        store.drop_strays(connection)
-        assert not list(verify.strays_of_none(connection))
+        checked = rules.Checked(connection)
+        (finding,) = rules.findings(checked, CLUSTERS)
+        assert finding.fault == "1 codes of an index that is not there"
+        rules.mend(checked, CLUSTERS)
+        assert not list(rules.findings(checked, CLUSTERS))
 
 
 class OwnCondition:

@@ -11,7 +11,8 @@ import numpy as np
 from monograph.carry import layout
 from monograph.carry.json_lines import lines, text
 from monograph.errors import SourceDamaged
-from monograph.store.check import check_told
+from monograph.graph.names import key_of
+from monograph.store.check import content, rules
 from monograph.store.file.database import Connection
 from monograph.store.graph import assertions
 from monograph.values import ToldNode, ToldRelation
@@ -19,7 +20,7 @@ from monograph.values import ToldNode, ToldRelation
 
 def written(connection: Connection) -> Iterator[dict[str, Any]]:
     """Every line, nodes first. Raises ValueError, which says the fault, if what was told is not as it was."""
-    for one in check_told.findings(connection):
+    for one in rules.findings(rules.Checked(connection), content.assertions(key_of)):
         raise ValueError(one.fault)
     for said in assertions.each(connection):
         if isinstance(said, ToldNode):

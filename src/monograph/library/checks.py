@@ -5,36 +5,30 @@ from __future__ import annotations
 from pathlib import Path
 
 from monograph.errors import DamagedFile
-from monograph.library import faults
 from monograph.library.file_models import OpenOptions
 from monograph.library.opened import WholeFile
-from monograph.store.check import check, check_rows
-from monograph.store.file import costs
+from monograph.store.check import rules, structure, words
 from monograph.store.file.encryption import RawKey
 from monograph.values import Finding
-from monograph.write import configuration, forget
-from monograph.write import repair as mending
+from monograph.write import check, configuration, forget
+from monograph.write.repair import repair as repair_rows
 
 
 def findings(file: WholeFile, *, repair: bool) -> list[Finding]:
     """See :meth:`monograph.Monograph.check`."""
     if repair:
         with file.database.write() as connection:
-            check.mend_schema(connection)
-            check_rows.mend(connection)
-            costs.mend(connection)
+            rules.mend(rules.Checked(connection), structure.STRUCTURE)
         file.settings = configuration.settle(file.database, None)
         configuration.adopt_embedder(file.database, file.models.embedder)
         configuration.EXTRACTOR.check(file.database, file.models.extractor)
-        with file.database.read() as connection:
-            whole = not any(check.guarded(connection, "nodes", lambda: faults.in_tree(connection, file.settings)))
-        mending.repair(file.pipeline(), whole_tree=whole)
+        repair_rows(file.pipeline())
         forget.end(file.database, file.indexes)
     with file.database.read() as connection:
-        found = list(faults.findings(connection, file.indexes, file.settings))
+        found = list(check.findings(connection, file.indexes, file.settings))
     if not file.database.read_only and all(one.table != "file" for one in found):
         with file.database.write() as connection:
-            fault = check.index_fault(connection)
+            fault = words.own_fault(connection)
         found.extend([] if fault is None or fault.table in {one.table for one in found} else [fault])
     return found
 

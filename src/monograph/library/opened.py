@@ -175,9 +175,11 @@ class OpenFile:
         self.database.close()
 
     def _diagnosis(self) -> str | None:
-        from monograph.library import faults
+        from monograph.write import check
 
-        return faults.diagnosis(self.database, self.indexes, self.settings)
+        with self.database.read() as connection:
+            found = check.findings(connection, self.indexes, self.settings)
+            return next((f"{one.table}: {one.fault}" for one in found), None)
 
 
 class WholeFile(OpenFile):

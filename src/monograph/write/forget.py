@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from monograph.errors import MonographError
-from monograph.store.check import check_terms
+from monograph.store.check import words
 from monograph.store.file import memo, settings
 from monograph.store.file.database import Database
 from monograph.store.graph import names
@@ -94,7 +94,7 @@ def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
             index.fold(connection)
         terms.merge(connection)
         if terms.keeps_removed(connection):
-            check_terms.index_anew(connection)
+            words.index_anew(connection)
     database.rewrite()
     if tokens:
         _settle(database, tokens)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from monograph.derive.derivation import TRIES, Forgotten, extractions
 from monograph.errors import BusyFile, DamagedFile
 from monograph.graph import GRAPH
-from monograph.store.check import check_terms
+from monograph.store.check import words
 from monograph.store.documents import chunks, documents
 from monograph.store.file import memo, settings
 from monograph.store.file.database import Connection, Database
@@ -194,7 +194,7 @@ def _index_some(database: Database, after: int) -> list[int]:
             return []
     with database.write() as connection:
         rows = documents_lacking(connection, "trigrams", after, DOCUMENTS_AT_ONCE)
-        entries = [one for row in rows for one in check_terms.entries_of(connection, row)]
+        entries = [one for row in rows for one in words.entries_of(connection, row)]
         held = terms.with_trigrams(connection, [one.chunk for one in entries])
         terms.add_trigrams(connection, [one for one in entries if one.chunk not in held])
     return rows

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from monograph.dates.dating import FILE, HEAD, TOLD_BY, Dated, date_of
 from monograph.dates.span import FIRST, LAST, Span
 from monograph.store.file.checksums import blocks_of
-from monograph.values import Document, Finding, Valid
+from monograph.values import Document, Valid
 
 Columns: TypeAlias = tuple[int | None, int | None, int | None]
 """dated, dated_until, dated_by."""
@@ -90,7 +90,7 @@ def rebuild(connection: sqlite3.Connection) -> None:
             AND sources.modified_ns >= 0 AND d.dated BETWEEN 0 AND ?3 AND sources.modified_ns / ?2 != d.dated""",
         (_BY_FILE, _SECOND, _LATEST),
     )
-    for row, _, wanted in list(_wrong(connection, every=True)):
+    for row, _, wanted in list(wrong(connection, every=True)):
         connection.execute(
             "UPDATE documents SET dated = ?, dated_until = ?, dated_by = ? WHERE document = ?", (*wanted, row)
         )
@@ -98,14 +98,7 @@ def rebuild(connection: sqlite3.Connection) -> None:
         follow_file(connection, source)
 
 
-def findings(connection: sqlite3.Connection) -> Iterator[Finding]:
-    """Whether documents are dated otherwise than they say, as one finding."""
-    wrong = sum(1 for _ in _wrong(connection))
-    if wrong:
-        yield Finding("documents", f"{wrong} documents with another date than they tell", repairable=True)
-
-
-def _wrong(connection: sqlite3.Connection, *, every: bool = False) -> Iterator[tuple[int, Columns, Columns]]:
+def wrong(connection: sqlite3.Connection, *, every: bool = False) -> Iterator[tuple[int, Columns, Columns]]:
     """(row, stored, what it says itself) of documents that are dated otherwise; of every one if that is asked."""
     for row, first, last, told_by, title, metadata, changed in connection.execute(
         """SELECT d.document, d.dated, d.dated_until, d.dated_by, CAST(d.title AS BLOB), CAST(d.metadata AS BLOB),

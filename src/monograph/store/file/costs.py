@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from monograph.spending import Asked, Spent
-from monograph.values import Finding, LedgerEntry
+from monograph.values import LedgerEntry
 
-_NO_ENTRY = """date(day) IS NOT day OR typeof(model) != 'text' OR typeof(purpose) != 'text'
+NO_ENTRY = """date(day) IS NOT day OR typeof(model) != 'text' OR typeof(purpose) != 'text'
     OR typeof(calls) != 'integer' OR typeof(tokens_in) != 'integer' OR typeof(tokens_out) != 'integer'
     OR min(calls, tokens_in, tokens_out) < 0"""
 """A row that no version of Monograph writes."""
@@ -33,15 +33,3 @@ def every(connection: sqlite3.Connection) -> list[LedgerEntry]:
         CAST(tokens_in AS INTEGER), CAST(tokens_out AS INTEGER) FROM costs ORDER BY day, model, purpose"""
     ).fetchall()
     return [LedgerEntry(*row) for row in found]
-
-
-def findings(connection: sqlite3.Connection) -> Iterator[Finding]:
-    """The entries that are none: repairing drops them."""
-    (count,) = connection.execute(f"SELECT count(*) FROM costs WHERE {_NO_ENTRY}").fetchone()  # noqa: S608 - a constant
-    if count:
-        yield Finding("costs", f"{count} entries of the ledger cannot be read", repairable=True)
-
-
-def mend(connection: sqlite3.Connection) -> None:
-    """Drop the entries that are none."""
-    connection.execute(f"DELETE FROM costs WHERE {_NO_ENTRY}")  # noqa: S608 - a constant

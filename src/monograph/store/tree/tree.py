@@ -252,12 +252,6 @@ def count_strays(connection: Connection) -> int:
     return int(connection.execute(query, (memo.SUMMARY,)).fetchone()[0])
 
 
-def stands_on_damaged(connection: Connection) -> bool:
-    """Whether the text or the vector of a summary is not what was made."""
-    query = "SELECT 1 FROM nodes AS n JOIN memo AS m ON m.memo IN (n.gist, n.vector) WHERE m.kind = ? LIMIT 1"
-    return connection.execute(query, (memo.DAMAGED,)).fetchone() is not None
-
-
 def roots(connection: Connection) -> list[int]:
     """Return the nodes without a parent, the highest layer first, each layer in its order."""
     found = connection.execute("SELECT node FROM nodes WHERE parent IS NULL ORDER BY layer DESC, rank, key").fetchall()

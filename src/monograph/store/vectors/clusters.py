@@ -289,16 +289,6 @@ def every_placement(connection: Connection, space: int) -> Iterator[Placement]:
     return map(Placement._make, connection.execute(query, (space,)))
 
 
-def drop_strays(connection: Connection) -> None:
-    """Take out what is of no index: see :func:`count_strays`."""
-    connection.execute(f"DELETE FROM vector_indexes WHERE space NOT IN {SPACES}")  # noqa: S608 - constants
-    for table in ("clusters", "placements", "centroids"):
-        connection.execute(f"DELETE FROM {table} WHERE space NOT IN {INDEXED}")  # noqa: S608 - constants
-    connection.execute(f"DELETE FROM codes WHERE place >> 32 NOT IN {INDEXED}")  # noqa: S608 - constants
-    connection.execute("DELETE FROM parts WHERE part / 2 NOT IN (SELECT cluster FROM clusters)")
-    connection.execute("DELETE FROM cluster_graphs WHERE cluster NOT IN (SELECT cluster FROM clusters)")
-
-
 def count(connection: Connection, space: int) -> int:
     """Return the number of vectors that can be found."""
     query = "SELECT count(*) FROM placements WHERE space = ? AND first <> 0"
@@ -422,15 +412,3 @@ def count_unwanted(connection: Connection, space: int) -> int:
     """Memo rows that have a placement in a space and do not belong to it."""
     query = f"""SELECT count(*) FROM placements WHERE space = ? AND memo NOT IN ({MEMBERS[space]})"""  # noqa: S608
     return int(connection.execute(query, (space,)).fetchone()[0])
-
-
-def count_strays(connection: Connection) -> int:
-    """Parts and graphs of clusters that are not there, and clusters and placements of no space."""
-    query = f"""SELECT (SELECT count(*) FROM parts WHERE part / 2 NOT IN (SELECT cluster FROM clusters))
-        + (SELECT count(*) FROM cluster_graphs WHERE cluster NOT IN (SELECT cluster FROM clusters))
-        + (SELECT count(*) FROM clusters WHERE space NOT IN {INDEXED})
-        + (SELECT count(*) FROM placements WHERE space NOT IN {INDEXED})
-        + (SELECT count(*) FROM centroids WHERE space NOT IN {INDEXED})
-        + (SELECT count(*) FROM codes WHERE place >> 32 NOT IN {INDEXED})
-        + (SELECT count(*) FROM vector_indexes WHERE space NOT IN {SPACES})"""  # noqa: S608 - constants
-    return int(connection.execute(query).fetchone()[0])

@@ -1,0 +1,264 @@
+"""Rules for content, which nothing else in the file can replace: documents, files, previous versions and assertions."""
+
+# ruff: noqa: S608 - every statement is made of constants
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+from monograph.store.check.rules import DELETE, Checked, Rule, counted
+from monograph.store.documents import chunks, dates, documents
+from monograph.store.file.checksums import blocks_of
+from monograph.store.file.database import Connection
+from monograph.store.file.errors import UNDECODABLE, is_utf8
+from monograph.store.file.rows import loaded_object
+from monograph.store.graph.assertions import STORED, TABLES, Origin, imply_node
+from monograph.store.history import versions
+
+_ADD_AGAIN = "remove it, then sync or add it again"
+_JSON = (("documents", "metadata"), ("documents", "sections"), ("chunks", "metadata"), ("chunks", "merged"))
+_DOCUMENT_TEXTS = (
+    ("documents", "document", "document = ?1", ("id", "uri", "title", "metadata", "sections")),
+    ("chunks", "chunk", "document = ?1", ("id", "metadata", "merged")),
+    ("texts", "block", "block >> 24 = ?1", ("text",)),
+)
+"""(table, what numbers its rows, which belong to a document, columns of text)."""
+
+# Documents.
+
+
+def _damaged(checked: Checked) -> Iterator[str]:
+    return (documents.name_of(checked.connection, row) for row in sorted(checked.damaged))
+
+
+def _make_readable(checked: Checked) -> None:
+    """Replace the bytes of damaged documents that cannot be decoded, so that what is derived can be derived again.
+
+    What is no UTF-8 is replaced by the sign for that, and what is no JSON is kept as a text in JSON. The documents stay
+    damaged, and a check goes on reporting them.
+    """
+    connection = checked.connection
+    for row in sorted(checked.damaged):
+        (characters,) = connection.execute("SELECT characters FROM documents WHERE document = ?", (row,)).fetchone()
+        for table, column, number, value in list(_not_utf8(connection, row)):
+            text = value.decode("utf-8", "replace")
+            if table == "texts":
+                before = (number - blocks_of(row)[0]) * documents.BLOCK_CHARACTERS
+                text = _of_length(text, min(documents.BLOCK_CHARACTERS, characters - before))
+            key = {"documents": "document", "chunks": "chunk", "texts": "block"}[table]
+            connection.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (text, number))
+        for table, column in _JSON:
+            query = f"SELECT rowid, {column} FROM {table} WHERE document = ? AND {column} IS NOT NULL"
+            for number, text in connection.execute(query, (row,)).fetchall():
+                try:
+                    (documents.loaded_sections if column == "sections" else loaded_object)(text)
+                except UNDECODABLE:
+                    kept = "[]" if column == "sections" else json.dumps({"damaged": text}, ensure_ascii=False)
+                    connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (kept, number))
+
+
+def _not_utf8(connection: Connection, document: int) -> Iterator[tuple[str, str, int, bytes]]:
+    """Yield (table, column, row, value) of every text of a document that is no UTF-8."""
+    for table, row, condition, columns in _DOCUMENT_TEXTS:
+        for column in columns:
+            query = f"SELECT {row}, CAST({column} AS BLOB) FROM {table} WHERE {condition}"
+            for number, value in connection.execute(query, (document,)):
+                if not is_utf8(value):
+                    yield table, column, number, value
+
+
+def _of_length(text: str, length: int) -> str:
+    """Repeat the sign for replaced bytes so that the text has its length, and what follows stays in place."""
+    at = text.index("\ufffd")
+    end = at + len(text[at:]) - len(text[at:].lstrip("\ufffd"))
+    return text[:at] + "\ufffd" * max(1, length - len(text) + end - at) + text[end:]
+
+
+def _misnumbered(checked: Checked) -> list[tuple[int, int]]:
+    """Return (place, number) of the blocks of text that are not numbered by their place in a document that is sound."""
+    found = checked.connection.execute(
+        """SELECT block, document << 24 | row_number() OVER (PARTITION BY document ORDER BY block) - 1, document
+        FROM texts JOIN documents ON document = block >> 24 ORDER BY block"""
+    ).fetchall()
+    return [(place, block) for block, place, row in found if block != place and row not in checked.damaged]
+
+
+def _number_blocks(checked: Checked) -> None:
+    checked.connection.executemany("UPDATE texts SET block = ? WHERE block = ?", _misnumbered(checked))
+
+
+def _merged(connection: Connection, damaged: frozenset[int]) -> Iterator[tuple[str | None, int]]:
+    """Yield (merged metadata, row) of the chunks that have another than their document and they imply."""
+    found = connection.execute(
+        """SELECT chunk, d.document, d.metadata, c.metadata, merged
+        FROM chunks AS c JOIN documents AS d USING (document) WHERE c.metadata != '{}' OR merged IS NOT NULL"""
+    ).fetchall()
+    for row, document, of_document, own, merged in found:
+        if document not in damaged:
+            wanted = chunks.merged_metadata(loaded_object(of_document), loaded_object(own))
+            if wanted != merged:
+                yield wanted, row
+
+
+def _merge_again(checked: Checked) -> None:
+    wrong = list(_merged(checked.connection, checked.damaged))
+    checked.connection.executemany("UPDATE chunks SET merged = ? WHERE chunk = ?", wrong)
+
+
+def _shortened(checked: Checked) -> Iterator[str]:
+    for row in sorted(checked.damaged):
+        (characters,) = checked.connection.execute(
+            "SELECT characters FROM documents WHERE document = ?", (row,)
+        ).fetchone()
+        if len(documents.titled(checked.connection, row)[1]) != characters:
+            yield documents.name_of(checked.connection, row)
+
+
+DOCUMENTS = (
+    Rule("documents", "document {!r} is not what was stored", _damaged, _make_readable, _ADD_AGAIN),
+    Rule("texts", "document {!r} has lost a part of its text", _shortened, None, _ADD_AGAIN),
+    Rule("texts", "{} blocks of text that are not numbered by their place",
+         lambda checked: counted(_misnumbered(checked)), _number_blocks),
+    Rule("texts", "{} blocks of text without a document",
+         "block >> 24 NOT IN (SELECT document FROM documents)", DELETE),
+    Rule("chunks", "{} chunks that reach beyond their document's text",
+         """SELECT count(*) FROM chunks JOIN documents USING (document)
+         WHERE NOT (0 <= start AND start < "end" AND "end" <= characters)"""),
+    Rule("chunks", "{} chunks of documents that are not there",
+         "document NOT IN (SELECT document FROM documents)", DELETE),
+    Rule("chunks", "{} chunks whose merged metadata is not that of their document and theirs",
+         lambda checked: counted(_merged(checked.connection, checked.damaged)), _merge_again),
+    Rule("documents", "{} documents with another date than they tell",
+         lambda checked: counted(dates.wrong(checked.connection)), lambda checked: dates.rebuild(checked.connection)),
+    Rule("documents", "{} documents that stand since another second than was stored",
+         "dates_checksum IS NOT checksum(valid_from)"),
+    Rule("documents", "{} documents that stand and are said to have ended",
+         "valid_until IS NOT NULL", "SET valid_until = NULL"),
+)  # fmt: skip
+
+# Files, held against the uris of their documents.
+
+_BEGINS = "substr(CAST(d.uri AS BLOB), 1, length(CAST(s.uri AS BLOB))) = CAST(s.uri AS BLOB)"
+_UNKNOWN = "source IS NOT NULL AND source NOT IN (SELECT source FROM sources)"
+_RENAMED = f"s.source IN (SELECT source FROM documents AS d WHERE d.source = s.source AND NOT {_BEGINS})"
+_BELOW = "(t.uri = r.name OR substr(t.uri, 1, length(r.name) + 1) = r.name || '/')"
+
+
+def _mend_sources(checked: Checked) -> None:
+    """Give files and documents each other's numbers and names again, by their uris.
+
+    Where a file is lost, its documents are of none: they stay until someone removes them.
+    """
+    for statement in (
+        f"""UPDATE OR IGNORE sources AS s
+        SET source = (SELECT min(source) FROM documents AS d WHERE {_UNKNOWN} AND {_BEGINS})
+        WHERE source NOT IN (SELECT source FROM documents WHERE source IS NOT NULL)
+        AND EXISTS (SELECT 1 FROM documents AS d WHERE {_UNKNOWN} AND {_BEGINS})""",
+        f"""UPDATE documents AS d
+        SET source = (SELECT source FROM sources AS s WHERE {_BEGINS} ORDER BY length(uri) DESC)
+        WHERE source IS NOT NULL AND EXISTS (SELECT 1 FROM sources AS s WHERE {_BEGINS})
+        AND NOT EXISTS (SELECT 1 FROM sources AS s WHERE s.source = d.source AND {_BEGINS})""",
+        f"UPDATE documents SET source = NULL WHERE {_UNKNOWN}",
+        f"""UPDATE OR IGNORE sources AS s SET uri = (
+            SELECT CAST(substr(CAST(d.uri AS BLOB), 1, length(CAST(s.uri AS BLOB))) AS TEXT) FROM documents AS d
+            WHERE d.source = s.source ORDER BY length(d.uri)) WHERE {_RENAMED}""",
+    ):
+        checked.connection.execute(statement)
+
+
+SOURCES = (
+    Rule("documents", "{} documents of files that are not known", _UNKNOWN, _mend_sources),
+    Rule("sources", "{} files that their documents call otherwise",
+         f"SELECT count(*) FROM sources AS s WHERE {_RENAMED}", _mend_sources),
+    Rule("sources", "{} files of a root that they do not lie in",
+         f"NOT EXISTS (SELECT 1 FROM roots AS r WHERE r.name = t.root AND {_BELOW})",
+         f"SET root = coalesce((SELECT name FROM roots AS r WHERE {_BELOW} ORDER BY length(name) DESC), root)"),
+)  # fmt: skip
+
+# Previous versions.
+
+
+def _damaged_versions(checked: Checked) -> Iterator[str]:
+    for number in versions.wrong(checked.connection):
+        yield f"{versions.name_of(checked.connection, number)!r} (row {number})"
+
+
+VERSIONS = (
+    Rule("versions", "a previous version of document {} is not what was stored", _damaged_versions, None,
+         "restore the file from a copy, or let it go: monograph forget FILE ID --versions-before DATE"),
+    Rule("version_chunks", "{} chunks of previous versions that are not there",
+         "version NOT IN (SELECT version FROM versions)", DELETE),
+    *(Rule("version_chunks", f"{{}} chunks of previous versions whose {one} is not in the memo",
+           f"{one} IS NOT NULL AND {one} NOT IN (SELECT memo FROM memo)", f"SET {one} = NULL")
+      for one in ("vector", "extraction")),
+)  # fmt: skip
+
+# Assertions.
+
+_TEXTS = ("id", "label", "name", "key", "properties", "source", "target")
+
+
+def _read(table: str) -> str:
+    """Return the columns of a table of assertions as they are sealed: texts as bytes."""
+    return ", ".join(f"CAST({one} AS BLOB)" if one in _TEXTS else one for one in TABLES[table].split(", "))
+
+
+_UNSEALED = {table: f"checksum IS NOT checksum({_read(table)})" for table in TABLES}
+_ARE_SOUND = " AND ".join(f"NOT EXISTS (SELECT 1 FROM {table} WHERE {_UNSEALED[table]})" for table in TABLES)
+_STRAY = """(document IS NOT NULL AND document NOT IN (SELECT document FROM documents) OR chunk IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM chunks AS c WHERE c.chunk = t.chunk AND c.document IS t.document))"""
+_ENDLESS = " UNION ".join(
+    f"""SELECT r.{end}, r.document, r.chunk FROM told_relations AS r WHERE {_ARE_SOUND} AND NOT EXISTS (
+    SELECT 1 FROM told_nodes AS n WHERE n.id = r.{end} AND n.document IS r.document AND n.chunk IS r.chunk)"""
+    for end in ("source", "target")
+)
+"""(id, document, chunk) of every end of a relation of which its origin says nothing."""
+
+
+def _unreadable(connection: Connection, table: str) -> list[int]:
+    """Return the rows of a table of assertions that cannot be read, whatever their seals say."""
+    names = TABLES[table].split(", ")
+    are_texts = " AND ".join(f"typeof({one}) = 'text'" for one in names if one in _TEXTS)
+    found = []
+    for *row, is_text in connection.execute(f"SELECT {_read(table)}, {are_texts} FROM {table}").fetchall():
+        held = dict(zip(names, row, strict=True))
+        embedding = held.get("embedding", b"") or b""
+        try:
+            texts = {name: bytes(value).decode() for name, value in held.items() if name in _TEXTS}
+            loaded_object(texts["properties"])
+            is_vector = isinstance(embedding, bytes) and len(embedding) % STORED.itemsize == 0
+        except UNDECODABLE:
+            is_vector = False
+        if not (is_text and is_vector):
+            found.append(row[0])
+    return found
+
+
+def _assertion_rules(table: str, said: str) -> tuple[Rule, ...]:
+    def drop(checked: Checked) -> None:
+        rows = [(row,) for row in _unreadable(checked.connection, table)]
+        checked.connection.executemany(f"DELETE FROM {table} WHERE told = ?", rows)
+
+    return (
+        Rule(table, f"{{}} {said} are not what was told", _UNSEALED[table], None, "tell it again, or take it back"),
+        Rule(
+            table, f"{{}} {said} cannot be read", lambda checked: counted(_unreadable(checked.connection, table)), drop
+        ),
+        Rule(table, f"{{}} {said} that texts say which are not there", f"{_STRAY} AND NOT {_UNSEALED[table]}", DELETE),
+    )
+
+
+def assertions(key_of: Callable[[str], str]) -> tuple[Rule, ...]:
+    """Return the rules for what callers told; a node that only a relation names gets a name with this key."""
+
+    def imply(checked: Checked) -> None:
+        for name, *origin in checked.connection.execute(_ENDLESS).fetchall():
+            imply_node(checked.connection, name, key_of(name), Origin(*origin))
+
+    endless = f"SELECT count(*) FROM ({_ENDLESS})"
+    return (
+        *_assertion_rules("told_nodes", "nodes"),
+        *_assertion_rules("told_relations", "relations"),
+        Rule("told_nodes", "{} nodes that relations lead from or to are not there", endless, imply),
+    )

@@ -1,0 +1,193 @@
+"""Rules for what is derived from content, as far as the rows alone tell: they are deleted and derived again."""
+
+# ruff: noqa: S608 - every statement is made of constants
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from monograph.store.check.rules import DELETE, DERIVE, GRAPH, Checked, Rule, counted
+from monograph.store.file import checksums, memo
+from monograph.store.file.errors import is_utf8
+from monograph.store.graph import graphs
+from monograph.store.graph.graphs import LINKED, NAMED, WORDS
+from monograph.store.graph.names import MOST_NAMES, without_code
+from monograph.store.vectors import vectors
+from monograph.store.vectors.clusters import INDEXED, SPACES
+from monograph.values import ENTITY_KINDS, Finding
+
+_PERSON = ENTITY_KINDS.index("person")
+
+# Remembered values and vectors.
+
+
+def _wrong_values(checked: Checked) -> Iterator[str]:
+    for kind, count in memo.count_wrong(checked.connection).items():
+        yield f"{count} remembered values ({kind})"
+
+
+def _disown(checked: Checked) -> None:
+    """Disown remembered values that are not what was made.
+
+    Vectors that came with their chunks nobody can make again: they stay, and their documents are reported.
+    """
+    size = checked.sizes["vector"]
+    all_came = checked.embedder is not None and checked.embedder.spec.startswith("given:")
+    lost = []
+    for row, key, value in memo.wrong(checked.connection):
+        is_vector = isinstance(value, bytes) and len(value) == size
+        is_vector = is_vector and bool(np.isfinite(np.frombuffer(value, dtype=vectors.STORED)).all())
+        if is_vector and (all_came or checksums.given_key(value) == key):
+            memo.accept(checked.connection, row, checksums.given_key(value))
+        else:
+            lost.append(row)
+    memo.disown(checked.connection, lost)
+
+
+def _of_other_length(checked: Checked) -> list[int]:
+    size = checked.sizes["vector"]
+    return [] if size is None else memo.vectors_of_other_length(checked.connection, size)
+
+
+def _unreadable_extractions(checked: Checked) -> list[int]:
+    found = checked.connection.execute(
+        "SELECT memo FROM memo WHERE kind = ? AND NOT json_valid(CAST(value AS TEXT))", (memo.EXTRACTION,)
+    ).fetchall()
+    return [row for (row,) in found]
+
+
+def _disowned(fault: str, table: str, find: Callable[[Checked], list[int]]) -> Rule:
+    """Return the rule for remembered values that are what was stored, but of no use."""
+    return Rule(
+        table,
+        fault,
+        lambda checked: counted(find(checked)),
+        lambda checked: memo.disown(checked.connection, find(checked)),
+    )
+
+
+VALUES = (
+    Rule("memo", "{} are not what was stored", _wrong_values, _disown),
+    Rule("memo", "{} rows are numbered beyond what others can name",
+         f"memo NOT BETWEEN 0 AND {vectors.MOST_ROWS - 1}"),
+    _disowned("{} vectors that are of another length than the file's", "vectors", _of_other_length),
+    _disowned("{} remembered extractions that cannot be read", "extractions", _unreadable_extractions),
+    *(Rule(table, f"{{}} {table} of chunks that are not there", "chunk NOT IN (SELECT chunk FROM chunks)", DELETE)
+      for table in ("vectors", "extractions", "chunk_graphs")),
+    Rule("vectors", "{} vectors whose value is not in the memo", "memo NOT IN (SELECT memo FROM memo)", DELETE),
+    Rule("extractions", "{} extractions that are not in the memo",
+         f"memo NOT IN (SELECT memo FROM memo WHERE kind = '{memo.EXTRACTION}')", DELETE),
+    Rule("vectors", "{} chunks without a vector",
+         "SELECT count(*) FROM chunks WHERE chunk NOT IN (SELECT chunk FROM vectors)", DERIVE),
+)  # fmt: skip
+
+# The graph.
+
+
+def _unreadable_names(checked: Checked) -> list[tuple[int]]:
+    """Return the rows of the names whose key is no UTF-8, or whose number no chunk can hold: nothing is called so."""
+    found = checked.connection.execute("SELECT name, CAST(key AS BLOB) FROM names").fetchall()
+    return [(row,) for row, key in found if not (0 <= row < MOST_NAMES and is_utf8(key))]
+
+
+def _drop_names(checked: Checked) -> None:
+    checked.connection.executemany("DELETE FROM names WHERE name = ?", _unreadable_names(checked))
+
+
+_ONE_WAY = "NOT EXISTS (SELECT 1 FROM apart AS b WHERE b.key = {0}.full AND b.full = {0}.key)"
+
+
+def _mend_apart(checked: Checked) -> None:
+    """Let pairs that were set apart stand in both orders again, by the one of two rows that is right."""
+    connection = checked.connection
+    for pair in connection.execute("SELECT CAST(key AS BLOB), CAST(full AS BLOB) FROM apart").fetchall():
+        if not all(map(is_utf8, pair)):
+            connection.execute("DELETE FROM apart WHERE CAST(key AS BLOB) = ? AND CAST(full AS BLOB) = ?", pair)
+    # Of two rows without the other order the one is wrong that says of a name what no document does.
+    known = "{0}.key IN (SELECT key FROM names) AND {0}.full IN (SELECT key FROM names)"
+    connection.execute(
+        f"""DELETE FROM apart WHERE {_ONE_WAY.format("apart")} AND NOT ({known.format("apart")}) AND EXISTS (
+        SELECT 1 FROM apart AS a WHERE {_ONE_WAY.format("a")} AND {known.format("a")})"""
+    )
+    connection.execute("INSERT OR IGNORE INTO apart SELECT full, key FROM apart")
+
+
+def _uncoded(checked: Checked) -> list[str]:
+    size = checked.sizes["code"]
+    keys = graphs.embedded_keys(checked.connection)
+    return [] if size is None else without_code(checked.connection, keys, size)
+
+
+NAMES = (
+    Rule("names", "{} names that cannot be read or named by others",
+         lambda checked: counted(_unreadable_names(checked)), _drop_names),
+    Rule("apart", "{} pairs of names set apart that stand in one order only", _ONE_WAY.format("t"), _mend_apart),
+    Rule("names", "{} names have another code than was stored",
+         "length(code) = :code AND checksum IS NOT checksum(CAST(key AS BLOB), code)",
+         "SET code = NULL, checksum = NULL"),
+    Rule("names", "{} names without the signs of their embeddings", lambda checked: counted(_uncoded(checked)), DERIVE),
+)  # fmt: skip
+
+
+def _edges(checked: Checked) -> Iterator[Finding]:
+    """Hold the chunks' side of the edges against the names' side, in one pass over the chunks."""
+    connection = checked.connection
+    edges, persons, broken = [np.empty(0, dtype=np.int64)], Counter[int](), 0
+    for chunk, words, names, links in connection.execute(
+        "SELECT chunk, length(words), names, length(links) FROM chunk_graphs"
+    ):
+        if words % WORDS.itemsize or len(names) % NAMED.itemsize or links % LINKED.itemsize:
+            broken += 1
+            continue
+        some = np.frombuffer(names, dtype=NAMED)
+        rows = some["name"].astype(np.int64)
+        edges.append(rows << 32 | chunk)
+        persons.update(rows[some["kind"] == _PERSON].tolist())
+    of_chunks = np.unique(np.concatenate(edges))
+    mentions = "SELECT name << 32 | chunk FROM mentions"
+    of_names = np.unique(np.fromiter((row for (row,) in connection.execute(mentions)), dtype=np.int64))
+    counted = dict(connection.execute("SELECT name, persons FROM names WHERE persons != 0"))
+    for table, count, fault in (
+        ("chunk_graphs", broken, "nodes that cannot be read"),
+        ("mentions", len(np.setdiff1d(of_chunks, of_names, assume_unique=True)), "mentions of chunks that names lack"),
+        ("mentions", len(np.setdiff1d(of_names, of_chunks, assume_unique=True)), "mentions of names that chunks lack"),
+        ("names", sum(persons[name] != counted.get(name, 0) for name in persons.keys() | counted.keys()),
+         "names whose count of persons is wrong"),
+    ):  # fmt: skip
+        if count:
+            yield Finding(table, f"{count} {fault}", repairable=True)
+
+
+GRAPH_ROWS = (
+    Rule("chunk_graphs", "{} chunks that are not in the graph",
+         "SELECT count(*) FROM chunks WHERE chunk NOT IN (SELECT chunk FROM chunk_graphs)", GRAPH),
+    Rule("extractions", "{} nodes of chunks without an extraction",
+         "SELECT count(*) FROM chunk_graphs WHERE chunk NOT IN (SELECT chunk FROM extractions)", GRAPH),
+    *(Rule(table, f"{{}} {table} of documents that are not there",
+           "document NOT IN (SELECT document FROM documents)", GRAPH) for table in ("subjects", "aliases")),
+    *(Rule(table, f"{{}} {table} without a name", "name NOT IN (SELECT name FROM names)", GRAPH)
+      for table in ("subjects", "aliases", "mentions")),
+    Rule("aliases", "{} aliases without a full name", '"full" NOT IN (SELECT name FROM names)', GRAPH),
+    Rule("names", "{} names whose count of uses is wrong",
+         """uses != (SELECT count(*) FROM mentions AS m WHERE m.name = t.name)
+        + (SELECT count(*) FROM subjects AS s WHERE s.name = t.name)""", GRAPH),
+    Rule("names", "{} names whose head does not live",
+         "uses > 0 AND head IS NOT NULL AND head NOT IN (SELECT name FROM names WHERE uses > 0)", GRAPH),
+    Rule("mentions", "{}", _edges, GRAPH),
+)  # fmt: skip
+
+# Vector indexes.
+
+CLUSTERS = (
+    Rule("vector_indexes", "{} indexes of no vectors", f"space NOT IN {SPACES}", DELETE),
+    *(Rule(table, f"{{}} {table} of an index that is not there", f"space NOT IN {INDEXED}", DELETE)
+      for table in ("clusters", "placements", "centroids")),
+    Rule("codes", "{} codes of an index that is not there", f"place >> 32 NOT IN {INDEXED}", DELETE),
+    Rule("parts", "{} parts of clusters that are not there", "part / 2 NOT IN (SELECT cluster FROM clusters)", DELETE),
+    Rule("cluster_graphs", "{} graphs of clusters that are not there",
+         "cluster NOT IN (SELECT cluster FROM clusters)", DELETE),
+    Rule("clusters", "{} vectors wait to be put into the index", "SELECT count(*) FROM unplaced", DERIVE),
+)  # fmt: skip

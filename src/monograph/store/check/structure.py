@@ -1,0 +1,156 @@
+"""Rules for what every other row needs: SQLite's pages, the schema, and rows that are the only ones of their kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+
+from monograph.regex import regex
+from monograph.store.check.rules import DELETE, DERIVE, Checked, Rule
+from monograph.store.documents import roots
+from monograph.store.file import connections, costs, schema, settings
+from monograph.store.file.database import Connection
+from monograph.store.file.errors import is_index_fault, sqlite_errors
+from monograph.store.vectors.clusters import SPACES
+from monograph.values import Finding
+
+_OF_INDEX = regex(r"fts5.*\b(words|trigrams)\b", re.IGNORECASE)
+_MADE_AGAIN = ("trigger", "index")
+"""What holds nothing that is not in a table; triggers first, which may be why a table cannot be touched."""
+
+_NOTED = f"""SELECT 'settings/' || CAST(name AS BLOB) AS name, checksum(CAST(value AS BLOB)) AS checksum FROM settings
+    UNION ALL SELECT 'roots/' || root, checksum(CAST(name AS BLOB), CAST(place AS BLOB), follow_links) FROM roots
+    UNION ALL SELECT 'vector_indexes/' || space, checksum(dimension, CAST(design AS BLOB), CAST(calibration AS BLOB))
+        FROM vector_indexes WHERE space IN {SPACES}
+    UNION ALL SELECT 'trees', checksum(planes) FROM trees"""  # noqa: S608 - constants
+"""(name, checksum) of the rows of which a checksum is noted."""
+
+
+def sqlite_faults(checked: Checked) -> Iterator[Finding]:
+    """Yield what SQLite itself finds. Later versions, and SQLCipher, also read the inverted index, which is derived."""
+    connection = checked.connection
+    try:
+        broken = _integrity(connection, "20")
+    except sqlite_errors() as error:
+        if not is_index_fault(error):
+            raise
+        # Where FTS5 cannot even begin they read nothing. Rules of the index say what is wrong there.
+        tables = connection.execute(
+            """SELECT '"' || replace(name, '"', '""') || '"' FROM sqlite_master WHERE type = 'table' AND rootpage > 0"""
+        ).fetchall()
+        broken = [fault for (name,) in tables for fault in _integrity(connection, name)]
+    for fault in broken:
+        index = _OF_INDEX.search(fault)
+        yield Finding("file" if index is None else index[1], fault, repairable=index is not None)
+
+
+def _integrity(connection: Connection, what: str) -> list[str]:
+    return [fault for (fault,) in connection.execute(f"PRAGMA integrity_check({what})") if fault != "ok"]
+
+
+def _schemas(connection: Connection) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
+    """Return the statement that makes each table, index and trigger, by type and name: of the file, of a new file."""
+    query = "SELECT type, name, coalesce(sql, '') FROM sqlite_master"
+    with closing(connections.in_memory(connection)) as made:
+        schema.create_tables(made)
+        held, wanted = ({(row[0], row[1]): row[2] for row in one.execute(query)} for one in (connection, made))
+    return held, wanted
+
+
+def schema_faults(checked: Checked) -> Iterator[Finding]:
+    """Yield what is missing of the schema, is too much, or is not as it was made."""
+    held, wanted = _schemas(checked.connection)
+    for one in sorted(held.keys() | wanted.keys()):
+        if held.get(one) != wanted.get(one):
+            yield Finding("schema", f"the {one[0]} {one[1]!r} is not as it was made", one[0] in _MADE_AGAIN)
+
+
+def mend_schema(checked: Checked) -> None:
+    """Make triggers and indexes again that are not as they were made; tables stay as they are."""
+    held, wanted = _schemas(checked.connection)
+    wrong = [one for one in held.keys() | wanted.keys() if held.get(one) != wanted.get(one)]
+    for made in _MADE_AGAIN:
+        for kind, name in (one for one in wrong if one[0] == made and one in held):
+            quoted = name.replace('"', '""')
+            checked.connection.execute(f'DROP {kind} "{quoted}"')
+        for one in wrong:
+            if one[0] == made and one in wanted:
+                checked.connection.execute(wanted[one])
+
+
+def _wrong_notes(connection: Connection) -> list[tuple[bytes, str, bool]]:
+    """Return (name as stored, name, whether its row is lost) of the checksums that are not of the row they name."""
+    found = connection.execute(
+        f"""SELECT CAST(c.name AS BLOB), n.name IS NULL FROM checksums AS c
+        LEFT JOIN ({_NOTED}) AS n ON CAST(n.name AS BLOB) = CAST(c.name AS BLOB)
+        WHERE n.checksum IS NOT c.checksum"""  # noqa: S608 - constants
+    ).fetchall()
+    return [(name, name.decode("utf-8", "backslashreplace"), bool(is_lost)) for name, is_lost in found]
+
+
+def _is_found_again(name: str, is_lost: bool) -> bool:
+    """Whether a setting may be forgotten: it is found out again, or it is none that is ever stored."""
+    setting = name.removeprefix("settings/")
+    return setting in settings.FOUND_AGAIN or (is_lost and setting not in settings.KEPT)
+
+
+def note_faults(checked: Checked) -> Iterator[Finding]:
+    """Yield the settings, roots and the like that are lost, or not what was stored."""
+    for _, name, is_lost in _wrong_notes(checked.connection):
+        setting = name.removeprefix("settings/")
+        is_mended = _is_found_again(name, is_lost) or not name.startswith(("settings/", "roots/"))
+        table = "checksums" if is_lost and setting not in settings.KEPT else name.partition("/")[0]
+        yield Finding(
+            table,
+            f"{setting!r} is not what was stored",
+            is_mended,
+            "" if is_mended else settings.MENDS.get(setting, ""),
+        )
+
+
+def mend_notes(checked: Checked) -> None:
+    """Forget settings that are found out again, and checksums of rows that are not there."""
+    for stored, name, is_lost in _wrong_notes(checked.connection):
+        if _is_found_again(name, is_lost):
+            if name.startswith("settings/"):
+                setting = name.removeprefix("settings/")
+                checked.connection.execute("DELETE FROM settings WHERE name = ?", (setting,))
+            checked.connection.execute("DELETE FROM checksums WHERE CAST(name AS BLOB) = ?", (stored,))
+
+
+def _unread_models(checked: Checked) -> Iterator[str]:
+    settings.load_model(checked.connection, settings.StoredEmbedder)
+    settings.load_model(checked.connection, settings.StoredExtractor)
+    settings.load_model(checked.connection, settings.StoredSummarizer)
+    settings.load_model(checked.connection, settings.StoredDescriber)
+    return iter(())
+
+
+FILE = Rule("file", "{}", sqlite_faults)
+STRUCTURE = (
+    Rule("schema", "{}", schema_faults, mend_schema),
+    Rule("settings", "{}", note_faults, mend_notes),
+    Rule(
+        "settings",
+        f"{settings.GENERATION!r} is no number",
+        f"""SELECT NOT EXISTS (SELECT 1 FROM settings
+            WHERE name = '{settings.GENERATION}' AND value != '' AND value NOT GLOB '*[^0-9]*')""",  # noqa: S608
+        lambda checked: settings.count_anew(checked.connection),
+    ),
+    Rule(
+        "failures",
+        "what failed in files, or when they were synced, cannot be read",
+        lambda checked: [1] if roots.has_unreadable(checked.connection) else [],
+        lambda checked: roots.drop_unreadable(checked.connection),
+    ),
+    Rule("settings", "{}", _unread_models),
+    Rule("costs", "{} entries of the ledger cannot be read", costs.NO_ENTRY, DELETE),
+)
+"""Rules that a repair applies before it opens the models."""
+FORGETTING = Rule(
+    "settings",
+    "text that was to be forgotten is still in the bytes of the file",
+    lambda checked: settings.owed_forgetting(checked.connection)[:1],
+    DERIVE,
+)

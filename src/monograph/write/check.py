@@ -1,0 +1,176 @@
+"""All rules that a file is checked by, and those that need to know how derived data is made from texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from monograph.derive.derivation import embedded_text, extraction_key, vector_key
+from monograph.graph.build import document_part
+from monograph.graph.names import key_of, signature
+from monograph.settings import Settings
+from monograph.store.check import content, derived, rules, structure, words
+from monograph.store.check.rules import DERIVE, GRAPH, TREE, Checked, Rule, counted
+from monograph.store.documents import chunks, documents
+from monograph.store.file import memo, settings
+from monograph.store.file.checksums import given_key
+from monograph.store.file.database import Connection
+from monograph.store.file.errors import UNDECODABLE
+from monograph.store.graph import extractions, graphs, names
+from monograph.store.vectors import clusters, vectors
+from monograph.tree import verify as verify_tree
+from monograph.values import Finding
+from monograph.vectors import verify as verify_vectors
+from monograph.vectors.index import EcoVectorIndex
+from monograph.write.graph import Related, keys_of, node_of
+from monograph.write.transaction import changes
+from monograph.write.tree import recipe
+
+
+def _read(checked: Checked) -> Iterator[tuple[int, list[chunks.Found]]]:
+    """Yield (row, chunks) of every document whose content is what was stored."""
+    for row in documents.numbers(checked.connection):
+        if row not in checked.damaged:
+            yield row, chunks.of_document(checked.connection, row)
+
+
+# Vectors, held against the texts by their keys.
+
+
+def _other_vectors(checked: Checked) -> Iterator[int]:
+    """Yield the chunks whose vector is neither of their text nor one that came with them."""
+    if checked.embedder is None:
+        return
+    for row, found in _read(checked):
+        held = vectors.with_keys(checked.connection, row)
+        for one in found:
+            key, value = held.get(one.chunk.id, (b"", b""))
+            text = embedded_text(one.title, one.chunk.metadata, one.chunk.text)
+            if key and key not in (vector_key(checked.embedder.key, text), given_key(value)):
+                yield one.row
+
+
+VECTORS = Rule(
+    "vectors",
+    "{} chunks with a vector of another text",
+    lambda checked: counted(_other_vectors(checked)),
+    lambda checked: vectors.take(checked.connection, list(_other_vectors(checked))),
+)
+
+# The graph, made again from the extractions.
+
+
+def _graph_faults(checked: Checked) -> Iterator[Finding]:
+    """Yield how many chunks have the extraction of another text, and how many documents another part of the graph."""
+    connection = checked.connection
+    extractor = "" if checked.extractor is None else checked.extractor.key
+    cannot_link = names.cannot_link(connection)
+    of_others = other_parts = 0
+    for row, found in _read(checked):
+        values = graphs.extraction_values(connection, [one.row for one in found])
+        rows = memo.assigned(connection, "extractions", list(values))
+        keys = memo.keys(connection, rows.values())
+        wrong = sum(
+            keys.get(rows[one.row]) != extraction_key(extractor, one.chunk.text) for one in found if one.row in values
+        )
+        of_others += wrong
+        if not found or wrong or len(values) < len(found):
+            continue  # Its part follows from these.
+        texts = [one.chunk.text for one in found]
+        try:
+            made = [extractions.unpack(values[one.row], one.chunk.text) for one in found]
+            part = document_part(found[0].title, texts, made, cannot_link)
+            known = names.rows(connection, keys_of(part))
+            node = node_of([one.row for one in found], Related(part, (), ()), known)
+            other_parts += graphs.stored(connection, row) != node
+        except UNDECODABLE:
+            other_parts += 1
+    if of_others:
+        yield Finding("extractions", f"{of_others} chunks with the extraction of another text", repairable=True)
+    if other_parts:
+        fault = f"{other_parts} documents whose part of the graph is not what their texts imply"
+        yield Finding("chunk_graphs", fault, repairable=True)
+
+
+def _other_heads(checked: Checked) -> Iterator[int]:
+    """Yield the names with another head than is found again."""
+    if not names.is_settled(checked.connection):
+        return
+    apart = names.cannot_link(checked.connection)
+    keys = {key for pair in apart for key in pair}
+    for group in names.groups(checked.connection):
+        by_row = {one.row: one for one in group}
+        for head, _, row in changes(group, apart):
+            # What was set apart may stand alone though a rule would join it.
+            if by_row[row].head or not head or by_row[row].key not in keys:
+                yield row
+
+
+def _signatures(checked: Checked) -> list[tuple[int, int]]:
+    """Return (signature that it should have, row) of the names that have another than their key gives."""
+    found = checked.connection.execute("SELECT name, key, signature FROM names").fetchall()
+    return [(signature(key), row) for row, key, held in found if signature(key) != held]
+
+
+def _sign(checked: Checked) -> None:
+    wrong = _signatures(checked)
+    checked.connection.executemany("UPDATE names SET signature = ? WHERE name = ?", wrong)
+
+
+_GRAPH = (
+    *derived.GRAPH_ROWS,
+    Rule("chunk_graphs", "{}", _graph_faults, GRAPH),
+    Rule("names", "{} names with another signature than their key has",
+         lambda checked: counted(_signatures(checked)), _sign),
+    Rule("names", "{} names that are not as the graph implies", lambda checked: counted(_other_heads(checked)), GRAPH),
+)  # fmt: skip
+
+# The tree.
+
+
+def _tree_rules(chosen: Settings) -> tuple[Rule, ...]:
+    def find(checked: Checked) -> Iterator[str]:
+        stored = settings.load_model(checked.connection, settings.StoredSummarizer)
+        made_by = None if stored is None else recipe(stored.key, chosen)
+        damaged = {row for one in checked.damaged for row, _, _ in chunks.spans_of(checked.connection, one)}
+        embedder = "" if checked.embedder is None else checked.embedder.key
+        return verify_tree.faults(checked.connection, made_by, embedder, damaged)
+
+    return (
+        Rule("trees", "'trees' is not what was stored",
+             """SELECT count(*) FROM trees AS t
+             WHERE checksum(planes) IS NOT (SELECT checksum FROM checksums WHERE name = 'trees')""", TREE),
+        Rule("nodes", "{} summaries whose text or vector is not what was made",
+             """SELECT count(*) FROM nodes AS n JOIN memo AS m ON m.memo IN (n.gist, n.vector)
+             WHERE m.kind = 'damaged'""", TREE),
+        Rule("nodes", "{}", find, TREE),
+    )  # fmt: skip
+
+
+def of_rows(checked: Checked, chosen: Settings) -> tuple[Rule, ...]:
+    """Return the rules whose remedies are applied in one transaction; ``chosen`` are the file's settings."""
+    return (
+        *content.SOURCES, *content.DOCUMENTS, *content.VERSIONS, *derived.VALUES, VECTORS, *derived.CLUSTERS,
+        *content.assertions(key_of), *derived.NAMES, *(_GRAPH if checked.has_graph else ()), *_tree_rules(chosen),
+    )  # fmt: skip
+
+
+def of_index(index: EcoVectorIndex) -> Rule:
+    """Return the rule for a vector index."""
+
+    def find(checked: Checked) -> Iterator[str]:
+        yield from verify_vectors.faults(checked.connection, index.space)
+        waits = clusters.has_stale(checked.connection, index.space)
+        if unwanted := 0 if waits else clusters.count_unwanted(checked.connection, index.space):
+            yield f"{unwanted} vectors are in the index and belong to nothing"
+
+    return Rule("clusters", "{}", find, DERIVE)
+
+
+def findings(connection: Connection, indexes: Sequence[EcoVectorIndex], chosen: Settings) -> Iterator[Finding]:
+    """Yield every fault of a file, once; ``chosen`` are the settings that it was opened with."""
+    checked = Checked(connection)
+    rows = of_rows(checked, chosen)
+    every = (
+        structure.FILE, *structure.STRUCTURE, *rows, *map(of_index, indexes), *words.RULES, structure.FORGETTING,
+    )  # fmt: skip
+    return rules.findings(checked, every)
