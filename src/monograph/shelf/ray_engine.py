@@ -75,32 +75,29 @@ def start(address: str = "", cpus: int | None = None) -> None:
     ShelfUnreachable
         If it cannot be reached, or does not start.
     """
+    cluster = address or os.environ.get("RAY_ADDRESS", "")
     with _starting:
-        _start(address or os.environ.get("RAY_ADDRESS", ""), cpus)
-
-
-def _start(cluster: str, cpus: int | None) -> None:
-    if not cluster:
-        for name, value in _ALONE.items():
-            os.environ.setdefault(name, value)
-    ray = ray_module()
-    if ray.is_initialized():
-        return
-    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-    if not cluster:
-        options |= {"num_cpus": cpus, "include_dashboard": False, "object_store_memory": _OBJECT_STORE}
-    try:
-        _call_in_lasting_thread(lambda: ray.init(address=cluster or "local", **options))
-    except (ConnectionError, OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        where = f"Ray at {cluster}" if cluster else "a Ray of this machine's own"
-        raise ShelfUnreachable(
-            f"{where} cannot be had: {str(error).strip().splitlines()[0] if str(error).strip() else error!r}",
-            "look whether its head node runs, and whether RAY_ADDRESS and RAY_AUTH_MODE are as there"
-            if cluster
-            else "look into /tmp/ray/session_latest/logs",
-        ) from error
-    # Ray reports dead processes on standard output otherwise, which may carry a protocol. Callers get an error instead.
-    ray._private.worker._worker_logs_enabled = False
+        if not cluster:
+            for name, value in _ALONE.items():
+                os.environ.setdefault(name, value)
+        ray = ray_module()
+        if ray.is_initialized():
+            return
+        options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+        if not cluster:
+            options |= {"num_cpus": cpus, "include_dashboard": False, "object_store_memory": _OBJECT_STORE}
+        try:
+            _call_in_lasting_thread(lambda: ray.init(address=cluster or "local", **options))
+        except (ConnectionError, OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+            where = f"Ray at {cluster}" if cluster else "a Ray of this machine's own"
+            raise ShelfUnreachable(
+                f"{where} cannot be had: {str(error).strip().splitlines()[0] if str(error).strip() else error!r}",
+                "look whether its head node runs, and whether RAY_ADDRESS and RAY_AUTH_MODE are as there"
+                if cluster
+                else "look into /tmp/ray/session_latest/logs",
+            ) from error
+        # Otherwise Ray reports dead processes on standard output, which may carry a protocol. Callers get an error.
+        ray._private.worker._worker_logs_enabled = False
 
 
 def _call_in_lasting_thread(begin: Callable[[], object]) -> None:

@@ -106,7 +106,7 @@ def write(connection: Connection, changes: Changes, derived: Derived, ending: ve
         if target.stored is not None:
             versions.end(connection, target.stored.row, ending)
     files = sources.put(connection, [one.source for one in changes.files])
-    placed = _place(connection, [*changes.insert, *changes.replace], files, versions.moment_of(ending))
+    placed = _place(connection, [*changes.insert, *changes.replace], files, None if ending is None else ending.moment)
     new, known = placed[: len(changes.insert)], placed[len(changes.insert) :]
     uses = graphs.Uses()
     _remove_chunks(connection, [row for one in known for row in one.gone], uses)

@@ -1,4 +1,4 @@
-"""Extractions as the memo holds them: JSON, in which a mention is named only where its name is not the text itself."""
+"""Extractions as JSON in the memo, in which a mention has a name only if the text there is another."""
 
 from __future__ import annotations
 
@@ -27,14 +27,18 @@ _CHUNKS = {
     "graph": "SELECT chunk FROM chunk_graphs",
     "trigrams": "SELECT id FROM trigrams_docsize",
 }
-"""The chunks of which each is made."""
+"""Queries for the chunks that have each."""
 BEFORE_ALL = -(1 << 63)
 """A row number below that of every document."""
 
 
 def pack(extraction: Extraction, text: str) -> bytes:
-    """An extraction of a chunk of that text as bytes."""
-    mentions = [_mention(one, text) for one in extraction.mentions]
+    """Return an extraction of a chunk of that text as bytes."""
+    mentions: list[list[object]] = []
+    for one in extraction.mentions:
+        name = [one.name] if one.description or one.name != text[one.start : one.end] else []
+        described = [one.description] if one.description else []
+        mentions.append([_PLACE_OF_KIND.get(one.kind, _OTHER), one.start, one.end, *name, *described])
     relations = [
         [one.source, one.target, one.strength, one.description, list(one.keywords)] for one in extraction.relations
     ]
@@ -46,14 +50,6 @@ def pack(extraction: Extraction, text: str) -> bytes:
     if extraction.failure:
         stored["failure"] = extraction.failure
     return _WRITTEN(stored).encode("utf-8", "replace")
-
-
-def _mention(one: Mention, text: str) -> list[object]:
-    if one.description:
-        return [_PLACE_OF_KIND.get(one.kind, _OTHER), one.start, one.end, one.name, one.description]
-    return [_PLACE_OF_KIND.get(one.kind, _OTHER), one.start, one.end] + (
-        [] if one.name == text[one.start : one.end] else [one.name]
-    )
 
 
 def decoding_of(connection: Connection, chunk: int) -> AbstractContextManager[None]:
@@ -81,7 +77,7 @@ def unpack(value: bytes, text: str) -> Extraction:
 
 
 def written(value: bytes, text: str) -> Iterator[tuple[str, str]]:
-    """(name, kind) of each mention of a packed extraction, as :func:`unpack` reads it and raises, but one by one."""
+    """Yield (name, kind) of each mention of a packed extraction; raises as :func:`unpack`."""
     for kind, first, last, *rest in json.loads(value)["mentions"]:
         if rest:
             one = _read_named(kind, first, last, *rest, text=text)
@@ -130,7 +126,7 @@ def documents_lacking(
     after: int = BEFORE_ALL,
     most: int = -1,
 ) -> list[int]:
-    """Row numbers of documents with a chunk of which something is not made: those ``after`` one, at most so many."""
+    """Return the rows of at most ``most`` documents after ``after`` that have a chunk without something derived."""
     found = connection.execute(
         f"""SELECT DISTINCT document FROM chunks WHERE document > ? AND chunk NOT IN ({_CHUNKS[what]})
         ORDER BY document LIMIT ?""",  # noqa: S608 - constants

@@ -1,7 +1,7 @@
-"""Rows of ``versions``: documents as they stood before they were replaced or removed.
+"""Rows of ``versions``: previous versions of documents that were replaced or removed.
 
-They lie apart from all that is searched, listed and counted: whoever reads the tables of the present reads the present.
-What was made of their chunks stays in the memo for them.
+They are in tables of their own, so that nothing that searches, lists or counts sees them. The memo keeps what was
+derived of their chunks.
 """
 
 from __future__ import annotations
@@ -23,20 +23,17 @@ from monograph.values import Chunk, Document, Valid, Version
 DAY = 86_400
 """Seconds that a clock may be ahead of the last write, and of this machine's clock."""
 
-_EVER = 1 << 40
-"""A second after every moment."""
-
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What becomes of a document's state that ends, in a file that keeps such.
+    """How a write transaction ends versions of documents, in a file that keeps previous versions.
 
     Parameters
     ----------
     moment:
-        The second, since 1970, in which it ends and the next one begins.
+        The second, since 1970, in which versions end and the next ones begin.
     forgotten:
-        Whether it is to be forgotten, and all former ones of the document with it.
+        Whether all previous versions of the documents are deleted.
     """
 
     moment: int
@@ -44,10 +41,10 @@ class Ending:
 
 
 def ending(connection: Connection, clock: Callable[[], float] | None, *, forgotten: bool) -> Ending | None:
-    """What a write transaction does with the states that it ends; None where the file keeps none.
+    """Return how a write transaction ends versions; None without a clock: the file keeps no previous versions.
 
-    The moments of a file never go back: where the clock does, the second after the last one is taken. Raises InputError
-    if it tells no second, or one that is more than a day ahead of the last write and of this machine's clock.
+    The moments of a file never go back: if the clock does, the second after the last one is taken. Raises InputError if
+    the clock's second is out of range, or more than a day ahead of the last write and of this machine's clock.
     """
     if clock is None:
         return None
@@ -68,9 +65,9 @@ def ending(connection: Connection, clock: Callable[[], float] | None, *, forgott
 
 
 def end(connection: Connection, row: documents.Row, found: Ending | None) -> None:
-    """Keep a document's state that is about to be replaced or removed, or forget all that it had.
+    """Keep the version of a document that is about to be replaced or removed, or delete all its previous versions.
 
-    One that stood for less than a second is not kept: it is of no moment that can be asked for.
+    A version that was valid for less than a second is not kept: no moment can be asked for at which it was.
     """
     if found is None:
         return
@@ -98,16 +95,16 @@ def end(connection: Connection, row: documents.Row, found: Ending | None) -> Non
 
 
 def drop(connection: Connection, numbers: Sequence[int]) -> None:
-    """Take out some former states."""
+    """Delete some previous versions."""
     wanted = [(number,) for number in numbers]
     connection.executemany("DELETE FROM version_chunks WHERE version = ?", wanted)
     connection.executemany("DELETE FROM versions WHERE version = ?", wanted)
 
 
 def numbers_of(connection: Connection, name: str, second: int | None = None) -> list[int]:
-    """Rows of the former states of a document, or else of those of a uri, oldest first.
+    """Return the rows of the previous versions of a document, by its id or else its uri, oldest first.
 
-    With a second only what stood at its end.
+    With ``second`` only those that were valid at its end.
     """
     which = "id" if _numbers(connection, "id = ?", name) else "uri"
     if second is None:
@@ -116,17 +113,17 @@ def numbers_of(connection: Connection, name: str, second: int | None = None) -> 
 
 
 def ended_by(connection: Connection, second: int) -> list[int]:
-    """Rows of the former states that had ended by a second."""
+    """Return the rows of the previous versions that had ended by a second."""
     return _numbers(connection, "valid_until <= ?", second)
 
 
 def standing_at(connection: Connection, second: int) -> list[int]:
-    """Rows of the former states that stood at the end of a second."""
+    """Return the rows of the previous versions that were valid at the end of a second."""
     return _numbers(connection, "valid_from <= ?1 AND ?1 < valid_until", second)
 
 
 def below(connection: Connection, root: str) -> dict[int, str]:
-    """The former states of what was read from a root, by row: the ids of their documents."""
+    """Return the ids of the documents of all previous versions that were read from a root, by the version's row."""
     return dict(
         connection.execute(
             "SELECT version, id FROM versions WHERE uri = ?1 OR substr(uri, 1, length(?1) + 1) = ?1 || '/'", (root,)
@@ -140,7 +137,7 @@ def _numbers(connection: Connection, which: str, *values: str | int) -> list[int
 
 
 def last_change(connection: Connection, second: int) -> int:
-    """The last second, up to one, in which a document came, changed or went; of what is kept of that."""
+    """Return the last second, up to ``second``, in which a document is known to have been added, changed or removed."""
     (last,) = connection.execute(
         """SELECT max(coalesce((SELECT max(valid_from) FROM documents WHERE valid_from <= ?1), ?2),
             coalesce((SELECT max(valid_from) FROM versions WHERE valid_from <= ?1), ?2),
@@ -151,7 +148,7 @@ def last_change(connection: Connection, second: int) -> int:
 
 
 def listed(connection: Connection, numbers: Iterable[int]) -> list[Version]:
-    """Former states, in the order asked for. Raises DamagedFile if one tells no time."""
+    """Return previous versions, in the order of the rows. Raises DamagedFile if one has no time."""
     found = []
     for number in numbers:
         name, title, uri, characters, since, until = connection.execute(
@@ -166,10 +163,10 @@ def listed(connection: Connection, numbers: Iterable[int]) -> list[Version]:
 
 @dataclass(frozen=True, slots=True)
 class Former:
-    """A former state of a document: as it stood, with its chunks in reading order.
+    """A previous version of a document, with its chunks in reading order.
 
-    ``given`` has the vectors that came with chunks, packed, None for one that was made of the text; ``dated`` are the
-    columns of that name.
+    ``given`` are the packed vectors that came with chunks, None for one that was made of the text; ``dated`` are the
+    date columns.
     """
 
     document: Document
@@ -181,7 +178,7 @@ class Former:
 
 
 def load(connection: Connection, numbers: Iterable[int]) -> Iterator[Former]:
-    """Former states, in the order asked for. Raises DamagedFile if one cannot be read."""
+    """Yield previous versions, in the order of the rows. Raises DamagedFile if one cannot be read."""
     for number in numbers:
         with decoding(connection, f"row {number} of versions"):
             former = _former(connection, number)
@@ -225,7 +222,7 @@ def _former(connection: Connection, number: int) -> Former:
 
 
 def mark(connection: Connection, some: Iterable[Former]) -> None:
-    """Date documents that stand in a copy as they once did."""
+    """Set the dates of documents in a copy that has them as they were."""
     connection.executemany(
         """UPDATE documents SET valid_from = ?1, valid_until = ?2, dated = ?3, dated_until = ?4, dated_by = ?5,
         dates_checksum = checksum(?1) WHERE id = ?6""",
@@ -234,13 +231,13 @@ def mark(connection: Connection, some: Iterable[Former]) -> None:
 
 
 def clear(connection: Connection) -> None:
-    """Take out all former states."""
+    """Delete all previous versions."""
     connection.execute("DELETE FROM version_chunks")
     connection.execute("DELETE FROM versions")
 
 
 def drop_vectors(connection: Connection) -> None:
-    """Let go the vectors of former chunks, of a model that the file has no more, and those that came with them."""
+    """Detach the vectors of previous versions, because the file has another model; also those that came with chunks."""
     found = connection.execute(
         """SELECT DISTINCT version FROM version_chunks JOIN memo ON memo = vector WHERE key = given_key(value)"""
     ).fetchall()
@@ -251,12 +248,12 @@ def drop_vectors(connection: Connection) -> None:
 
 
 def drop_extractions(connection: Connection) -> None:
-    """Let go what another model found in former chunks than the file has now."""
+    """Detach the extractions of previous versions, because the file has another model."""
     connection.execute("UPDATE version_chunks SET extraction = NULL")
 
 
 def _checksum(connection: Connection, number: int) -> int:
-    """Return the checksum of a former state's content: that of its document, when it stood."""
+    """Return the checksum of the content of a previous version: that of its document when it was valid."""
     *own, text = connection.execute(
         """SELECT CAST(id AS BLOB), CAST(uri AS BLOB), CAST(title AS BLOB), CAST(metadata AS BLOB),
         CAST(sections AS BLOB), sha256, characters, CAST(text AS BLOB) FROM versions WHERE version = ?""",
@@ -272,7 +269,7 @@ def _checksum(connection: Connection, number: int) -> int:
 
 
 def is_sound(connection: Connection, number: int) -> bool:
-    """Return whether a former state is as it was stored."""
+    """Whether a previous version has its checksums."""
     stored, *dates = connection.execute(
         """SELECT checksum, dates_checksum, checksum(valid_from, valid_until, dated, dated_until, dated_by)
         FROM versions WHERE version = ?""",
@@ -282,14 +279,14 @@ def is_sound(connection: Connection, number: int) -> bool:
 
 
 def wrong(connection: Connection) -> Iterator[int]:
-    """Yield the rows of the former states that are not what was stored."""
+    """Yield the rows of the previous versions that do not have their checksums."""
     for (number,) in connection.execute("SELECT version FROM versions ORDER BY version").fetchall():
         if not is_sound(connection, number):
             yield number
 
 
 def name_of(connection: Connection, number: int) -> str:
-    """The id of a former state's document, whatever its bytes are."""
+    """Return the id of the document of a previous version, even if its bytes are no text."""
     (name,) = connection.execute("SELECT CAST(id AS BLOB) FROM versions WHERE version = ?", (number,)).fetchone()
     return bytes(name).decode("utf-8", "replace")
 
@@ -306,7 +303,7 @@ def lacking(connection: Connection, second: int, *, graph: bool) -> list[int]:
 
 
 def assign(connection: Connection, number: int, made: Iterable[tuple[int, int | None, int | None]]) -> None:
-    """Note where what was made of a former state's chunks is remembered: (ordinal, vector, extraction)."""
+    """Store the memo rows of what was derived of chunks of a previous version: (ordinal, vector, extraction)."""
     connection.executemany(
         """UPDATE version_chunks SET vector = coalesce(?3, vector), extraction = coalesce(?4, extraction)
         WHERE version = ?1 AND ordinal = ?2""",
@@ -314,17 +311,12 @@ def assign(connection: Connection, number: int, made: Iterable[tuple[int, int | 
     )
 
 
-def moment_of(found: Ending | None) -> int | None:
-    """The second in which what is stored begins; None in a file that keeps no former versions."""
-    return None if found is None else found.moment
-
-
 def drop_unsupported(connection: Connection) -> None:
-    """Delete the tree of summaries and the former versions, and have the file keep neither from now on."""
+    """Delete the tree of summaries and the previous versions, and have the file keep neither from now on."""
     tree.clear(connection)
     connection.execute("DELETE FROM settings WHERE name = 'summarizer'")
     checksums.drop(connection, "settings/summarizer")
     built = settings.load(connection)
     if built is not None and built.history:
-        drop(connection, ended_by(connection, _EVER))
+        clear(connection)
         settings.save(connection, replace(built, history=False))

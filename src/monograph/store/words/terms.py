@@ -201,10 +201,11 @@ def lengths(connection: Connection, blocks: Sequence[int]) -> list[tuple[int, by
 
 def lengths_are_right(connection: Connection) -> bool:
     """Whether the stored lengths of chunks are those of the inverted index."""
+    sizes = groupby(
+        connection.execute("SELECT id, sz FROM words_docsize ORDER BY id"), key=lambda row: row[0] // _CHUNKS_A_ROW
+    )
+    wanted = ((block, packed) for block, some in sizes if (packed := _pack_lengths(block, some)))
     held = connection.execute("SELECT block, counts FROM lengths ORDER BY block").fetchall()
-    every = connection.execute("SELECT id, sz FROM words_docsize ORDER BY id").fetchall()
-    blocks = groupby(every, key=lambda row: row[0] // _CHUNKS_A_ROW)
-    wanted = ((block, packed) for block, some in blocks if (packed := _pack_lengths(block, some)))
     return all(one == other for one, other in zip_longest(held, wanted))
 
 
