@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from monograph import Document, Hit, Monograph
-from monograph.search.one_file import chunk_documents, subject_keys
-from monograph.search.one_file.chunk_documents import ChunkDocuments
-from monograph.search.one_file.memory import Kept, Memory
-from monograph.search.one_file.subject_keys import SubjectKeys
+from monograph.search.one_file import memory
+from monograph.search.one_file.memory import ChunkDocuments, Kept, Memory, SubjectKeys
 from monograph.search.snapshot import NO_DOCUMENT
 from monograph.store.graph import graphs, names
 
@@ -112,8 +110,8 @@ def test_memory_is_of_one_state_of_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("most", [0, 100])
 def test_subject_keys_equal_those_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """What is known is the same before the keys are read and after; they are not read where there are too many."""
-    monkeypatch.setattr(subject_keys, "MOST", most)
-    monkeypatch.setattr(subject_keys, "FIRST", 20)
+    monkeypatch.setattr(memory, "MOST_SUBJECTS", most)
+    monkeypatch.setattr(memory, "FIRST_KEYS", 20)
     with Monograph.open(tmp_path / "x.mono") as monograph:
         monograph.add(FILMS)
         with monograph._file.database.read() as connection:
@@ -137,7 +135,7 @@ def test_documents_of_chunks_equal_those_of_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, kept: bool
 ) -> None:
     """They are the same before all are read and after; they are not read where there are too many."""
-    monkeypatch.setattr(chunk_documents, "MOST", most)
+    monkeypatch.setattr(memory, "MOST_ROWS", most)
     with Monograph.open(tmp_path / "x.mono") as monograph:
         monograph.add(FILMS)
         monograph.remove(["b"])

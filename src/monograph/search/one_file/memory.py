@@ -1,20 +1,24 @@
-"""What searches have read of a file, kept until the file changes."""
+"""Caches of what searches have read of one state of a file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from monograph.search.one_file.chunk_documents import ChunkDocuments
-from monograph.search.one_file.known_names import KnownNames
+import numpy as np
+
 from monograph.search.one_file.name_codes import NameCodes
-from monograph.search.one_file.subject_keys import SubjectKeys
+from monograph.search.snapshot import NO_DOCUMENT
+from monograph.store.documents import chunks
 from monograph.store.file import settings
+from monograph.store.graph import graphs, names
+from monograph.store.words import terms
 from monograph.store.words.postings import Counted
 from monograph.store.words.prefetch import Prefetcher
 
 if TYPE_CHECKING:
+    from monograph.graph.evidence import Int64
     from monograph.search.leads import Leads
     from monograph.search.start_texts import StartText
     from monograph.store.file.database import Connection
@@ -27,24 +31,33 @@ MOST_CHUNKS = 16_384
 MOST_STARTS = 2_048
 MOST_ENTITIES = 8_192
 
+MOST_NAMES = 32_768
+"""Names, and as many chunks, some 200 bytes each; with more, the next search begins with none."""
+
+MOST_ROWS = 1 << 20
+"""The documents of chunks are not kept if rows of chunks are higher: 8 MB."""
+
+MOST_SUBJECTS = 65_536
+"""The names that documents are about are not kept if there are more: about 12 MB of keys and rows."""
+
+LOOKED_UP = 3
+"""To look up one chunk or key takes as long as to read so many in order."""
+
+FIRST_KEYS = 1_000
+"""Keys that are looked up before names are counted; then twice as many each time."""
+
 
 class Kept(Generic[_Value]):
-    """Values by row, at most so many: when there are more, all that were there are let go.
-
-    Parameters
-    ----------
-    most:
-        That many.
-    """
+    """Values by row, at most ``most`` of them: if there are more, all that were there are dropped."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._held: dict[int, _Value] = {}
 
     def get(self, rows: Sequence[int], read: Callable[[list[int]], Mapping[int, _Value]]) -> list[_Value]:
-        """The values of different rows in their order; those that are not kept are read, and kept.
+        """Return the values of different rows in their order; those that are not kept are read, and kept.
 
-        What ``read`` does not give is left out.
+        Rows that ``read`` does not return are left out.
         """
         held = self._held
         try:
@@ -61,10 +74,114 @@ class Kept(Generic[_Value]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Remembered:
-    """What was read of one state of a file.
+class KnownNames:
+    """Names and ids of chunks that were read: ``heads`` are entities by name, ``keys`` are by name."""
 
-    ``told`` is (row, extraction, title) of chunks; ``leads`` are those of entities where nothing is filtered.
+    heads: dict[int, int] = field(default_factory=dict)
+    keys: dict[int, str] = field(default_factory=dict)
+    ids: dict[int, str] = field(default_factory=dict)
+
+    def read(self, connection: Connection, rows: Iterable[int]) -> None:
+        """Read names that were not read yet, and those of their entities."""
+        held, keys = self.heads, self.keys
+        asked = set(rows).difference(held)
+        if not asked:
+            return
+        loaded = names.heads(connection, asked)
+        keys.update((row, key) for row, key, _ in loaded)
+        others = {head for *_, head in loaded if head not in keys}
+        keys.update((row, key) for row, key, _ in (names.heads(connection, others) if others else ()))
+        # Last, so that whoever finds an entity finds its key.
+        held.update((row, head) for row, _, head in loaded)
+
+    def read_ids(self, connection: Connection, rows: Iterable[int]) -> None:
+        """Read the ids of chunks that were not read yet."""
+        missing = set(rows).difference(self.ids)
+        if missing:
+            self.ids.update(chunks.ids(connection, missing))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much is kept that the next search is to begin with an empty one."""
+        return max(len(self.keys), len(self.ids)) > MOST_NAMES
+
+
+class ChunkDocuments:
+    """The documents of chunks, in one state of a file.
+
+    Single documents are looked up until that took as long as to read all: then all are read, and kept.
+    """
+
+    def __init__(self) -> None:
+        self._asked = 0
+        self._count: int | None = None
+        self._held: Int64 | None = None
+
+    def of(self, connection: Connection, rows: Sequence[int]) -> Int64:
+        """Return the documents of some chunks, (n,); NO_DOCUMENT for those that are not there."""
+        wanted = np.array(rows, dtype=np.int64)
+        every = self._every(connection)
+        if every is not None and len(wanted) and 0 <= wanted.min() <= wanted.max() < len(every):
+            return every[wanted]
+        self._asked += len(rows)
+        found = graphs.documents_of(connection, rows)
+        return np.array([found.get(row, NO_DOCUMENT) for row in rows], dtype=np.int64)
+
+    def _every(self, connection: Connection) -> Int64 | None:
+        """Return the documents of all chunks by row; None while they are not read."""
+        if self._held is None and self._asked:
+            if self._count is None:
+                self._count = terms.count(connection)
+            if self._count <= min(LOOKED_UP * self._asked, MOST_ROWS):
+                self._count = MOST_ROWS + 1  # Rows that are far from each other are not read again.
+                rows, documents = (np.array(one, dtype=np.int64) for one in graphs.every_document(connection))
+                if len(rows) and 0 <= rows.min() <= rows.max() < MOST_ROWS and documents.min() > NO_DOCUMENT:
+                    every = np.full(int(rows.max()) + 1, NO_DOCUMENT, dtype=np.int64)
+                    every[rows] = documents
+                    self._held = every
+        return self._held
+
+
+class SubjectKeys:
+    """The keys of names that documents are about, in one state of a file.
+
+    Single keys are looked up until that took as long as to read all: then all are read, and kept.
+
+    Parameters
+    ----------
+    ahead:
+        Announces pages that are about to be read.
+    """
+
+    def __init__(self, ahead: Prefetcher | None = None) -> None:
+        self.ahead = ahead or Prefetcher()
+        self._asked = 0
+        self._looked = FIRST_KEYS
+        self._keys: dict[str, int] | None = None
+
+    def every(self, connection: Connection) -> Mapping[str, int] | None:
+        """Return the rows of all by key, maybe with some that nothing uses any more; None while they are not read."""
+        if self._keys is None and self._asked >= self._looked:
+            self._looked = 2 * self._asked
+            self.ahead.subjects(connection)
+            if not graphs.has_more_subjects(connection, min(LOOKED_UP * self._asked, MOST_SUBJECTS)):
+                self._keys = graphs.subject_keys(connection)
+        return self._keys
+
+    def rows(self, connection: Connection, keys: Set[str]) -> dict[str, int]:
+        """Return the names among some keys that a document is about, by key."""
+        if self._keys is not None:
+            return {key: self._keys[key] for key in keys if key in self._keys}
+        self._asked += len(keys)
+        self.ahead.keys(connection, keys)
+        return graphs.known_subjects(connection, keys) if keys else {}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Remembered:
+    """The caches of one state of a file.
+
+    ``told`` is (row, extraction, title) of chunks; ``leads`` are those of entities without a filter.
     """
 
     generation: int = -1
@@ -80,19 +197,19 @@ class Remembered:
 
     @property
     def ahead(self) -> Prefetcher:
-        """Announces what is about to be read."""
+        """Announces pages that are about to be read."""
         return self.counted.ahead
 
 
 class Memory:
-    """What searches have read of a file. Safe for use by many threads."""
+    """The caches of a file, which are dropped when it changes. Safe for use by many threads."""
 
     def __init__(self) -> None:
         self.ahead = Prefetcher()
         self._held = Remembered()
 
     def of(self, connection: Connection) -> Remembered:
-        """What was read of the state of the file that a transaction sees."""
+        """Return the caches of the state of the file that a transaction sees."""
         generation = settings.generation(connection)
         held = self._held
         if held.generation != generation:
