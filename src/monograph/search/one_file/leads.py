@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from monograph.search.leads import NOWHERE, Leads
-from monograph.search.one_file.joined import others
 from monograph.store.documents.filters import Allowed
 from monograph.store.file.database import Connection
-from monograph.store.graph import graphs, names
+from monograph.store.graph import assertions, graphs, names
 
 MOST_MENTIONS = 25
 """A name that more chunks have says little of any of them, and is not followed to them."""
+
+MOST_JOINED = 25
+"""An entity that relations of callers join to more others is not followed to them."""
 
 MOST_DOCUMENTS = 12
 """Chunks of documents about a name that it leads to: of many homonyms the first chunks."""
@@ -87,3 +89,28 @@ def _leads(about: Sequence[graphs.SubjectChunk], naming: Sequence[int]) -> Leads
         tuple(one.documents**-0.5 for one in about),
         tuple(chunk for chunk in naming if chunk not in documents),
     )
+
+
+def joined_names(connection: Connection, some: Iterable[names.NameRow]) -> set[int]:
+    """Return the rows of those of some names that relations of callers join to others."""
+    if assertions.is_empty(connection):
+        return set()
+    rows = {one.key: one.row for one in some}
+    return {rows[key] for key in assertions.joined(connection, rows, MOST_JOINED)}
+
+
+def others(connection: Connection, members: Mapping[int, Sequence[names.NameRow]]) -> dict[int, list[names.NameRow]]:
+    """Return the names of the entities that relations of callers join to some, by the row of their head."""
+    if assertions.is_empty(connection):
+        return {}
+    joined = assertions.joined(connection, [name.key for some in members.values() for name in some], MOST_JOINED)
+    known = names.known(connection, {key for some in joined.values() for key in some})
+    named = names.members(connection, {one.head for one in known.values()})
+    found = {}
+    for head, some in members.items():
+        keys = (key for name in some for key in joined.get(name.key, ()))
+        heads = dict.fromkeys(known[key].head for key in keys if key in known)
+        beyond = [name for other in heads if other != head for name in named.get(other, ())]
+        if beyond:
+            found[head] = beyond
+    return found

@@ -11,7 +11,7 @@ import numpy as np
 
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.search import titles
-from monograph.search.one_file import joined
+from monograph.search.one_file import leads
 from monograph.search.one_file.memory import SubjectKeys
 from monograph.search.start_texts import Start, StartText, start_of
 from monograph.store.documents import chunks as stored_chunks
@@ -37,7 +37,7 @@ def of(connection: Connection, given: Sequence[NamedText], subjects: SubjectKeys
     wanted = {name for some in named for name, *_ in some}.union(*own, known.values())
     subjects.ahead.names(connection, wanted)
     loaded, alone = names.load_with_single(connection, wanted)
-    alone -= joined.told_of(connection, [loaded[row] for row in alone])
+    alone -= leads.joined_names(connection, [loaded[row] for row in alone])
     within = [_titles_within(some, known, loaded) for some in phrases]
     return [_start_text(loaded, alone, *parts) for parts in zip(texts, named, own, within, strict=True)]
 
