@@ -24,7 +24,6 @@ from monograph.store.file import checksums, memo, settings
 from monograph.store.file.checksums import given_key
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, path_of
-from monograph.store.file.settings import StoredEmbedder, StoredExtractor
 from monograph.store.graph import neighbours
 from monograph.store.vectors import vectors
 from monograph.values import ENTITY_KINDS, OnProgress, Progress
@@ -103,8 +102,8 @@ def write(
 
 def known_of(connection: Connection, version: str, chunk_tokens: int, chunk_overlap: int) -> Manifest:
     """What a manifest says of a file before anything is counted."""
-    embedder = settings.load_model(connection, StoredEmbedder)
-    extractor = settings.load_model(connection, StoredExtractor)
+    embedder = settings.load_model(connection, "embedder")
+    extractor = settings.load_model(connection, "extractor")
     return Manifest(
         export=layout.LAYOUT,
         monograph=version,

@@ -107,7 +107,7 @@ class SummaryTree(TreeReader):
         chosen = summarizer or self._file.models.summarizer
         pipeline = self._file.pipeline(summarizer=chosen)
         with self._file.database.read() as connection:
-            stored = settings.load_model(connection, settings.StoredSummarizer)
+            stored = settings.load_model(connection, "summarizer")
             is_made = store.exists(connection) and not store.count_stale_segments(connection)
             if is_made and stored is not None and stored.key == chosen.key:
                 return Cost()

@@ -17,7 +17,7 @@ from monograph.store.catalogue.catalogue import Share
 from monograph.store.documents import documents, roots, sources
 from monograph.store.file import replacing, settings
 from monograph.store.file.database import Connection, Database
-from monograph.store.file.settings import StoredEmbedder, StoredExtractor
+from monograph.store.file.settings import StoredModel
 from monograph.store.graph import names
 from monograph.values import Finding
 from monograph.write.transaction import resolve
@@ -29,8 +29,8 @@ class Origin:
 
     id: str
     settings: Settings | None
-    embedder: StoredEmbedder | None
-    extractor: StoredExtractor | None
+    embedder: StoredModel | None
+    extractor: StoredModel | None
 
     def to_texts(self) -> dict[str, str]:
         """Return these settings and models as texts for a manifest."""
@@ -48,8 +48,8 @@ def origin(connection: Connection) -> Origin:
     return Origin(
         settings.load_id(connection),
         settings.load(connection),
-        settings.load_model(connection, StoredEmbedder),
-        settings.load_model(connection, StoredExtractor),
+        settings.load_model(connection, "embedder"),
+        settings.load_model(connection, "extractor"),
     )
 
 
@@ -58,9 +58,10 @@ def begin(connection: Connection, of: Origin) -> None:
     if of.settings is not None:
         settings.save(connection, of.settings)
     settings.save_id(connection, of.id)
-    for model in (of.embedder, of.extractor):
-        if model is not None:
-            settings.save_model(connection, model)
+    if of.embedder is not None:
+        settings.save_model(connection, "embedder", of.embedder)
+    if of.extractor is not None:
+        settings.save_model(connection, "extractor", of.extractor)
 
 
 def make(path: Path, of: Origin, shares: Iterable[Share]) -> None:

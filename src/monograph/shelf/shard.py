@@ -165,7 +165,7 @@ class ShardReader(OneFile):
     def fetch(self, ids: Sequence[str] | None, allowed: Allowed, vectors: bool) -> list[StoredChunk]:
         """Return the stored chunks of those ids that are there, or all; with their vectors if ``vectors``."""
         connection = self.connection
-        stored = settings.load_model(connection, settings.StoredEmbedder) if vectors else None
+        stored = settings.load_model(connection, "embedder") if vectors else None
         return lookup.fetch(connection, ids, allowed, None if stored is None else stored.dimension)
 
     # Words.

@@ -129,7 +129,7 @@ _GRAPH = (
 
 def _tree_rules(chosen: Settings) -> tuple[Rule, ...]:
     def find(checked: Checked) -> Iterator[str]:
-        stored = settings.load_model(checked.connection, settings.StoredSummarizer)
+        stored = settings.load_model(checked.connection, "summarizer")
         made_by = None if stored is None else recipe(stored.key, chosen)
         damaged = {row for one in checked.damaged for row, _, _ in chunks.spans_of(checked.connection, one)}
         embedder = "" if checked.embedder is None else checked.embedder.key

@@ -115,15 +115,13 @@ Given = TypeVar("Given", bound=_Named)
 
 
 @dataclass(frozen=True, slots=True)
-class PluggedIn(Generic[Given, stored_settings.StoredModel]):
+class PluggedIn(Generic[Given]):
     """One kind of what is plugged in: how a file says with which one it was made, and how that is made again.
 
     Parameters
     ----------
     name:
         What it is called.
-    kind:
-        What is stored of it.
     make:
         Makes it from its spec, and asks for leave before anything that the spec names is opened.
     usual:
@@ -135,8 +133,7 @@ class PluggedIn(Generic[Given, stored_settings.StoredModel]):
         How to use the given one instead, as a command, and in Python if no command can name it.
     """
 
-    name: str
-    kind: type[stored_settings.StoredModel]
+    name: stored_settings.ModelKind
     make: Callable[[str, Allow], Given]
     usual: str
     difference: str
@@ -147,7 +144,7 @@ class PluggedIn(Generic[Given, stored_settings.StoredModel]):
     def known(self, database: Database) -> stored_settings.StoredModel | None:
         """What the file was made with, or None where it holds nothing of the kind yet."""
         with database.read() as connection:
-            return stored_settings.load_model(connection, self.kind)
+            return stored_settings.load_model(connection, self.name)
 
     def check(self, database: Database, given: Given) -> None:
         """Raise ModelMismatch if the file was made with another."""
@@ -201,8 +198,8 @@ class PluggedIn(Generic[Given, stored_settings.StoredModel]):
         """
         if self.known(database) is None:
             with database.write() as connection:
-                if stored_settings.load_model(connection, self.kind) is None:
-                    stored_settings.save_model(connection, stored)
+                if stored_settings.load_model(connection, self.name) is None:
+                    stored_settings.save_model(connection, self.name, stored)
         self.check(database, given)
 
 
@@ -230,9 +227,8 @@ def _load_describer(spec: str, allow: Allow) -> Describer:
     return load_describer(spec, allow=allow)
 
 
-EMBEDDER: PluggedIn[Embedder, stored_settings.StoredEmbedder] = PluggedIn(
+EMBEDDER: PluggedIn[Embedder] = PluggedIn(
     "embedder",
-    stored_settings.StoredEmbedder,
     _load_embedder,
     "static",
     "{path} holds vectors of {stored.key!r} ({stored.dimension} values), not of {given.key!r}",
@@ -240,9 +236,8 @@ EMBEDDER: PluggedIn[Embedder, stored_settings.StoredEmbedder] = PluggedIn(
     "monograph reembed {path} {given.spec}",
     "Monograph.open({file!r}).vectors.rebuild(embedder)",
 )
-EXTRACTOR: PluggedIn[Extractor, stored_settings.StoredExtractor] = PluggedIn(
+EXTRACTOR: PluggedIn[Extractor] = PluggedIn(
     "extractor",
-    stored_settings.StoredExtractor,
     _load_extractor,
     "pattern",
     "the graph of {path} is made with {stored.key!r}, not with {given.key!r}",
@@ -250,9 +245,8 @@ EXTRACTOR: PluggedIn[Extractor, stored_settings.StoredExtractor] = PluggedIn(
     "monograph reextract {path} {given.spec}",
     "Monograph.open({file!r}).graph.rebuild(extractor)",
 )
-SUMMARIZER: PluggedIn[Summarizer, stored_settings.StoredSummarizer] = PluggedIn(
+SUMMARIZER: PluggedIn[Summarizer] = PluggedIn(
     "summarizer",
-    stored_settings.StoredSummarizer,
     _load_summarizer,
     "extractive",
     "the tree of {path} is made with {stored.key!r}, not with {given.key!r}",
@@ -260,9 +254,8 @@ SUMMARIZER: PluggedIn[Summarizer, stored_settings.StoredSummarizer] = PluggedIn(
     "monograph resummarize {path} {given.spec}",
     "Monograph.open({file!r}).tree.rebuild(summarizer)",
 )
-DESCRIBER: PluggedIn[Describer, stored_settings.StoredDescriber] = PluggedIn(
+DESCRIBER: PluggedIn[Describer] = PluggedIn(
     "describer",
-    stored_settings.StoredDescriber,
     _load_describer,
     "",
     "the pictures of {path} are described by {stored.key!r}, not by {given.key!r}",
@@ -327,7 +320,7 @@ def adopt_embedder(database: Database, embedder: Embedder) -> None:
     """
     if EMBEDDER.known(database) is None:
         # A server may have to be asked for the dimension: before the file is locked.
-        stored = stored_settings.StoredEmbedder(embedder.key, embedder.spec, embedder.dimension)
+        stored = stored_settings.StoredModel(embedder.key, embedder.spec, embedder.dimension)
         _require_dimension(stored.dimension)
         EMBEDDER.adopt(database, embedder, stored)
     EMBEDDER.check(database, embedder)
@@ -342,7 +335,7 @@ def adopt_summarizer(database: Database, summarizer: Summarizer) -> None:
     ModelMismatch
         If it has another.
     """
-    SUMMARIZER.adopt(database, summarizer, stored_settings.StoredSummarizer(summarizer.key, summarizer.spec))
+    SUMMARIZER.adopt(database, summarizer, stored_settings.StoredModel(summarizer.key, summarizer.spec))
 
 
 NOBODY = "none"
@@ -361,11 +354,11 @@ def adopt_describer(database: Database, describer: Describer | None) -> None:
     With another one, what may hold pictures is read again by the next sync.
     """
     known = DESCRIBER.known(database)
-    stored = stored_settings.StoredDescriber(NOBODY, NOBODY)
+    stored = stored_settings.StoredModel(NOBODY, NOBODY)
     if describer is not None:
-        stored = stored_settings.StoredDescriber(describer.key, describer.spec)
+        stored = stored_settings.StoredModel(describer.key, describer.spec)
     if known != stored and (known is not None or describer is not None):
         with database.write() as connection:
-            stored_settings.save_model(connection, stored)
+            stored_settings.save_model(connection, DESCRIBER.name, stored)
             if describer is None:  # What comes until there is one again, that is to see.
                 roots.forget_describers(connection)

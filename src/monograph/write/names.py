@@ -108,7 +108,7 @@ def without_code(connection: Connection, pipeline: Pipeline) -> list[str]:
     Where the file has another embedder, those are all names that are embedded.
     """
     embedded = graphs.embedded_keys(connection)
-    stored = settings.load_model(connection, settings.StoredEmbedder)
+    stored = settings.load_model(connection, "embedder")
     if stored is None or stored.key != pipeline.embedder.key:
         return embedded
     return names.without_code(connection, embedded, names.code_size(stored.dimension))

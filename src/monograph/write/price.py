@@ -100,7 +100,7 @@ def _names_to_embed(connection: Connection, pipeline: Pipeline, work: Sequence[P
         packed = _packed_extractions(connection, pipeline, one)
         with suppress(*UNDECODABLE):  # An apply will say which is damaged.
             found |= set() if packed is None else embedded_keys(part_of(one, packed, cannot_link))
-    stored = settings.load_model(connection, settings.StoredEmbedder)
+    stored = settings.load_model(connection, "embedder")
     if stored is None or stored.key != pipeline.embedder.key:
         return found
     return set(names.without_code(connection, sorted(found), names.code_size(stored.dimension)))

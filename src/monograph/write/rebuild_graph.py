@@ -122,7 +122,7 @@ def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extr
 def _is_other(connection: Connection, pipeline: Pipeline) -> bool:
     """Return whether the file has another extractor than the pipeline, or does not tell which."""
     try:
-        stored = settings.load_model(connection, settings.StoredExtractor)
+        stored = settings.load_model(connection, "extractor")
     except DamagedFile:
         return True
     return stored is None or stored.key != pipeline.extractor.key
@@ -164,8 +164,8 @@ def end_again(pipeline: Pipeline, rows: Sequence[int]) -> None:
 
 
 def _note(connection: Connection, pipeline: Pipeline, graph: int) -> None:
-    stored = settings.StoredExtractor(pipeline.extractor.key, pipeline.extractor.spec, graph)
-    settings.save_model(connection, stored)
+    stored = settings.StoredModel(pipeline.extractor.key, pipeline.extractor.spec, graph=graph)
+    settings.save_model(connection, "extractor", stored)
 
 
 def _finish(pipeline: Pipeline) -> bool:

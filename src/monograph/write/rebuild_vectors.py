@@ -127,8 +127,8 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
     memo.drop(connection, memo.CODE)
     stored_names.drop_codes(connection, None if other else stored_names.code_size(pipeline.embedder.dimension))
     stored_names.set_codes(connection, [(code, key) for key, code in made.items()])
-    stored = settings.StoredEmbedder(pipeline.embedder.key, pipeline.embedder.spec, pipeline.embedder.dimension)
-    settings.save_model(connection, stored)
+    stored = settings.StoredModel(pipeline.embedder.key, pipeline.embedder.spec, pipeline.embedder.dimension)
+    settings.save_model(connection, "embedder", stored)
     if other:
         versions.drop_vectors(connection)
         _plant(connection, pipeline, planes, spent)
@@ -152,7 +152,7 @@ def _plant(connection: Connection, pipeline: Pipeline, planes: Planes | None, sp
 
 def _is_other(connection: Connection, pipeline: Pipeline) -> bool:
     """Return whether the file has another embedder than the pipeline."""
-    stored = settings.load_model(connection, settings.StoredEmbedder)
+    stored = settings.load_model(connection, "embedder")
     return stored is None or stored.key != pipeline.embedder.key
 
 

@@ -108,7 +108,7 @@ def update(
 def keep(connection: Connection, summarizer: Summarizer, draft: build.Draft, spent: TreeUpdate) -> None:
     """Store a draft, and what it took. Raises Overtaken if other writers changed what it counts on."""
     build.store_draft(connection, draft)
-    settings.save_model(connection, settings.StoredSummarizer(summarizer.key, summarizer.spec))
+    settings.save_model(connection, "summarizer", settings.StoredModel(summarizer.key, summarizer.spec))
     settings.count_summaries(connection, spent.made, spent.tokens)
 
 

@@ -180,7 +180,7 @@ class FileSnapshot:
         return dates.newest(self.connection)
 
     def has_graph(self) -> bool:
-        stored = settings.load_model(self.connection, settings.StoredExtractor)
+        stored = settings.load_model(self.connection, "extractor")
         return stored is not None and stored.graph == GRAPH
 
     def words_in(self, chunks: Sequence[int], asked: Words) -> tuple[Int64, list[bytes], Sequence[Hashable]]:

@@ -14,7 +14,7 @@ from monograph.store.documents import documents
 from monograph.store.file import checksums
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import UNDECODABLE, row_fault, sqlite_errors, sqlite_name
-from monograph.store.file.settings import StoredEmbedder, StoredExtractor, load_model
+from monograph.store.file.settings import StoredModel, load_model
 from monograph.values import Finding
 
 _PASSING = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_NOMEM", "SQLITE_INTERRUPT", "SQLITE_IOERR")
@@ -37,14 +37,14 @@ class Checked:
     connection: Connection
 
     @cached_property
-    def embedder(self) -> StoredEmbedder | None:
+    def embedder(self) -> StoredModel | None:
         """The embedder that the vectors are of."""
-        return load_model(self.connection, StoredEmbedder)
+        return load_model(self.connection, "embedder")
 
     @cached_property
-    def extractor(self) -> StoredExtractor | None:
+    def extractor(self) -> StoredModel | None:
         """The extractor that the graph is made with."""
-        return load_model(self.connection, StoredExtractor)
+        return load_model(self.connection, "extractor")
 
     @property
     def has_graph(self) -> bool:

@@ -120,10 +120,10 @@ def mend_notes(checked: Checked) -> None:
 
 
 def _unread_models(checked: Checked) -> Iterator[str]:
-    settings.load_model(checked.connection, settings.StoredEmbedder)
-    settings.load_model(checked.connection, settings.StoredExtractor)
-    settings.load_model(checked.connection, settings.StoredSummarizer)
-    settings.load_model(checked.connection, settings.StoredDescriber)
+    settings.load_model(checked.connection, "embedder")
+    settings.load_model(checked.connection, "extractor")
+    settings.load_model(checked.connection, "summarizer")
+    settings.load_model(checked.connection, "describer")
     return iter(())
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from monograph.errors import DamagedFile
 from monograph.regex import regex
@@ -16,64 +16,37 @@ from monograph.store.file.database import Connection
 from monograph.store.file.errors import decoding, path_of
 from monograph.values.arguments import shown
 
-
-@dataclass(frozen=True, slots=True)
-class StoredEmbedder:
-    """The embedder whose vectors a file holds: see :class:`monograph.models.Embedder`."""
-
-    key: str
-    spec: str
-    dimension: int
+ModelKind: TypeAlias = Literal["embedder", "extractor", "summarizer", "describer"]
 
 
 @dataclass(frozen=True, slots=True)
-class StoredExtractor:
-    """The extractor that a file's graph was made with, and how its parts were made (see graph.GRAPH)."""
+class StoredModel:
+    """A model that a file was made with: the embedder of its vectors, the extractor of its graph, and so on.
+
+    ``dimension`` is that of an embedder's vectors, ``graph`` says how the parts of an extractor's graph were made (see
+    graph.GRAPH); both are 0 for other models.
+    """
 
     key: str
     spec: str
-    graph: int
-
-
-@dataclass(frozen=True, slots=True)
-class StoredSummarizer:
-    """The summarizer that a file's tree is made with."""
-
-    key: str
-    spec: str
-
-
-@dataclass(frozen=True, slots=True)
-class StoredDescriber:
-    """The describer of the pictures in a file's documents."""
-
-    key: str
-    spec: str
+    dimension: int = 0
+    graph: int = 0
 
 
 GENERATION = "generation"
 """The setting that counts commits; it has no checksum."""
 _SUMMARIES = "summaries"
-_AGAIN, _ALWAYS_FORGET, _DESCRIBER = "again", "always_forget", "describer"
+_AGAIN, _ALWAYS_FORGET = "again", "always_forget"
 _OWED, _FORGOTTEN = "forgetting/", "forgotten"
-FOUND_AGAIN = ("id", _SUMMARIES, _AGAIN, _ALWAYS_FORGET, _DESCRIBER)
+FOUND_AGAIN = ("id", _SUMMARIES, _AGAIN, _ALWAYS_FORGET, "describer")
 """The settings that may be forgotten: they are made anew, found out by the next sync or repair, or said once more."""
 KEPT = ("build", "vector_index", "embedder", "extractor", "summarizer", *FOUND_AGAIN)
 """The settings that have a checksum."""
 MENDS = {"extractor": "monograph reextract FILE EXTRACTOR"}
 """What brings a setting back, where a repair does not."""
 
-Stored = TypeVar(
-    "Stored", bound="StoredEmbedder | StoredExtractor | StoredSummarizer | StoredDescriber | SummaryCounts"
-)
-StoredModel = TypeVar("StoredModel", StoredEmbedder, StoredExtractor, StoredSummarizer, StoredDescriber)
+Stored = TypeVar("Stored", bound="StoredModel | SummaryCounts")
 _ID = regex("[0-9a-f]{32}")
-_NAMES = {
-    StoredEmbedder: "embedder",
-    StoredExtractor: "extractor",
-    StoredSummarizer: "summarizer",
-    StoredDescriber: _DESCRIBER,
-}
 
 
 def load(connection: Connection) -> Settings | None:
@@ -122,11 +95,13 @@ def save_id(connection: Connection, identity: str) -> None:
     _put(connection, "id", identity)
 
 
-def load_model(connection: Connection, kind: type[StoredModel]) -> StoredModel | None:
-    """What of a kind the file was made with, or None where it holds nothing that was."""
-    text = _get(connection, _NAMES[kind])
-    with _decoding(connection, _NAMES[kind]):
-        return None if text is None else _typed(kind(**json.loads(text)))
+def load_model(connection: Connection, kind: ModelKind) -> StoredModel | None:
+    """Return the model of a kind that the file was made with; None if it holds nothing that was."""
+    text = _get(connection, kind)
+    if text is None:
+        return None
+    with _decoding(connection, kind):
+        return _typed(StoredModel(**json.loads(text)))
 
 
 def _typed(stored: Stored) -> Stored:
@@ -138,11 +113,9 @@ def _typed(stored: Stored) -> Stored:
     return stored
 
 
-def save_model(
-    connection: Connection, model: StoredEmbedder | StoredExtractor | StoredSummarizer | StoredDescriber
-) -> None:
-    """Store what of its kind the file is made with."""
-    _put(connection, _NAMES[type(model)], json.dumps(asdict(model)))
+def save_model(connection: Connection, kind: ModelKind, model: StoredModel) -> None:
+    """Store the model of a kind that the file is made with."""
+    _put(connection, kind, json.dumps(asdict(model)))
 
 
 @dataclass(frozen=True, slots=True)
