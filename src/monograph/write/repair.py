@@ -13,7 +13,6 @@ from monograph.store.graph.extractions import documents_lacking
 from monograph.store.tree import tree
 from monograph.store.vectors import clusters
 from monograph.tree.hash import Planes
-from monograph.vectors.index import EcoVectorIndex
 from monograph.write import check, rebuild_graph
 from monograph.write.names import complete_codes
 from monograph.write.pipeline import Pipeline
@@ -46,7 +45,10 @@ def repair(pipeline: Pipeline) -> None:
         for row in rows:
             assign(connection, pipeline, row.row, only_missing=True)
         for index in (pipeline.index,) if TREE in again else pipeline.indexes:
-            _bring_up_to_date(connection, index)
+            if any(check.of_index(index).findings(Checked(connection))):
+                index.rebuild(connection)
+            else:
+                index.settle(connection)
     if GRAPH in again:
         rebuild_graph.derive_extractions(pipeline, unread)  # The graph that is there stands until this is done.
         rebuild_graph.rebuild(pipeline)
@@ -73,13 +75,6 @@ def _words_are_wrong(database: Database) -> bool:
         wrong = any(rules.findings(Checked(connection), words.RULES)) or words.own_fault(connection) is not None
         raise _Undone
     return wrong
-
-
-def _bring_up_to_date(connection: Connection, index: EcoVectorIndex) -> None:
-    if any(check.of_index(index).findings(Checked(connection))):
-        index.rebuild(connection)
-    else:
-        index.settle(connection)
 
 
 def _has_planes(connection: Connection) -> bool:

@@ -17,13 +17,12 @@ from monograph.store.graph.assertions import STORED, TABLES, Origin, imply_node
 from monograph.store.history import versions
 
 _ADD_AGAIN = "remove it, then sync or add it again"
-_JSON = (("documents", "metadata"), ("documents", "sections"), ("chunks", "metadata"), ("chunks", "merged"))
 _DOCUMENT_TEXTS = (
-    ("documents", "document", "document = ?1", ("id", "uri", "title", "metadata", "sections")),
-    ("chunks", "chunk", "document = ?1", ("id", "metadata", "merged")),
-    ("texts", "block", "block >> 24 = ?1", ("text",)),
+    ("documents", "document = ?", ("id", "uri", "title", "metadata", "sections")),
+    ("chunks", "document = ?", ("id", "metadata", "merged")),
+    ("texts", "block >> 24 = ?", ("text",)),
 )
-"""(table, what numbers its rows, which belong to a document, columns of text)."""
+"""(table, which of its rows belong to a document, columns of text)."""
 
 # Documents.
 
@@ -41,31 +40,30 @@ def _make_readable(checked: Checked) -> None:
     connection = checked.connection
     for row in sorted(checked.damaged):
         (characters,) = connection.execute("SELECT characters FROM documents WHERE document = ?", (row,)).fetchone()
-        for table, column, number, value in list(_not_utf8(connection, row)):
-            text = value.decode("utf-8", "replace")
-            if table == "texts":
-                before = (number - blocks_of(row)[0]) * documents.BLOCK_CHARACTERS
-                text = _of_length(text, min(documents.BLOCK_CHARACTERS, characters - before))
-            key = {"documents": "document", "chunks": "chunk", "texts": "block"}[table]
-            connection.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (text, number))
-        for table, column in _JSON:
-            query = f"SELECT rowid, {column} FROM {table} WHERE document = ? AND {column} IS NOT NULL"
-            for number, text in connection.execute(query, (row,)).fetchall():
-                try:
-                    (documents.loaded_sections if column == "sections" else loaded_object)(text)
-                except UNDECODABLE:
-                    kept = "[]" if column == "sections" else json.dumps({"damaged": text}, ensure_ascii=False)
-                    connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (kept, number))
+        for table, condition, columns in _DOCUMENT_TEXTS:
+            for column in columns:
+                query = f"SELECT rowid, CAST({column} AS BLOB) FROM {table} WHERE {condition} AND {column} IS NOT NULL"
+                for number, value in connection.execute(query, (row,)).fetchall():
+                    text = value.decode("utf-8", "replace")
+                    if table == "texts" and not is_utf8(value):
+                        before = (number - blocks_of(row)[0]) * documents.BLOCK_CHARACTERS
+                        text = _of_length(text, min(documents.BLOCK_CHARACTERS, characters - before))
+                    if column in _JSON:
+                        try:
+                            _JSON[column](text)
+                        except UNDECODABLE:
+                            damaged = json.dumps({"damaged": text}, ensure_ascii=False)
+                            text = "[]" if column == "sections" else damaged
+                    if text.encode() != value:
+                        connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (text, number))
 
 
-def _not_utf8(connection: Connection, document: int) -> Iterator[tuple[str, str, int, bytes]]:
-    """Yield (table, column, row, value) of every text of a document that is no UTF-8."""
-    for table, row, condition, columns in _DOCUMENT_TEXTS:
-        for column in columns:
-            query = f"SELECT {row}, CAST({column} AS BLOB) FROM {table} WHERE {condition}"
-            for number, value in connection.execute(query, (document,)):
-                if not is_utf8(value):
-                    yield table, column, number, value
+_JSON: dict[str, Callable[[str], object]] = {
+    "metadata": loaded_object,
+    "merged": loaded_object,
+    "sections": documents.loaded_sections,
+}
+"""Columns that hold JSON, and what reads each."""
 
 
 def _of_length(text: str, length: int) -> str:
@@ -107,11 +105,8 @@ def _merge_again(checked: Checked) -> None:
 
 
 def _shortened(checked: Checked) -> Iterator[str]:
-    for row in sorted(checked.damaged):
-        (characters,) = checked.connection.execute(
-            "SELECT characters FROM documents WHERE document = ?", (row,)
-        ).fetchone()
-        if len(documents.titled(checked.connection, row)[1]) != characters:
+    for row, characters in checked.connection.execute("SELECT document, characters FROM documents").fetchall():
+        if row in checked.damaged and len(documents.titled(checked.connection, row)[1]) != characters:
             yield documents.name_of(checked.connection, row)
 
 
