@@ -67,9 +67,10 @@ def make(monograph: Monograph, kind: str) -> None:
         monograph.graph.build()
     elif kind == "some of the graph":
         pipeline = monograph._file.writing_pipeline()
-        rebuild_graph.make(pipeline, rebuild_graph._lacking(pipeline, 0)[::2])
+        rebuild_graph.make(pipeline, next(rebuild_graph.lacking(pipeline.database, "graph"), [])[::2])
     elif kind == "some trigrams":
-        rebuild_graph._index_some(monograph._file.database, 1)
+        database = monograph._file.database
+        rebuild_graph.index_trigrams(database, next(rebuild_graph.lacking(database, "trigrams"), [])[1:])
 
 
 @pytest.mark.timeout(1_800)
@@ -227,7 +228,7 @@ def test_forgetting_in_a_half_built_graph_leaves_no_bytes(tmp_path: Path) -> Non
     path = tmp_path / "x.mono"
     with opened(path, later=True) as monograph:
         monograph.add([*some_documents(6), Document("The password is Xylophone Quartz.", id="secret")])
-        rebuild_graph._index_some(monograph._file.database, 3)
+        rebuild_graph.index_trigrams(monograph._file.database, [4, 5, 6, 7])
         monograph.remove(["secret", "n1", "n5"], forget=True)
         assert monograph.check() == []
         assert documents_without_graph(monograph) == (4, 2)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from typing import Literal
 
 from monograph.derive.derivation import TRIES, Forgotten, extractions
 from monograph.errors import BusyFile, DamagedFile
@@ -48,9 +49,7 @@ def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
             end_again(pipeline, again)
         return
     if number != UNDER_WAY:
-        with pipeline.database.write() as connection:
-            graphs.clear(connection)
-            _note(connection, pipeline, UNDER_WAY)
+        _clear(pipeline)
     with pipeline.database.read() as connection:
         has_graph = settings.has_graph(connection)
     if has_graph:
@@ -82,23 +81,39 @@ def complete(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extra
 
     Killed before the end, what is made stays. Others may write meanwhile, and may do the same.
     """
-    with pipeline.database.read() as connection:
-        total = len(documents_lacking(connection, "graph"))
     extracted = Extracted()
-    done = 0
     while not _finish(pipeline):
-        _index_trigrams(pipeline.database, on_progress)
-        after = BEFORE_ALL
-        while rows := _lacking(pipeline, after):
+        for rows in lacking(pipeline.database, "trigrams", on_progress):
+            index_trigrams(pipeline.database, rows)
+        for rows in lacking(pipeline.database, "graph", on_progress):
             extracted += _make_some(pipeline, rows)
-            after, done = rows[-1], done + len(rows)
-            _tell(on_progress, "graph", done, max(done, total))
     return extracted
 
 
-def _lacking(pipeline: Pipeline, after: int) -> list[int]:
-    with pipeline.database.read() as connection:
-        return documents_lacking(connection, "graph", after, DOCUMENTS_AT_ONCE)
+def lacking(
+    database: Database, what: Literal["graph", "trigrams"], on_progress: OnProgress | None = None
+) -> Iterator[list[int]]:
+    """Yield the rows of documents that lack something, a batch at a time, and report progress after each batch."""
+    with database.read() as connection:
+        total = len(documents_lacking(connection, what))
+    after, done = BEFORE_ALL, 0
+    while True:
+        with database.read() as connection:
+            rows = documents_lacking(connection, what, after, DOCUMENTS_AT_ONCE)
+        if not rows:
+            return
+        yield rows
+        after, done = rows[-1], done + len(rows)
+        _tell(on_progress, "substrings" if what == "trigrams" else what, done, max(done, total))
+
+
+def index_trigrams(database: Database, rows: Sequence[int]) -> None:
+    """Index the trigrams of documents, by row, that lack them; documents that are gone by now are skipped."""
+    with database.write() as connection:
+        there = [row for row in rows if chunks.rows_of_document(connection, row)]
+        entries = [one for row in there for one in words.entries_of(connection, row)]
+        held = terms.with_trigrams(connection, [one.chunk for one in entries])
+        terms.add_trigrams(connection, [one for one in entries if one.chunk not in held])
 
 
 def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extracted:
@@ -110,22 +125,22 @@ def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extr
         memo.drop_failed(connection)
         rows = [row.row for row in documents.every(connection)]
     total = derive_extractions(pipeline, rows, on_progress)
-    with pipeline.database.write() as connection:
-        graphs.clear(connection)
-        if _is_other(connection, pipeline):
-            versions.drop_extractions(connection)
-        _note(connection, pipeline, UNDER_WAY)
+    _clear(pipeline)
     complete(pipeline, on_progress)
     return total
 
 
-def _is_other(connection: Connection, pipeline: Pipeline) -> bool:
-    """Return whether the file has another extractor than the pipeline, or does not tell which."""
-    try:
-        stored = settings.load_model(connection, "extractor")
-    except DamagedFile:
-        return True
-    return stored is None or stored.key != pipeline.extractor.key
+def _clear(pipeline: Pipeline) -> bool:
+    """Delete the graph, and note that one by the pipeline's extractor is being made; returns whether there was any."""
+    with pipeline.database.write() as connection:
+        graphs.clear(connection)
+        stored = None
+        with suppress(DamagedFile):
+            stored = settings.load_model(connection, "extractor")
+        if stored is None or stored.key != pipeline.extractor.key:
+            versions.drop_extractions(connection)
+        _note(connection, pipeline, UNDER_WAY)
+        return settings.has_graph(connection)
 
 
 def derive_extractions(pipeline: Pipeline, rows: Sequence[int], on_progress: OnProgress | None = None) -> Extracted:
@@ -141,11 +156,7 @@ def derive_extractions(pipeline: Pipeline, rows: Sequence[int], on_progress: OnP
 
 def rebuild(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
     """Make the graph anew from what is remembered; what is not is extracted again. A file without a graph has none."""
-    with pipeline.database.write() as connection:
-        graphs.clear(connection)
-        _note(connection, pipeline, UNDER_WAY)
-        has_graph = settings.has_graph(connection)
-    if has_graph:
+    if _clear(pipeline):
         complete(pipeline, on_progress)
 
 
@@ -176,28 +187,6 @@ def _finish(pipeline: Pipeline) -> bool:
         _note(connection, pipeline, GRAPH)
         settings.set_graph(connection)
     return True
-
-
-def _index_trigrams(database: Database, on_progress: OnProgress | None) -> None:
-    with database.read() as connection:
-        total = len(documents_lacking(connection, "trigrams"))
-    after, done = BEFORE_ALL, 0
-    while rows := _index_some(database, after):
-        after, done = rows[-1], done + len(rows)
-        _tell(on_progress, "substrings", done, max(done, total))
-
-
-def _index_some(database: Database, after: int) -> list[int]:
-    """Index the trigrams of the next documents that lack them; returns their rows."""
-    with database.read() as connection:
-        if not documents_lacking(connection, "trigrams", after, 1):
-            return []
-    with database.write() as connection:
-        rows = documents_lacking(connection, "trigrams", after, DOCUMENTS_AT_ONCE)
-        entries = [one for row in rows for one in words.entries_of(connection, row)]
-        held = terms.with_trigrams(connection, [one.chunk for one in entries])
-        terms.add_trigrams(connection, [one for one in entries if one.chunk not in held])
-    return rows
 
 
 def make(pipeline: Pipeline, rows: Sequence[int]) -> None:
