@@ -12,7 +12,6 @@ from monograph.derive.derivation import NOTHING, Forgotten, extraction_key
 from monograph.derive.derivation import extractions as derive_extractions
 from monograph.graph.build import DocumentPart, Linked, document_part
 from monograph.graph.short_names import Pairs
-from monograph.store.documents.chunks import rows_of_document as chunk_rows
 from monograph.store.file import memo
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import UNDECODABLE, damaged
@@ -167,24 +166,25 @@ def _pack_links(links: Sequence[Linked]) -> bytes:
     return np.array([(one.source, one.target, one.strength) for one in links], dtype=graphs.LINKED).tobytes()
 
 
-def store_part(
+def store_parts(
     connection: Connection,
-    document: int,
-    related: Related,
+    parts: Sequence[tuple[int, Sequence[int], Related]],
     named: Mapping[str, int],
     extracted: Mapping[bytes, int],
     uses: graphs.Uses,
+    known: Iterable[int],
 ) -> None:
-    """Store another part of the graph of a document that is there, and so are its chunks.
+    """Store the parts of the graph of documents that are stored with their chunks.
 
     Parameters
     ----------
+    parts:
+        (row of the document, rows of its chunks in reading order, its part).
     named, extracted:
         Rows of names and of extractions, by key.
-    uses:
-        Collects what is to be counted.
+    uses, known:
+        As for :func:`monograph.store.graph.graphs.put`.
     """
-    chunks = chunk_rows(connection, document)
-    pairs = [(row, extracted[key]) for row, key in zip(chunks, related.keys, strict=True)]
+    pairs = [(row, extracted[key]) for _, rows, one in parts for row, key in zip(rows, one.keys, strict=True)]
     memo.assign(connection, "extractions", pairs)
-    graphs.put(connection, {document: node_of(chunks, related, named)}, uses, [document])
+    graphs.put(connection, {document: node_of(rows, one, named) for document, rows, one in parts}, uses, known)

@@ -21,7 +21,7 @@ from monograph.store.words import terms
 from monograph.values import Cost, Document, OnProgress, Progress
 from monograph.write import names
 from monograph.write.configuration import EXTRACTOR
-from monograph.write.graph import Extracted, extract, relate, rows_of_extractions, store_part
+from monograph.write.graph import Extracted, extract, relate, rows_of_extractions, store_parts
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared
 from monograph.write.transaction import write
@@ -217,8 +217,8 @@ def _make_once(pipeline: Pipeline, rows: Sequence[int]) -> Extracted:
         known = names.numbered(connection, pipeline, named, waiting)
         extracted = rows_of_extractions(connection, pipeline, related, waiting)
         uses = graphs.Uses()
-        for row, one in zip(rows, related, strict=True):
-            store_part(connection, row, one, known.rows, extracted, uses)
+        parts = [(row, held, one) for row, (_, held), one in zip(rows, some, related, strict=True)]
+        store_parts(connection, parts, known.rows, extracted, uses, rows)
         names.store(connection, known, uses)
     return made
 

@@ -18,7 +18,7 @@ from monograph.store.words import terms
 from monograph.write import names
 from monograph.write.batch import BATCH_CHARACTERS
 from monograph.write.changes import NOTHING_SEEN, Changes, Ready, Seen, State, Stored, Tally, Target, decide
-from monograph.write.graph import Related, node_of
+from monograph.write.graph import Related, store_parts
 from monograph.write.prepare import Prepared
 
 
@@ -116,12 +116,13 @@ def write(connection: Connection, changes: Changes, derived: Derived, ending: ve
     documents.update(connection, [(one.columns, one.checksum) for one in known])
     chunks.update(connection, (pair for one in known for pair in one.chunk_columns if pair[0] in one.kept))
     chunks.add(connection, (pair for one in placed for pair in one.chunk_columns if pair[0] not in one.kept))
-    _assign(connection, "vectors", placed, [[derived.vectors[key] for key in one.prepared.keys] for one in placed])
+    vectors = (zip(one.rows, one.prepared.keys, strict=True) for one in placed)
+    memo.assign(connection, "vectors", [(row, derived.vectors[key]) for some in vectors for row, key in some])
     if derived.parts is not None:
-        parts = [derived.parts[one.prepared.document.id, one.prepared.sha256] for one in placed]
-        _assign(connection, "extractions", placed, [[derived.extractions[key] for key in part.keys] for part in parts])
-        nodes = {one.row: node_of(one.rows, part, derived.names.rows) for one, part in zip(placed, parts, strict=True)}
-        graphs.put(connection, nodes, uses, [one.row for one in known])
+        keys = ((one, (one.prepared.document.id, one.prepared.sha256)) for one in placed)
+        parts = [(one.row, one.rows, derived.parts[key]) for one, key in keys]
+        replaced = [one.row for one in known]
+        store_parts(connection, parts, derived.names.rows, derived.extractions, uses, replaced)
     names.store(connection, derived.names, uses)
     for file in changes.files:
         dates.follow_file(connection, files[file.source.uri])
@@ -192,15 +193,6 @@ def _place(
             )
         )
     return placed
-
-
-def _assign(
-    connection: Connection, table: memo.Assigned, placed: Sequence[_Placed], memos: Sequence[Sequence[int]]
-) -> None:
-    """Store which memo row is which chunk's."""
-    every = [(one, *pair) for one, some in zip(placed, memos, strict=True) for pair in zip(one.rows, some, strict=True)]
-    memo.assign(connection, table, [(row, memo) for one, row, memo in every if row in one.kept])
-    memo.assign_new(connection, table, ((row, memo) for one, row, memo in every if row not in one.kept))
 
 
 def remove(connection: Connection, rows: Sequence[documents.Row], ending: versions.Ending | None) -> int:

@@ -191,9 +191,7 @@ def assign(connection: Connection, table: Assigned, pairs: Sequence[tuple[int, i
         f"UPDATE {table} SET memo = ?2 WHERE chunk = ?1",  # noqa: S608 - a constant
         (pair for pair in pairs if held.get(pair[0], pair[1]) != pair[1]),
     )
-    assign_new(connection, table, (pair for pair in pairs if pair[0] not in held))
-
-
-def assign_new(connection: Connection, table: Assigned, pairs: Iterable[tuple[int, int]]) -> None:
-    """Assign vectors or extractions to chunks that have none: (chunk row, memo row)."""
-    connection.executemany(f"INSERT INTO {table} (chunk, memo) VALUES (?, ?)", pairs)  # noqa: S608 - a constant
+    connection.executemany(
+        f"INSERT INTO {table} (chunk, memo) VALUES (?, ?)",  # noqa: S608 - a constant
+        (pair for pair in pairs if pair[0] not in held),
+    )
