@@ -1,4 +1,4 @@
-"""What an open file holds and weighs."""
+"""Statistics of an open file."""
 
 from __future__ import annotations
 

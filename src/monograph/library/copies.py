@@ -107,7 +107,7 @@ def decrypt(path: str | os.PathLike[str], key: str) -> None:
 
 
 def require_plain(path: str | os.PathLike[str]) -> Path:
-    """The file that a path leads to. Raises FileError if it is none of ours, open, or encrypted already."""
+    """Return the file that a path leads to. Raises FileError if it is none of ours, open, or encrypted already."""
     file = _closed(path)
     if encryption.may_be_encrypted(file):
         raise WrongKey(f"{file} is encrypted already, or no Monograph file", f"monograph decrypt {file}")

@@ -30,7 +30,7 @@ one is written, and at the first and the last they have nothing to do."""
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """What one source holds, or a part of it; ``source`` is None for documents that a caller handed over.
+    """Documents of one source, or some of them; ``source`` is None for documents that a caller handed over.
 
     ``before`` are the ids of the documents in earlier parts, and ``last`` marks the last part of a source. A source of
     which a part is ``broken`` is read again at the next sync, and keeps what is stored of it.
@@ -62,7 +62,7 @@ class Pictured(Protocol):
     """Puts texts in place of the pictures in documents."""
 
     def documents(self, uri: str, part: Part, problems: list[Problem]) -> tuple[Document, ...]:
-        """The documents of a part of a file."""
+        """Return the documents of a part of a file."""
         ...
 
 
@@ -108,7 +108,7 @@ def readings(
 
 
 def changed(connection: Connection, parcel: Parcel, settings: Settings) -> Iterator[tuple[Document, bytes]]:
-    """The documents of a parcel that are not stored as they are, with their hashes."""
+    """Yield the documents of a parcel that differ from the stored ones, with their hashes."""
     known = documents.of_ids(connection, [document.id for document in parcel.documents])
     for document in parcel.documents:
         sha256 = document_hash(document, settings)

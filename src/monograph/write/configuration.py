@@ -1,4 +1,4 @@
-"""What a file was built with, and must go on being built with: its id, its settings and its models."""
+"""Id, settings and models of a file: it must be written with those that it was built with."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def settle(database: Database, given: Settings | None, vector_index: Kind | None = None) -> Settings:
-    """The settings a file was built with; a new file gets the ones given, and the design of its vector indexes.
+    """Return the settings a file was built with; a new file gets the given ones, and the design of its vector indexes.
 
     Whether it has a ``graph`` may differ: a file that is there stays as it is.
 
@@ -74,7 +74,7 @@ def vector_design(database: Database, given: Kind | None = None) -> Design:
 
 
 def identity(database: Database) -> str:
-    """The file's own id: random, made with the file, and kept when that is moved or copied.
+    """Return the file's own id: random, made with the file, and kept when the file is moved or copied.
 
     A file that lost it gets another when it is first asked for; empty where that cannot be written.
     """
@@ -141,7 +141,7 @@ class PluggedIn(Generic[Given]):
     in_python: str
 
     def known(self, database: Database) -> stored_settings.StoredModel | None:
-        """What the file was made with, or None where it holds nothing of the kind yet."""
+        """Return the model that the file was made with; None if it holds nothing of the kind yet."""
         with database.read() as connection:
             return stored_settings.load_model(connection, self.name)
 
@@ -157,7 +157,7 @@ class PluggedIn(Generic[Given]):
             raise ModelMismatch(self.difference.format_map(said), self.mend.format_map(said))
 
     def made_again(self, database: Database, trusted: Trusted = ()) -> Given:
-        """What the file was made with, made again; the usual for a file without.
+        """Make the file's model again from its spec; the usual model for a file without one.
 
         It opens no server, folder, hub or package but those that are trusted: another raises ModelUntrusted, then or
         when it is used.
@@ -265,7 +265,7 @@ DESCRIBER: PluggedIn[Describer] = PluggedIn(
 
 
 def addresses_named(database: Database) -> tuple[str, ...]:
-    """The addresses that the file's own models open, each once."""
+    """Return the addresses that the file's own models open, each once."""
     from monograph.derive.addresses import addresses
 
     stored = [one.known(database) for one in (EMBEDDER, EXTRACTOR, SUMMARIZER, DESCRIBER)]
@@ -273,7 +273,7 @@ def addresses_named(database: Database) -> tuple[str, ...]:
 
 
 def outside_embedder(database: Database, given: Iterable[Document]) -> Embedder | None:
-    """What stands for the embedder of a new file all of whose passages bring their vectors; None for any other."""
+    """Return a stand-in for the embedder of a new file if all passages bring their vectors; else None."""
     from monograph.derive.embed.given import GivenVectors
 
     passages = [passage for document in given for passage in document.passages]
@@ -342,7 +342,7 @@ NOBODY = "none"
 
 
 def describer_of(database: Database, trusted: Trusted) -> Describer | None:
-    """The file's describer, made again; None where it has none. Raises as :meth:`PluggedIn.made_again`."""
+    """Make the file's describer again; None if it has none. Raises as :meth:`PluggedIn.made_again`."""
     stored = DESCRIBER.known(database)
     return None if stored is None or stored.spec == NOBODY else DESCRIBER.made_again(database, trusted)
 

@@ -108,7 +108,7 @@ class Pricing:
     cost: Cost = field(default_factory=Cost)
 
     def documents(self, uri: str, part: Part, problems: list[Problem]) -> tuple[Document, ...]:
-        """As :meth:`Describing.documents`."""
+        """Return the documents of a part as :meth:`Describing.documents` would."""
         if not part.pictures:
             return part.documents
         derivation = descriptions(self.describer, {})
@@ -129,7 +129,7 @@ def describing(pipeline: Pipeline, limits: Limits) -> AbstractContextManager[Des
 
 
 def read_again(pipeline: Pipeline, plan: Plan) -> Plan:
-    """A plan in which the files that may hold pictures are read again, where another describer saw them, or none."""
+    """Return a plan that reads files with pictures again if another describer, or none, saw them last."""
     if pipeline.describer is None:
         return plan
     with pipeline.database.read() as connection:
@@ -248,7 +248,7 @@ class _Moved:
             self._shifts.append(self._shifts[-1] + len(edit.text) - (edit.end - edit.start))
 
     def at(self, offset: int) -> int:
-        """One within a stretch that was replaced is its beginning."""
+        """Map an offset; one within a replaced stretch maps to the beginning of its replacement."""
         count = bisect_right(self._ends, offset)
         if count < len(self._edits):
             offset = min(offset, self._edits[count].start)

@@ -23,7 +23,7 @@ from monograph.write import cannot_link
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What a file says of forgetting, with two numbers: every commit raises the first, every forgetting the second."""
+    """A file's settings about forgetting: every commit raises ``generation``, every forgetting raises ``times``."""
 
     always: bool
     generation: int

@@ -1,4 +1,4 @@
-"""What callers tell of things goes into the file, and is taken back."""
+"""Assertions of callers: nodes and relations are stored, and removed again."""
 
 from __future__ import annotations
 

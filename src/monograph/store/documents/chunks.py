@@ -36,7 +36,7 @@ Columns: TypeAlias = tuple[str, int, int, int, int, str, str | None]
 
 
 def columns(document: int, metadata: Metadata, chunk: Chunk) -> Columns:
-    """What is to be stored of a chunk, by the row and the metadata of its document."""
+    """Return the columns of a chunk, from the row and the metadata of its document."""
     own = json.dumps(chunk.metadata, ensure_ascii=False) if chunk.metadata else "{}"
     merged = merged_metadata(metadata, chunk.metadata)
     return chunk.id, document, chunk.ordinal, chunk.start, chunk.end, own, merged
@@ -139,7 +139,7 @@ def _found(connection: Connection, row: tuple[Any, ...], text: str, *, strict: b
 
 
 def rows_of(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
-    """Row numbers of chunks by their ids, in the order asked for; of those that there are."""
+    """Return the row numbers of the chunks that exist, by id, in the order asked for."""
     found = connection.execute(
         "SELECT c.id, c.chunk FROM json_each(?) AS w CROSS JOIN chunks AS c WHERE c.id = w.value",
         (json.dumps(list(ids)),),
@@ -148,7 +148,7 @@ def rows_of(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
 
 
 def ids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
-    """Ids of chunks, by row."""
+    """Return the ids of chunks, by row."""
     found = connection.execute(
         "SELECT c.chunk, c.id FROM json_each(?) AS w CROSS JOIN chunks AS c WHERE c.chunk = w.value",
         (json.dumps(list(rows)),),
@@ -157,7 +157,7 @@ def ids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
 
 
 def titled_extractions(connection: Connection, rows: Iterable[int]) -> dict[int, tuple[int, str]]:
-    """(memo row of the extraction, title of the document) by chunk row: the same for chunks of one title and text."""
+    """Return (memo row of the extraction, title) by chunk row: the same for chunks of one title and text."""
     found = connection.execute(
         """SELECT e.chunk, e.memo, d.title FROM json_each(?) AS w CROSS JOIN extractions AS e
         JOIN chunks AS c ON c.chunk = e.chunk JOIN documents AS d ON d.document = c.document WHERE e.chunk = w.value""",
@@ -167,13 +167,13 @@ def titled_extractions(connection: Connection, rows: Iterable[int]) -> dict[int,
 
 
 def owners(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
-    """The document's id by the chunk's, for the chunks that are there."""
+    """Return the ids of the documents of chunks by the ids of the chunks, for the chunks that exist."""
     query = "SELECT c.id, d.id FROM chunks AS c JOIN documents AS d USING (document) WHERE c.id IN"
     return dict(select(connection, query, list(ids)))
 
 
 def asked(connection: Connection, ids: Sequence[str] | None, allowed: Allowed) -> list[int]:
-    """Row numbers of the chunks that are allowed.
+    """Return the row numbers of the chunks that are allowed.
 
     Those of some ids come in their order, each once, and ids that are not there are passed over; without ids, all in
     reading order, document by document.
@@ -192,7 +192,7 @@ def asked(connection: Connection, ids: Sequence[str] | None, allowed: Allowed) -
 
 
 def by_document(connection: Connection, rows: Sequence[int]) -> dict[str, set[str]]:
-    """Ids of chunks by the id of their document."""
+    """Return the ids of chunks by the id of their document."""
     found: dict[str, set[str]] = {}
     for document, name in connection.execute(
         """SELECT d.id, c.id FROM json_each(?) AS asked CROSS JOIN chunks AS c JOIN documents AS d USING (document)
@@ -204,26 +204,26 @@ def by_document(connection: Connection, rows: Sequence[int]) -> dict[str, set[st
 
 
 def spans_of(connection: Connection, document: int) -> list[tuple[int, int, int]]:
-    """(row, start, end) of the chunks of a document, in reading order."""
+    """Return (row, start, end) of the chunks of a document, in reading order."""
     return connection.execute(
         'SELECT chunk, start, "end" FROM chunks WHERE document = ? ORDER BY ordinal', (document,)
     ).fetchall()
 
 
 def named_spans(connection: Connection, document: int) -> dict[str, tuple[int, int, int]]:
-    """(row, start, end) of the chunks of a document, by id."""
+    """Return (row, start, end) of the chunks of a document, by id."""
     found = connection.execute('SELECT id, chunk, start, "end" FROM chunks WHERE document = ?', (document,)).fetchall()
     return {name: (row, start, end) for name, row, start, end in found}
 
 
 def rows_of_document(connection: Connection, document: int) -> list[int]:
-    """Row numbers of a document's chunks, in reading order."""
+    """Return the row numbers of a document's chunks, in reading order."""
     found = connection.execute("SELECT chunk FROM chunks WHERE document = ? ORDER BY ordinal", (document,)).fetchall()
     return [int(row) for (row,) in found]
 
 
 def ids_of_document(connection: Connection, document: int) -> set[str]:
-    """Ids of the chunks that a document has now."""
+    """Return the ids of the chunks that a document has now."""
     return {name for (name,) in connection.execute("SELECT id FROM chunks WHERE document = ?", (document,))}
 
 
@@ -234,13 +234,13 @@ def count(connection: Connection) -> int:
 
 
 def of_which_documents(connection: Connection, allowed: Allowed, most: int) -> list[int]:
-    """Row numbers of the documents of which a chunk is allowed, ascending, at most so many."""
+    """Return the row numbers of at most ``most`` documents with an allowed chunk, ascending."""
     query = f"SELECT DISTINCT document FROM chunks WHERE {allowed.on('chunk')} ORDER BY document LIMIT {most:d}"  # noqa: S608
     return [row for (row,) in connection.execute(query, allowed.parameters)]
 
 
 def openings(connection: Connection, documents: Sequence[int], allowed: Allowed, most: int) -> list[int]:
-    """At most so many allowed chunks of documents in order of id: the first of each, then the second."""
+    """Return at most ``most`` allowed chunks of documents in order of id: the first of each, then the second."""
     found = connection.execute(
         f"""SELECT own.chunk FROM json_each(?) AS w
         CROSS JOIN documents AS d ON d.document = w.value CROSS JOIN chunks AS own ON own.document = d.document

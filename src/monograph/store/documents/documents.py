@@ -43,12 +43,12 @@ _COLUMNS = "document, id, source, uri, title, sha256, characters, dated, dated_u
 
 
 def find(connection: Connection, document_id: str) -> Row | None:
-    """A document by its id."""
+    """Return the document with an id; None if there is none."""
     return next(iter(_rows(connection, "WHERE id = ?", document_id)), None)
 
 
 def of_ids(connection: Connection, ids: Sequence[str]) -> dict[str, Row]:
-    """The documents that have some ids, by id."""
+    """Return the documents with these ids, by id."""
     found: dict[str, Row] = {}
     for first in range(0, len(ids), _IDS_AT_ONCE):
         some = ids[first : first + _IDS_AT_ONCE]
@@ -57,44 +57,44 @@ def of_ids(connection: Connection, ids: Sequence[str]) -> dict[str, Row]:
 
 
 def by_uri(connection: Connection, uri: str) -> list[Row]:
-    """The documents that came from a uri, in order of id."""
+    """Return the documents that came from a uri, in order of id."""
     return _rows(connection, "WHERE uri = ? ORDER BY id", uri)
 
 
 def of_source(connection: Connection, source: int) -> list[Row]:
-    """The documents that one file holds, in order of id."""
+    """Return the documents that came from one file, in order of id."""
     return _rows(connection, "WHERE source = ? ORDER BY id", source)
 
 
 def begun_after(connection: Connection, second: int) -> list[Row]:
-    """The documents that stand as they do since a later second, where that is kept."""
+    """Return the documents whose present state began after a second, if the file keeps history."""
     return _rows(connection, "WHERE valid_from > ? ORDER BY document", second)
 
 
 def every(connection: Connection) -> list[Row]:
-    """All documents, by row number."""
+    """Return all documents, by row number."""
     return _rows(connection, "ORDER BY document")
 
 
 def count(connection: Connection) -> int:
-    """How many documents there are."""
+    """Count the documents."""
     return int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
 
 
 def listed(connection: Connection, start: int, limit: int) -> list[Row]:
-    """A part of the list of all documents, in order of uri, then id."""
+    """Return a part of the list of all documents, in order of uri, then id."""
     # SQLite finds the order of uris in an index, and looks at no row before those that are asked for.
     which = "WHERE document IN (SELECT document FROM documents ORDER BY uri, id LIMIT ? OFFSET ?) ORDER BY uri, id"
     return _rows(connection, which, limit, start)
 
 
 def numbers(connection: Connection) -> list[int]:
-    """Row numbers of all documents, ascending."""
+    """Return the row numbers of all documents, ascending."""
     return [int(row) for (row,) in connection.execute("SELECT document FROM documents ORDER BY document")]
 
 
 def by_number(connection: Connection, row: int) -> Row:
-    """A document by its row number."""
+    """Return a document by its row number."""
     return _rows(connection, "WHERE document = ?", row)[0]
 
 
@@ -107,14 +107,14 @@ def _rows(connection: Connection, which: str, *parameters: str | int) -> list[Ro
 
 
 def name_of(connection: Connection, row: int) -> str:
-    """A document's id, whatever its bytes are."""
+    """Return a document's id; bytes that are no UTF-8 are replaced."""
     found = connection.execute("SELECT CAST(id AS BLOB) FROM documents WHERE document = ?", (row,)).fetchone()
     return f"row {row}" if found is None else bytes(found[0]).decode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What is stored of a document itself, and its text in blocks: (block, text)."""
+    """Columns of a document's row, and its text in blocks: (block, text)."""
 
     row: int
     source: int | None
@@ -126,7 +126,7 @@ class Columns:
 
 
 def columns(row: int, document: Document, sha256: bytes, source: int | None, since: int | None = None) -> Columns:
-    """What is to be stored of a document under a row number.
+    """Return the columns of a document under a row number.
 
     ``since`` is the second from which it stands so, in a file that keeps former versions.
     """
@@ -145,7 +145,7 @@ def columns(row: int, document: Document, sha256: bytes, source: int | None, sin
 
 
 def is_too_long(document: Document) -> bool:
-    """Whether a document has more text than rows can be numbered for."""
+    """Return whether a document has more text than rows can be numbered for."""
     return len(document.text) > BLOCK_CHARACTERS * _MOST_BLOCKS
 
 
@@ -182,18 +182,18 @@ def update(connection: Connection, changed: Sequence[tuple[Columns, int]]) -> No
 
 
 def _blocks(row: int, start: int, end: int) -> tuple[int, int]:
-    """First and last block that hold text[start:end]."""
+    """Return the first and last block that hold text[start:end]."""
     first, _ = blocks_of(row)
     return first + start // BLOCK_CHARACTERS, first + max(start, end - 1) // BLOCK_CHARACTERS
 
 
 def _within(start: int) -> int:
-    """A place that a text may have."""
+    """Return an offset limited to those that a text may have."""
     return min(max(start, 0), BLOCK_CHARACTERS * _MOST_BLOCKS - 1)
 
 
 def text(connection: Connection, row: int, start: int, end: int) -> str:
-    """``document.text[start:end]``, reading only the blocks that hold it. Raises DamagedFile."""
+    """Return ``document.text[start:end]``, reading only the blocks that hold it. Raises DamagedFile."""
     start = _within(start)
     first, last = _blocks(row, start, min(end, BLOCK_CHARACTERS * _MOST_BLOCKS))
     skipped = start - start % BLOCK_CHARACTERS
@@ -227,7 +227,7 @@ def texts(connection: Connection, spans: Sequence[tuple[int, int, int]]) -> list
 
 
 def titled(connection: Connection, row: int) -> tuple[str, str]:
-    """(title, text) of a document; what is no UTF-8 is replaced."""
+    """Return (title, text) of a document; bytes that are no UTF-8 are replaced."""
     (title,) = connection.execute("SELECT CAST(title AS BLOB) FROM documents WHERE document = ?", (row,)).fetchone()
     blocks = connection.execute(
         "SELECT CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block",
@@ -237,7 +237,7 @@ def titled(connection: Connection, row: int) -> tuple[str, str]:
 
 
 def load(connection: Connection, row: Row) -> Document:
-    """A whole document, with its text and sections. Raises DamagedFile if a part of it cannot be read."""
+    """Return a whole document, with its text and sections. Raises DamagedFile if a part of it cannot be read."""
     with decoding(connection, f"row {row.row} of documents"):
         metadata, sections = connection.execute(
             "SELECT metadata, sections FROM documents WHERE document = ?", (row.row,)
@@ -258,7 +258,7 @@ def load(connection: Connection, row: Row) -> Document:
 
 
 def loaded_sections(text: str) -> tuple[Section, ...]:
-    """Sections as they are stored. Raises one of UNDECODABLE if they are none."""
+    """Return sections from their stored JSON. Raises one of UNDECODABLE if it is something else."""
     return tuple(Section(int(start), tuple(map(str, path))) for start, *path in json.loads(text))
 
 
@@ -269,7 +269,7 @@ def remove(connection: Connection, rows: Sequence[int]) -> None:
 
 
 def resolve(connection: Connection, names: Sequence[str]) -> tuple[list[Row], list[str]]:
-    """Documents by id, by uri, or by the path of a file that is followed.
+    """Return the documents that names stand for: ids, uris, or paths of synced files.
 
     Returns
     -------
@@ -295,5 +295,5 @@ def _by_path(connection: Connection, name: str) -> list[Row]:
 
 
 def names(connection: Connection) -> list[tuple[int, str, str]]:
-    """(row number, title, uri) of every document, in order."""
+    """Return (row number, title, uri) of all documents, in order."""
     return connection.execute("SELECT document, title, uri FROM documents ORDER BY document").fetchall()

@@ -127,7 +127,7 @@ def values_of(connection: Connection, key: str) -> Iterator[tuple[int, str, str 
 
 
 def has_key(connection: Connection, key: str) -> bool:
-    """Whether any chunk, or its document, has a key among its metadata."""
+    """Return whether any chunk, or its document, has a key among its metadata."""
     return next(values_of(connection, key), None) is not None
 
 
@@ -175,7 +175,7 @@ def _joined(condition: Condition) -> Condition:
 
 
 def _is_indexed(condition: Condition) -> bool:
-    """Whether an index leads to the chunks that fulfil a condition."""
+    """Return whether an index leads to the chunks that fulfil a condition."""
     if isinstance(condition, Comparison):
         return condition.key in _INDEXED and condition.operator in ("==", "in") and condition.value is not None
     parts = [_is_indexed(part) for part in condition.parts]
@@ -271,7 +271,7 @@ def _test(comparison: Comparison) -> tuple[str, _Bound]:
 
 
 def _member(value: str) -> str:
-    """Whether a scalar is an item of the array ``m.value``."""
+    """Return SQL that says whether a scalar is an item of the array ``m.value``."""
     items = "json_each(CASE m.type WHEN 'array' THEN m.value ELSE '[]' END)"
     return (
         f"m.type = 'array' AND EXISTS (SELECT 1 FROM {items} AS e "  # noqa: S608

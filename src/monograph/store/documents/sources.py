@@ -108,13 +108,13 @@ def doubt(connection: Connection, row: int, *, faulty: bool) -> None:
 
 
 def faulty(connection: Connection, uris: Sequence[str]) -> frozenset[str]:
-    """Those of some files of which a part could not be stored."""
+    """Return the uris of those files of which a part could not be stored."""
     found = select(connection, "SELECT uri FROM sources WHERE modified_ns = ? AND uri IN", uris, _FAULTY)
     return frozenset(uri for (uri,) in found)
 
 
 def uris(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
-    """The uris of files by row number."""
+    """Return the uris of files by row number."""
     return dict(select(connection, "SELECT source, uri FROM sources WHERE source IN", list(rows)))
 
 

@@ -1,4 +1,4 @@
-"""What rows were when they were written: checksums of all that a file cannot make again by itself.
+"""Checksums of rows as they were written, for everything that the file cannot derive again.
 
 CRC-32, as every Python has it: it finds each change of up to 32 bits in a row, at a gigabyte a second. A document is
 sealed once, when its content is stored: the checksum covers the content alone, so that it stays where the document
@@ -23,7 +23,7 @@ MOST_DOCUMENTS = 1 << (63 - BLOCK_BITS)
 
 
 def blocks_of(row: int) -> tuple[int, int]:
-    """First and last number that a block of a document's text may have.
+    """Return the first and last number that a block of a document's text may have.
 
     Where no document can have the row, as a damaged file may say, they are such as no block has.
     """
@@ -33,7 +33,7 @@ def blocks_of(row: int) -> tuple[int, int]:
 
 
 def checksum(*parts: Value) -> int:
-    """The CRC-32 of some values, each with its length, so that values do not run together; text is its UTF-8."""
+    """Return the CRC-32 of values, each with its length, so that values do not run together; text counts as UTF-8."""
     found = 0
     for part in parts:
         if isinstance(part, bytes | str):
@@ -54,7 +54,7 @@ def register(connection: sqlite3.Connection) -> None:
 
 
 def given_key(packed: bytes) -> bytes:
-    """The memo key of a vector that came with its chunk."""
+    """Return the memo key of a vector that came with its chunk."""
     return content_hash("given", hashlib.sha256(packed).hexdigest())
 
 
@@ -132,11 +132,11 @@ def drop(connection: sqlite3.Connection, name: str) -> None:
 
 
 def has(connection: sqlite3.Connection, name: str) -> bool:
-    """Whether anything was noted under a name."""
+    """Return whether a checksum is stored under a name."""
     return connection.execute("SELECT 1 FROM checksums WHERE name = ?", (name,)).fetchone() is not None
 
 
 def holds(connection: sqlite3.Connection, name: str, *parts: Value) -> bool:
-    """Whether a row is what was noted under a name, as far as that is known."""
+    """Return whether a row has the checksum that is stored under a name, if one is."""
     row = connection.execute("SELECT checksum FROM checksums WHERE name = ?", (name,)).fetchone()
     return row is None or row[0] == checksum(*parts)

@@ -27,12 +27,12 @@ _MAPPED = 2_147_418_112 if _mapped.IS_GUARDED or sys.platform == "win32" else 0
 
 
 def connect(path: Path, key: RawKey | None, *, read_only: bool = False) -> sqlite3.Connection:
-    """A connection as every thread has one. Raises WrongKey if the key does not open the file."""
+    """Open a connection for one thread. Raises WrongKey if the key does not open the file."""
     return _set_up(_uri(path, _reading(path) if read_only else "rw"), path, key, raw)
 
 
 def _reading(path: Path) -> str:
-    """How a file is opened for reading only."""
+    """Return the URI mode that opens a file for reading only."""
     log = path.with_name(path.name + "-wal")
     # A file in write-ahead mode needs its index file; where that cannot be made, the file cannot be changing either.
     return "ro&immutable=1" if not os.access(path.parent, os.W_OK) and not log.exists() else "ro"
@@ -43,7 +43,7 @@ def _uri(path: Path, mode: str) -> str:
 
 
 def connect_memory(name: str, path: Path, *, encrypted: bool) -> sqlite3.Connection:
-    """A connection to a database in memory: a copy of a file, for which it is taken in what is said.
+    """Connect to a database in memory that is a copy of a file; errors name the file.
 
     All of this process share it that are by the same SQLite, which is another where the file is encrypted.
     """
@@ -94,12 +94,12 @@ def _set_up(uri: str, path: Path, key: RawKey | None, by: _Connect) -> sqlite3.C
 
 
 def _casefold(text: bytes | None) -> str | None:
-    """SQLite's own lower() knows only ASCII. A text comes as bytes, lest one that is no UTF-8 end the search."""
+    """Fold case: SQLite's lower() knows only ASCII. Text comes as bytes: invalid UTF-8 must not end a search."""
     return None if text is None else text.decode("utf-8", "replace").casefold()
 
 
 def raw(database: str | Path, key: RawKey | None, **options: Any) -> sqlite3.Connection:
-    """A connection that nothing is set in; options as for ``sqlite3.connect``."""
+    """Open a connection without any settings; options as for ``sqlite3.connect``."""
     if key is None:
         connection: sqlite3.Connection = sqlite3.connect(database, isolation_level=None, **options)
         return connection
@@ -107,7 +107,7 @@ def raw(database: str | Path, key: RawKey | None, **options: Any) -> sqlite3.Con
 
 
 def in_memory(like: sqlite3.Connection) -> sqlite3.Connection:
-    """An empty database in memory, by the same SQLite as another connection has; nothing of it is written anywhere."""
+    """Make an empty database in memory with the same SQLite as another connection; nothing of it is written to disk."""
     made = encryption.connect if encryption.is_encrypted(like) else raw
     connection = made(":memory:", None)
     connection.execute("PRAGMA temp_store = MEMORY")

@@ -27,7 +27,7 @@ def add(connection: sqlite3.Connection, spent: Mapping[Asked, Spent]) -> None:
 
 
 def every(connection: sqlite3.Connection) -> list[LedgerEntry]:
-    """What was spent, by day, model and purpose."""
+    """Return what was spent, by day, model and purpose."""
     found = connection.execute(
         """SELECT CAST(day AS TEXT), CAST(model AS TEXT), CAST(purpose AS TEXT), CAST(calls AS INTEGER),
         CAST(tokens_in AS INTEGER), CAST(tokens_out AS INTEGER) FROM costs ORDER BY day, model, purpose"""

@@ -120,7 +120,7 @@ class Database:
                 raise
 
     def _salt(self, key: str | RawKey | None) -> bytes | None:
-        """The salt of an encrypted file; its bytes are looked at only with a key, and if it is not open here."""
+        """Return the salt of an encrypted file; its bytes are read only with a key, and if it is not open here."""
         identity = identity_of(self.path)
         if _opened[identity] or key is None:
             return _salts.get(identity)
@@ -154,7 +154,7 @@ class Database:
         check_length(self.path, header.pages, header.page_size)
 
     def connection(self) -> Connection:
-        """The connection of this thread. For transactions use :meth:`read` and :meth:`write`."""
+        """Return the connection of this thread. For transactions use :meth:`read` and :meth:`write`."""
         if self._closed:
             raise ClosedFile(f"{self.path} was closed", "in Python: open it again with Monograph.open")
         held: tuple[int, Connection] | None = getattr(self._local, "held", None)
@@ -188,13 +188,13 @@ class Database:
             self._file.require_whole()
 
     def connect(self, path: Path) -> Connection:
-        """A connection to another file of the same kind, as a copy of this one is."""
+        """Connect to another file with the same key, such as a copy of this one."""
         with translate_errors(path):
             return connections.connect(path, self.raw_key)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """One consistent view of the file: writes committed meanwhile are not seen. May be nested."""
+        """Begin a transaction that reads one state of the file: later commits are not seen. May be nested."""
         connection = self.connection()
         with self._using(connection), translate_errors(self.path, connection, self._diagnosis), self._reading():
             if connection.in_transaction:
@@ -213,7 +213,7 @@ class Database:
 
     @contextmanager
     def write(self, *, aside: bool = False) -> Iterator[Connection]:
-        """One transaction: all of it is committed, or, on any exception, nothing. One inside another is part of it.
+        """Begin a transaction that is committed as a whole or, on an exception, not at all. A nested one is part of it.
 
         ``aside`` is for what no search reads, but in the memo: what was cached stays true. Where anybody else writes it
         does not wait, but raises BusyFile.
@@ -277,7 +277,7 @@ class Database:
             self._write_lock.release()
 
     def _diagnosis(self) -> str | None:
-        """What is wrong with the rows; nothing where that is being found out already."""
+        """Return a fault of the rows; None if there is none, or if this is called by the check itself."""
         if self.diagnose is None or getattr(self._local, "diagnosing", False):
             return None
         self._local.diagnosing = True
@@ -340,7 +340,7 @@ class Database:
 
 
 def is_open(path: Path) -> bool:
-    """Whether this process has a file open."""
+    """Return whether this process has a file open."""
     return _opened[identity_of(path)] > 0
 
 

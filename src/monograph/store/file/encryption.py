@@ -22,13 +22,13 @@ ROUNDS = 256_000
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RawKey:
-    """What a file is encrypted with: 32 bytes made of its key, and the salt, the 16 bytes that it begins with."""
+    """Raw key of an encrypted file: 32 bytes derived from the key, and the salt, the first 16 bytes of the file."""
 
     secret: bytes
     salt: bytes
 
     def spec(self) -> str:
-        """As SQLCipher takes it, instead of a key that it would derive anew for every connection."""
+        """Return the text that SQLCipher takes as a raw key: it then derives no key for each connection."""
         return f"x'{self.secret.hex()}{self.salt.hex()}'"
 
 
@@ -57,7 +57,7 @@ def derive(key: str, salt: bytes) -> RawKey:
 
 
 def salt_of(path: Path) -> bytes | None:
-    """The first bytes of a file that is not open in this process, or None if it is not encrypted.
+    """Return the salt of an encrypted file that is not open in this process; None if it is not encrypted.
 
     Raises
     ------
@@ -79,14 +79,14 @@ def salt_of(path: Path) -> bytes | None:
 
 
 def may_be_encrypted(path: Path) -> bool:
-    """Whether a file is worth asking a key for: whole pages, and not SQLite's own."""
+    """Return whether a file may be encrypted: it has whole pages, and does not begin as SQLite's files do."""
     looked_at = os.path.isfile(path) and os.access(path, os.R_OK)  # noqa: PTH113 - it never raises
     size = path.stat().st_size if looked_at else 0
     return size > 0 and size % PAGE_SIZE == 0 and salt_of(path) is not None
 
 
 def unlock(path: Path, key: str | RawKey | None, salt: bytes | None, made: RawKey | None = None) -> RawKey | None:
-    """The raw key of a file, None where it is not encrypted.
+    """Return the raw key of a file; None if it is not encrypted.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def unlock(path: Path, key: str | RawKey | None, salt: bytes | None, made: RawKe
 
 
 def locked(path: Path) -> NotAMonograph:
-    """What is said of bytes that are not SQLite's, where there is no key: encrypted ones look like any others."""
+    """Return the error for bytes that are not SQLite's, if no key was given: encrypted bytes look like any others."""
     return NotAMonograph(
         f"{path} is not a Monograph file, or it is encrypted and no key was given",
         "give another name; or the key: MONOGRAPH_KEY; in Python: Monograph.open(path, key=...)",
@@ -130,7 +130,7 @@ def locked(path: Path) -> NotAMonograph:
 
 
 def wrong(path: Path) -> WrongKey:
-    """What is said of bytes that a key does not open."""
+    """Return the error for bytes that a key does not open."""
     return WrongKey(
         f"{path} does not open with this key: the key is another, or this is no encrypted Monograph file",
         "check the key (MONOGRAPH_KEY) and the name; if both are right, the file is damaged: restore it from a copy",
@@ -149,7 +149,7 @@ def require_opened(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def connect(database: str | Path, key: RawKey | None, **options: Any) -> sqlite3.Connection:
-    """A connection through SQLCipher, which can attach encrypted files and others; parameters as ``sqlite3.connect``.
+    """Connect through SQLCipher, which can attach encrypted and plain files; parameters as ``sqlite3.connect``.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def export(connection: sqlite3.Connection, target: str, key: RawKey | None) -> N
 
 
 def is_encrypted(connection: sqlite3.Connection) -> bool:
-    """Whether a connection is one of these."""
+    """Return whether a connection goes through SQLCipher."""
     return not isinstance(connection, sqlite3.Connection)
 
 
@@ -216,7 +216,7 @@ def _kind_of_connection() -> Any:
 
     class EncryptedConnection(dbapi2.Connection):  # type: ignore[misc]
         def blobopen(self, table: str, column: str, row: int, /, *, readonly: bool = False, name: str = "main") -> Any:
-            """As ``sqlite3.Connection.blobopen``; the module's own is an older spelling."""
+            """Open a blob as ``sqlite3.Connection.blobopen`` does; SQLCipher's module has an older name for it."""
             return self.open_blob(table, column, row, readonly, name)
 
     return EncryptedConnection

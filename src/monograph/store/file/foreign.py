@@ -16,7 +16,7 @@ MOST_BYTES = 256_000_000
 
 
 def count(path: Path, table: str, columns: Sequence[str]) -> int:
-    """How many rows a table has.
+    """Count the rows of a table.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def count(path: Path, table: str, columns: Sequence[str]) -> int:
 
 
 def rows(path: Path, table: str, columns: Sequence[str], order: str) -> Iterator[dict[str, Any]]:
-    """The rows of a table in order of a column; text is given as bytes. Raises as :func:`count`."""
+    """Yield the rows of a table in order of a column; text is given as bytes. Raises as :func:`count`."""
     chosen = ", ".join(f'"{name}"' for name in columns)
     with closing(_connect(path)) as connection:
         try:

@@ -46,7 +46,7 @@ _UNUSED = """memo NOT IN (SELECT memo FROM vectors) AND memo NOT IN (SELECT memo
 
 
 def rows(connection: Connection, kind: str, keys: Sequence[bytes]) -> dict[bytes, int]:
-    """Which of the keys are remembered, and in which row.
+    """Return the row of each key that the memo holds.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def rows(connection: Connection, kind: str, keys: Sequence[bytes]) -> dict[bytes
 
 
 def put(connection: Connection, kind: str, values: Iterable[tuple[bytes, bytes, int]]) -> dict[bytes, int]:
-    """Remember values; one that is there already stays as it is.
+    """Store values; one that is there already stays as it is.
 
     Parameters
     ----------
@@ -82,12 +82,12 @@ def put(connection: Connection, kind: str, values: Iterable[tuple[bytes, bytes, 
 
 
 def values(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
-    """Values by row, for the rows that are there."""
+    """Return values by row, for the rows that are there."""
     return dict(select(connection, "SELECT memo, value FROM memo WHERE memo IN", list(rows)))
 
 
 def keys(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
-    """Keys by row, for the rows that are there."""
+    """Return keys by row, for the rows that are there."""
     found = connection.execute(
         "SELECT memo, key FROM memo WHERE memo IN (SELECT value FROM json_each(?))", (json.dumps(list(rows)),)
     ).fetchall()

@@ -39,7 +39,7 @@ _MADE_BYTES = 80
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the first 100 bytes of a file say (https://www.sqlite.org/fileformat.html#the_database_header)."""
+    """Fields of the first 100 bytes of a file (https://www.sqlite.org/fileformat.html#the_database_header)."""
 
     application_id: int
     format: int

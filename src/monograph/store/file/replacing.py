@@ -18,7 +18,7 @@ _BESIDE = ("", "-wal", "-shm", "-journal")
 
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
-    """A name beside a file for what is to take its place; whatever lies under it in the end is removed.
+    """Yield a name beside a file for its replacement; whatever lies under that name in the end is removed.
 
     Raises
     ------

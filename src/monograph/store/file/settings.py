@@ -50,7 +50,7 @@ _ID = regex("[0-9a-f]{32}")
 
 
 def load(connection: Connection) -> Settings | None:
-    """The settings a file was built with, or None when it was never given any."""
+    """Return the settings that a file was built with; None if it was never given any."""
     text = _get(connection, "build")
     with _decoding(connection, "build"):
         return None if text is None else Settings(**json.loads(text))
@@ -72,7 +72,7 @@ def save_vector_index(connection: Connection, kind: str) -> None:
 
 
 def has_graph(connection: Connection) -> bool:
-    """Whether the graph and the trigrams are built with the documents: see ``Settings.graph``."""
+    """Return whether the graph and the trigrams are built with the documents: see ``Settings.graph``."""
     stored = load(connection)
     return stored is None or stored.graph
 
@@ -85,7 +85,7 @@ def set_graph(connection: Connection) -> None:
 
 
 def load_id(connection: Connection) -> str:
-    """The file's own id, or empty where it has none yet."""
+    """Return the file's own id; empty if it has none yet."""
     text = _get(connection, "id") or ""
     return text if _ID.fullmatch(text) else ""
 
@@ -105,7 +105,7 @@ def load_model(connection: Connection, kind: ModelKind) -> StoredModel | None:
 
 
 def _typed(stored: Stored) -> Stored:
-    """What was stored, if its fields are of their types. Raises ValueError if one is not."""
+    """Return a stored value if all its fields have their types. Raises ValueError if one has not."""
     for one in fields(stored):
         value = getattr(stored, one.name)
         if type(value).__name__ != one.type:
@@ -129,7 +129,7 @@ class SummaryCounts:
 
 
 def load_summary_counts(connection: Connection) -> SummaryCounts:
-    """What summaries have taken so far."""
+    """Return how many summaries were made and tokens spent so far."""
     text = _get(connection, _SUMMARIES)
     with _decoding(connection, _SUMMARIES):
         return SummaryCounts() if text is None else _typed(SummaryCounts(**json.loads(text)))
@@ -143,7 +143,7 @@ def count_summaries(connection: Connection, made: int, tokens: int) -> None:
 
 
 def documents_again(connection: Connection) -> list[int]:
-    """Rows of documents whose part of the graph is to be made again, ascending."""
+    """Return the rows of documents whose part of the graph is to be made again, ascending."""
     text = _get(connection, _AGAIN) or "[]"
     with _decoding(connection, _AGAIN):
         return [int(row) for row in json.loads(text)]
@@ -155,7 +155,7 @@ def save_documents_again(connection: Connection, rows: Iterable[int]) -> None:
 
 
 def load_always_forget(connection: Connection) -> bool:
-    """Whether whatever is taken out is to be forgotten, asked or not."""
+    """Return whether everything that is removed is to be forgotten, without being asked."""
     return _get(connection, _ALWAYS_FORGET) == "yes"
 
 
@@ -177,7 +177,7 @@ def _put(connection: Connection, name: str, value: str) -> None:
 
 
 def generation(connection: Connection) -> int:
-    """A number that every commit raises, but one of what no search reads.
+    """Return the number that every commit raises, except commits of rows that no search reads.
 
     What was cached under it is still true while it stands.
     """

@@ -39,7 +39,7 @@ def counts(connection: Connection) -> dict[str, int]:
 
 
 def sizes(connection: Connection) -> tuple[tuple[str, int], ...]:
-    """Bytes by group of tables, largest first; empty where SQLite was built without ``dbstat``."""
+    """Return bytes by group of tables, largest first; empty if SQLite was built without ``dbstat``."""
     (has_dbstat,) = connection.execute(
         "SELECT count(*) FROM pragma_compile_options WHERE compile_options = 'ENABLE_DBSTAT_VTAB'"
     ).fetchone()
@@ -59,7 +59,7 @@ def sizes(connection: Connection) -> tuple[tuple[str, int], ...]:
 
 
 def _shares_of_memo(connection: Connection) -> dict[str, float]:
-    """How the pages of remembered values are divided, by the bytes of what they hold."""
+    """Return the share of each kind of value in the bytes of the memo."""
     found = dict(connection.execute("SELECT kind, sum(length(key) + length(value)) FROM memo GROUP BY kind"))
     total = sum(found.values())
     return {f"memo ({_PLURALS.get(kind, kind + 's')})": size / total for kind, size in found.items()} or {
