@@ -169,6 +169,24 @@ def test_sync_repairs_a_damaged_document(path: Path, folder: Path, damage: str) 
         assert monograph.check() == []
 
 
+@pytest.mark.parametrize("key", [None])  # Rows: a key changes nothing of them.
+def test_documents_find_their_file_again(path: Path, folder: Path) -> None:
+    for name in ("ship.md", "shop.md"):
+        (folder / name).write_text(f"The {name} opens at noon.", encoding="utf-8")
+    with Monograph.open(path) as monograph:
+        monograph.sync(folder)
+    for number in ("77", "(SELECT source FROM sources WHERE uri LIKE '%shop.md')"):
+        with closing(connected(path)) as connection:
+            connection.execute(f"UPDATE documents SET source = {number} WHERE uri LIKE '%ship.md'")
+        with Monograph.open(path) as monograph:
+            findings = monograph.check()
+            assert findings
+            assert all(finding.repairable for finding in findings)
+            assert monograph.check(repair=True) == []
+            report = monograph.sync(folder)
+            assert (report.added, report.changed, report.removed) == (0, 0, 0)
+
+
 REWRITTEN = "UPDATE sqlite_master SET sql = replace(sql, '{}', '{}') WHERE name = '{}'"
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from monograph.store.check import rules, words
 from monograph.store.check.rules import GRAPH, TREE, Checked
 from monograph.store.documents import documents
@@ -60,20 +58,13 @@ def repair(pipeline: Pipeline) -> None:
         memo.drop_disowned(connection)
 
 
-class _Undone(Exception):
-    """Ends a transaction that is not to be committed."""
-
-
 def _words_are_wrong(database: Database) -> bool:
-    """Whether the inverted index has a fault.
-
-    It is found out in a transaction that is undone: at a commit, or with the next statement, FTS5 would read again what
-    it could not.
-    """
-    wrong = False
-    with suppress(_Undone), database.write() as connection:
-        wrong = any(rules.findings(Checked(connection), words.RULES)) or words.own_fault(connection) is not None
-        raise _Undone
+    """Whether the inverted index has a fault."""
+    with database.read() as connection:
+        wrong = any(rules.findings(Checked(connection), words.RULES))
+    if not wrong:
+        with database.write() as connection:
+            wrong = words.own_fault(connection) is not None
     return wrong
 
 

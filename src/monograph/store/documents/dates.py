@@ -90,16 +90,12 @@ def rebuild(connection: sqlite3.Connection) -> None:
             AND sources.modified_ns >= 0 AND d.dated BETWEEN 0 AND ?3 AND sources.modified_ns / ?2 != d.dated""",
         (_BY_FILE, _SECOND, _LATEST),
     )
-    for row, _, wanted in list(wrong(connection, every=True)):
-        connection.execute(
-            "UPDATE documents SET dated = ?, dated_until = ?, dated_by = ? WHERE document = ?", (*wanted, row)
-        )
-    for (source,) in connection.execute("SELECT source FROM sources").fetchall():
-        follow_file(connection, source)
+    dated = [(*wanted, row) for wanted, row in wrong(connection)]
+    connection.executemany("UPDATE documents SET dated = ?, dated_until = ?, dated_by = ? WHERE document = ?", dated)
 
 
-def wrong(connection: sqlite3.Connection, *, every: bool = False) -> Iterator[tuple[int, Columns, Columns]]:
-    """(row, stored, what it says itself) of documents that are dated otherwise; of every one if that is asked."""
+def wrong(connection: sqlite3.Connection) -> Iterator[tuple[Columns, int]]:
+    """Yield (the columns that it should have, row) of the documents with another date than they or their files tell."""
     for row, first, last, told_by, title, metadata, changed in connection.execute(
         """SELECT d.document, d.dated, d.dated_until, d.dated_by, CAST(d.title AS BLOB), CAST(d.metadata AS BLOB),
             s.modified_ns
@@ -107,15 +103,14 @@ def wrong(connection: sqlite3.Connection, *, every: bool = False) -> Iterator[tu
     ):
         stored: Columns = (first, last, told_by)
         told = date_of(_metadata(connection, row, metadata), "", "")
-        wanted = _columns(told or date_of((), _text(title), _head(connection, row)))
-        by_file = told_by == _BY_FILE and first == last and _is_second_of(first, changed)
-        if every or not (stored == wanted or (wanted == _UNDATED and by_file)):
-            yield row, stored, wanted
-
-
-def _is_second_of(second: Any, changed: Any) -> bool:
-    """Whether a file may have been changed in a second; one that is not stored as it should be, in any."""
-    return isinstance(second, int) and (not isinstance(changed, int) or changed < 0 or changed // _SECOND == second)
+        own = wanted = _columns(told or date_of((), _text(title), _head(connection, row)))
+        if own == _UNDATED:
+            is_known = isinstance(changed, int) and 0 <= changed // _SECOND <= LAST
+            if is_known or (isinstance(first, int) and told_by == _BY_FILE):
+                second = changed // _SECOND if is_known else first
+                wanted = (second, second, _BY_FILE)
+        if stored not in (own, wanted):
+            yield wanted, row
 
 
 def _metadata(connection: sqlite3.Connection, document: int, own: bytes) -> Iterator[Mapping[str, Any]]:
