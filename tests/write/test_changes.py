@@ -21,7 +21,7 @@ from monograph.store.documents import roots
 from monograph.store.documents.sources import Source
 from monograph.store.file.database import Connection
 from monograph.values import Root
-from monograph.write import changes, commit, names, writer
+from monograph.write import changes, commit, graph, writer
 from monograph.write.batch import Parcel
 from monograph.write.changes import Ready, Tally
 from monograph.write.prepare import Prepared, document_hash, prepare
@@ -160,10 +160,10 @@ def run(path: Path, history: History) -> Stored:
 @contextmanager
 def meanwhile(other: Monograph, batch: Batch) -> Iterator[None]:
     """Let another writer do its work once all of a batch is made, and nothing of it stored."""
-    real = names.name
+    real = graph.derive_graph
     done = False
 
-    def name(*given: Any) -> names.Named:
+    def derive_graph(*given: Any) -> graph.BatchGraph:
         nonlocal done
         found = real(*given)
         if not done:
@@ -176,7 +176,7 @@ def meanwhile(other: Monograph, batch: Batch) -> Iterator[None]:
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(names, "name", name)
+        patch.setattr(commit, "derive_graph", derive_graph)
         yield
 
 
@@ -198,7 +198,7 @@ def one_by_one(
     tally = Tally()
     for one in batch:
         tally.include(store_together(connection, [one], derived, *given, strict=strict))
-        derived = replace(derived, names=names.Numbered(derived.names.rows, [], {}))
+        derived = replace(derived, graph=replace(derived.graph, new=[], codes={}))
     return tally
 
 

@@ -11,11 +11,11 @@ from monograph.errors import InvalidDocument
 from monograph.store.file import settings
 from monograph.store.history import versions
 from monograph.values import Problem
-from monograph.write import names, writer
+from monograph.write import writer
 from monograph.write.batch import Parcel, changed
 from monograph.write.changes import NOTHING_SEEN, Ready, Seen, Tally
 from monograph.write.configuration import EMBEDDER
-from monograph.write.graph import Related, extract, relate, rows_of_extractions
+from monograph.write.graph import NO_GRAPH, BatchGraph, derive_graph, rows_of
 from monograph.write.parallel import Precomputed
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared, prepare
@@ -90,13 +90,11 @@ def _derive(
         with pipeline.database.read() as connection:
             has_graph = settings.has_graph(connection)
         if not has_graph:
-            return _Made(waiting, None, names.NO_NAMES)
-        given = (chunk for one in work for chunk in one.chunks)
-        extracted = extract(pipeline, given, waiting, precomputed.values)
-        tally.extracted += extracted.extracted
-        tally.fell_back += extracted.fell_back
-        related = relate(pipeline, work, precomputed.parts, waiting)
-        return _Made(waiting, related, names.name(pipeline, related, waiting, precomputed.values))
+            return _Made(waiting, None)
+        graph = derive_graph(pipeline, work, waiting, precomputed.values, precomputed.parts)
+        tally.extracted += graph.extracted.extracted
+        tally.fell_back += graph.extracted.fell_back
+        return _Made(waiting, graph)
 
 
 @telemetry.traced("monograph.derive.chunks")
@@ -116,33 +114,27 @@ def _prepare(pipeline: Pipeline, batch: Sequence[Parcel], precomputed: Precomput
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """What was derived for a batch: values that are stored with it, by key, the parts of the graph, and their names.
-
-    The parts are None in a file without a graph.
-    """
+    """Derived for a batch: values that are stored with it, by key, and its graph, None in a file without one."""
 
     waiting: Mapping[bytes, bytes]
-    related: Sequence[Related] | None
-    named: names.Named
+    graph: BatchGraph | None
 
 
 def _commit(pipeline: Pipeline, ready: Sequence[Ready], made: _Made, seen: Seen, *, strict: bool) -> Tally:
     """Store a batch. Raises Forgotten, and stores nothing, when something it counts on is not in the memo any more."""
     work = [prepared for one in ready for prepared in one.prepared]
-    related = made.related or ()
     with write(pipeline.database, pipeline.indexes) as connection:
         # Another process may have given the file another embedder since this one was opened.
         EMBEDDER.check(pipeline.database, pipeline.embedder)
-        if settings.has_graph(connection) == (made.related is None):
+        if settings.has_graph(connection) == (made.graph is None):
             raise Forgotten
         keys = (key for prepared in work for key in prepared.keys)
         derived = writer.Derived(
             vectors(pipeline.embedder).rows(connection, keys, made.waiting),
-            rows_of_extractions(connection, pipeline, related, made.waiting),
-            names.numbered(connection, pipeline, made.named, made.waiting),
+            rows_of(connection, pipeline, made.graph or NO_GRAPH, made.waiting),
             None
-            if made.related is None
-            else {(one.document.id, one.sha256): part for one, part in zip(work, made.related, strict=True)},
+            if made.graph is None
+            else {(one.document.id, one.sha256): part for one, part in zip(work, made.graph.parts, strict=True)},
         )
         ending = versions.ending(connection, pipeline.database.clock, forgotten=pipeline.forgets)
         return writer.store(connection, ready, derived, ending, seen, strict=strict)

@@ -1,24 +1,29 @@
-"""Chunks' extractions, and the documents' parts of the graph that are made of them."""
+"""The graph of a batch of documents: derived first, then stored in the transaction that stores the documents."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from types import MappingProxyType
 
 import numpy as np
 
-from monograph.derive.derivation import NOTHING, Forgotten, extraction_key
+from monograph.derive.derivation import NOTHING, Forgotten, extraction_key, name_codes, retry
 from monograph.derive.derivation import extractions as derive_extractions
 from monograph.graph.build import DocumentPart, Linked, document_part
+from monograph.graph.names import signature
 from monograph.graph.short_names import Pairs
-from monograph.store.file import memo
+from monograph.store.file import memo, settings
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import UNDECODABLE, damaged
+from monograph.store.file.rows import next_row
 from monograph.store.graph import extractions, graphs, names
 from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS, Chunk
+from monograph.write.configuration import EMBEDDER
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared
+from monograph.write.transaction import write
 
 _PLACE_OF_KIND = {kind: place for place, kind in enumerate(ENTITY_KINDS)}
 
@@ -70,6 +75,67 @@ class Parts:
 NO_PARTS = Parts(frozenset(), MappingProxyType({}))
 
 
+@dataclass(frozen=True, slots=True)
+class BatchGraph:
+    """The graph of a batch of documents, derived and not stored yet.
+
+    Parameters
+    ----------
+    parts:
+        Of each document.
+    names, embedded:
+        Keys of all names, and of those that have a code.
+    codes:
+        Memo keys of the codes that are missing, by name.
+    extracted:
+        Extractions that were made for it.
+    """
+
+    parts: Sequence[Related]
+    names: frozenset[str]
+    embedded: frozenset[str]
+    codes: Mapping[str, bytes]
+    extracted: Extracted
+
+
+NO_GRAPH = BatchGraph((), frozenset(), frozenset(), {}, Extracted())
+
+
+def derive_graph(
+    pipeline: Pipeline,
+    batch: Sequence[Prepared],
+    waiting: dict[bytes, bytes],
+    ahead: Mapping[bytes, bytes] = NOTHING,
+    made: Parts = NO_PARTS,
+) -> BatchGraph:
+    """Derive the extractions that are missing, the parts of the graph, and the codes of names that are missing.
+
+    Parameters
+    ----------
+    pipeline, batch:
+        Documents, cut into chunks, and the models of their file.
+    waiting, ahead:
+        As for :meth:`monograph.derive.derivation.Derivation.derive_missing`.
+    made:
+        Parts that were made elsewhere already.
+
+    Raises
+    ------
+    Forgotten
+        If another process empties the memo meanwhile.
+    """
+    extracted = extract(pipeline, (chunk for one in batch for chunk in one.chunks), waiting, ahead)
+    parts = relate(pipeline, batch, made, waiting)
+    keys = frozenset[str]().union(*(keys_of(one.part) for one in parts))
+    embedded = frozenset[str]().union(*(embedded_keys(one.part) for one in parts))
+    with pipeline.database.read() as connection:
+        lacking = names.without_code(connection, sorted(embedded), names.code_size(pipeline.embedder.dimension))
+    codes = name_codes(pipeline.embedder)
+    wanted = codes.keyed(lacking)
+    codes.derive_missing(pipeline.database, wanted, waiting, ahead)
+    return BatchGraph(parts, keys, embedded, {name: key for key, name in wanted.items()}, extracted)
+
+
 def relate(
     pipeline: Pipeline, batch: Sequence[Prepared], made: Parts = NO_PARTS, waiting: Mapping[bytes, bytes] = NOTHING
 ) -> list[Related]:
@@ -117,18 +183,39 @@ def embedded_keys(part: DocumentPart) -> set[str]:
     return {key for key in named.union(one.key for one in part.subjects) if graphs.is_embedded(key)}
 
 
-def rows_of_extractions(
-    connection: Connection, pipeline: Pipeline, related: Sequence[Related], waiting: Mapping[bytes, bytes] = NOTHING
-) -> dict[bytes, int]:
-    """Return the rows of all extractions of some parts, by key; those that are waiting are stored.
+@dataclass(frozen=True, slots=True)
+class GraphRows:
+    """Rows for the graph of a batch, within a write transaction.
 
-    Raises Forgotten if one is not in the row from which the part was made: it was forgotten, and may differ now.
+    Rows of extractions by memo key and of names by key; rows of ``new`` names are still to be inserted. ``codes`` are
+    those that names lack, by name.
     """
-    before = {key: row for one in related for key, row in zip(one.keys, one.extractions, strict=True)}
-    rows = derive_extractions(pipeline.extractor).rows(connection, before, waiting)
-    if any(row and rows[key] != row for key, row in before.items()):
+
+    extractions: Mapping[bytes, int]
+    names: Mapping[str, int]
+    new: Sequence[str]
+    codes: Mapping[str, bytes]
+
+
+def rows_of(connection: Connection, pipeline: Pipeline, graph: BatchGraph, waiting: Mapping[bytes, bytes]) -> GraphRows:
+    """Return the rows for the graph of a batch; extractions that are waiting are stored.
+
+    Raises Forgotten if a code is not there any more, or an extraction is not in the row from which a part was made: it
+    was forgotten, and may differ now.
+    """
+    # Another process may have given the file another embedder since this one was opened.
+    EMBEDDER.check(pipeline.database, pipeline.embedder)
+    before = {key: row for one in graph.parts for key, row in zip(one.keys, one.extractions, strict=True)}
+    extracted = derive_extractions(pipeline.extractor).rows(connection, before, waiting)
+    if any(row and extracted[key] != row for key, row in before.items()):
         raise Forgotten
-    return rows
+    held = names.rows(connection, graph.names)
+    new = sorted(graph.names - held.keys())
+    lacking = names.without_code(connection, graph.embedded, names.code_size(pipeline.embedder.dimension))
+    if any(name not in graph.codes for name in lacking):
+        raise Forgotten
+    codes = take_codes(connection, {name: graph.codes[name] for name in lacking}, waiting)
+    return GraphRows(extracted, held | dict(zip(new, count(next_row(connection, "names")))), new, codes)
 
 
 def node_of(chunks: Sequence[int], related: Related, rows: Mapping[str, int]) -> graphs.Node:
@@ -169,8 +256,7 @@ def _pack_links(links: Sequence[Linked]) -> bytes:
 def store_parts(
     connection: Connection,
     parts: Sequence[tuple[int, Sequence[int], Related]],
-    named: Mapping[str, int],
-    extracted: Mapping[bytes, int],
+    rows: GraphRows,
     uses: graphs.Uses,
     known: Iterable[int],
 ) -> None:
@@ -180,11 +266,69 @@ def store_parts(
     ----------
     parts:
         (row of the document, rows of its chunks in reading order, its part).
-    named, extracted:
-        Rows of names and of extractions, by key.
+    rows:
+        Of names and of extractions.
     uses, known:
         As for :func:`monograph.store.graph.graphs.put`.
     """
-    pairs = [(row, extracted[key]) for _, rows, one in parts for row, key in zip(rows, one.keys, strict=True)]
+    pairs = [(row, rows.extractions[key]) for _, own, one in parts for row, key in zip(own, one.keys, strict=True)]
     memo.assign(connection, "extractions", pairs)
-    graphs.put(connection, {document: node_of(rows, one, named) for document, rows, one in parts}, uses, known)
+    graphs.put(connection, {document: node_of(own, one, rows.names) for document, own, one in parts}, uses, known)
+
+
+def store_names(connection: Connection, rows: GraphRows, uses: graphs.Uses) -> None:
+    """Store new names, missing codes of known ones, and the changed numbers of uses."""
+    new = {rows.names[key] for key in rows.new}
+    coming = [names.NewName(rows.names[key], key, signature(key), rows.codes.get(key)) for key in rows.new]
+    names.set_codes(connection, [(code, key) for key, code in rows.codes.items() if rows.names[key] not in new])
+    names.add(connection, coming, uses.uses, uses.persons)
+    names.use(connection, _without(uses.uses, new), _without(uses.persons, new))
+
+
+def _without(changes: Mapping[int, int], rows: Iterable[int]) -> dict[int, int]:
+    return {row: change for row, change in changes.items() if row not in rows}
+
+
+def take_codes(
+    connection: Connection, wanted: Mapping[str, bytes], waiting: Mapping[bytes, bytes] = NOTHING
+) -> dict[str, bytes]:
+    """Return the codes of names, to be moved to their rows, by memo keys: they are deleted from the memo.
+
+    Raises Forgotten if one is neither stored nor waiting.
+    """
+    left = [key for key in wanted.values() if key not in waiting]
+    rows = memo.rows(connection, memo.CODE, left)
+    if len(rows) < len(left):
+        raise Forgotten
+    values = memo.values(connection, rows.values())
+    memo.delete(connection, rows.values())
+    return {name: values[rows[key]] if key in rows else waiting[key] for name, key in wanted.items()}
+
+
+def names_without_code(connection: Connection, pipeline: Pipeline) -> list[str]:
+    """Return the keys of names that have no code by the pipeline's embedder, and are to have one.
+
+    Where the file has another embedder, those are all names that are embedded.
+    """
+    embedded = graphs.embedded_keys(connection)
+    stored = settings.load_model(connection, "embedder")
+    if stored is None or stored.key != pipeline.embedder.key:
+        return embedded
+    return names.without_code(connection, embedded, names.code_size(stored.dimension))
+
+
+def complete_codes(pipeline: Pipeline) -> None:
+    """Derive the codes that names lack, and find again which of them are one entity."""
+    codes = name_codes(pipeline.embedder)
+
+    def complete() -> None:
+        with pipeline.database.read() as connection:
+            wanted = codes.keyed(names_without_code(connection, pipeline))
+        codes.derive_missing(pipeline.database, wanted)
+        if wanted:
+            with write(pipeline.database, pipeline.indexes) as connection:
+                EMBEDDER.check(pipeline.database, pipeline.embedder)
+                made = take_codes(connection, {name: key for key, name in wanted.items()})
+                names.set_codes(connection, [(code, key) for key, code in made.items()])
+
+    retry(pipeline.database, complete)

@@ -19,9 +19,8 @@ from monograph.store.graph.extractions import BEFORE_ALL, documents_lacking
 from monograph.store.history import versions
 from monograph.store.words import terms
 from monograph.values import Cost, Document, OnProgress, Progress
-from monograph.write import names
 from monograph.write.configuration import EXTRACTOR
-from monograph.write.graph import Extracted, extract, relate, rows_of_extractions, store_parts
+from monograph.write.graph import Extracted, derive_graph, extract, rows_of, store_names, store_parts
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared
 from monograph.write.transaction import write
@@ -208,19 +207,16 @@ def _make_once(pipeline: Pipeline, rows: Sequence[int]) -> Extracted:
     with pipeline.database.read() as connection:
         some = _stored(connection, rows)
     waiting: dict[bytes, bytes] = {}
-    made = extract(pipeline, (chunk for one, _ in some for chunk in one.chunks), waiting)
-    related = relate(pipeline, [one for one, _ in some], waiting=waiting)
-    named = names.name(pipeline, related, waiting)
+    graph = derive_graph(pipeline, [one for one, _ in some], waiting)
     with write(pipeline.database, pipeline.indexes) as connection:
         if any(chunks.rows_of_document(connection, row) != held for row, (_, held) in zip(rows, some, strict=True)):
             raise Forgotten
-        known = names.numbered(connection, pipeline, named, waiting)
-        extracted = rows_of_extractions(connection, pipeline, related, waiting)
+        known = rows_of(connection, pipeline, graph, waiting)
         uses = graphs.Uses()
-        parts = [(row, held, one) for row, (_, held), one in zip(rows, some, related, strict=True)]
-        store_parts(connection, parts, known.rows, extracted, uses, rows)
-        names.store(connection, known, uses)
-    return made
+        parts = [(row, held, one) for row, (_, held), one in zip(rows, some, graph.parts, strict=True)]
+        store_parts(connection, parts, known, uses, rows)
+        store_names(connection, known, uses)
+    return graph.extracted
 
 
 def _stored(connection: Connection, rows: Sequence[int]) -> list[tuple[Prepared, list[int]]]:

@@ -16,7 +16,8 @@ from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree import build
 from monograph.tree.hash import Planes, random_planes
 from monograph.values import Cost, OnProgress, Progress
-from monograph.write import names, price, tree
+from monograph.write import price, tree
+from monograph.write.graph import names_without_code, take_codes
 from monograph.write.pipeline import Pipeline
 from monograph.write.transaction import write
 
@@ -55,7 +56,7 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Rebuil
         nonlocal embedded, remembered
         with pipeline.database.read() as connection:
             rows = list(documents.every(connection))
-            lacking = names.without_code(connection, pipeline)
+            lacking = names_without_code(connection, pipeline)
             other = _is_other(connection, pipeline)
         made, known = derive_vectors(pipeline, rows, on_progress)
         embedded, remembered = embedded + made, remembered or known
@@ -121,9 +122,9 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
     for number in changed:
         checksums.seal(connection, number)  # Vectors that came with their chunks are gone.
     codes = name_codes(pipeline.embedder)
-    wanted = codes.keyed(names.without_code(connection, pipeline))
+    wanted = codes.keyed(names_without_code(connection, pipeline))
     _derive_inside(connection, pipeline, codes, wanted, MADE_INSIDE)
-    made = names.take_codes(connection, {name: key for key, name in wanted.items()})
+    made = take_codes(connection, {name: key for key, name in wanted.items()})
     memo.drop(connection, memo.CODE)
     stored_names.drop_codes(connection, None if other else stored_names.code_size(pipeline.embedder.dimension))
     stored_names.set_codes(connection, [(code, key) for key, code in made.items()])
@@ -227,7 +228,7 @@ def price_reembed(pipeline: Pipeline) -> Cost:
     with pipeline.database.read() as connection:
         rows = documents.numbers(connection)
         texts = derivation.keyed(text for row in rows for text in texts_of(connection, row).values())
-        named = codes.keyed(names.without_code(connection, pipeline))
+        named = codes.keyed(names_without_code(connection, pipeline))
         cost = derivation.price_missing(connection, texts, set()) + codes.price_missing(connection, named, set())
         if _is_other(connection, pipeline):
             cost += price.price_summaries(connection, pipeline, stored_vectors.count(connection))

@@ -12,7 +12,7 @@ from monograph.store.tree import tree
 from monograph.store.vectors import clusters
 from monograph.tree.hash import Planes
 from monograph.write import check, rebuild_graph
-from monograph.write.names import complete_codes
+from monograph.write.graph import complete_codes
 from monograph.write.pipeline import Pipeline
 from monograph.write.rebuild_vectors import assign, derive_vectors
 from monograph.write.transaction import write

@@ -11,27 +11,24 @@ from monograph.store.documents import chunks, dates, documents, sources
 from monograph.store.file import checksums, memo
 from monograph.store.file.database import Connection
 from monograph.store.file.rows import next_row
-from monograph.store.graph import assertions, graphs
-from monograph.store.graph import names as stored_names
+from monograph.store.graph import assertions, graphs, names
 from monograph.store.history import versions
 from monograph.store.words import terms
-from monograph.write import names
 from monograph.write.batch import BATCH_CHARACTERS
 from monograph.write.changes import NOTHING_SEEN, Changes, Ready, Seen, State, Stored, Tally, Target, decide
-from monograph.write.graph import Related, store_parts
+from monograph.write.graph import GraphRows, Related, store_names, store_parts
 from monograph.write.prepare import Prepared
 
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """What the documents of a batch need: memo rows of vectors and extractions by key, names, and parts of the graph.
+    """What the documents of a batch need: memo rows of vectors by key, rows of the graph, and its parts.
 
     ``parts`` by the document's id and hash; None in a file without a graph.
     """
 
     vectors: Mapping[bytes, int]
-    extractions: Mapping[bytes, int]
-    names: names.Numbered
+    graph: GraphRows
     parts: Mapping[tuple[str, bytes], Related] | None
 
 
@@ -122,8 +119,8 @@ def write(connection: Connection, changes: Changes, derived: Derived, ending: ve
         keys = ((one, (one.prepared.document.id, one.prepared.sha256)) for one in placed)
         parts = [(one.row, one.rows, derived.parts[key]) for one, key in keys]
         replaced = [one.row for one in known]
-        store_parts(connection, parts, derived.names.rows, derived.extractions, uses, replaced)
-    names.store(connection, derived.names, uses)
+        store_parts(connection, parts, derived.graph, uses, replaced)
+    store_names(connection, derived.graph, uses)
     for file in changes.files:
         dates.follow_file(connection, files[file.source.uri])
         if file.faulty or file.unfinished:
@@ -212,7 +209,7 @@ def remove(connection: Connection, rows: Sequence[documents.Row], ending: versio
         numbers, uses = [row.row for row in some], graphs.Uses()
         _remove_chunks(connection, [entry.chunk for entry in entries], uses)
         graphs.remove(connection, [], numbers, uses)
-        stored_names.use(connection, uses.uses, uses.persons)
+        names.use(connection, uses.uses, uses.persons)
         for number in numbers:
             assertions.remove_document(connection, number)
         documents.remove(connection, numbers)
