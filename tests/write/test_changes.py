@@ -286,7 +286,7 @@ def ready(*given: Document, file: str | None = None, **more: Any) -> Ready:
 
 def held(row: int, one: Document, *chunks: str, file: str | None = None) -> changes.Stored:
     """A stored document whose chunks, each of four characters, have some ids."""
-    stored = documents_rows.Row(row, one.id, None, one.uri, one.title, b"", len(one.text))
+    stored = documents_rows.DocumentRow(row, one.id, None, one.uri, one.title, b"", len(one.text))
     spans = {name: (10 * row + place, 4 * place, 4 * place + 4) for place, name in enumerate(chunks)}
     return changes.Stored(stored, file, spans, one.text)
 

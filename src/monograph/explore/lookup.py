@@ -101,7 +101,7 @@ def listed(connection: Connection, like: str, start: int, limit: int) -> Listed:
     return Listed(len(every), start, tuple(map(_untold, chosen)))
 
 
-def _untold(row: documents.Row) -> Document:
+def _untold(row: documents.DocumentRow) -> Document:
     """A document without its text."""
     return Document(id=row.id, title=row.title, uri=row.uri, date=row.date, valid=row.valid)
 
@@ -111,7 +111,7 @@ def chunks_of(connection: Connection, name: str) -> list[Chunk]:
     return [found.chunk for found in chunks.of_document(connection, only(connection, name).row, strict=True)]
 
 
-def only(connection: Connection, name: str) -> documents.Row:
+def only(connection: Connection, name: str) -> documents.DocumentRow:
     """The row of the one document of an id or uri. Raises as :func:`document`."""
     found, _ = documents.resolve(connection, arguments.names([path_to_text(name)], "an id"))
     if not found:

@@ -162,7 +162,9 @@ def _made(
     )
 
 
-def _documents(around: Surroundings, found: Sequence[chunks.Found], shown: Sequence[Entity]) -> tuple[Document, ...]:
+def _documents(
+    around: Surroundings, found: Sequence[chunks.LoadedChunk], shown: Sequence[Entity]
+) -> tuple[Document, ...]:
     """The documents of chunks, and those about entities, without their texts, each once."""
     known = {one.chunk.document_id: Document(id=one.chunk.document_id, title=one.title, uri=one.uri) for one in found}
     about = dict.fromkeys(name for entity in shown for name in entity.documents if name not in known)

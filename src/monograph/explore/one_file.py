@@ -11,7 +11,7 @@ from monograph.explore.surroundings import ToldRelations
 from monograph.search.one_file.written_names import written_names
 from monograph.store.documents import chunks as stored_chunks
 from monograph.store.documents import documents
-from monograph.store.documents.chunks import Found
+from monograph.store.documents.chunks import LoadedChunk
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import path_of
 from monograph.store.graph import assertions, extractions, graphs, neighbours
@@ -81,7 +81,7 @@ class OneFile:
     def places(self, chunks: Iterable[int]) -> dict[int, Place]:
         return neighbours.places(self.names, chunks)
 
-    def chunks(self, rows: Sequence[int]) -> dict[int, Found]:
+    def chunks(self, rows: Sequence[int]) -> dict[int, LoadedChunk]:
         return {one.row: one for one in stored_chunks.load(self.names, rows)}
 
     def chunks_of(self, name: str) -> list[int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from monograph.dates.span import Span
-from monograph.store.documents.chunks import Found
+from monograph.store.documents.chunks import LoadedChunk
 from monograph.store.file.database import Connection
 from monograph.store.graph.graphs import Records
 from monograph.store.graph.neighbours import Place, Titled
@@ -86,7 +86,7 @@ class Surroundings(Protocol):
         """Where chunks come from."""
         ...
 
-    def chunks(self, rows: Sequence[int]) -> dict[int, Found]:
+    def chunks(self, rows: Sequence[int]) -> dict[int, LoadedChunk]:
         """Chunks, in the order of their rows."""
         ...
 

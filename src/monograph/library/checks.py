@@ -19,7 +19,7 @@ def findings(file: WholeFile, *, repair: bool) -> list[Finding]:
     if repair:
         with file.database.write() as connection:
             rules.mend(rules.Checked(connection), structure.STRUCTURE)
-        file.settings = configuration.settle(file.database, None)
+        file.settings = configuration.load_settings(file.database, None)
         configuration.adopt_embedder(file.database, file.models.embedder)
         configuration.EXTRACTOR.check(file.database, file.models.extractor)
         repair_rows(file.pipeline())

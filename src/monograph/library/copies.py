@@ -62,8 +62,8 @@ def backup(file: WholeFile, path: Path, *, overwrite: bool, progress: OnProgress
         if progress is not None:
             progress(Progress("backup", done, total, "pages"))
 
-    with translate_system_errors(path), replacing.beside(path) as made:
-        replacing.same_eyes(original, made)
+    with translate_system_errors(path), replacing.temporary_name(path) as made:
+        replacing.create_like(original, made)
         copies.copy(file.database, made, on_pages)
         require_whole(made, file.database.raw_key, original, "back up again")
         if not replacing.put(made, path, overwrite=overwrite):
@@ -126,8 +126,8 @@ def _closed(path: str | os.PathLike[str]) -> Path:
 
 
 def _convert(path: Path, key: RawKey | None, new_key: RawKey | None, what: str) -> None:
-    with translate_system_errors(path), replacing.beside(path) as made:
-        replacing.same_eyes(path, made)
+    with translate_system_errors(path), replacing.temporary_name(path) as made:
+        replacing.create_like(path, made)
         with copies.converted(path, key, made, new_key) as remove_log:
             require_whole(made, new_key, path, what)
             remove_log()

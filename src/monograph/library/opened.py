@@ -74,7 +74,7 @@ class OpenFile:
         EcoVectorIndex(target_recall=recall, cache_bytes=cache)  # Refuses bad numbers.
         database = Database(options.path, create=options.create, read_only=options.read_only, key=options.key)
         try:
-            built = configuration.settle(database, options.settings, options.vector_index)
+            built = configuration.load_settings(database, options.settings, options.vector_index)
             design = configuration.vector_design(database, options.vector_index)
             chunk_index = EcoVectorIndex(design=design, target_recall=recall, cache_bytes=cache)
             database.clock = options.clock if built.history else None

@@ -12,7 +12,7 @@ from monograph.values import Hit
 if TYPE_CHECKING:
     from monograph.search.fusion import Fused
     from monograph.search.snapshot import Snapshot
-    from monograph.store.documents.chunks import Found
+    from monograph.store.documents.chunks import LoadedChunk
     from monograph.values import Path
 
 NO_PATHS: Mapping[int, Path] = MappingProxyType({})
@@ -24,7 +24,7 @@ def load(snapshot: Snapshot, fused: Sequence[Fused]) -> list[Hit]:
     return of(snapshot.chunks(one.row for one in fused), fused)
 
 
-def of(found: Mapping[int, Found], fused: Sequence[Fused], paths: Mapping[int, Path] = NO_PATHS) -> list[Hit]:
+def of(found: Mapping[int, LoadedChunk], fused: Sequence[Fused], paths: Mapping[int, Path] = NO_PATHS) -> list[Hit]:
     """Hits in the order given, of chunks that were read; ``paths`` has the ways to those that the graph led to."""
     return [
         Hit(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from monograph.search.ranking import highest
 from monograph.search.walked import Walk
-from monograph.store.documents.chunks import Found
+from monograph.store.documents.chunks import LoadedChunk
 from monograph.values import Path, PathNode
 
 LONGEST = 4
@@ -17,7 +17,7 @@ SHOWN = 40
 """Characters of a chunk without a title."""
 
 
-def to_chunks(found: Walk, best: Sequence[int]) -> tuple[dict[int, Found], dict[int, Path]]:
+def to_chunks(found: Walk, best: Sequence[int]) -> tuple[dict[int, LoadedChunk], dict[int, Path]]:
     """Chunks that can be read, and the most probable way to each that the graph led to, by row.
 
     Chunks that were found by themselves have no way.
@@ -63,7 +63,7 @@ def _way(found: Walk, row: int) -> _Way | None:
 
 
 def _nodes(
-    row: int, way: _Way, asked: int | None, shown: Mapping[int, tuple[str, str]], loaded: Mapping[int, Found]
+    row: int, way: _Way, asked: int | None, shown: Mapping[int, tuple[str, str]], loaded: Mapping[int, LoadedChunk]
 ) -> tuple[PathNode, ...]:
     nodes = [PathNode("question", "", "question")]
     if asked is not None:
@@ -81,6 +81,6 @@ def _entity(name: int, shown: Mapping[int, tuple[str, str]]) -> PathNode:
     return PathNode("entity", identifier, text)
 
 
-def _chunk(one: Found) -> PathNode:
+def _chunk(one: LoadedChunk) -> PathNode:
     text = one.title or " ".join(one.chunk.text[:SHOWN].split())
     return PathNode("chunk", one.chunk.id, text)

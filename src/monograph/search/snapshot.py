@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from monograph.store.documents.chunks import Found
+from monograph.store.documents.chunks import LoadedChunk
 
 if TYPE_CHECKING:
     from monograph.graph.evidence import Int64
@@ -75,7 +75,7 @@ class Pooling:
     walking: Walking | None = None
 
 
-Shown: TypeAlias = tuple[dict[int, Found], dict[int, tuple[str, str]]]
+Shown: TypeAlias = tuple[dict[int, LoadedChunk], dict[int, tuple[str, str]]]
 """(chunks by row, (entity id, name as it is written) of names by row)."""
 
 
@@ -145,7 +145,7 @@ class Snapshot(Protocol):
 
     # Texts.
 
-    def chunks(self, rows: Iterable[int]) -> dict[int, Found]:
+    def chunks(self, rows: Iterable[int]) -> dict[int, LoadedChunk]:
         """Chunks by row, in the order asked for."""
         ...
 

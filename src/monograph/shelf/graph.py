@@ -18,7 +18,7 @@ from monograph.read.paths import path_to_text
 from monograph.shelf.engines import only
 from monograph.shelf.shard import ShardReader
 from monograph.shelf.snapshot import ShelfSnapshot
-from monograph.store.documents.chunks import Found
+from monograph.store.documents.chunks import LoadedChunk
 from monograph.store.file.database import Connection
 from monograph.store.graph import neighbours
 from monograph.store.graph.graphs import Records
@@ -123,7 +123,7 @@ class ShelfSurroundings:
             for row, one in some.items()
         }
 
-    def chunks(self, rows: Sequence[int]) -> dict[int, Found]:
+    def chunks(self, rows: Sequence[int]) -> dict[int, LoadedChunk]:
         return self.snapshot.chunks(rows)
 
     def chunks_of(self, name: str) -> list[int]:

@@ -183,7 +183,7 @@ def make(recipe: Recipe, work: Work, blocks_of: Callable[[Any], Sequence[Documen
 
 def _begin(path: Path, recipe: Recipe, source: ObjectName | Path | None, storage: Storage) -> None:
     """Have a file to fill under its name: whole or not at all."""
-    with replacing.beside(path) as started:
+    with replacing.temporary_name(path) as started:
         if isinstance(source, ObjectName):
             fetch(storage, source, started)
             started.chmod(storage.permissions(source.name) | 0o600)

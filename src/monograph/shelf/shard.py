@@ -26,7 +26,7 @@ from monograph.shelf.catalogue import Origin, origin
 from monograph.shelf.pools import ChunkFacts, NameLinks, Pools, Subject, mentions_of, records_of
 from monograph.store.catalogue import catalogue
 from monograph.store.documents import chunks, documents
-from monograph.store.documents.chunks import Found
+from monograph.store.documents.chunks import LoadedChunk
 from monograph.store.documents.filters import Allowed
 from monograph.store.file import settings
 from monograph.store.file.database import Connection
@@ -257,7 +257,7 @@ class ShardReader(OneFile):
 
     # Texts.
 
-    def chunks(self, rows: Sequence[int]) -> dict[int, Found]:
+    def chunks(self, rows: Sequence[int]) -> dict[int, LoadedChunk]:
         """Return chunks by row."""
         return self.snapshot.chunks(rows)
 

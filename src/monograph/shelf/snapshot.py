@@ -39,7 +39,7 @@ from monograph.shelf.pools import (
     too_few,
 )
 from monograph.shelf.shard import Call, ShardFacts, ShardReader, call
-from monograph.store.documents.chunks import Found
+from monograph.store.documents.chunks import LoadedChunk
 from monograph.store.documents.filters import Allowed
 from monograph.store.file.database import Connection
 from monograph.store.graph import names as stored_names
@@ -302,9 +302,9 @@ class ShelfSnapshot:
 
     # Texts.
 
-    def chunks(self, rows: Iterable[int]) -> dict[int, Found]:
+    def chunks(self, rows: Iterable[int]) -> dict[int, LoadedChunk]:
         asked = list(rows)
-        found: dict[int, Found] = self.shards.by_row(ShardReader.chunks, asked)
+        found: dict[int, LoadedChunk] = self.shards.by_row(ShardReader.chunks, asked)
         return {row: replace(found[row], row=row) for row in asked if row in found}
 
     def titled_texts(self, rows: Iterable[int]) -> list[tuple[str, str]]:

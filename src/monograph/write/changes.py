@@ -84,7 +84,7 @@ class Stored:
         Why it cannot be read; None for a readable document.
     """
 
-    row: documents.Row
+    row: documents.DocumentRow
     file: str | None
     chunks: Mapping[str, tuple[int, int, int]]
     text: str = ""

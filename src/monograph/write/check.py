@@ -26,7 +26,7 @@ from monograph.write.transaction import changes
 from monograph.write.tree import recipe
 
 
-def _read(checked: Checked) -> Iterator[tuple[int, list[chunks.Found]]]:
+def _read(checked: Checked) -> Iterator[tuple[int, list[chunks.LoadedChunk]]]:
     """Yield (row, chunks) of every document whose content is what was stored."""
     for row in documents.numbers(checked.connection):
         if row not in checked.damaged:

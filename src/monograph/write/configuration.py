@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from monograph.vectors.index import EcoVectorIndex
 
 
-def settle(database: Database, given: Settings | None, vector_index: Kind | None = None) -> Settings:
+def load_settings(database: Database, given: Settings | None, vector_index: Kind | None = None) -> Settings:
     """Return the settings a file was built with; a new file gets the given ones, and the design of its vector indexes.
 
     Whether it has a ``graph`` may differ: a file that is there stays as it is.

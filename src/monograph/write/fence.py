@@ -88,7 +88,7 @@ class Fence:
         rows = documents.of_ids(connection, ids)
         return Seen({name: rows[name].sha256 if name in rows else None for name in ids})
 
-    def inside(self, connection: Connection, rows: Sequence[documents.Row]) -> list[documents.Row]:
+    def inside(self, connection: Connection, rows: Sequence[documents.DocumentRow]) -> list[documents.DocumentRow]:
         """Those of some documents that are in the view."""
         held = view.among(connection, self.allowed, [row.row for row in rows])
         return [row for row in rows if row.row in held]

@@ -53,16 +53,16 @@ def carried_out(
     """
     before = _state(database)
     forgets = before.always if wanted is None else wanted
-    token = _owe(database) if forgets else ""
+    token = _note_pending(database) if forgets else ""
     started = _state(database) if token else before
     try:
         report = work(forgets)
     except BaseException:
         if token and _state(database) == started:
-            _settle(database, [token])  # Nothing was written, so that nothing is to be forgotten.
+            _drop_pending(database, [token])  # Nothing was written, so that nothing is to be forgotten.
         raise
     if token and not (report.removed or report.changed or report.chunks_removed or report.moved):
-        _settle(database, [token])
+        _drop_pending(database, [token])
     try:
         _finish(database, indexes, started.times)
     except MonographError as error:
@@ -85,8 +85,8 @@ def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
         If another process still reads an older state.
     """
     with database.write() as connection:
-        tokens = settings.owed_forgetting(connection)
-        settings.count_forgetting(connection)
+        tokens = settings.pending_erasures(connection)
+        settings.count_erasure(connection)
         memo.drop_unused(connection)
         names.drop_unused(connection)
         cannot_link.drop_forgotten(connection)
@@ -97,13 +97,13 @@ def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
             words.index_anew(connection)
     database.rewrite()
     if tokens:
-        _settle(database, tokens)
+        _drop_pending(database, tokens)
 
 
 def end(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
     """Forget what is still to be forgotten, if anything is. Raises as :func:`erase`."""
     with database.read() as connection:
-        owed = settings.owed_forgetting(connection)
+        owed = settings.pending_erasures(connection)
     if owed:
         erase(database, indexes)
 
@@ -111,29 +111,29 @@ def end(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
 def _finish(database: Database, indexes: Sequence[EcoVectorIndex], times: int) -> None:
     """Erase if that is owed, or if others did meanwhile: what was derived may be of what they forgot."""
     with database.read() as connection:
-        dropped = settings.times_forgotten(connection) != times and not settings.owed_forgetting(connection)
+        dropped = settings.count_of_erasures(connection) != times and not settings.pending_erasures(connection)
         overlapped = dropped and memo.count_unused(connection) > 0
     if overlapped:
-        _owe(database)
+        _note_pending(database)
     end(database, indexes)
 
 
 def _state(database: Database) -> _State:
     with database.read() as connection:
         always, generation = settings.load_always_forget(connection), settings.generation(connection)
-        return _State(always, generation, settings.times_forgotten(connection))
+        return _State(always, generation, settings.count_of_erasures(connection))
 
 
-def _owe(database: Database) -> str:
+def _note_pending(database: Database) -> str:
     token = secrets.token_hex(8)
     with database.write() as connection:
-        settings.owe_forgetting(connection, token)
+        settings.add_pending_erasure(connection, token)
     return token
 
 
-def _settle(database: Database, tokens: Sequence[str]) -> None:
+def _drop_pending(database: Database, tokens: Sequence[str]) -> None:
     with database.write() as connection:
-        settings.settle_forgetting(connection, tokens)
+        settings.drop_pending_erasures(connection, tokens)
 
 
 def _unfinished(database: Database, error: MonographError) -> Problem:

@@ -190,7 +190,7 @@ def _without(connection: Connection, leaving: dict[str, set[str]]) -> _Change:
     return _Change(tuple(made), Seen(hashes, gone))
 
 
-def _as_passages(connection: Connection, row: documents.Row) -> Document:
+def _as_passages(connection: Connection, row: documents.DocumentRow) -> Document:
     """A stored document with its chunks as passages; a vector that came with its chunk comes with it again."""
     if row.source is not None:
         raise InvalidDocument(

@@ -76,7 +76,7 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Rebuil
 
 
 def _prepare_tree(
-    pipeline: Pipeline, rows: Sequence[documents.Row], spent: tree.TreeUpdate, on_progress: OnProgress | None
+    pipeline: Pipeline, rows: Sequence[documents.DocumentRow], spent: tree.TreeUpdate, on_progress: OnProgress | None
 ) -> Planes | None:
     """Derive the summaries of the tree by the new vectors; returns its planes, None where there is to be no tree.
 
@@ -97,7 +97,7 @@ def _prepare_tree(
     return planes
 
 
-def _memos(connection: Connection, pipeline: Pipeline, rows: Sequence[documents.Row]) -> dict[int, int]:
+def _memos(connection: Connection, pipeline: Pipeline, rows: Sequence[documents.DocumentRow]) -> dict[int, int]:
     """Return the memo rows of new vectors by chunk row. A few may be missing, of documents that changed meanwhile."""
     derivation = vectors(pipeline.embedder)
     found: dict[int, int] = {}
@@ -158,7 +158,7 @@ def _is_other(connection: Connection, pipeline: Pipeline) -> bool:
 
 
 def derive_vectors(
-    pipeline: Pipeline, rows: Sequence[documents.Row], on_progress: OnProgress | None = None
+    pipeline: Pipeline, rows: Sequence[documents.DocumentRow], on_progress: OnProgress | None = None
 ) -> tuple[int, int]:
     """Derive the vectors of stored documents that the memo lacks; returns how many were made, and how many it held."""
     derivation = vectors(pipeline.embedder)

@@ -21,7 +21,7 @@ def remove(
     database: Database,
     indexes: Sequence[EcoVectorIndex],
     names: Sequence[str],
-    inside: Callable[[Connection, Sequence[documents.Row]], list[documents.Row]] | None = None,
+    inside: Callable[[Connection, Sequence[documents.DocumentRow]], list[documents.DocumentRow]] | None = None,
     *,
     forgets: bool = False,
 ) -> Report:
@@ -98,7 +98,7 @@ def remove_root(database: Database, indexes: Sequence[EcoVectorIndex], name: str
 def _take_out(
     connection: Connection,
     indexes: Sequence[EcoVectorIndex],
-    rows: Sequence[documents.Row],
+    rows: Sequence[documents.DocumentRow],
     ending: versions.Ending | None,
 ) -> Tally:
     tally = Tally(removed=len(rows), chunks_removed=writer.remove(connection, rows, ending))

@@ -84,7 +84,7 @@ def read(connection: Connection, batch: Sequence[Ready], seen: Seen = NOTHING_SE
     )
 
 
-def _stored(connection: Connection, row: documents.Row, file: str | None, *, text: bool) -> Stored:
+def _stored(connection: Connection, row: documents.DocumentRow, file: str | None, *, text: bool) -> Stored:
     spans = chunks.named_spans(connection, row.row)
     try:
         return Stored(row, file, spans, documents.text(connection, row.row, 0, row.characters) if text else "")
@@ -141,7 +141,7 @@ class _Placed:
     prepared: Prepared
     row: int
     rows: Sequence[int]
-    columns: documents.Columns
+    columns: documents.DocumentColumns
     chunk_columns: Sequence[tuple[int, chunks.Columns]]
     kept: frozenset[int]
     gone: Sequence[int]
@@ -192,7 +192,7 @@ def _place(
     return placed
 
 
-def remove(connection: Connection, rows: Sequence[documents.Row], ending: versions.Ending | None) -> int:
+def remove(connection: Connection, rows: Sequence[documents.DocumentRow], ending: versions.Ending | None) -> int:
     """Remove documents from every table of the present; return the number of chunks removed.
 
     The files that they are of stay.
@@ -224,9 +224,9 @@ def _remove_chunks(connection: Connection, gone: Sequence[int], uses: graphs.Use
     chunks.remove(connection, gone)
 
 
-def _groups(rows: Sequence[documents.Row]) -> Iterator[list[documents.Row]]:
+def _groups(rows: Sequence[documents.DocumentRow]) -> Iterator[list[documents.DocumentRow]]:
     """Documents, as many at once as may be held in memory with their texts."""
-    group: list[documents.Row] = []
+    group: list[documents.DocumentRow] = []
     characters = 0
     for row in rows:
         group.append(row)

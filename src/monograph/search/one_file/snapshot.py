@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from monograph.search.one_file.memory import Remembered
     from monograph.search.snapshot import NearName, Opening, Pooling, Shown
     from monograph.search.start_texts import StartText
-    from monograph.store.documents.chunks import Found
+    from monograph.store.documents.chunks import LoadedChunk
     from monograph.store.documents.filters import Allowed
     from monograph.store.file.database import Connection
     from monograph.store.graph.graphs import Records, SubjectChunk
@@ -138,7 +138,7 @@ class FileSnapshot:
         made = [inner_products(held, one) for one in vectors]
         return rows, np.array(made, dtype=np.float32).reshape(len(vectors), len(rows))
 
-    def chunks(self, rows: Iterable[int]) -> dict[int, Found]:
+    def chunks(self, rows: Iterable[int]) -> dict[int, LoadedChunk]:
         asked = list(rows)
         self.remembered.ahead.texts(self.connection, asked)
         return {one.row: one for one in chunks.load(self.connection, asked)}

@@ -151,6 +151,6 @@ STRUCTURE = (
 FORGETTING = Rule(
     "settings",
     "text that was to be forgotten is still in the bytes of the file",
-    lambda checked: settings.owed_forgetting(checked.connection)[:1],
+    lambda checked: settings.pending_erasures(checked.connection)[:1],
     DERIVE,
 )

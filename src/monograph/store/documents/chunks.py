@@ -19,7 +19,7 @@ from monograph.values import Chunk, Metadata, Valid
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LoadedChunk:
     """A chunk as it is read back: with its row number, and the title, uri and merged metadata of its document."""
 
     row: int
@@ -77,7 +77,7 @@ _COLUMNS = f"""c.id, c.ordinal, c.metadata, {MERGED}, d.id, d.title, d.uri,
     d.dated, d.dated_until, d.dated_by, d.valid_from, d.valid_until"""
 
 
-def load(connection: Connection, rows: Iterable[int]) -> list[Found]:
+def load(connection: Connection, rows: Iterable[int]) -> list[LoadedChunk]:
     """Return chunks by row number, in the order asked for.
 
     Raises
@@ -88,7 +88,7 @@ def load(connection: Connection, rows: Iterable[int]) -> list[Found]:
     return [_found(connection, *one, strict=True) for one in _read(connection, _COLUMNS, rows)]
 
 
-def of_document(connection: Connection, document: int, *, strict: bool = False) -> list[Found]:
+def of_document(connection: Connection, document: int, *, strict: bool = False) -> list[LoadedChunk]:
     """Return the chunks of a document in reading order.
 
     Raises DamagedFile if one cannot be decoded; with ``strict`` also if it reaches beyond the document's text.
@@ -128,14 +128,14 @@ def _read(connection: Connection, columns: str, rows: Iterable[int]) -> Iterator
         yield from zip(listed, documents.texts(connection, [row[1:4] for row in listed]), strict=True)
 
 
-def _found(connection: Connection, row: tuple[Any, ...], text: str, *, strict: bool) -> Found:
+def _found(connection: Connection, row: tuple[Any, ...], text: str, *, strict: bool) -> LoadedChunk:
     number, _, start, end, name, ordinal, metadata, merged, document, title, uri, *when = row
     with decoding(connection, f"row {number} of chunks"):
         if strict and not (0 <= start < end and len(text) == end - start):
             raise ValueError(f"it reaches from {start} to {end}, beyond its document's text")
         chunk = Chunk(name, document, text, start, end, ordinal, loaded_object(metadata))
         date, valid = dates.loaded(*when[:3]), dates.valid(*when[3:])
-        return Found(number, chunk, title, uri, loaded_object(merged), date, valid)
+        return LoadedChunk(number, chunk, title, uri, loaded_object(merged), date, valid)
 
 
 def rows_of(connection: Connection, ids: Iterable[str]) -> dict[str, int]:

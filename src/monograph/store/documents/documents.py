@@ -25,7 +25,7 @@ _IDS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DocumentRow:
     """A document's row, without its text. ``sha256`` is the hash of all that the document is made of."""
 
     row: int
@@ -42,36 +42,36 @@ class Row:
 _COLUMNS = "document, id, source, uri, title, sha256, characters, dated, dated_until, dated_by, valid_from, valid_until"
 
 
-def find(connection: Connection, document_id: str) -> Row | None:
+def find(connection: Connection, document_id: str) -> DocumentRow | None:
     """Return the document with an id; None if there is none."""
     return next(iter(_rows(connection, "WHERE id = ?", document_id)), None)
 
 
-def of_ids(connection: Connection, ids: Sequence[str]) -> dict[str, Row]:
+def of_ids(connection: Connection, ids: Sequence[str]) -> dict[str, DocumentRow]:
     """Return the documents with these ids, by id."""
-    found: dict[str, Row] = {}
+    found: dict[str, DocumentRow] = {}
     for first in range(0, len(ids), _IDS_AT_ONCE):
         some = ids[first : first + _IDS_AT_ONCE]
         found |= {one.id: one for one in _rows(connection, f"WHERE id IN ({','.join('?' * len(some))})", *some)}
     return found
 
 
-def by_uri(connection: Connection, uri: str) -> list[Row]:
+def by_uri(connection: Connection, uri: str) -> list[DocumentRow]:
     """Return the documents that came from a uri, in order of id."""
     return _rows(connection, "WHERE uri = ? ORDER BY id", uri)
 
 
-def of_source(connection: Connection, source: int) -> list[Row]:
+def of_source(connection: Connection, source: int) -> list[DocumentRow]:
     """Return the documents that came from one file, in order of id."""
     return _rows(connection, "WHERE source = ? ORDER BY id", source)
 
 
-def begun_after(connection: Connection, second: int) -> list[Row]:
+def begun_after(connection: Connection, second: int) -> list[DocumentRow]:
     """Return the documents whose present state began after a second, if the file keeps history."""
     return _rows(connection, "WHERE valid_from > ? ORDER BY document", second)
 
 
-def every(connection: Connection) -> list[Row]:
+def every(connection: Connection) -> list[DocumentRow]:
     """Return all documents, by row number."""
     return _rows(connection, "ORDER BY document")
 
@@ -81,7 +81,7 @@ def count(connection: Connection) -> int:
     return int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
 
 
-def listed(connection: Connection, start: int, limit: int) -> list[Row]:
+def listed(connection: Connection, start: int, limit: int) -> list[DocumentRow]:
     """Return a part of the list of all documents, in order of uri, then id."""
     # SQLite finds the order of uris in an index, and looks at no row before those that are asked for.
     which = "WHERE document IN (SELECT document FROM documents ORDER BY uri, id LIMIT ? OFFSET ?) ORDER BY uri, id"
@@ -93,15 +93,15 @@ def numbers(connection: Connection) -> list[int]:
     return [int(row) for (row,) in connection.execute("SELECT document FROM documents ORDER BY document")]
 
 
-def by_number(connection: Connection, row: int) -> Row:
+def by_number(connection: Connection, row: int) -> DocumentRow:
     """Return a document by its row number."""
     return _rows(connection, "WHERE document = ?", row)[0]
 
 
-def _rows(connection: Connection, which: str, *parameters: str | int) -> list[Row]:
+def _rows(connection: Connection, which: str, *parameters: str | int) -> list[DocumentRow]:
     query = f"SELECT {_COLUMNS} FROM documents {which}"  # noqa: S608 - constants
     return [
-        Row(*(*stored[:-5], dates.loaded(*stored[-5:-2]), dates.valid(*stored[-2:])))
+        DocumentRow(*(*stored[:-5], dates.loaded(*stored[-5:-2]), dates.valid(*stored[-2:])))
         for stored in connection.execute(query, parameters)
     ]
 
@@ -113,7 +113,7 @@ def name_of(connection: Connection, row: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class DocumentColumns:
     """Columns of a document's row, and its text in blocks: (block, text)."""
 
     row: int
@@ -125,7 +125,9 @@ class Columns:
     since: int | None = None
 
 
-def columns(row: int, document: Document, sha256: bytes, source: int | None, since: int | None = None) -> Columns:
+def columns(
+    row: int, document: Document, sha256: bytes, source: int | None, since: int | None = None
+) -> DocumentColumns:
     """Return the columns of a document under a row number.
 
     ``since`` is the second from which it stands so, in a file that keeps former versions.
@@ -141,7 +143,7 @@ def columns(row: int, document: Document, sha256: bytes, source: int | None, sin
         len(text),
     )
     pieces = (text[at : at + BLOCK_CHARACTERS] for at in range(0, max(len(text), 1), BLOCK_CHARACTERS))
-    return Columns(row, source, own, dates.columns(document), list(enumerate(pieces, blocks_of(row)[0])), since)
+    return DocumentColumns(row, source, own, dates.columns(document), list(enumerate(pieces, blocks_of(row)[0])), since)
 
 
 def is_too_long(document: Document) -> bool:
@@ -149,7 +151,7 @@ def is_too_long(document: Document) -> bool:
     return len(document.text) > BLOCK_CHARACTERS * _MOST_BLOCKS
 
 
-def add(connection: Connection, new: Sequence[tuple[Columns, int]]) -> None:
+def add(connection: Connection, new: Sequence[tuple[DocumentColumns, int]]) -> None:
     """Store documents that are not there, without their chunks: (columns, checksum)."""
     connection.executemany(
         """INSERT INTO documents (id, uri, title, metadata, sections, sha256, characters, document, source, checksum,
@@ -160,7 +162,7 @@ def add(connection: Connection, new: Sequence[tuple[Columns, int]]) -> None:
     connection.executemany("INSERT INTO texts VALUES (?, ?)", (block for one, _ in new for block in one.blocks))
 
 
-def update(connection: Connection, changed: Sequence[tuple[Columns, int]]) -> None:
+def update(connection: Connection, changed: Sequence[tuple[DocumentColumns, int]]) -> None:
     """Store other states of documents that are there, without their chunks: (columns, checksum)."""
     connection.executemany(
         """UPDATE documents SET uri = ?2, title = ?3, metadata = ?4, sections = ?5, sha256 = ?6, characters = ?7,
@@ -236,7 +238,7 @@ def titled(connection: Connection, row: int) -> tuple[str, str]:
     return title.decode("utf-8", "replace"), "".join(block.decode("utf-8", "replace") for (block,) in blocks)
 
 
-def load(connection: Connection, row: Row) -> Document:
+def load(connection: Connection, row: DocumentRow) -> Document:
     """Return a whole document, with its text and sections. Raises DamagedFile if a part of it cannot be read."""
     with decoding(connection, f"row {row.row} of documents"):
         metadata, sections = connection.execute(
@@ -268,14 +270,14 @@ def remove(connection: Connection, rows: Sequence[int]) -> None:
     connection.executemany("DELETE FROM documents WHERE document = ?", ((row,) for row in rows))
 
 
-def resolve(connection: Connection, names: Sequence[str]) -> tuple[list[Row], list[str]]:
+def resolve(connection: Connection, names: Sequence[str]) -> tuple[list[DocumentRow], list[str]]:
     """Return the documents that names stand for: ids, uris, or paths of synced files.
 
     Returns
     -------
     (found, unknown): the documents, each once, in the order asked for; the names that fit none.
     """
-    found: dict[int, Row] = {}
+    found: dict[int, DocumentRow] = {}
     unknown = []
     for name in names:
         one = find(connection, name)
@@ -286,7 +288,7 @@ def resolve(connection: Connection, names: Sequence[str]) -> tuple[list[Row], li
     return list(found.values()), unknown
 
 
-def _by_path(connection: Connection, name: str) -> list[Row]:
+def _by_path(connection: Connection, name: str) -> list[DocumentRow]:
     path = os.path.abspath(name)  # noqa: PTH100 - resolve() would follow links
     from monograph.store.documents import roots
 

@@ -126,7 +126,7 @@ def copied_to_memory(whole: Database) -> Database:
 
     def begin(_: Connection) -> None:
         with whole.read() as connection:
-            if settings.times_forgotten(connection) == times:
+            if settings.count_of_erasures(connection) == times:
                 return
         made.close()
         raise ClosedFile(
@@ -138,7 +138,7 @@ def copied_to_memory(whole: Database) -> Database:
     made.read_only = False  # Whatever may be done to the file.
     try:
         with translate_errors(path), connections.copied_to_memory(path, whole.raw_key, name):
-            times = settings.times_forgotten(made.connection())
+            times = settings.count_of_erasures(made.connection())
     except StorageFull as error:
         raise StorageFull(
             f"{path} as it was does not fit into memory, where SQLite holds at most 1 GiB",

@@ -18,7 +18,7 @@ from monograph.store.file.connections import OpenConnections
 from monograph.store.file.encryption import RawKey
 from monograph.store.file.errors import translate_errors, translate_system_errors
 from monograph.store.file.on_disk import (
-    Header,
+    FileHeader,
     Identity,
     OpenedFile,
     check_header,
@@ -149,7 +149,7 @@ class Database:
 
         with translate_errors(self.path):
             connection = self.connection()
-            header = Header(value("application_id"), value("user_version"), value("page_size"), value("page_count"))
+            header = FileHeader(value("application_id"), value("user_version"), value("page_size"), value("page_count"))
         check_header(self.path, header)
         check_length(self.path, header.pages, header.page_size)
 
@@ -347,7 +347,7 @@ def is_open(path: Path) -> bool:
 def _make(path: Path, key: str | RawKey | None) -> RawKey | None:
     """Make an empty monograph beside its place, then put it there; returns what it is encrypted with."""
     raw = encryption.derive(key, os.urandom(16)) if isinstance(key, str) else key
-    with translate_system_errors(path), replacing.beside(path) as made:
+    with translate_system_errors(path), replacing.temporary_name(path) as made:
         with translate_errors(path), closing(connections.raw(made, raw)) as connection:
             # Nobody sees the file before it is whole: the disk is waited for once, and not at every step.
             connection.execute("PRAGMA synchronous = OFF")

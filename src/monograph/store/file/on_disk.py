@@ -38,7 +38,7 @@ _MADE_BYTES = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class FileHeader:
     """Fields of the first 100 bytes of a file (https://www.sqlite.org/fileformat.html#the_database_header)."""
 
     application_id: int
@@ -47,7 +47,7 @@ class Header:
     pages: int
 
 
-def read_header(path: Path) -> Header:
+def read_header(path: Path) -> FileHeader:
     """Look at a file without opening it as a database, so that nothing of it is touched.
 
     Raises
@@ -73,14 +73,14 @@ def read_header(path: Path) -> Header:
     (format_number,) = struct.unpack(">I", head[60:64])
     (application_id,) = struct.unpack(">I", head[68:72])
     (valid_for,) = struct.unpack(">I", head[92:96])
-    header = Header(application_id, format_number, 65_536 if page_size == 1 else page_size, pages)
+    header = FileHeader(application_id, format_number, 65_536 if page_size == 1 else page_size, pages)
     check_header(path, header)
     if changes == valid_for:
         check_length(path, header.pages, header.page_size)
     return header
 
 
-def check_header(path: Path, header: Header) -> None:
+def check_header(path: Path, header: FileHeader) -> None:
     """Raise NotAMonograph, NewerFormat or DamagedFile unless a file is a monograph of a format that is known here."""
     if header.application_id != schema.APPLICATION_ID:
         raise NotAMonograph(f"{path} is an SQLite file of another application", "give another name, or a .mono file")

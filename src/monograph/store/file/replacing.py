@@ -17,7 +17,7 @@ _BESIDE = ("", "-wal", "-shm", "-journal")
 
 
 @contextmanager
-def beside(path: Path) -> Iterator[Path]:
+def temporary_name(path: Path) -> Iterator[Path]:
     """Yield a name beside a file for its replacement; whatever lies under that name in the end is removed.
 
     Raises
@@ -74,7 +74,7 @@ def sync_to_disk(path: Path) -> None:
         os.close(opened)
 
 
-def same_eyes(original: Path, made: Path) -> None:
+def create_like(original: Path, made: Path) -> None:
     """Make an empty file that the same people may read and write as another."""
     made.touch()
     shutil.copymode(original, made)

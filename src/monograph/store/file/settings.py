@@ -37,7 +37,7 @@ GENERATION = "generation"
 """The setting that counts commits; it has no checksum."""
 _SUMMARIES = "summaries"
 _AGAIN, _ALWAYS_FORGET = "again", "always_forget"
-_OWED, _FORGOTTEN = "forgetting/", "forgotten"
+_PENDING, _FORGOTTEN = "forgetting/", "forgotten"
 FOUND_AGAIN = ("id", _SUMMARIES, _AGAIN, _ALWAYS_FORGET, "describer")
 """The settings that may be forgotten: they are made anew, found out by the next sync or repair, or said once more."""
 KEPT = ("build", "vector_index", "embedder", "extractor", "summarizer", *FOUND_AGAIN)
@@ -195,29 +195,29 @@ def _decoding(connection: Connection, name: str) -> AbstractContextManager[None]
     return decoding(connection, f"the setting {name!r}")
 
 
-def owe_forgetting(connection: Connection, token: str) -> None:
+def add_pending_erasure(connection: Connection, token: str) -> None:
     """Note that removed text may be left in the bytes of the file; the token stands for one removal."""
-    connection.execute("INSERT OR REPLACE INTO settings VALUES (?, '')", (_OWED + token,))
+    connection.execute("INSERT OR REPLACE INTO settings VALUES (?, '')", (_PENDING + token,))
 
 
-def owed_forgetting(connection: Connection) -> list[str]:
+def pending_erasures(connection: Connection) -> list[str]:
     """Return the tokens of the removals whose text is still to be forgotten, in order."""
     query = "SELECT substr(name, ?) FROM settings WHERE name GLOB ? ORDER BY name"
-    return [str(token) for (token,) in connection.execute(query, (len(_OWED) + 1, f"{_OWED}*"))]
+    return [str(token) for (token,) in connection.execute(query, (len(_PENDING) + 1, f"{_PENDING}*"))]
 
 
-def settle_forgetting(connection: Connection, tokens: Iterable[str]) -> None:
+def drop_pending_erasures(connection: Connection, tokens: Iterable[str]) -> None:
     """Delete the notes of removals whose text is forgotten, or that did not happen."""
-    connection.executemany("DELETE FROM settings WHERE name = ?", ((_OWED + token,) for token in tokens))
+    connection.executemany("DELETE FROM settings WHERE name = ?", ((_PENDING + token,) for token in tokens))
 
 
-def times_forgotten(connection: Connection) -> int:
+def count_of_erasures(connection: Connection) -> int:
     """Return how often the file has dropped what nothing uses."""
     value = _get(connection, _FORGOTTEN) or ""
     return int(value) if value.isdecimal() else 0
 
 
-def count_forgetting(connection: Connection) -> None:
+def count_erasure(connection: Connection) -> None:
     """Count once more that the file drops what nothing uses."""
-    times = times_forgotten(connection) + 1
+    times = count_of_erasures(connection) + 1
     connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (_FORGOTTEN, str(times)))

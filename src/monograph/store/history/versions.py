@@ -64,7 +64,7 @@ def ending(connection: Connection, clock: Callable[[], float] | None, *, forgott
     return Ending(int(now) if int(now) >= last else min(last + 1, LAST), forgotten)
 
 
-def end(connection: Connection, row: documents.Row, found: Ending | None) -> None:
+def end(connection: Connection, row: documents.DocumentRow, found: Ending | None) -> None:
     """Keep the version of a document that is about to be replaced or removed, or delete all its previous versions.
 
     A version that was valid for less than a second is not kept: no moment can be asked for at which it was.
