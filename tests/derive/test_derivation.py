@@ -10,7 +10,7 @@ import pytest
 
 from monograph import Monograph
 from monograph.derive import derivation
-from monograph.derive.derivation import Derivation, Forgotten, Packed, retry
+from monograph.derive.derivation import Derivation, MissingValue, Packed, retry
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.errors import BusyFile, InvalidDocument, ModelUnavailable
 from monograph.store.file import memo
@@ -85,7 +85,7 @@ def test_quick_values_wait_for_the_transaction_that_needs_them(database: Databas
     with database.write() as connection:
         rows = one.rows(connection, [b"a", b"c", b"a"], waiting)
         assert one.rows(connection, [b"c", b"a"]) == rows
-        with pytest.raises(Forgotten):
+        with pytest.raises(MissingValue):
             one.rows(connection, [b"b"])
     assert stored(database) == {b"a": b"made elsewhere", b"c": b"C"}
 
@@ -107,13 +107,13 @@ def test_work_is_retried_while_the_memo_is_emptied(database: Database) -> None:
     def work() -> int:
         tries.append(0)
         if len(tries) < 3:
-            raise Forgotten
+            raise MissingValue
         return len(tries)
 
     assert retry(database, work) == 3
 
     def always() -> None:
-        raise Forgotten
+        raise MissingValue
 
     with pytest.raises(BusyFile, match="keeps emptying the memo"):
         retry(database, always)

@@ -55,7 +55,7 @@ Packed: TypeAlias = tuple[bytes, bytes, int]
 NOTHING: Mapping[bytes, bytes] = MappingProxyType({})
 
 
-class Forgotten(Exception):
+class MissingValue(Exception):
     """Another process has emptied the memo since a value was derived: it has to be derived again."""
 
 
@@ -168,18 +168,18 @@ class Derivation(Generic[Input]):
     ) -> dict[bytes, int]:
         """Return the memo row of each key, within a write transaction; values that are waiting are stored.
 
-        Raises Forgotten if a value is neither stored nor waiting.
+        Raises MissingValue if a value is neither stored nor waiting.
         """
         asked = list(dict.fromkeys(keys))
         held = memo.rows(connection, self.kind, asked)
         lacking = [key for key in asked if key not in held]
         if any(key not in waiting for key in lacking):
-            raise Forgotten
+            raise MissingValue
         return held | memo.put(connection, self.kind, ((key, waiting[key], 0) for key in lacking))
 
 
 def retry(database: Database, work: Callable[[], Result]) -> Result:
-    """Return the result of work that derives values and then stores what uses them; repeat it when it raises Forgotten.
+    """Return the result of work that derives values and stores what uses them; repeat it when it raises MissingValue.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def retry(database: Database, work: Callable[[], Result]) -> Result:
     for _ in range(TRIES):
         try:
             return work()
-        except Forgotten:
+        except MissingValue:
             continue
     raise BusyFile(f"another process keeps emptying the memo of {database.path}", "try again when it is done")
 

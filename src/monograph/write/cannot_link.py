@@ -10,7 +10,7 @@ from monograph.store.graph import graphs, names
 from monograph.values import arguments
 from monograph.write.pipeline import Pipeline
 from monograph.write.rebuild_graph import begin_again, end_again
-from monograph.write.transaction import settle
+from monograph.write.transaction import flush
 
 Pairs = set[tuple[str, str]]
 
@@ -100,5 +100,5 @@ def _note(connection: Connection, pipeline: Pipeline, pairs: Pairs) -> list[int]
     rows = names.rows(connection, {key for pair in pairs for key in pair})
     touched = graphs.documents_naming(connection, rows.values())
     begin_again(connection, touched)
-    settle(connection, pipeline.indexes)
+    flush(connection, pipeline.indexes)
     return touched

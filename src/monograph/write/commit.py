@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from monograph import telemetry
-from monograph.derive.derivation import Forgotten, retry, vectors
+from monograph.derive.derivation import MissingValue, retry, vectors
 from monograph.errors import InvalidDocument
 from monograph.store.file import settings
 from monograph.store.history import versions
@@ -80,7 +80,7 @@ def _derive(
     waiting: dict[bytes, bytes],
     tally: Tally,
 ) -> _Made:
-    """Derive the vectors and, if the file has a graph, its parts. Raises Forgotten if the memo is emptied meanwhile."""
+    """Derive the vectors and, if the file has one, the graph. Raises MissingValue if the memo is emptied meanwhile."""
     texts = {key: text for one in work for key, text in one.texts.items()}
     with telemetry.span("monograph.derive.vectors"):
         made = vectors(pipeline.embedder).derive_missing(pipeline.database, texts, waiting, precomputed.values)
@@ -121,13 +121,13 @@ class _Made:
 
 
 def _commit(pipeline: Pipeline, ready: Sequence[Ready], made: _Made, seen: Seen, *, strict: bool) -> Tally:
-    """Store a batch. Raises Forgotten, and stores nothing, when something it counts on is not in the memo any more."""
+    """Store a batch. Raises MissingValue, and stores nothing, when a value it needs is not in the memo any more."""
     work = [prepared for one in ready for prepared in one.prepared]
     with write(pipeline.database, pipeline.indexes) as connection:
         # Another process may have given the file another embedder since this one was opened.
         EMBEDDER.check(pipeline.database, pipeline.embedder)
         if settings.has_graph(connection) == (made.graph is None):
-            raise Forgotten
+            raise MissingValue
         keys = (key for prepared in work for key in prepared.keys)
         derived = writer.Derived(
             vectors(pipeline.embedder).rows(connection, keys, made.waiting),

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from monograph.derive.derivation import NOTHING, Forgotten, extraction_key, name_codes, retry
+from monograph.derive.derivation import NOTHING, MissingValue, extraction_key, name_codes, retry
 from monograph.derive.derivation import extractions as derive_extractions
 from monograph.graph.build import DocumentPart, Linked, document_part
 from monograph.graph.names import signature
@@ -121,7 +121,7 @@ def derive_graph(
 
     Raises
     ------
-    Forgotten
+    MissingValue
         If another process empties the memo meanwhile.
     """
     extracted = extract(pipeline, (chunk for one in batch for chunk in one.chunks), waiting, ahead)
@@ -139,12 +139,12 @@ def derive_graph(
 def relate(
     pipeline: Pipeline, batch: Sequence[Prepared], made: Parts = NO_PARTS, waiting: Mapping[bytes, bytes] = NOTHING
 ) -> list[Related]:
-    """Return each document's part of the graph. Raises Forgotten if an extraction is neither stored nor waiting."""
+    """Return each document's part of the graph. Raises MissingValue if an extraction is neither stored nor waiting."""
     keys = [[extraction_key(pipeline.extractor.key, chunk.text) for chunk in one.chunks] for one in batch]
     with pipeline.database.read() as connection:
         held = memo.rows(connection, memo.EXTRACTION, list({key for some in keys for key in some}))
         if any(key not in held and key not in waiting for some in keys for key in some):
-            raise Forgotten
+            raise MissingValue
         cannot_link = names.cannot_link(connection)
         ready = made.by_document if made.cannot_link == cannot_link else {}
         parts = [ready.get((one.document.id, one.sha256)) for one in batch]
@@ -200,20 +200,20 @@ class GraphRows:
 def rows_of(connection: Connection, pipeline: Pipeline, graph: BatchGraph, waiting: Mapping[bytes, bytes]) -> GraphRows:
     """Return the rows for the graph of a batch; extractions that are waiting are stored.
 
-    Raises Forgotten if a code is not there any more, or an extraction is not in the row from which a part was made: it
-    was forgotten, and may differ now.
+    Raises MissingValue if a code is not there any more, or an extraction is not in the row from which a part was made:
+    it was forgotten, and may differ now.
     """
     # Another process may have given the file another embedder since this one was opened.
     EMBEDDER.check(pipeline.database, pipeline.embedder)
     before = {key: row for one in graph.parts for key, row in zip(one.keys, one.extractions, strict=True)}
     extracted = derive_extractions(pipeline.extractor).rows(connection, before, waiting)
     if any(row and extracted[key] != row for key, row in before.items()):
-        raise Forgotten
+        raise MissingValue
     held = names.rows(connection, graph.names)
     new = sorted(graph.names - held.keys())
     lacking = names.without_code(connection, graph.embedded, names.code_size(pipeline.embedder.dimension))
     if any(name not in graph.codes for name in lacking):
-        raise Forgotten
+        raise MissingValue
     codes = take_codes(connection, {name: graph.codes[name] for name in lacking}, waiting)
     return GraphRows(extracted, held | dict(zip(new, count(next_row(connection, "names")))), new, codes)
 
@@ -294,12 +294,12 @@ def take_codes(
 ) -> dict[str, bytes]:
     """Return the codes of names, to be moved to their rows, by memo keys: they are deleted from the memo.
 
-    Raises Forgotten if one is neither stored nor waiting.
+    Raises MissingValue if one is neither stored nor waiting.
     """
     left = [key for key in wanted.values() if key not in waiting]
     rows = memo.rows(connection, memo.CODE, left)
     if len(rows) < len(left):
-        raise Forgotten
+        raise MissingValue
     values = memo.values(connection, rows.values())
     memo.delete(connection, rows.values())
     return {name: values[rows[key]] if key in rows else waiting[key] for name, key in wanted.items()}

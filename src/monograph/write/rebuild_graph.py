@@ -7,7 +7,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Literal
 
-from monograph.derive.derivation import TRIES, Forgotten, extractions
+from monograph.derive.derivation import TRIES, MissingValue, extractions
 from monograph.errors import BusyFile, DamagedFile
 from monograph.graph import GRAPH
 from monograph.store.check import words
@@ -197,20 +197,20 @@ def make(pipeline: Pipeline, rows: Sequence[int]) -> None:
 def _make_some(pipeline: Pipeline, rows: Sequence[int]) -> Extracted:
     """Make the parts of some documents; where others keep changing them, these wait for the last try."""
     for left in reversed(range(TRIES)):
-        with suppress(Forgotten), nullcontext() if left else pipeline.database.write():
+        with suppress(MissingValue), nullcontext() if left else pipeline.database.write():
             return _make_once(pipeline, rows)
     raise BusyFile(f"another process keeps changing {pipeline.database.path}", "try again when it is done")
 
 
 def _make_once(pipeline: Pipeline, rows: Sequence[int]) -> Extracted:
-    """Make the parts of documents. Raises Forgotten where one of them, or a name, changes meanwhile."""
+    """Make the parts of documents. Raises MissingValue where one of them, or a name, changes meanwhile."""
     with pipeline.database.read() as connection:
         some = _stored(connection, rows)
     waiting: dict[bytes, bytes] = {}
     graph = derive_graph(pipeline, [one for one, _ in some], waiting)
     with write(pipeline.database, pipeline.indexes) as connection:
         if any(chunks.rows_of_document(connection, row) != held for row, (_, held) in zip(rows, some, strict=True)):
-            raise Forgotten
+            raise MissingValue
         known = rows_of(connection, pipeline, graph, waiting)
         uses = graphs.Uses()
         parts = [(row, held, one) for row, (_, held), one in zip(rows, some, graph.parts, strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from monograph.derive.derivation import Derivation, Forgotten, embedded_text, name_codes, retry, vectors
+from monograph.derive.derivation import Derivation, MissingValue, embedded_text, name_codes, retry, vectors
 from monograph.store.documents import chunks, documents
 from monograph.store.file import checksums, memo, settings
 from monograph.store.file.database import Connection
@@ -67,7 +67,7 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Rebuil
             with write(pipeline.database, pipeline.indexes) as connection:
                 _exchange(connection, pipeline, planes, spent)
         except build.Overtaken as error:
-            raise Forgotten from error
+            raise MissingValue from error
 
     retry(pipeline.database, derive_and_exchange)
     # Where it is the same embedder as before, lost vectors may have come back.
@@ -80,7 +80,7 @@ def _prepare_tree(
 ) -> Planes | None:
     """Derive the summaries of the tree by the new vectors; returns its planes, None where there is to be no tree.
 
-    Raises Forgotten or Overtaken if another process drops from the memo what was made.
+    Raises MissingValue or Overtaken if another process drops from the memo what was made.
     """
     if pipeline.summarizer is None:
         return None
@@ -108,7 +108,7 @@ def _memos(connection: Connection, pipeline: Pipeline, rows: Sequence[documents.
         found.update((chunk, known[key]) for chunk, key in keys.items() if key in known)
         lacking += sum(key not in known for key in keys.values())
     if lacking > min(MADE_INSIDE, len(found)):
-        raise Forgotten
+        raise MissingValue
     return found
 
 
@@ -187,7 +187,7 @@ def assign(
 ) -> int:
     """Give the chunks of a document their vectors, or only those that have none.
 
-    Returns how many were missing in the memo, and were made for it. Raises Forgotten if that would be more than
+    Returns how many were missing in the memo, and were made for it. Raises MissingValue if that would be more than
     ``most``.
     """
     derivation = vectors(pipeline.embedder)
@@ -210,10 +210,10 @@ def _derive_inside(
     wanted: Mapping[bytes, str],
     most: int | None,
 ) -> int:
-    """Derive missing values within a write transaction, and return how many. Raises Forgotten for more than most."""
+    """Derive missing values within a write transaction, and return how many. Raises MissingValue for more than most."""
     missing = derivation.missing(connection, wanted)
     if most is not None and len(missing) > most:
-        raise Forgotten
+        raise MissingValue
     derivation.derive_missing(pipeline.database, missing)
     return len(missing)
 

@@ -14,7 +14,7 @@ from monograph.vectors.index import EcoVectorIndex
 from monograph.write import writer
 from monograph.write.apply import report
 from monograph.write.changes import Tally
-from monograph.write.transaction import settle
+from monograph.write.transaction import flush
 
 
 def remove(
@@ -103,5 +103,5 @@ def _take_out(
 ) -> Tally:
     tally = Tally(removed=len(rows), chunks_removed=writer.remove(connection, rows, ending))
     sources.remove_empty(connection)
-    settle(connection, indexes)
+    flush(connection, indexes)
     return tally

@@ -22,10 +22,10 @@ def write(database: Database, indexes: Sequence[EcoVectorIndex]) -> Iterator[Con
     """One transaction, at whose end the vector indexes, the chunks in the tree and the entities follow the rows."""
     with telemetry.span("monograph.commit"), database.write() as connection:
         yield connection
-        settle(connection, indexes)
+        flush(connection, indexes)
 
 
-def settle(connection: Connection, indexes: Sequence[EcoVectorIndex]) -> None:
+def flush(connection: Connection, indexes: Sequence[EcoVectorIndex]) -> None:
     """Bring the vector indexes, the chunks in the tree and the entities up to date.
 
     A summary over a chunk that has gone is taken out here; others come in its place when the tree is grown.

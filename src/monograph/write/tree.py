@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from monograph import telemetry
-from monograph.derive.derivation import Forgotten, retry, summaries, vectors
+from monograph.derive.derivation import MissingValue, retry, summaries, vectors
 from monograph.errors import BusyFile, MonographError
 from monograph.models import Summarizer
 from monograph.settings import Settings
@@ -246,7 +246,7 @@ def _made(
         with pipeline.database.read() as connection:
             held = memo.rows(connection, memo.VECTOR, list(embedded.values()))
         if len(rows) < len(set(keys)) or len(held) < len(set(embedded.values())):
-            raise Forgotten
+            raise MissingValue
         return [
             build.Made(
                 one,
