@@ -101,7 +101,7 @@ def built(
     """What a new file holds that is made of the same at once."""
     with Monograph.open(path, EMBEDDERS[state.embedder], EXTRACTORS[state.extractor], settings=SETTINGS) as monograph:
         with write(monograph._file.database, monograph._file.indexes) as connection:
-            names.set_apart(connection, pairs)
+            names.add_cannot_link(connection, pairs)
         monograph.add(state.documents())
         if folders:
             monograph.sync(*folders)

@@ -218,7 +218,7 @@ def documents_in(rows: Dataset) -> Iterator[Document]:
 
 @dataclass(slots=True)
 class _Shard:
-    """What is to go into one shard."""
+    """Content that is to go into one shard."""
 
     source: Any = None
     documents: list[Any] = field(default_factory=list)

@@ -39,7 +39,7 @@ from monograph.values import Document, Plan, Report, together
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How shards are made, and where.
+    """Settings, models and places with which shards are made.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a shard is made of.
+    """Content that a shard is made of.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where a shelf is stored, and the folder of this machine with the objects that were fetched."""
+"""Address of a shelf, and the folder of this machine with the objects that were fetched."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FETCHING = ".fetching-"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a shelf is stored.
+    """The storage of a shelf, and its folder on this machine.
 
     Parameters
     ----------

@@ -249,7 +249,7 @@ class Pools(NamedTuple):
 
 
 class NameLinks(NamedTuple):
-    """Where some names lead in a shard, and facts about the chunks; ``mentions`` are bytes of MENTIONED."""
+    """Chunks that some names link to in a shard, and facts about them; ``mentions`` are bytes of MENTIONED."""
 
     subjects: Sequence[Subject]
     mentions: bytes

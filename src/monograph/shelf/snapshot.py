@@ -56,7 +56,7 @@ MOST_STARTS = 4_096
 
 @dataclass(slots=True, eq=False)
 class Memory:
-    """What searches have read of a version; shards do not change, so nothing is read twice. Rows are over all shards.
+    """Cache of what searches have read of a version, which does not change. Rows are over all shards.
 
     ``counted`` is the number of chunks that have each word, ``common`` are words that are known to be common,
     ``having`` is the number of chunks in which each half pair is found; ``extracted`` is (key of the extraction as a
@@ -225,7 +225,7 @@ class ShelfSnapshot:
     # Words.
 
     def facts(self) -> Sequence[ShardFacts]:
-        """What stays the same of each shard while the version does."""
+        """Return the facts about each shard."""
         return self._counts.facts()
 
     def total(self) -> int:
@@ -250,7 +250,7 @@ class ShelfSnapshot:
         return merged(answers, k, self.rows)
 
     def _pooled(self, words: Sequence[str], counts: terms.Counts, pooling: Pooling) -> Merged:
-        """What shards find by words; what they find by meaning and by names is kept until it is asked for."""
+        """Return the candidates of all shards, and keep facts about their chunks."""
         names: dict[str, int] = {}
         walking = pooling.walking
         self._known = KnownChunks(self.rows)
@@ -273,7 +273,7 @@ class ShelfSnapshot:
         return self._first(self.shards.all(ShardReader.containing, text, k, allowed), k)
 
     def _first(self, answers: Sequence[Mapping[int, str]], k: int) -> list[int]:
-        """Of chunks with their ids at most k, those whose ids come first."""
+        """Return at most k of some chunks with their ids, those whose ids come first."""
         found = {self.rows.whole(shard, row): name for shard, some in enumerate(answers) for row, name in some.items()}
         return sorted(sorted(found, key=found.__getitem__)[:k])
 

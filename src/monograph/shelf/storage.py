@@ -70,7 +70,7 @@ class Storage:
 
     @property
     def address(self) -> str:
-        """Where the objects are."""
+        """The address of the objects."""
         return self._address
 
     def put_new(self, name: str, source: Path | bytes) -> bool:

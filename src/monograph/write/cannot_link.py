@@ -30,7 +30,7 @@ def set_apart(pipeline: Pipeline, name: str, other: str) -> None:
     """
     with pipeline.database.write() as connection:
         pairs = _pairs(connection, pipeline, name, other)
-        names.set_apart(connection, pairs)
+        names.add_cannot_link(connection, pairs)
         touched = _note(connection, pipeline, pairs)
     end_again(pipeline, touched)
 
@@ -52,7 +52,7 @@ def unite(pipeline: Pipeline, name: str, other: str) -> None:
         if not pairs:
             place = pipeline.database.path
             raise NotFound(f"{name!r} and {other!r} were not set apart", f"monograph entities {place} --why")
-        names.unite(connection, pairs)
+        names.remove_cannot_link(connection, pairs)
         touched = _note(connection, pipeline, pairs)
     end_again(pipeline, touched)
 
@@ -68,7 +68,8 @@ def drop_forgotten(connection: Connection) -> None:
     def is_known(key: str, other: str) -> bool:
         return key in known or (other in known and is_short_form(key, other))
 
-    names.drop_apart(connection, {pair for pair in pairs if not (is_known(*pair) and is_known(*pair[::-1]))})
+    gone = {pair for pair in pairs if not (is_known(*pair) and is_known(*pair[::-1]))}
+    names.remove_cannot_link(connection, gone, mark=False)
 
 
 def _pairs(connection: Connection, pipeline: Pipeline, name: str, other: str, *, known_only: bool = True) -> Pairs:

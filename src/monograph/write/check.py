@@ -93,7 +93,7 @@ def _graph_faults(checked: Checked) -> Iterator[Finding]:
 
 def _other_heads(checked: Checked) -> Iterator[int]:
     """Yield the names with another head than is found again."""
-    if not names.is_settled(checked.connection):
+    if not names.all_resolved(checked.connection):
         return
     apart = names.cannot_link(checked.connection)
     keys = {key for pair in apart for key in pair}

@@ -38,7 +38,7 @@ def flush(connection: Connection, indexes: Sequence[EcoVectorIndex]) -> None:
 
 def resolve(connection: Connection) -> None:
     """Bring up to date which names mean the same entity, where names or subjects came or went."""
-    names.unresolve_apart(connection)
+    names.mark_cannot_link(connection)
     marked = names.unresolved(connection)
     if marked:
         cannot_link = names.cannot_link(connection)

@@ -1,4 +1,4 @@
-"""Where entities lead, read out of one file."""
+"""Links of entities to chunks, read from one file."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from monograph.store.file.database import Connection
 from monograph.store.graph import assertions, graphs, names
 
 MOST_MENTIONS = 25
-"""A name that more chunks have says little of any of them, and is not followed to them."""
+"""A name that more chunks have is not followed to them."""
 
 MOST_JOINED = 25
 """An entity that relations of callers join to more others is not followed to them."""
 
 MOST_DOCUMENTS = 12
-"""Chunks of documents about a name that it leads to: of many homonyms the first chunks."""
+"""Chunks of documents about a name that it links to: of many homonyms the first chunks."""
 
 
 def read(
     connection: Connection, heads: Sequence[int], known: Mapping[int, names.NameRow], allowed: Allowed
 ) -> dict[int, Leads]:
-    """Where entities lead, by the row of their head; one that callers joined to others leads where these do as well."""
+    """Return the links of entities, by the row of their head, with those of entities that callers joined to them."""
     asked = ask(connection, heads, known)
     about = graphs.subject_chunks(connection, asked.names, allowed)
     return found(asked, about, graphs.mentions(connection, asked.rare, allowed))
@@ -31,7 +31,7 @@ def read(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """Entities whose leads are wanted.
+    """Entities whose links are to be read.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Asked:
 
 
 def ask(connection: Connection, heads: Sequence[int], known: Mapping[int, names.NameRow]) -> Asked:
-    """What is to be read to find where entities lead; ``known`` are names that were read before."""
+    """Return the names whose links are to be read for some entities; ``known`` are names that were read before."""
     members = names.members(connection, heads, known)
     joined = others(connection, members)
     beyond = {row for some in joined.values() for row in some} - {row for some in members.values() for row in some}
@@ -63,7 +63,7 @@ def ask(connection: Connection, heads: Sequence[int], known: Mapping[int, names.
 def found(
     asked: Asked, subject_chunks: Sequence[graphs.SubjectChunk], naming: Mapping[int, Sequence[int]]
 ) -> dict[int, Leads]:
-    """Where entities lead, by the row of their head."""
+    """Return the links of entities, by the row of their head."""
     about: dict[int, list[graphs.SubjectChunk]] = {}
     for one in subject_chunks:
         if len(about.setdefault(one.name, [])) < MOST_DOCUMENTS:

@@ -29,7 +29,7 @@ class NameCodes:
         self._held: dict[int, tuple[Int64, npt.NDArray[np.uint8]]] = {}
 
     def nearest(self, connection: Connection, vectors: Float32, k: int) -> list[list[NearName]]:
-        """As :meth:`monograph.search.snapshot.Snapshot.names_like`."""
+        """Return the names nearest to each vector: see :meth:`monograph.search.snapshot.Snapshot.names_like`."""
         lengths = np.linalg.norm(vectors, axis=1)
         asked = np.flatnonzero(lengths > 0)
         best: list[list[NearName]] = [[] for _ in vectors]
@@ -56,7 +56,7 @@ class NameCodes:
 
 
 def _table(units: Float32) -> Float32:
-    """What every byte of a code adds to the cosine, float32 (n, bytes, 256)."""
+    """Return what each value of each byte of a code adds to the cosine, float32 (n, bytes, 256)."""
     dimension = units.shape[1]
     size = -(-dimension // 8)
     padded = np.zeros((len(units), size * 8), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""What rerankers scored: remembered in the file where that may be written, and in memory."""
+"""Scores of rerankers, kept in memory, and in the file if it may be written."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Scores:
         self._lock = threading.Lock()
 
     def by(self, reranker: Reranker) -> Callable[[str, Sequence[str]], list[float]]:
-        """How well texts answer a question; the reranker is asked for what nobody knows.
+        """Return a function that scores texts for a question, and asks the reranker only for scores that are not kept.
 
         Raises ModelUnavailable if it gives anything but a finite number a text.
         """

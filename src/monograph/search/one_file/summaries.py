@@ -54,7 +54,7 @@ def texts_of(connection: Connection, rows: Iterable[store.Row]) -> dict[int, Sum
 
 
 def sources_of(connection: Connection, gists: Mapping[int, SummaryText]) -> dict[int, list[Source]]:
-    """Where the sentences of summaries stand in documents, by node, found from layer to layer."""
+    """Return the places in documents of the sentences of summaries, by node, found from layer to layer."""
     quotes, under = _quoted(connection, gists)
     rows = dict.fromkeys(row.chunk for some in under.values() for row in some.values() if row.chunk)
     held = {one.row: one for one in chunks.load(connection, rows)}

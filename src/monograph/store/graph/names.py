@@ -203,7 +203,7 @@ def set_codes(connection: Connection, codes: Iterable[tuple[bytes, str]]) -> Non
         "UPDATE names SET code = ?, checksum = ? WHERE key = ?",
         ((code, checksum(key.encode(), code), key) for code, key in given),
     )
-    may_change(connection, (key for _, key in given))
+    mark_unresolved(connection, (key for _, key in given))
 
 
 def drop_codes(connection: Connection, but: int | None = None) -> None:
@@ -284,7 +284,7 @@ def _groups(connection: Connection, chosen: str, *parameters: object) -> dict[in
     return groups
 
 
-def is_settled(connection: Connection) -> bool:
+def all_resolved(connection: Connection) -> bool:
     """Whether all heads are up to date."""
     return connection.execute("SELECT 1 FROM unresolved LIMIT 1").fetchone() is None
 
@@ -315,26 +315,22 @@ def cannot_link(connection: Connection) -> set[tuple[str, str]]:
     return {(str(key), str(other)) for key, other in connection.execute("SELECT key, full FROM apart")}
 
 
-def set_apart(connection: Connection, pairs: Iterable[tuple[str, str]]) -> None:
+def add_cannot_link(connection: Connection, pairs: Iterable[tuple[str, str]]) -> None:
     """Store pairs of keys that must not be one entity, in both orders, and mark these names as unresolved."""
     both = [ends for key, other in pairs for ends in ((key, other), (other, key))]
     connection.executemany("INSERT OR IGNORE INTO apart VALUES (?, ?)", both)
-    may_change(connection, (key for key, _ in both))
+    mark_unresolved(connection, (key for key, _ in both))
 
 
-def unite(connection: Connection, pairs: Iterable[tuple[str, str]]) -> None:
-    """Delete pairs of keys, in both orders, and mark these names as unresolved."""
+def remove_cannot_link(connection: Connection, pairs: Iterable[tuple[str, str]], *, mark: bool = True) -> None:
+    """Delete pairs of keys, in both orders, and with ``mark`` mark these names as unresolved."""
     both = [ends for key, other in pairs for ends in ((key, other), (other, key))]
-    drop_apart(connection, both)
-    may_change(connection, (key for key, _ in both))
+    connection.executemany("DELETE FROM apart WHERE key = ? AND full = ?", both)
+    if mark:
+        mark_unresolved(connection, (key for key, _ in both))
 
 
-def drop_apart(connection: Connection, pairs: Iterable[tuple[str, str]]) -> None:
-    """Delete pairs of keys in the order given, without marking names."""
-    connection.executemany("DELETE FROM apart WHERE key = ? AND full = ?", pairs)
-
-
-def may_change(connection: Connection, keys: Iterable[str]) -> None:
+def mark_unresolved(connection: Connection, keys: Iterable[str]) -> None:
     """Mark names as unresolved: their heads may be out of date."""
     connection.execute(
         """INSERT OR IGNORE INTO unresolved
@@ -343,9 +339,9 @@ def may_change(connection: Connection, keys: Iterable[str]) -> None:
     )
 
 
-def unresolve_apart(connection: Connection) -> None:
+def mark_cannot_link(connection: Connection) -> None:
     """Mark all names of :func:`cannot_link` as unresolved if any name is."""
-    if not is_settled(connection):
+    if not all_resolved(connection):
         connection.execute(
             """INSERT OR IGNORE INTO unresolved
             SELECT n.name FROM apart AS a CROSS JOIN names AS n WHERE n.key = a.key"""

@@ -26,7 +26,7 @@ DAY = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a write transaction ends versions of documents, in a file that keeps previous versions.
+    """The moment at which a write transaction ends versions of documents, in a file that keeps previous versions.
 
     Parameters
     ----------

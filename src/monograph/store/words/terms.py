@@ -108,12 +108,12 @@ def _add_trigrams(connection: Connection, folded: Iterable[tuple[int, str]]) -> 
 
 
 def with_trigrams(connection: Connection, chunks: Sequence[int]) -> set[int]:
-    """Those of some chunks whose trigrams are indexed."""
+    """Return those of some chunks whose trigrams are indexed."""
     return {int(row) for (row,) in select(connection, "SELECT id FROM trigrams_docsize WHERE id IN", chunks)}
 
 
 def remove(connection: Connection, entries: Sequence[Entry]) -> None:
-    """Take chunks out; each entry must be as it was added."""
+    """Delete chunks from the index; each entry must be as it was added."""
     rows = [entry.chunk for entry in entries]
     whole = set(rows) if has_trigrams(connection) else with_trigrams(connection, rows)
     for entry in entries:
@@ -129,7 +129,7 @@ def remove(connection: Connection, entries: Sequence[Entry]) -> None:
 
 
 def indexed(entry: Entry) -> tuple[str, str, str]:
-    """What of a chunk is indexed: its title and text in pairs, and its folded text."""
+    """Return the texts of a chunk that are indexed: title and text in pairs, and the folded text."""
     folded, paired = folded_and_paired(entry.text)
     return folded_and_paired(entry.title)[1], paired, folded
 
@@ -360,15 +360,15 @@ def containing(connection: Connection, text: str, k: int, allowed: Allowed) -> l
 
 
 def is_half(word: str) -> bool:
-    """Whether it is a single character of writing without spaces, which stands in the index as the first of a pair."""
+    """Whether a word is one character of writing without spaces, which is in the index as the first of a pair."""
     return len(word) == 1 and _UNSPACED.match(word) is not None
 
 
 def any_of(word: str) -> str:
-    """What FTS5 is asked for a folded word: also all pairs that begin with a half one."""
+    """Return FTS5's query for a folded word: for a half pair, all pairs that begin with it."""
     return _quoted(word) + (" *" if is_half(word) else "")
 
 
 def _quoted(text: str) -> str:
-    """An FTS5 string: no character in it can act as syntax."""
+    """Return an FTS5 string, in which no character acts as syntax."""
     return '"' + text.replace('"', '""') + '"'
