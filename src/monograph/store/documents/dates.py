@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any, TypeAlias
 
 from monograph.dates.dating import FILE, HEAD, TOLD_BY, Dated, date_of
@@ -79,10 +80,9 @@ def follow_file(connection: sqlite3.Connection, source: int) -> None:
 
 
 def rebuild(connection: sqlite3.Connection) -> None:
-    """Date all documents anew.
+    """Set the dates of all documents again.
 
-    A document holds the date of its file twice: where the two agree, and the file has another, that of the file is
-    what was changed.
+    A document has the date of its file twice: if the two agree and the file has another, that of the file was changed.
     """
     connection.execute(
         """UPDATE sources SET modified_ns = d.dated * ?2 FROM documents AS d
@@ -101,9 +101,16 @@ def wrong(connection: sqlite3.Connection) -> Iterator[tuple[Columns, int]]:
             s.modified_ns
         FROM documents AS d LEFT JOIN sources AS s USING (source)"""
     ):
-        stored: Columns = (first, last, told_by)
-        told = date_of(_metadata(connection, row, metadata), "", "")
-        own = wanted = _columns(told or date_of((), _text(title), _head(connection, row)))
+        chunks = "SELECT CAST(metadata AS BLOB) FROM chunks WHERE document = ? ORDER BY ordinal"
+        dated = date_of((_object(one) for (one,) in chain([(metadata,)], connection.execute(chunks, (row,)))), "", "")
+        if dated is None:
+            (block,) = connection.execute(
+                "SELECT (SELECT CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block LIMIT 1)",
+                blocks_of(row),
+            ).fetchone()
+            dated = date_of((), _text(title), _text(block)[:HEAD])
+        stored, own = (first, last, told_by), _columns(dated)
+        wanted = own
         if own == _UNDATED:
             is_known = isinstance(changed, int) and 0 <= changed // _SECOND <= LAST
             if is_known or (isinstance(first, int) and told_by == _BY_FILE):
@@ -113,29 +120,13 @@ def wrong(connection: sqlite3.Connection) -> Iterator[tuple[Columns, int]]:
             yield wanted, row
 
 
-def _metadata(connection: sqlite3.Connection, document: int, own: bytes) -> Iterator[Mapping[str, Any]]:
-    yield _object(own)
-    for (one,) in connection.execute(
-        "SELECT CAST(metadata AS BLOB) FROM chunks WHERE document = ? ORDER BY ordinal", (document,)
-    ):
-        yield _object(one)
-
-
 def _object(stored: bytes) -> Mapping[str, Any]:
-    """An object of JSON; empty for what is none, which another check tells."""
+    """Return an object of JSON; an empty one if the bytes are none, which another check reports."""
     try:
         found = json.loads(stored)
     except (ValueError, TypeError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _head(connection: sqlite3.Connection, document: int) -> str:
-    first, last = blocks_of(document)
-    blocks = connection.execute(
-        "SELECT CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block LIMIT 1", (first, last)
-    ).fetchall()
-    return "".join(_text(block) for (block,) in blocks)[:HEAD]
 
 
 def _text(stored: bytes | None) -> str:
