@@ -9,15 +9,17 @@ from monograph.graph.build import document_part
 from monograph.graph.names import key_of, signature
 from monograph.settings import Settings
 from monograph.store.check import content, derived, rules, structure, words
-from monograph.store.check.rules import DERIVE, GRAPH, TREE, Checked, Rule, counted
+from monograph.store.check.rules import GRAPH, Checked, Rule, counted
 from monograph.store.documents import chunks, documents
-from monograph.store.file import memo, settings
+from monograph.store.file import checksums, memo, settings
 from monograph.store.file.checksums import given_key
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import UNDECODABLE
 from monograph.store.graph import extractions, graphs, names
+from monograph.store.tree import tree as stored_tree
 from monograph.store.vectors import clusters, vectors
 from monograph.tree import verify as verify_tree
+from monograph.tree.hash import Planes
 from monograph.values import Finding
 from monograph.vectors import verify as verify_vectors
 from monograph.vectors.index import EcoVectorIndex
@@ -127,6 +129,19 @@ _GRAPH = (
 # The tree.
 
 
+def _restart(checked: Checked) -> None:
+    """Begin the tree again with the planes that it has, if these are what was stored."""
+    body = stored_tree.planes(checked.connection)
+    try:
+        is_sound = body is not None and bool(Planes.from_bytes(body))
+    except ValueError:
+        is_sound = False
+    if body is not None and is_sound and checksums.holds(checked.connection, stored_tree.PLANES, body):
+        stored_tree.begin(checked.connection, body)
+    else:
+        stored_tree.clear(checked.connection)
+
+
 def _tree_rules(chosen: Settings) -> tuple[Rule, ...]:
     def find(checked: Checked) -> Iterator[str]:
         stored = settings.load_model(checked.connection, "summarizer")
@@ -138,19 +153,19 @@ def _tree_rules(chosen: Settings) -> tuple[Rule, ...]:
     return (
         Rule("trees", "'trees' is not what was stored",
              """SELECT count(*) FROM trees AS t
-             WHERE checksum(planes) IS NOT (SELECT checksum FROM checksums WHERE name = 'trees')""", TREE),
+             WHERE checksum(planes) IS NOT (SELECT checksum FROM checksums WHERE name = 'trees')""", _restart),
         Rule("nodes", "{} summaries whose text or vector is not what was made",
-             """SELECT count(*) FROM nodes AS n JOIN memo AS m ON m.memo IN (n.gist, n.vector)
-             WHERE m.kind = 'damaged'""", TREE),
-        Rule("nodes", "{}", find, TREE),
+             f"""SELECT count(*) FROM nodes AS n JOIN memo AS m ON m.memo IN (n.gist, n.vector)
+             WHERE {memo.WRONG} OR (m.memo = n.vector AND length(m.value) != :vector)""", _restart),  # noqa: S608
+        Rule("nodes", "{}", find, _restart),
     )  # fmt: skip
 
 
 def of_rows(checked: Checked, chosen: Settings) -> tuple[Rule, ...]:
     """Return the rules whose remedies are applied in one transaction; ``chosen`` are the file's settings."""
     return (
-        *content.SOURCES, *content.DOCUMENTS, *content.VERSIONS, *derived.VALUES, VECTORS, *derived.CLUSTERS,
-        *content.assertions(key_of), *derived.NAMES, *(_GRAPH if checked.has_graph else ()), *_tree_rules(chosen),
+        *content.SOURCES, *content.DOCUMENTS, *content.VERSIONS, *_tree_rules(chosen), *derived.VALUES, VECTORS,
+        *derived.CLUSTERS, *content.assertions(key_of), *derived.NAMES, *(_GRAPH if checked.has_graph else ()),
     )  # fmt: skip
 
 
@@ -163,7 +178,7 @@ def of_index(index: EcoVectorIndex) -> Rule:
         if unwanted := 0 if waits else clusters.count_unwanted(checked.connection, index.space):
             yield f"{unwanted} vectors are in the index and belong to nothing"
 
-    return Rule("clusters", "{}", find, DERIVE)
+    return Rule("clusters", "{}", find, lambda checked: index.rebuild(checked.connection))
 
 
 def findings(connection: Connection, indexes: Sequence[EcoVectorIndex], chosen: Settings) -> Iterator[Finding]:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from monograph.store.check import rules, words
-from monograph.store.check.rules import GRAPH, TREE, Checked
+from monograph.store.check.rules import Checked
 from monograph.store.documents import documents
-from monograph.store.file import checksums, memo
-from monograph.store.file.database import Connection, Database
+from monograph.store.file.database import Database
 from monograph.store.graph.extractions import documents_lacking
-from monograph.store.tree import tree
-from monograph.store.vectors import clusters
-from monograph.tree.hash import Planes
 from monograph.write import check, rebuild_graph
 from monograph.write.graph import complete_codes
 from monograph.write.pipeline import Pipeline
 from monograph.write.rebuild_vectors import assign, derive_vectors
-from monograph.write.transaction import write
 from monograph.write.tree import update
 
 
@@ -27,11 +22,10 @@ def repair(pipeline: Pipeline) -> None:
     """
     with pipeline.database.write() as connection:
         checked = Checked(connection)
-        again = rules.mend(checked, check.of_rows(checked, pipeline.settings))
-        if TREE in again:
-            clusters.clear(connection, clusters.SUMMARIES)
-            if not _has_planes(connection):
-                tree.clear(connection)
+        is_graph_wrong = rules.mend(checked, check.of_rows(checked, pipeline.settings))
+        rules.mend(checked, [check.of_index(index) for index in pipeline.indexes])
+        for index in pipeline.indexes:
+            index.settle(connection)
         wanting = set(documents_lacking(connection, "vector"))
         rows = [row for row in documents.every(connection) if row.row in wanting]
         unread = documents_lacking(connection, "extraction")
@@ -42,20 +36,15 @@ def repair(pipeline: Pipeline) -> None:
     with pipeline.database.write() as connection:
         for row in rows:
             assign(connection, pipeline, row.row, only_missing=True)
-        for index in (pipeline.index,) if TREE in again else pipeline.indexes:
-            if any(check.of_index(index).findings(Checked(connection))):
-                index.rebuild(connection)
-            else:
-                index.settle(connection)
-    if GRAPH in again:
+        for index in pipeline.indexes:
+            index.settle(connection)
+    if is_graph_wrong:
         rebuild_graph.derive_extractions(pipeline, unread)  # The graph that is there stands until this is done.
         rebuild_graph.rebuild(pipeline)
     else:
         rebuild_graph.catch_up(pipeline)
     complete_codes(pipeline)
-    update(pipeline, afresh=TREE in again)
-    with write(pipeline.database, pipeline.indexes) as connection:
-        memo.drop_disowned(connection)
+    update(pipeline)
 
 
 def _words_are_wrong(database: Database) -> bool:
@@ -66,12 +55,3 @@ def _words_are_wrong(database: Database) -> bool:
         with database.write() as connection:
             wrong = words.own_fault(connection) is not None
     return wrong
-
-
-def _has_planes(connection: Connection) -> bool:
-    """Whether the planes of the tree are what was stored."""
-    body = tree.planes(connection)
-    try:
-        return body is not None and bool(Planes.from_bytes(body)) and checksums.holds(connection, tree.PLANES, body)
-    except ValueError:
-        return False

@@ -62,14 +62,11 @@ def recipe(summarizer: str, chosen: Settings) -> build.Recipe:
     return build.Recipe(summarizer, chosen.summary_tokens, bounds, chosen.summary_layers)
 
 
-def update(
-    pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: bool = False, afresh: bool = False
-) -> TreeUpdate:
+def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: bool = False) -> TreeUpdate:
     """Make the tree what its chunks imply; nothing to do in a file without one, or where no chunk came or went.
 
     With ``anew`` every summary is made with the pipeline's summarizer, which becomes the file's own; those of the same
-    texts by the same summarizer are in the memo. With ``afresh`` nothing of the tree that is there counts but its
-    planes.
+    texts by the same summarizer are in the memo.
 
     Each summary is remembered as it comes. Killed, or failed, the tree is as it was, and the next time only what is
     missing is made. Of several writers one grows the tree, for all that is stored by then, and the others wait for it.
@@ -81,18 +78,17 @@ def update(
     BusyFile
         If other processes keep changing the file, or one of them is at work on its tree for too long.
     """
-    wanted = anew or afresh
     spent = TreeUpdate()
-    if pipeline.summarizer is None or not (wanted or _waiting(pipeline)):
+    if pipeline.summarizer is None or not (anew or _waiting(pipeline)):
         return spent
     with tree_lock(pipeline.database.path):
         first: int | None = None
         for left in reversed(range(TRIES_OVERTAKEN)):
-            if not (wanted or _waiting(pipeline)):
+            if not (anew or _waiting(pipeline)):
                 break  # Who had the lock before has made it all.
             try:
                 # Draft the tree and store it. Raises Overtaken if other writers changed it meanwhile.
-                draft, planes = _begun(pipeline, anew=anew, afresh=afresh)
+                draft, planes = _begun(pipeline, anew=anew)
                 draw_up(pipeline, pipeline.summarizer, draft, planes, spent, on_progress)
                 with write(pipeline.database, pipeline.indexes) as connection:
                     _see_same_models(pipeline, anew=anew)
@@ -178,28 +174,25 @@ def _see_same_models(pipeline: Pipeline, *, anew: bool) -> None:
         SUMMARIZER.check(pipeline.database, pipeline.summarizer)
 
 
-def _begun(pipeline: Pipeline, *, anew: bool, afresh: bool) -> tuple[build.Draft, Planes]:
+def _begun(pipeline: Pipeline, *, anew: bool) -> tuple[build.Draft, Planes]:
     """A draft of the tree, and its planes: those of the file, or others if it is time to learn them."""
     with pipeline.database.read() as connection:
         if not store.stale_leaves(connection):
-            return _drafted(connection, pipeline, anew=anew, afresh=afresh)
+            return _drafted(connection, pipeline, anew=anew)
     with write(pipeline.database, pipeline.indexes):
         pass  # A writer left it to the end of the next transaction to update the leaves.
     with pipeline.database.read() as connection:
-        return _drafted(connection, pipeline, anew=anew, afresh=afresh)
+        return _drafted(connection, pipeline, anew=anew)
 
 
-def _drafted(connection: Connection, pipeline: Pipeline, *, anew: bool, afresh: bool) -> tuple[build.Draft, Planes]:
+def _drafted(connection: Connection, pipeline: Pipeline, *, anew: bool) -> tuple[build.Draft, Planes]:
     _see_same_models(pipeline, anew=anew)
     held, count = planes_of(connection), stored_vectors.count(connection)
     draft = build.Draft(store.version(connection), anew=anew)
     if held is not None and not due_planes(held, count, pipeline):
-        if not afresh:
-            return draft, held
-        planes = held
-    else:
-        found = stored_vectors.first_by_id(connection, LEARNING_SAMPLE, pipeline.embedder.dimension)
-        planes = random_or_learned(pipeline, found, count)
+        return draft, held
+    found = stored_vectors.first_by_id(connection, LEARNING_SAMPLE, pipeline.embedder.dimension)
+    planes = random_or_learned(pipeline, found, count)
     build.lay_all_leaves(connection, draft, planes, store.every_leaf(connection))
     return draft, planes
 

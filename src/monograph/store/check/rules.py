@@ -25,9 +25,8 @@ DELETE = "DELETE"
 """A remedy: delete the rows."""
 DERIVE = "DERIVE"
 """A remedy: nothing is to be deleted, what is missing is derived."""
-GRAPH, TREE = "GRAPH", "TREE"
-"""Remedies: delete that part of the file, and derive it again."""
-PARTS = (GRAPH, TREE)
+GRAPH = "GRAPH"
+"""A remedy: the graph as a whole is to be derived again."""
 
 
 @dataclass
@@ -97,7 +96,7 @@ class Rule:
         function that yields what is said of each fault, or whole findings.
     remedy:
         What a repair does: None reports; DELETE deletes the rows; ``SET ...`` updates them; a function does what it
-        does; DERIVE, GRAPH and TREE are derived again.
+        does; DERIVE and GRAPH derive again.
     mend:
         What the user can do about a fault that stays after the remedy.
     """
@@ -146,19 +145,20 @@ def findings(checked: Checked, rules: Sequence[Rule]) -> Iterator[Finding]:
                 yield one
 
 
-def mend(checked: Checked, rules: Sequence[Rule]) -> set[str]:
-    """Apply the remedies of the rules that find anything, in order; return the parts that are to be derived again."""
-    again: set[str] = set()
+def mend(checked: Checked, rules: Sequence[Rule]) -> bool:
+    """Apply the remedies of the rules that find anything, in order; return whether the graph is to be derived again."""
+    is_graph_wrong = False
     checked.execute("PRAGMA defer_foreign_keys = ON")  # Rows go before those that refer to them.
     for rule in rules:
-        if rule.remedy is None or rule.remedy in (DERIVE, *again) or not list(rule.findings(checked)):
+        is_known = rule.remedy == GRAPH and is_graph_wrong
+        if rule.remedy in (None, DERIVE) or is_known or not list(rule.findings(checked)):
             continue
         if not isinstance(rule.remedy, str):
             rule.remedy(checked)
-        elif rule.remedy in PARTS:
-            again.add(rule.remedy)
+        elif rule.remedy == GRAPH:
+            is_graph_wrong = True
         elif rule.remedy == DELETE:
             checked.execute(f"DELETE FROM {rule.table} AS t WHERE {rule.find}")
         else:
             checked.execute(f"UPDATE {rule.table} AS t {rule.remedy} WHERE {rule.find}")
-    return again
+    return is_graph_wrong

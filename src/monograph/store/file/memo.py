@@ -34,10 +34,8 @@ SCORE = "score"
 DESCRIPTION = "description"
 """Kind of what a describer said of a picture, in UTF-8. No row uses it either."""
 
-DAMAGED = "damaged"
-"""Kind of a value that is not what was made: it stands until what used it has another, and is found by no key."""
-
-_WRONG = "(checksum IS NOT NULL AND checksum != checksum(CAST(kind AS BLOB), key, value) OR kind = 'damaged')"
+WRONG = "m.checksum IS NOT checksum(CAST(m.kind AS BLOB), m.key, m.value)"
+"""The SQL condition that the memo row ``m`` is not what was stored."""
 _UNUSED = """memo NOT IN (SELECT memo FROM vectors) AND memo NOT IN (SELECT memo FROM extractions)
     AND NOT EXISTS (SELECT 1 FROM nodes WHERE gist = memo.memo)
     AND NOT EXISTS (SELECT 1 FROM nodes WHERE vector = memo.memo)
@@ -126,13 +124,13 @@ def count_unused(connection: Connection) -> int:
 
 def count_wrong(connection: Connection) -> dict[str, int]:
     """Return the number of values that differ from what was stored, by kind."""
-    found = connection.execute(f"SELECT CAST(kind AS BLOB), count(*) FROM memo WHERE {_WRONG} GROUP BY 1").fetchall()  # noqa: S608
-    return {bytes(kind).decode("utf-8", "replace"): int(count) for kind, count in found}
+    query = f"SELECT CAST(kind AS BLOB), count(*) FROM memo AS m WHERE {WRONG} GROUP BY 1"  # noqa: S608 - a constant
+    return {bytes(kind).decode("utf-8", "replace"): int(count) for kind, count in connection.execute(query)}
 
 
 def wrong(connection: Connection) -> list[tuple[int, Any, Any]]:
     """Return (row, key, value) where the value, key or kind is not what was stored; they may be of any type."""
-    return connection.execute(f"SELECT memo, key, value FROM memo WHERE {_WRONG}").fetchall()  # noqa: S608
+    return connection.execute(f"SELECT memo, key, value FROM memo AS m WHERE {WRONG}").fetchall()  # noqa: S608
 
 
 def accept(connection: Connection, row: int, key: bytes) -> None:
@@ -155,21 +153,13 @@ def vectors_of_other_length(connection: Connection, size: int) -> list[int]:
 
 
 def disown(connection: Connection, rows: Iterable[int]) -> None:
-    """Let no key lead to some values any more, and no chunk have them, so that they are made anew."""
+    """Delete values, so that they are derived again, and take them from the chunks that have them."""
     asked = [(row,) for row in rows]
     connection.executemany("DELETE FROM vectors WHERE memo = ?", asked)
     connection.executemany("DELETE FROM extractions WHERE memo = ?", asked)
     connection.executemany("UPDATE version_chunks SET vector = NULL WHERE vector = ?", asked)
     connection.executemany("UPDATE version_chunks SET extraction = NULL WHERE extraction = ?", asked)
-    connection.executemany(
-        f"UPDATE memo SET kind = '{DAMAGED}', key = randomblob(32) WHERE memo = ?",  # noqa: S608 - a constant
-        asked,
-    )
-
-
-def drop_disowned(connection: Connection) -> None:
-    """Forget the values that are not what was made, where nothing stands on them any more."""
-    connection.execute(f"DELETE FROM memo WHERE kind = '{DAMAGED}' AND {_UNUSED}")  # noqa: S608 - constants
+    connection.executemany("DELETE FROM memo WHERE memo = ?", asked)
 
 
 def assigned(connection: Connection, table: Assigned, chunks: Iterable[int]) -> dict[int, int]:
