@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from queue import Empty, SimpleQueue
+from threading import local
 from typing import TypeAlias
 
 from monograph.derive.derivation import Derivation, extraction_key, name_codes, vectors
@@ -71,20 +71,9 @@ _FIRST = _Asked(((Document("Ada Lovelace wrote to Charles Babbage."), b""),), Se
 """By making this a process loads all that it needs."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """What a process sends back for a document: all but what the writer has, its text and its vectors' texts."""
-
-    prepared: Prepared
-    part: DocumentPart
-
-
-@dataclass(frozen=True, slots=True)
-class _Sent:
-    """What a process sends back: for each document what was made, if it can be stored, and derived values by key."""
-
-    documents: list[_Made | None]
-    values: dict[bytes, bytes]
+_Made: TypeAlias = tuple[list[tuple[Prepared, DocumentPart] | None], dict[bytes, bytes]]
+"""What a process sends back: for each document that can be stored, that without its texts, and its part of the graph;
+and derived values by key."""
 
 
 def with_precomputed(
@@ -145,19 +134,19 @@ class _Begun:
 
         What a process could not make is left out: the writer makes it, and says what is wrong.
         """
-        here: list[_Sent] = []
+        here: list[_Made] = []
         while len(here) < len(self.results) and self.results[-1 - len(here)].cancel():
             here.append(_make(self.asked[-1 - len(here)], self.coded))
         there = (_unpacked(one.result()) for one in self.results[: len(self.results) - len(here)])
         prepared: dict[tuple[str, bytes], Prepared] = {}
         values: dict[bytes, bytes] = {}
         parts: dict[tuple[str, bytes], DocumentPart] = {}
-        for asked, sent in zip(self.asked, chain(there, reversed(here)), strict=True):
-            values.update(sent.values)
-            for (document, sha256), made in zip(asked.documents, sent.documents, strict=False):
+        for asked, (documents, derived) in zip(self.asked, chain(there, reversed(here)), strict=True):
+            values.update(derived)
+            for (document, sha256), made in zip(asked.documents, documents, strict=False):
                 if made is not None:
-                    prepared[document.id, sha256] = replace(made.prepared, document=document)
-                    parts[document.id, sha256] = made.part
+                    prepared[document.id, sha256] = replace(made[0], document=document)
+                    parts[document.id, sha256] = made[1]
         return Precomputed(prepared, values, Parts(self.cannot_link, parts))
 
 
@@ -168,9 +157,9 @@ def _characters(documents: Iterable[Document]) -> int:
     return sum(len(document.text) for document in documents)
 
 
-def _unpacked(sent: bytes) -> _Sent:
+def _unpacked(sent: bytes) -> _Made:
     """What a process of ours sent: read by the writer, for a thread that does so would stand in its way."""
-    return pickle.loads(sent) if sent else _Sent([], {})  # noqa: S301
+    return pickle.loads(sent) if sent else ([], {})  # noqa: S301
 
 
 def _groups(pairs: Sequence[tuple[Document, bytes]]) -> Iterator[_Group]:
@@ -192,7 +181,7 @@ class _Makers:
     def __init__(self, expected: int) -> None:
         self._most = max(1, PROCESSES - 1)  # The writer makes as much as one.
         self._threads = ThreadPoolExecutor(self._most, thread_name_prefix="ahead")
-        self._idle: SimpleQueue[Worker] = SimpleQueue()
+        self._own = local()  # Each thread has a process.
         self._workers: list[Worker] = []
         self._characters = 0  # Of what was new or changed so far.
         self._coded: set[str] = set()
@@ -233,35 +222,31 @@ class _Makers:
         if not self._started:
             self._started = True
             for _ in range(self._most):
-                self._threads.submit(self._add)
+                self._threads.submit(self._start_own)
 
-    def _add(self) -> None:
-        """One more process, with nothing to do. Where that fails it is tried again when there is something."""
+    def _start_own(self) -> None:
+        """Start the process of this thread. Where that fails it is tried again when there is something to do."""
         with suppress(EOFError, OSError):
-            self._idle.put(self._new())
+            self._worker()
 
     def _make(self, asked: _Asked) -> bytes:
-        """Have documents made by a process that has nothing to do; empty where that fails."""
+        """Have documents made by the process of this thread; empty where that fails."""
         try:
-            worker = self._free()
+            worker = self._worker()
             worker.asked.send(asked)
-            made = worker.answers.recv_bytes()
+            return worker.answers.recv_bytes()
         except (EOFError, OSError):
+            self._own.worker = None
             return b""
-        self._idle.put(worker)
-        return made
 
-    def _free(self) -> Worker:
-        try:
-            return self._idle.get_nowait()
-        except Empty:
-            return self._new()
-
-    def _new(self) -> Worker:
-        """A process that has loaded what it needs; raises EOFError or OSError if it does not come to that."""
-        worker = Worker(MODULE)
-        self._workers.append(worker)
-        worker.answers.recv_bytes()
+    def _worker(self) -> Worker:
+        """The process of this thread, which has loaded what it needs; raises EOFError or OSError if there is none."""
+        worker: Worker | None = getattr(self._own, "worker", None)
+        if worker is None:
+            worker = Worker(MODULE)
+            self._workers.append(worker)
+            worker.answers.recv_bytes()
+            self._own.worker = worker
         return worker
 
 
@@ -279,19 +264,19 @@ def main() -> None:
         return
 
 
-def _make(asked: _Asked, coded: set[str]) -> _Sent:
+def _make(asked: _Asked, coded: set[str]) -> _Made:
     """Make what is asked for; ``coded`` are names whose codes were sent already."""
     embedder, extractor = StaticEmbedder(), PatternExtractor()
     cut = [None if isinstance(one, Problem) else one for one in prepare(asked.documents, embedder, asked.settings)]
     texts = {key: text for one in cut if one is not None for key, text in one.texts.items()}
     values = _values(vectors(embedder), texts)
     made = [None if one is None else _of_document(one, extractor, asked.cannot_link, values) for one in cut]
-    named = sorted({key for one in made if one is not None for key in embedded_keys(one.part)} - coded)
+    named = sorted({key for one in made if one is not None for key in embedded_keys(one[1])} - coded)
     coded.update(named)
     if len(coded) > MOST_CODED:
         coded.clear()
     codes = name_codes(embedder)
-    return _Sent(made, values | _values(codes, codes.keyed(named)))
+    return made, values | _values(codes, codes.keyed(named))
 
 
 def _values(derivation: Derivation[str], wanted: Mapping[bytes, str]) -> dict[bytes, bytes]:
@@ -303,13 +288,13 @@ def _of_document(
     extractor: PatternExtractor,
     cannot_link: frozenset[tuple[str, str]],
     values: dict[bytes, bytes],
-) -> _Made:
+) -> tuple[Prepared, DocumentPart]:
     texts = [chunk.text for chunk in prepared.chunks]
     found = list(extractor.extract(prepared.chunks))
     for one, text in zip(found, texts, strict=True):
         values[extraction_key(extractor.key, text)] = extractions.pack(one, text)
     without_texts = tuple(one if one.given is not None else replace(one, text="") for one in prepared.vectors)
-    return _Made(
+    return (
         replace(prepared, document=Document(id=prepared.document.id), vectors=without_texts),
         document_part(prepared.document.title, texts, found, cannot_link),
     )
