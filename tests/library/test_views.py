@@ -37,6 +37,7 @@ from monograph.library.original_files import OriginalFiles
 from monograph.library.tree import SummaryTree, TreeReader
 from monograph.library.vectors import Vectors
 from monograph.models import Completion
+from monograph.shelf import to_write, whole_file
 from monograph.store.file.view import _OPEN
 from monograph.store.words import postings
 from monograph.values import Place, Section, ToldNode, ToldRelation
@@ -257,6 +258,20 @@ def test_snapshots_lack_all_that_writes(tmp_path: Path) -> None:
                 GraphReader,
                 TreeReader,
             }
+
+
+def test_front_ends_name_the_method_of_the_file(tmp_path: Path) -> None:
+    with Monograph.open(tmp_path / "x.mono", settings=Settings(history=True)) as archive:
+        archive.add(of_ann())
+        view, past = archive.within(ANN), archive.as_of("2100")
+        assert whole_file(archive, "check", "check") is archive
+        for part, kind in ((view, "view"), (past, "snapshot")):
+            with pytest.raises(OutsideView, match=f"a {kind} of .*x.mono does no check") as raised:
+                whole_file(part, "check", "check")
+            assert raised.value.mend == "call check of the file itself"
+        assert to_write(view) is view
+        with pytest.raises(OutsideView, match="a snapshot of .* is only read"):
+            to_write(past)
 
 
 def test_view_shows_nothing_outside_its_filter(shared_file: Monograph) -> None:

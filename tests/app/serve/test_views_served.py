@@ -157,7 +157,10 @@ def test_routes_answer_within_the_view(client: Client, ids: dict[str, str]) -> N
     assert client.get("/settings").json["files"][0]["documents"] == len(TOWNS)
     for address_, given in (("/document", {"id": "b1"}), ("/chunk", {"id": ids["chunk"]})):
         assert client.get(address_, **given).status == 404
-    assert client.get("/check").status == 400
+    refused = client.get("/check")
+    assert refused.status == 400
+    assert "a view of" in refused.json["error"]
+    assert "check of the file itself" in refused.json["mend"]
     assert client.get("/sources").json == client.get("/failures").json == []
 
 
