@@ -272,7 +272,7 @@ class WholeFile(OpenFile):
             pipeline = Pipeline(self.database, *self.indexes, *made_by, None, self.settings)
             if not self.database.read_only:  # Else the copy makes it each time.
                 as_of.derive_missing(pipeline, second)
-            database = copies.copied_to_memory(self.database)
+            database = copies.snapshot_in_memory(self.database)
             database.diagnose = self.database.diagnose
             index = EcoVectorIndex(
                 design=index.design, target_recall=index.target_recall, cache_bytes=index.cache_bytes

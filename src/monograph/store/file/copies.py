@@ -109,7 +109,7 @@ def _compare(path: Path, connection: Connection) -> None:
             )
 
 
-def copied_to_memory(whole: Database) -> Database:
+def snapshot_in_memory(whole: Database) -> Database:
     """Copy one state of an open file, plain also where that is encrypted. The copy ends with its last connection.
 
     Once the file forgets something the copy can be read no more: it may hold what was forgotten.

@@ -60,7 +60,7 @@ class Database:
         What the file is encrypted with, or is to be, where it is made here.
     connect:
         Makes the connections; by default to all of the file. :func:`monograph.store.file.view.limited` connects to the
-        documents that meet a filter, :func:`monograph.store.file.copies.copied_to_memory` to a copy of the file.
+        documents that meet a filter, :func:`monograph.store.file.copies.snapshot_in_memory` to a copy of the file.
     begin:
         Called with the connection when a transaction that reads begins. What it writes into temporary tables is kept.
     in_memory:
