@@ -50,6 +50,12 @@ A :class:`SourceError` met while a folder is read never ends the batch: it becom
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+OF_A_MODEL = "raised by the model "
+"""How a note begins that :func:`calling_model` adds to an error."""
+
 
 class MonographError(Exception):
     """What went wrong, in one sentence, and what to do about it.
@@ -249,3 +255,13 @@ class ModelUntrusted(ModelError):
 
 class ModelMismatch(ModelError):
     """The file was built with another model than the one given."""
+
+
+@contextmanager
+def calling_model(key: str) -> Iterator[None]:
+    """Add a note with the model's key to an error that a plugged-in model raises: it is no fault of the file."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"{OF_A_MODEL}{key!r}")
+        raise

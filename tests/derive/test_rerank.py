@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from monograph import Document, Hit, Monograph, Reranker
 from monograph.derive import server as server_module
@@ -290,6 +291,22 @@ def test_damaged_cached_score_raises_until_repaired(archive: Monograph, value: b
         assert again.check() == []
         assert again.search(QUESTION, 5, reranker=scorer.reranker) == found
         assert len(scorer.texts) == 2 * FIRST
+
+
+class Broken:
+    """A reranker of somebody's own, which raises what it likes."""
+
+    key = spec = "broken"
+
+    def score(self, question: str, texts: Sequence[str]) -> NDArray[np.float64]:
+        raise ValueError("a fault of the model")
+
+
+def test_error_of_a_reranker_is_no_damage(archive: Monograph) -> None:
+    for part in (archive, archive.within({"$document": {"in": ["d1", "d2"]}})):
+        with pytest.raises(ValueError, match="a fault of the model") as caught:
+            part.search(QUESTION, 5, reranker=Broken())
+        assert caught.value.__notes__ == ["raised by the model 'broken'"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from monograph import telemetry
 from monograph import where as filters
 from monograph.derive.tokens import count_tokens
-from monograph.errors import InputError
+from monograph.errors import InputError, calling_model
 from monograph.library.opened import OpenFile, spends
 from monograph.models import reads_context, weight_of
 from monograph.search.how import strategy
@@ -297,7 +297,8 @@ def corpus(file: OpenFile) -> Corpus:
     def embed(texts: Sequence[str]) -> Float32:
         # Another process may have given the file another embedder since it was opened.
         configuration.EMBEDDER.check(file.database, models.embedder)
-        return models.embedder.embed(texts, "query")
+        with calling_model(models.embedder.key):
+            return models.embedder.embed(texts, "query")
 
     def types(question: str) -> tuple[str, ...]:
         if models.language_model is None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from monograph.derive.extract.answer_kinds import answer_kinds, nearest_kind
+from monograph.errors import calling_model
 from monograph.graph.names import key_of
 from monograph.graph.paths import Beam, ScoredPath, best_paths, edge_relevance, key_edges
 from monograph.models import Embedder
@@ -116,7 +117,9 @@ def _starting_nodes(snapshot: Snapshot, embedder: Embedder, question: Question) 
     if not texts:
         return found
     cosines: dict[int, float] = {}
-    for some in snapshot.names_like(embedder.embed(texts, "document"), ALIKE):
+    with calling_model(embedder.key):
+        vectors = embedder.embed(texts, "document")
+    for some in snapshot.names_like(vectors, ALIKE):
         for one in some:
             cosines[one.name] = max(one.cosine, cosines.get(one.name, 0.0))
     for row, name in snapshot.names(cosines).items():
@@ -170,5 +173,7 @@ def _with_descriptions(
         "\n".join(filter(None, (title, text, said)))
         for (title, text), said in zip(titled, described.values(), strict=True)
     ]
-    cosines = inner_products(embedder.embed(texts, "document"), vector)
+    with calling_model(embedder.key):
+        made = embedder.embed(texts, "document")
+    cosines = inner_products(made, vector)
     return dict(zip(described, cosines.tolist(), strict=True))

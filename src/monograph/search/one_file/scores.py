@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from monograph.errors import BusyFile, ModelUnavailable, ReadOnlyFile, StorageFull
+from monograph.errors import BusyFile, ModelUnavailable, ReadOnlyFile, StorageFull, calling_model
 from monograph.models import Reranker
 from monograph.store.file import memo
 from monograph.store.file.database import Database
@@ -95,7 +95,8 @@ class Scores:
 def _asked(reranker: Reranker, question: str, texts: list[str]) -> list[float]:
     if not texts:
         return []
-    made = np.asarray(reranker.score(question, texts), dtype=np.float64)
+    with calling_model(reranker.key):
+        made = np.asarray(reranker.score(question, texts), dtype=np.float64)
     if made.shape != (len(texts),) or not np.isfinite(made).all():
         raise ModelUnavailable(
             f"the reranker {reranker.key!r} returned shape {made.shape}, or values that are not finite",

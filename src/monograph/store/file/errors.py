@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from monograph.errors import (
+    OF_A_MODEL,
     BusyFile,
     DamagedFile,
     FileError,
@@ -109,7 +110,8 @@ def translate_errors(
             ours = damaged(path, fault)
         raise ours from error
     except UNDECODABLE as error:
-        fault = diagnose()
+        of_model = any(note.startswith(OF_A_MODEL) for note in getattr(error, "__notes__", ()))
+        fault = None if of_model else diagnose()
         if fault is None:
             raise
         raise damaged(path, fault) from error
