@@ -45,7 +45,8 @@ def whole_file(archive: Archive, what: str, call: str) -> Monograph:
     file = only_file(archive, what)
     if isinstance(file, Monograph):
         return file
-    raise OutsideView(f"{_part(file)} does no {call}", f"call {call} of the file itself")
+    mend = f"leave out --within and --as-of; in Python: call {call} of the file itself"
+    raise OutsideView(f"{_part(file)} does no {call}", mend)
 
 
 def to_write(archive: Archive) -> Monograph | View:
@@ -63,7 +64,7 @@ def to_write(archive: Archive) -> Monograph | View:
     if not isinstance(archive, Reader):
         mend = f"monograph shelf build {archive.url} SOURCE"
         raise NotOnShelf(f"{archive.url} is a shelf, which is only read here", mend)
-    raise OutsideView(f"{_part(archive)} is only read", "write to the file itself")
+    raise OutsideView(f"{_part(archive)} is only read", "leave out --as-of; in Python: write to the file itself")
 
 
 def _part(file: Reader) -> str:

@@ -160,7 +160,7 @@ def test_routes_answer_within_the_view(client: Client, ids: dict[str, str]) -> N
     refused = client.get("/check")
     assert refused.status == 400
     assert "a view of" in refused.json["error"]
-    assert "check of the file itself" in refused.json["mend"]
+    assert refused.json["mend"] == "leave out --within and --as-of"
     assert client.get("/sources").json == client.get("/failures").json == []
 
 
