@@ -19,7 +19,8 @@ from monograph.store.file.errors import translate_system_errors
 from monograph.store.graph import assertions, graphs
 from monograph.store.vectors.vectors import pack
 from monograph.values import Exported, OnProgress, Problem, Progress, Report, ToldNode, ToldRelation, together
-from monograph.write import apply, configuration, tell
+from monograph.write import apply, configuration
+from monograph.write.assertions import add as add_assertions
 from monograph.write.batch import BATCH_CHARACTERS, BATCH_DOCUMENTS
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import normalised
@@ -98,18 +99,22 @@ def taken_in(file: WholeFile, store: Store, *, vectors: bool, progress: OnProgre
         done += len(some)
         if progress is not None:
             progress(Progress("import", done, max(store.documents, done), "documents"))
-    _tell(file, store.told())
+    _import_assertions(file, store.told())
     return together(reports)
 
 
-def _tell(file: WholeFile, said: Iterator[ToldNode | ToldRelation]) -> None:
-    """Tell what a store tells of, but for what documents say that were not taken in."""
+def _import_assertions(file: WholeFile, said: Iterator[ToldNode | ToldRelation]) -> None:
+    """Add the assertions of a store; skip those of documents that were not imported."""
     while some := list(islice(said, TOLD_AT_ONCE)):
         names = list({name for one in some for name in one.origins})
         with file.database.read() as connection:
             known = assertions.origins(connection, names)
         nodes, relations = told_lines.parted(one for one in some if all(name in known for name in one.origins))
-        file.forgetting(lambda _, one=nodes, other=relations: tell.tell(file.database, one, other, missing_ok=True))  # type: ignore[misc]
+        file.forgetting(
+            lambda _, one=nodes, other=relations: add_assertions(  # type: ignore[misc]
+                file.database, one, other, missing_ok=True
+            )
+        )
 
 
 def _batches(items: Iterable[Taken | Problem]) -> Iterator[list[Taken | Problem]]:

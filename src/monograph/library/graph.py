@@ -31,15 +31,14 @@ from monograph.values import (
     inner_products,
 )
 from monograph.values import Path as Way
-from monograph.write import cannot_link, configuration, rebuild_graph
-from monograph.write import tell as telling
+from monograph.write import assertions, cannot_link, configuration, rebuild_graph
 
 if TYPE_CHECKING:
     import networkx
 
     from monograph.models import Extractor
     from monograph.values import Cost, Float32, OnProgress
-    from monograph.write.fence import Fence
+    from monograph.write.guard import WriteGuard
 
 EXPORTED = 1_000
 """Most entities around one that are exported, or searched for a route."""
@@ -267,9 +266,9 @@ class GraphWriter(GraphReader):
 
     _file: WholeFile | FilePart
 
-    def __init__(self, file: WholeFile | FilePart, fence: Fence | None = None) -> None:
+    def __init__(self, file: WholeFile | FilePart, guard: WriteGuard | None = None) -> None:
         super().__init__(file)
-        self._fence = fence
+        self._guard = guard
 
     def tell(
         self, nodes: Iterable[ToldNode] = (), relations: Iterable[ToldRelation] = (), *, missing_ok: bool = False
@@ -298,7 +297,7 @@ class GraphWriter(GraphReader):
         """
         file, nodes, relations = self._file.whole, list(nodes), list(relations)
         file.forgetting(
-            lambda _: telling.tell(file.database, nodes, relations, self._fence, missing_ok=missing_ok), strict=True
+            lambda _: assertions.add(file.database, nodes, relations, self._guard, missing_ok=missing_ok), strict=True
         )
 
     def untell(
@@ -319,8 +318,9 @@ class GraphWriter(GraphReader):
         named = arguments.names(nodes, "an id")
         ends = [Ends(*arguments.names(one, "a relation")) for one in relations]
         file = self._file.whole
-        report = file.forgetting(lambda _: telling.untell(file.database, named, ends, self._fence), forget, strict=True)
-        return report.removed
+        return file.forgetting(
+            lambda _: assertions.remove(file.database, named, ends, self._guard), forget, strict=True
+        ).removed
 
 
 class EntityGraph(GraphWriter):

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         StoredChunk,
     )
     from monograph.where import Moment
-    from monograph.write.fence import Fence
+    from monograph.write.guard import WriteGuard
 
 
 class Reader(Questions):
@@ -316,19 +316,19 @@ class View(Reader):
     _file: FilePart
 
     @property
-    def _fence(self) -> Fence:
-        from monograph.write.fence import Fence
+    def _guard(self) -> WriteGuard:
+        from monograph.write.guard import WriteGuard
 
         condition = self._file.condition
         assert condition is not None  # noqa: S101 - a view has one
-        return Fence(condition, compile_condition(condition))
+        return WriteGuard(condition, compile_condition(condition))
 
     @property
     def graph(self) -> GraphWriter:
         """The entity–chunk graph of the view, to which assertions can be added."""
         from monograph.library.graph import GraphWriter
 
-        return GraphWriter(self._file, self._fence)
+        return GraphWriter(self._file, self._guard)
 
     def within(self, where: Mapping[str, Any]) -> View:
         """Return a view of the documents that match both filters: see :meth:`monograph.Monograph.within`."""
@@ -342,30 +342,28 @@ class View(Reader):
         """
         from monograph.write import apply
 
-        whole, fence = self._file.whole, self._fence
-        carried = fence.carried(documents)
-        pipeline = replace(whole.writing_pipeline(), check=fence.check)
-        return self._change(lambda forgets: apply.add(pipeline.forgetting(forgets), carried, progress, look=fence.seen))
+        carried = self._guard.carried(documents)
+        pipeline = replace(self._file.whole.writing_pipeline(), guard=self._guard)
+        return self._change(lambda forgets: apply.add(pipeline.forgetting(forgets), carried, progress))
 
     @spends
     def put(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
         """Store passages in the view: see :meth:`monograph.Monograph.put`. Raises OutsideView as :meth:`add`."""
         from monograph.write import passages
 
-        whole, fence = self._file.whole, self._fence
-        carried = fence.carried(documents)
-        pipeline = replace(whole.writing_pipeline(carried), check=fence.check)
-        return self._change(lambda forgets: passages.put(pipeline.forgetting(forgets), carried, progress, fence.seen))
+        carried = self._guard.carried(documents)
+        pipeline = replace(self._file.whole.writing_pipeline(carried), guard=self._guard)
+        return self._change(lambda forgets: passages.put(pipeline.forgetting(forgets), carried, progress))
 
     @spends
     def remove(self, ids: Iterable[str], *, forget: bool | None = None) -> Report:
         """Remove documents of the view: see :meth:`monograph.Monograph.remove`."""
         from monograph.write import remove
 
-        whole, named, fence = self._file.whole, document_names(ids), self._fence
+        whole, named = self._file.whole, document_names(ids)
         return self._change(
             lambda forgets: whole.update_tree(
-                remove.remove(whole.database, whole.indexes, named, fence.inside, forgets=forgets)
+                remove.remove(whole.database, whole.indexes, named, self._guard, forgets=forgets)
             ),
             forget,
             strict=True,
@@ -378,7 +376,7 @@ class View(Reader):
         from monograph.write import passages
 
         whole, named = self._file.whole, chunk_names(ids, where)
-        narrowed = self._fence.chunks(allowed(where))
+        narrowed = self._guard.chunks(allowed(where))
         if configuration.EMBEDDER.known(whole.database) is None:
             return Report()  # The file holds nothing yet.
         pipeline = whole.writing_pipeline()

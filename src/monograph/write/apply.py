@@ -8,19 +8,19 @@ file holds whole batches, and the next run finds in the memo what a model made.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import fields
 
 from monograph import telemetry
 from monograph.read.limits import Limits
 from monograph.store.documents import documents, roots, sources
-from monograph.store.file.database import Connection, Database
+from monograph.store.file.database import Database
 from monograph.store.history import versions
 from monograph.sync import rename
 from monograph.sync.follow import remember
 from monograph.values import Change, Document, OnProgress, Plan, Progress, Report
 from monograph.write.batch import BATCH_DOCUMENTS, BATCH_FILES, Parcel, batches, readings
-from monograph.write.changes import NOTHING_SEEN, Seen, Tally
+from monograph.write.changes import NOTHING_SEEN, Tally
 from monograph.write.commit import store
 from monograph.write.describe import describing, read_again
 from monograph.write.parallel import with_precomputed
@@ -37,7 +37,6 @@ def add(
     on_progress: OnProgress | None = None,
     *,
     strict: bool = True,
-    look: Callable[[Connection, Sequence[Document]], Seen] | None = None,
 ) -> Report:
     """Store documents that a caller hands over; one that is there already, unchanged, costs nothing.
 
@@ -56,9 +55,9 @@ def add(
     parcels = (Parcel(None, (document,)) for document in listed)
     for batch, made in with_precomputed(pipeline, batches(parcels, BATCH_DOCUMENTS)):
         seen = NOTHING_SEEN
-        if look is not None:
+        if pipeline.guard is not None:
             with pipeline.database.read() as connection:
-                seen = look(connection, [document for parcel in batch for document in parcel.documents])
+                seen = pipeline.guard.seen(connection, [document for parcel in batch for document in parcel.documents])
         tally.include(store(pipeline, batch, made, strict=strict, seen=seen))
         done += len(batch)
         if on_progress is not None:

@@ -60,9 +60,9 @@ def store(
             raise InvalidDocument(problem.reason, problem.mend)
     tally = Tally()
     work = [prepared for one in ready for prepared in one.prepared]
-    if pipeline.check is not None:
+    if pipeline.guard is not None:
         for one in work:
-            pipeline.check(one)
+            pipeline.guard.check(one)
     waiting = {key: value for one in work for key, value in one.given.items()}
 
     def derive_and_store() -> Tally:

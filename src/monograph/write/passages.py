@@ -24,6 +24,7 @@ from monograph.write.apply import grow_tree, report
 from monograph.write.batch import BATCH_DOCUMENTS, Parcel, batches
 from monograph.write.changes import Overtaken, Seen, Tally
 from monograph.write.commit import store
+from monograph.write.guard import WriteGuard
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import normalised
 
@@ -39,15 +40,8 @@ class _Change:
     seen: Seen
 
 
-def put(
-    pipeline: Pipeline,
-    given: Iterable[Document],
-    on_progress: OnProgress | None = None,
-    look: Callable[[Connection, Sequence[Document]], object] | None = None,
-) -> Report:
+def put(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress | None = None) -> Report:
     """Store passages beside those that their documents hold: see :meth:`monograph.Monograph.put`.
-
-    ``look`` raises where something of a batch may not be written.
 
     Raises
     ------
@@ -60,7 +54,7 @@ def put(
     done = 0
     for batch in batches((Parcel(None, (document,)) for document in listed), BATCH_DOCUMENTS):
         laid = [document for parcel in batch for document in parcel.documents]
-        tally.include(_carry_out(pipeline, lambda connection, laid=laid: _laid(connection, laid, look)))  # type: ignore[misc]
+        tally.include(_carry_out(pipeline, lambda connection, laid=laid: _laid(connection, laid, pipeline.guard)))  # type: ignore[misc]
         done += len(laid)
         if on_progress is not None:
             on_progress(Progress("put", done, len(listed), "documents", laid[-1].id))
@@ -142,12 +136,10 @@ def _without_some(document: Document, ids: set[str]) -> Document:
     return replace(document, text="", passages=tuple(one for one in document.passages if one.id not in ids))
 
 
-def _laid(
-    connection: Connection, given: Sequence[Document], look: Callable[[Connection, Sequence[Document]], object] | None
-) -> _Change:
+def _laid(connection: Connection, given: Sequence[Document], guard: WriteGuard | None) -> _Change:
     """Documents with passages laid over them, and before them those that passages leave."""
-    if look is not None:
-        look(connection, given)
+    if guard is not None:
+        guard.seen(connection, given)
     target = {passage.id: document.id for document in given for passage in document.passages}
     leaving: dict[str, set[str]] = {}
     for name, owner in chunks.owners(connection, target).items():

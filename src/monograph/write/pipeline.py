@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from monograph.models import Describer, Embedder, Extractor, Summarizer
 from monograph.settings import Settings
 from monograph.store.file.database import Database
 from monograph.vectors.index import EcoVectorIndex
-from monograph.write.prepare import Prepared
+from monograph.write.guard import WriteGuard
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +17,7 @@ class Pipeline:
 
     ``summaries`` is the index of the summaries' vectors; ``summarizer`` is None in a file without a tree;
     ``describer`` where pictures are not described. ``forgets`` says whether what is taken out or replaced is to leave
-    no trace, so that no former version is kept of it. ``check`` raises for a document that may not be stored.
+    no trace, so that no former version is kept of it. ``guard`` limits writes to a view.
     """
 
     database: Database
@@ -30,7 +29,7 @@ class Pipeline:
     settings: Settings
     describer: Describer | None = None
     forgets: bool = False
-    check: Callable[[Prepared], None] | None = None
+    guard: WriteGuard | None = None
 
     @property
     def indexes(self) -> tuple[EcoVectorIndex, EcoVectorIndex]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from monograph.errors import NotFound
 from monograph.store.documents import documents, roots, sources
@@ -14,6 +14,7 @@ from monograph.vectors.index import EcoVectorIndex
 from monograph.write import writer
 from monograph.write.apply import report
 from monograph.write.changes import Tally
+from monograph.write.guard import WriteGuard
 from monograph.write.transaction import flush
 
 
@@ -21,7 +22,7 @@ def remove(
     database: Database,
     indexes: Sequence[EcoVectorIndex],
     names: Sequence[str],
-    inside: Callable[[Connection, Sequence[documents.DocumentRow]], list[documents.DocumentRow]] | None = None,
+    guard: WriteGuard | None = None,
     *,
     forgets: bool = False,
 ) -> Report:
@@ -33,8 +34,8 @@ def remove(
         The file, and its vector indexes.
     names:
         Ids, uris or paths of documents; a uri stands for every document that came from it.
-    inside:
-        Gives those of some documents that may be taken out: for names of others it is as if they were not there.
+    guard:
+        Of a view: documents outside of it are treated as missing.
     forgets:
         Whether their former versions go as well, also those of a document that is not there any more.
 
@@ -46,11 +47,11 @@ def remove(
     started = time.perf_counter()
     with database.write() as connection:
         rows, unknown = documents.resolve(connection, names)
-        if inside is not None:
-            held = [inside(connection, documents.resolve(connection, [name])[0]) for name in names]
+        if guard is not None:
+            held = [guard.inside(connection, documents.resolve(connection, [name])[0]) for name in names]
             rows = list({row.row: row for some in held for row in some}.values())
             unknown = [name for name, some in zip(names, held, strict=True) if not some]
-        former = [name for name in unknown if forgets and inside is None and _drop_former(connection, name)]
+        former = [name for name in unknown if forgets and guard is None and _drop_former(connection, name)]
         unknown = [name for name in unknown if name not in former]
         if unknown:
             listed = ", ".join(repr(name) for name in unknown)

@@ -1,4 +1,4 @@
-"""What may be written through a view: documents that carry its values, and none that stand outside of it."""
+"""Guard of writes through a view: documents get its values, and no document outside of it changes."""
 
 from __future__ import annotations
 
@@ -18,30 +18,25 @@ from monograph.write.prepare import Prepared
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fence:
-    """Stands around a view.
+class WriteGuard:
+    """Guard of writes through a view.
 
     Parameters
     ----------
     condition:
         The view's filter.
     allowed:
-        The same as SQL.
+        The same filter as SQL.
     """
 
     condition: Condition
     allowed: Allowed
 
     def carried(self, given: Iterable[Document]) -> list[Document]:
-        """Documents with the view's values among their metadata.
+        """Return documents with the view's values added to their metadata.
 
-        An id that was not given, but made from what a document says, is made from the values too: what one view holds
-        is no hindrance to another.
-
-        Raises
-        ------
-        OutsideView
-            If the filter does not say exact values.
+        An id that was derived from a document's content is derived again from content and values, so that two views
+        can hold the same content. Raises OutsideView if the filter does not give exact values.
         """
         values = filters.exact_values(self.condition)
         return [self._with(document, values) for document in given]
@@ -54,13 +49,7 @@ class Fence:
         return replace(document, id=name, metadata={**document.metadata, **values, **document.metadata})
 
     def check(self, prepared: Prepared) -> None:
-        """Check that all chunks of a document are in the view: pages, headings and the like are metadata of them too.
-
-        Raises
-        ------
-        OutsideView
-            If its metadata, or those of a chunk, have other values than the view.
-        """
+        """Raise OutsideView if the metadata of a document, or of one of its chunks, have other values than the view."""
         document = prepared.document
         for metadata in (document.metadata, *({**document.metadata, **one.metadata} for one in prepared.chunks)):
             if not filters.matches(self.condition, metadata):
@@ -72,12 +61,9 @@ class Fence:
                 )
 
     def seen(self, connection: Connection, given: Sequence[Document]) -> Seen:
-        """The state of documents that are about to be stored.
+        """Return the hashes of the stored documents that have the ids of given documents.
 
-        Raises
-        ------
-        OutsideView
-            If a document, or a passage, of one of their ids stands outside of the view.
+        Raises OutsideView if such a document, or a chunk with the id of a given passage, is outside of the view.
         """
         ids = [one.id for one in given]
         passages = [passage.id for one in given for passage in one.passages if passage.id]
@@ -89,16 +75,16 @@ class Fence:
         return Seen({name: rows[name].sha256 if name in rows else None for name in ids})
 
     def inside(self, connection: Connection, rows: Sequence[documents.DocumentRow]) -> list[documents.DocumentRow]:
-        """Those of some documents that are in the view."""
+        """Return the given documents that are in the view."""
         held = view.among(connection, self.allowed, [row.row for row in rows])
         return [row for row in rows if row.row in held]
 
     def among(self, connection: Connection, rows: Iterable[int]) -> set[int]:
-        """Those of some documents, by row number, that are in the view."""
+        """Return the given row numbers of documents that are in the view."""
         return view.among(connection, self.allowed, rows)
 
     def chunks(self, narrowed: Allowed) -> Allowed:
-        """The chunks of the view that a filter lets through."""
+        """Return the filter of the chunks that are in the view and match a filter."""
         return view.chunks_of(self.allowed, narrowed)
 
 

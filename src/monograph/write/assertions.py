@@ -1,0 +1,98 @@
+"""Assertions of callers: nodes and relations are stored, and removed again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from monograph.errors import InputError, NotFound, OutsideView
+from monograph.graph.names import key_of
+from monograph.store.file.database import Connection, Database
+from monograph.store.graph import assertions
+from monograph.store.graph.assertions import NOBODY, Ends, Origin
+from monograph.values import Report, ToldNode, ToldRelation, arguments, check_json
+from monograph.write.guard import WriteGuard
+
+
+def add(
+    database: Database,
+    nodes: Sequence[ToldNode],
+    relations: Sequence[ToldRelation],
+    guard: WriteGuard | None = None,
+    *,
+    missing_ok: bool = False,
+) -> Report:
+    """Store nodes and relations, all of them or, on an error, none. See ``archive.graph.tell``.
+
+    Raises
+    ------
+    InputError, InvalidDocument
+        If one cannot be stored.
+    NotFound
+        If an origin is neither a chunk nor a document of the file or, with a guard, of the view.
+    OutsideView
+        With a guard, if one has no origin.
+    """
+    check(nodes, relations)
+    given: list[ToldNode | ToldRelation] = [*nodes, *relations]
+    names = dict.fromkeys(name for one in given for name in one.origins)
+    with database.write() as connection:
+        origins = assertions.origins(connection, list(names))
+        if guard is not None:
+            allowed = guard.among(connection, {one.document for one in origins.values() if one.document is not None})
+            origins = {name: one for name, one in origins.items() if one.document in allowed}
+        missing = next((name for name in names if name not in origins), None)
+        if missing is not None and not missing_ok:
+            raise NotFound(
+                f"the origin {arguments.shown(missing)} is neither a chunk nor a document",
+                "add what says it first, or leave origins out",
+            )
+        if guard is not None and not all(any(name in origins for name in one.origins) for one in given):
+            raise OutsideView("nobody in this view says it", "give the ids of chunks or documents that do, as origins")
+        replaced = 0
+        for one in given:
+            # One row for each origin; one row without an origin where none was found.
+            for origin in dict.fromkeys(origins[name] for name in one.origins if name in origins) or (NOBODY,):
+                replaced += _put(connection, one, origin)
+    return Report(changed=replaced)
+
+
+def _put(connection: Connection, given: ToldNode | ToldRelation, origin: Origin) -> int:
+    """Store an assertion of an origin; return how many rows it replaces."""
+    if isinstance(given, ToldNode):
+        return assertions.put_node(connection, given, key_of(given.name or given.id), origin)
+    for end in (given.source, given.target):
+        assertions.imply_node(connection, end, key_of(end), origin)
+    return assertions.put_relation(connection, given, origin)
+
+
+def remove(
+    database: Database, nodes: Sequence[str], relations: Sequence[Ends], guard: WriteGuard | None = None
+) -> Report:
+    """Remove nodes with all their relations, and relations; ``removed`` counts the rows."""
+    removed = 0
+    with database.write() as connection:
+        documents: Sequence[int | None] = (None,)
+        if guard is not None:
+            ends = [end for one in relations for end in (one.source, one.target)]
+            documents = sorted(guard.among(connection, assertions.documents_of(connection, [*nodes, *ends])))
+        for document in documents:
+            removed += assertions.remove(connection, nodes, relations, document, every=guard is None)
+    return Report(removed=removed)
+
+
+def check(nodes: Iterable[ToldNode], relations: Iterable[ToldRelation]) -> None:
+    """Raise InputError or InvalidDocument if one cannot be stored."""
+    for node in nodes:
+        for value, name in ((node.id, "a node's id"), (node.name, "a node's name"), (node.label, "a node's label")):
+            arguments.label(value, name)
+        arguments.names(node.origins, "an origin")
+        check_json(node.properties, f"the node {arguments.shown(node.id)}")
+        if node.embedding is not None and not np.isfinite(arguments.vector(node.embedding, "an embedding")).all():
+            raise InputError(f"the embedding of the node {arguments.shown(node.id)} is not finite", "embed it again")
+    for one in relations:
+        for value, name in ((one.source, "a source"), (one.label, "a relation's label"), (one.target, "a target")):
+            arguments.label(value, name)
+        arguments.names(one.origins, "an origin")
+        check_json(one.properties, f"the relation {arguments.shown(one.label)}")
