@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from monograph import telemetry
 from monograph.derive.derivation import MissingValue, retry, vectors
@@ -66,8 +65,23 @@ def store(
     waiting = {key: value for one in work for key, value in one.given.items()}
 
     def derive_and_store() -> Tally:
-        made = _derive(pipeline, work, precomputed, waiting, tally)
-        return _commit(pipeline, ready, made, seen, strict=strict)
+        graph = _derive(pipeline, work, precomputed, waiting, tally)
+        with write(pipeline.database, pipeline.indexes) as connection:
+            # Another process may have given the file another embedder since this one was opened, or built its graph.
+            EMBEDDER.check(pipeline.database, pipeline.embedder)
+            if settings.has_graph(connection) == (graph is None):
+                raise MissingValue
+            parts = None
+            if graph is not None:
+                parts = {(one.document.id, one.sha256): part for one, part in zip(work, graph.parts, strict=True)}
+            keys = (key for one in work for key in one.keys)
+            derived = writer.Derived(
+                vectors(pipeline.embedder).rows(connection, keys, waiting),
+                rows_of(connection, pipeline, graph or NO_GRAPH, waiting),
+                parts,
+            )
+            ending = versions.ending(connection, pipeline.database.clock, forgotten=pipeline.forgets)
+            return writer.store(connection, ready, derived, ending, seen, strict=strict)
 
     tally.include(retry(pipeline.database, derive_and_store))
     return tally
@@ -79,7 +93,7 @@ def _derive(
     precomputed: Precomputed,
     waiting: dict[bytes, bytes],
     tally: Tally,
-) -> _Made:
+) -> BatchGraph | None:
     """Derive the vectors and, if the file has one, the graph. Raises MissingValue if the memo is emptied meanwhile."""
     texts = {key: text for one in work for key, text in one.texts.items()}
     with telemetry.span("monograph.derive.vectors"):
@@ -90,11 +104,11 @@ def _derive(
         with pipeline.database.read() as connection:
             has_graph = settings.has_graph(connection)
         if not has_graph:
-            return _Made(waiting, None)
+            return None
         graph = derive_graph(pipeline, work, waiting, precomputed.values, precomputed.parts)
         tally.extracted += graph.extracted.extracted
         tally.fell_back += graph.extracted.fell_back
-        return _Made(waiting, graph)
+        return graph
 
 
 @telemetry.traced("monograph.derive.chunks")
@@ -110,31 +124,3 @@ def _prepare(pipeline: Pipeline, batch: Sequence[Parcel], precomputed: Precomput
         good = tuple(one for one in results if isinstance(one, Prepared))
         ready.append(Ready(parcel, good, tuple(one for one in results if isinstance(one, Problem))))
     return ready
-
-
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """Derived for a batch: values that are stored with it, by key, and its graph, None in a file without one."""
-
-    waiting: Mapping[bytes, bytes]
-    graph: BatchGraph | None
-
-
-def _commit(pipeline: Pipeline, ready: Sequence[Ready], made: _Made, seen: Seen, *, strict: bool) -> Tally:
-    """Store a batch. Raises MissingValue, and stores nothing, when a value it needs is not in the memo any more."""
-    work = [prepared for one in ready for prepared in one.prepared]
-    with write(pipeline.database, pipeline.indexes) as connection:
-        # Another process may have given the file another embedder since this one was opened.
-        EMBEDDER.check(pipeline.database, pipeline.embedder)
-        if settings.has_graph(connection) == (made.graph is None):
-            raise MissingValue
-        keys = (key for prepared in work for key in prepared.keys)
-        derived = writer.Derived(
-            vectors(pipeline.embedder).rows(connection, keys, made.waiting),
-            rows_of(connection, pipeline, made.graph or NO_GRAPH, made.waiting),
-            None
-            if made.graph is None
-            else {(one.document.id, one.sha256): part for one, part in zip(work, made.graph.parts, strict=True)},
-        )
-        ending = versions.ending(connection, pipeline.database.clock, forgotten=pipeline.forgets)
-        return writer.store(connection, ready, derived, ending, seen, strict=strict)
