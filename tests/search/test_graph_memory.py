@@ -10,7 +10,7 @@ import pytest
 
 from monograph import Document, Hit, Monograph
 from monograph.search.one_file import memory
-from monograph.search.one_file.memory import ChunkDocuments, Kept, Memory, SubjectKeys
+from monograph.search.one_file.memory import ChunkDocuments, Memory, RowCache, SubjectKeys
 from monograph.search.snapshot import NO_DOCUMENT
 from monograph.store.graph import graphs, names
 
@@ -80,7 +80,7 @@ def test_a_filtered_search_leaves_nothing_that_another_one_sees(tmp_path: Path) 
 
 
 def test_values_are_read_once_while_there_is_room() -> None:
-    kept = Kept[int](4)
+    kept = RowCache[int](4)
     asked: list[list[int]] = []
 
     def read(rows: list[int]) -> dict[int, int]:

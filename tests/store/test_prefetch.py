@@ -20,7 +20,7 @@ from monograph.store.file import memo
 from monograph.store.file.database import Database
 from monograph.store.file.errors import path_of
 from monograph.store.vectors import clusters, vectors
-from monograph.store.words.pages import Key, Pages, descriptor_of
+from monograph.store.words.pages import FilePages, Key, descriptor_of
 from monograph.store.words.prefetch import Prefetcher
 from monograph.vectors.design import Design
 from monograph.vectors.index import EcoVectorIndex
@@ -74,7 +74,7 @@ def test_announced_pages_contain_the_rows(page_size: int, sizes: dict[int, int],
         connection.commit()
         (root,) = connection.execute("SELECT rootpage FROM sqlite_schema").fetchone()
         descriptor = descriptor_of(path_of(connection))
-        pages = None if descriptor is None else Pages.of(descriptor)
+        pages = None if descriptor is None else FilePages.of(descriptor)
         assert pages is not None
         assert pages.size == page_size
         written = (Path(place) / "p.sqlite").read_bytes()
@@ -120,7 +120,7 @@ def test_announced_pages_contain_the_index_entries(
         connection.commit()
         roots = dict(connection.execute("SELECT name, rootpage FROM sqlite_schema"))
         descriptor = descriptor_of(path_of(connection))
-        pages = None if descriptor is None else Pages.of(descriptor)
+        pages = None if descriptor is None else FilePages.of(descriptor)
         assert pages is not None
         written = (Path(place) / "p.sqlite").read_bytes()
 
@@ -152,7 +152,7 @@ def test_cyclic_overflow_chain_is_left(tmp_path: Path) -> None:
         )
     (tmp_path / "p").write_bytes(b"".join(pages_of))
     with (tmp_path / "p").open("rb") as file:
-        pages = Pages.of(file.fileno())
+        pages = FilePages.of(file.fileno())
         assert pages is not None
         levels = list(pages._chains([(39, 1 << 40), (20, 3)]))
     assert len(levels) == 64
@@ -165,7 +165,7 @@ def test_bytes_of_no_database_give_no_pages(tmp_path: Path) -> None:
     (tmp_path / "p").write_bytes(b"SQLite format 4" + bytes(5_000))
     with (tmp_path / "p").open("rb") as file:
         assert descriptor_of(str(tmp_path / "p")) == file.fileno()
-        assert Pages.of(file.fileno()) is None
+        assert FilePages.of(file.fileno()) is None
     assert descriptor_of(str(tmp_path / "p")) is None
     assert descriptor_of(str(tmp_path / "q")) is None
 
@@ -183,7 +183,7 @@ def test_damaged_pages_are_announced_without_error(tmp_path: Path) -> None:
             written[chance.randrange(4_096, len(written))] = chance.randrange(256)
         (tmp_path / f"{size}.mono").write_bytes(written)
         with (tmp_path / f"{size}.mono").open("rb") as file:
-            pages = Pages.of(file.fileno())
+            pages = FilePages.of(file.fileno())
             assert pages is not None
             for root in roots:
                 with suppress(OSError, IndexError, struct.error):

@@ -44,7 +44,7 @@ def quotable(
     return made
 
 
-def _quoting(row: store.Row, gist: SummaryText, sources: Sequence[Source]) -> Summary:
+def _quoting(row: store.NodeRow, gist: SummaryText, sources: Sequence[Source]) -> Summary:
     """The sentences of a summary that have these places, each on a line."""
     text, moved = "", []
     for one in sorted(sources, key=lambda one: (one.start, one.end)):

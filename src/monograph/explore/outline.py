@@ -51,7 +51,7 @@ def over(connection: Connection, document: str) -> list[Summary]:
 
 def _named(connection: Connection, name: str) -> int:
     digits = arguments.text(name, "the id").lower()
-    found: list[store.Row] = []
+    found: list[store.NodeRow] = []
     if LEAST_DIGITS <= len(digits) <= 32 and all(one in "0123456789abcdef" for one in digits):
         found = store.beginning(connection, digits, 2)
     if len(found) == 1:

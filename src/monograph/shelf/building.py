@@ -20,7 +20,7 @@ from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.read.paths import path_to_text
 from monograph.settings import Settings
 from monograph.shelf import catalogue
-from monograph.shelf.catalogue import Held
+from monograph.shelf.catalogue import OpenContents
 from monograph.shelf.making import Made, Recipe, Tasks, Work, key_of, make, require_fit
 from monograph.shelf.manifest import MOST_SHARDS, Forgotten, Manifest, ObjectName, latest, publish, sweep
 from monograph.shelf.manifest import forget as forget_objects
@@ -263,7 +263,7 @@ def _require_same(recipe: Recipe) -> None:
 class _Draft:
     """The next version in the making: which shards are made again, and which are new."""
 
-    def __init__(self, recipe: Recipe, held: Sequence[Held], shards: int, tasks: Tasks | None) -> None:
+    def __init__(self, recipe: Recipe, held: Sequence[OpenContents], shards: int, tasks: Tasks | None) -> None:
         self._recipe, self._held, self._tasks = recipe, held, tasks
         self._rewritten: dict[int, _Shard] = {}
         self._new = [_Shard() for _ in range(shards)]

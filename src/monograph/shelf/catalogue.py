@@ -94,7 +94,7 @@ def _contents_of(connection: Connection) -> dict[str, Sequence[tuple[Any, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class OpenContents:
     """A shard of a version, and a read transaction of its contents file."""
 
     name: ObjectName
@@ -103,13 +103,15 @@ class Held:
 
 
 @contextmanager
-def open_contents(place: Place, shards: Sequence[ObjectName], contents: Sequence[ObjectName]) -> Iterator[list[Held]]:
+def open_contents(
+    place: Place, shards: Sequence[ObjectName], contents: Sequence[ObjectName]
+) -> Iterator[list[OpenContents]]:
     """Open the contents files of some shards, in their order."""
     with ExitStack() as stack:
         held = []
         for shard, name in zip(shards, contents, strict=True):
             database = stack.enter_context(closing(Database(place.file_of(name), read_only=True)))
-            held.append(Held(shard, name, stack.enter_context(database.read())))
+            held.append(OpenContents(shard, name, stack.enter_context(database.read())))
         yield held
 
 

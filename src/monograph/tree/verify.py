@@ -104,7 +104,7 @@ def _wrong_summaries(
     return wrong
 
 
-def _texts(connection: Connection, rows: Collection[store.Row]) -> dict[int, str]:
+def _texts(connection: Connection, rows: Collection[store.NodeRow]) -> dict[int, str]:
     """Return the texts of nodes, by node."""
     nodes = {row.chunk: row.node for row in rows if row.chunk is not None}
     texts = (text for _, text in stored_chunks.titled_texts(connection, nodes))
@@ -116,7 +116,7 @@ def _texts(connection: Connection, rows: Collection[store.Row]) -> dict[int, str
     }
 
 
-def _leads_to_nearest(row: store.Row, children: list[store.Row], vectors: dict[int, Float32]) -> bool:
+def _leads_to_nearest(row: store.NodeRow, children: list[store.NodeRow], vectors: dict[int, Float32]) -> bool:
     if row.node not in vectors or any(child.node not in vectors for child in children):
         return False
     cosines = [float(np.dot(vectors[child.node], vectors[row.node])) for child in children]

@@ -218,7 +218,7 @@ def rows_of(connection: Connection, pipeline: Pipeline, graph: BatchGraph, waiti
     return GraphRows(extracted, held | dict(zip(new, count(next_row(connection, "names")))), new, codes)
 
 
-def node_of(chunks: Sequence[int], related: Related, rows: Mapping[str, int]) -> graphs.Node:
+def node_of(chunks: Sequence[int], related: Related, rows: Mapping[str, int]) -> graphs.DocumentGraph:
     """A document's part of the graph as rows.
 
     Parameters
@@ -231,9 +231,9 @@ def node_of(chunks: Sequence[int], related: Related, rows: Mapping[str, int]) ->
         Of every name of the part, by key.
     """
     part = related.part
-    return graphs.Node(
+    return graphs.DocumentGraph(
         {
-            chunk: graphs.Part(
+            chunk: graphs.ChunkGraph(
                 one.words.astype(graphs.WORDS, copy=False).tobytes(),
                 graphs.pack_named(
                     [(rows[name.key], name.first, name.second, _PLACE_OF_KIND[name.kind]) for name in one.names]

@@ -47,7 +47,7 @@ FIRST_KEYS = 1_000
 """Keys that are looked up before names are counted; then twice as many each time."""
 
 
-class Kept(Generic[_Value]):
+class RowCache(Generic[_Value]):
     """Values by row, at most ``most`` of them: if there are more, all that were there are dropped."""
 
     def __init__(self, most: int) -> None:
@@ -187,11 +187,11 @@ class Remembered:
     generation: int = -1
     counted: Counted = field(default_factory=Counted)
     documents: ChunkDocuments = field(default_factory=ChunkDocuments)
-    words: Kept[bytes] = field(default_factory=lambda: Kept(MOST_CHUNKS))
-    told: Kept[tuple[int, int, str]] = field(default_factory=lambda: Kept(MOST_CHUNKS))
-    starts: Kept[StartText] = field(default_factory=lambda: Kept(MOST_STARTS))
+    words: RowCache[bytes] = field(default_factory=lambda: RowCache(MOST_CHUNKS))
+    told: RowCache[tuple[int, int, str]] = field(default_factory=lambda: RowCache(MOST_CHUNKS))
+    starts: RowCache[StartText] = field(default_factory=lambda: RowCache(MOST_STARTS))
     subjects: SubjectKeys = field(default_factory=SubjectKeys)
-    leads: Kept[Leads] = field(default_factory=lambda: Kept(MOST_ENTITIES))
+    leads: RowCache[Leads] = field(default_factory=lambda: RowCache(MOST_ENTITIES))
     names: KnownNames = field(default_factory=KnownNames)
     codes: NameCodes = field(default_factory=NameCodes)
 

@@ -46,7 +46,7 @@ def ids_under(connection: Connection, nodes: Sequence[int]) -> dict[int, tuple[s
     return {node: tuple(ids[row] for row in some if ids.get(row)) for node, some in rows.items()}
 
 
-def texts_of(connection: Connection, rows: Iterable[store.Row]) -> dict[int, SummaryText]:
+def texts_of(connection: Connection, rows: Iterable[store.NodeRow]) -> dict[int, SummaryText]:
     """The gists of summaries, by node. Raises DamagedFile if one cannot be read."""
     wanted = {row.node: row.gist for row in rows if row.gist is not None}
     values = memo.values(connection, set(wanted.values()))
@@ -67,7 +67,7 @@ def sources_of(connection: Connection, gists: Mapping[int, SummaryText]) -> dict
             made[node] = [one for quote in quotes.get(node, ()) for one in _carried(quote, below.get(quote.source, ()))]
         return made[node]
 
-    def beneath(row: store.Row) -> list[Source]:
+    def beneath(row: store.NodeRow) -> list[Source]:
         if row.chunk is None:
             return of(row.node)
         one = held[row.chunk].chunk if row.chunk in held else None
@@ -78,10 +78,10 @@ def sources_of(connection: Connection, gists: Mapping[int, SummaryText]) -> dict
 
 def _quoted(
     connection: Connection, gists: Mapping[int, SummaryText]
-) -> tuple[dict[int, Sequence[Quote]], dict[int, dict[int, store.Row]]]:
+) -> tuple[dict[int, Sequence[Quote]], dict[int, dict[int, store.NodeRow]]]:
     """The quotes of summaries, and what they quote by its place among the children, down to chunks: by node."""
     quotes: dict[int, Sequence[Quote]] = {}
-    under: dict[int, dict[int, store.Row]] = {}
+    under: dict[int, dict[int, store.NodeRow]] = {}
     waiting = {node: gist for node, gist in gists.items() if gist.quotes}
     while waiting:
         children = store.children(connection, list(waiting))

@@ -34,7 +34,7 @@ SUBJECT_CHUNKS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ChunkGraph:
     """A chunk's part of the graph: words, names and links as bytes of WORDS, NAMED and LINKED."""
 
     words: bytes
@@ -65,14 +65,14 @@ class SubjectChunk(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class DocumentGraph:
     """A document's part of the graph.
 
     ``chunks`` are by chunk row, ``subjects`` are the names that it is about, and ``aliases`` are the rows of short
     names and their full names.
     """
 
-    chunks: Mapping[int, Part]
+    chunks: Mapping[int, ChunkGraph]
     subjects: frozenset[SubjectRow]
     aliases: frozenset[tuple[int, int]]
 
@@ -98,7 +98,7 @@ def titled_extraction_keys(connection: Connection, rows: Iterable[int]) -> dict[
     return {chunk: (key, title) for chunk, key, title in found}
 
 
-def stored(connection: Connection, document: int) -> Node:
+def stored(connection: Connection, document: int) -> DocumentGraph:
     """Return a document's part of the graph."""
     parts = connection.execute(
         "SELECT g.chunk, words, names, links FROM chunk_graphs AS g JOIN chunks USING (chunk) WHERE document = ?",
@@ -108,8 +108,8 @@ def stored(connection: Connection, document: int) -> Node:
         "SELECT name, by_title, qualifier FROM subjects WHERE document = ?", (document,)
     ).fetchall()
     aliases = connection.execute("SELECT name, full FROM aliases WHERE document = ?", (document,)).fetchall()
-    return Node(
-        {row[0]: Part(*row[1:]) for row in parts},
+    return DocumentGraph(
+        {row[0]: ChunkGraph(*row[1:]) for row in parts},
         frozenset(SubjectRow(row[0], bool(row[1]), row[2]) for row in subjects),
         frozenset((name, full) for name, full in aliases),
     )
@@ -275,7 +275,7 @@ class Uses:
     persons: Counter[int] = field(default_factory=Counter)
 
 
-def put(connection: Connection, nodes: Mapping[int, Node], uses: Uses, known: Iterable[int] = ()) -> None:
+def put(connection: Connection, nodes: Mapping[int, DocumentGraph], uses: Uses, known: Iterable[int] = ()) -> None:
     """Store documents' parts of the graph, and change only the rows that differ.
 
     Parameters
@@ -301,7 +301,7 @@ def put(connection: Connection, nodes: Mapping[int, Node], uses: Uses, known: It
             ((*pair, document) for pair in held.aliases - node.aliases),
         )
         fresh = {row: part for row, part in node.chunks.items() if held.chunks.get(row) != part}
-        coming[document] = Node(fresh, node.subjects - held.subjects, node.aliases - held.aliases)
+        coming[document] = DocumentGraph(fresh, node.subjects - held.subjects, node.aliases - held.aliases)
     parts = [pair for node in coming.values() for pair in node.chunks.items()]
     connection.executemany(
         "INSERT INTO chunk_graphs (chunk, words, names, links) VALUES (?, ?, ?, ?)",

@@ -19,7 +19,7 @@ PLANES = "trees"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class NodeRow:
     """A node: ``gist`` and ``vector`` are memo rows of a summary, ``chunk`` is a chunk's row."""
 
     node: int
@@ -134,20 +134,20 @@ def leaves(connection: Connection, chunks: Sequence[int]) -> list[Leaf]:
     ]
 
 
-def of_chunks(connection: Connection, chunks: Sequence[int]) -> dict[int, Row]:
+def of_chunks(connection: Connection, chunks: Sequence[int]) -> dict[int, NodeRow]:
     """Return the nodes of chunks, by chunk row."""
     return {row.chunk: row for row in _load(connection, "n.chunk = w.value", chunks) if row.chunk is not None}
 
 
-def load(connection: Connection, nodes: Iterable[int]) -> dict[int, Row]:
+def load(connection: Connection, nodes: Iterable[int]) -> dict[int, NodeRow]:
     """Return nodes by row."""
     return {row.node: row for row in _load(connection, "n.node = w.value", nodes)}
 
 
-def _load(connection: Connection, which: str, values: Iterable[int]) -> list[Row]:
+def _load(connection: Connection, which: str, values: Iterable[int]) -> list[NodeRow]:
     """Return the nodes ``n`` that a condition joins to values ``w``."""
     query = f"SELECT {_COLUMNS} FROM json_each(?) AS w CROSS JOIN nodes AS n WHERE {which}"  # noqa: S608 - constants
-    return [Row(*row) for row in connection.execute(query, (json.dumps(list(values)),))]
+    return [NodeRow(*row) for row in connection.execute(query, (json.dumps(list(values)),))]
 
 
 def add_leaves(connection: Connection, leaves: Iterable[tuple[int, bytes, int]]) -> None:
@@ -235,9 +235,9 @@ def memo_of_leaves(connection: Connection) -> dict[int, int]:
     return dict(connection.execute("SELECT n.chunk, v.memo FROM nodes AS n CROSS JOIN vectors AS v USING (chunk)"))
 
 
-def all_of_chunks(connection: Connection) -> list[Row]:
+def all_of_chunks(connection: Connection) -> list[NodeRow]:
     """The nodes of all chunks."""
-    return [Row(*row) for row in connection.execute(f"SELECT {_COLUMNS} FROM nodes AS n WHERE layer = 0")]  # noqa: S608
+    return [NodeRow(*row) for row in connection.execute(f"SELECT {_COLUMNS} FROM nodes AS n WHERE layer = 0")]  # noqa: S608
 
 
 def count_strays(connection: Connection) -> int:
@@ -258,9 +258,9 @@ def roots(connection: Connection) -> list[int]:
     return [row for (row,) in found]
 
 
-def children(connection: Connection, nodes: Sequence[int]) -> dict[int, list[Row]]:
+def children(connection: Connection, nodes: Sequence[int]) -> dict[int, list[NodeRow]]:
     """Return the children of nodes, in order."""
-    found: dict[int | None, list[Row]] = {}
+    found: dict[int | None, list[NodeRow]] = {}
     for row in _load(connection, "n.parent = w.value ORDER BY n.parent, n.rank, n.key", nodes):
         found.setdefault(row.parent, []).append(row)
     return {node: found.get(node, []) for node in nodes}
@@ -288,13 +288,13 @@ def count_under(connection: Connection, node: int) -> int:
     return int(connection.execute(query, (node,)).fetchone()[0])
 
 
-def beginning(connection: Connection, prefix: str, most: int) -> list[Row]:
+def beginning(connection: Connection, prefix: str, most: int) -> list[NodeRow]:
     """Return at most ``most`` summaries whose key begins with some hexadecimal digits, in order of key."""
     found = connection.execute(
         f"SELECT {_COLUMNS} FROM nodes AS n WHERE layer > 0 AND key BETWEEN ? AND ? ORDER BY key LIMIT ?",  # noqa: S608
         (bytes.fromhex(prefix.ljust(32, "0")), bytes.fromhex(prefix.ljust(32, "f")), most),
     ).fetchall()
-    return [Row(*row) for row in found]
+    return [NodeRow(*row) for row in found]
 
 
 def of_vectors(

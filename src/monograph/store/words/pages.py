@@ -60,7 +60,7 @@ def is_of(descriptor: int, file: os.stat_result) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Pages:
+class FilePages:
     """The pages of an open file.
 
     Parameters
@@ -76,7 +76,7 @@ class Pages:
     usable: int
 
     @classmethod
-    def of(cls, descriptor: int) -> Pages | None:
+    def of(cls, descriptor: int) -> FilePages | None:
         """Return the pages of a descriptor's file; None if it is no file of SQLite's."""
         try:
             header = os.pread(descriptor, _HEADER, 0)

@@ -19,7 +19,7 @@ from monograph.store.file import encryption
 from monograph.store.file.checksums import BLOCK_BITS
 from monograph.store.file.errors import path_of, sqlite_errors
 from monograph.store.vectors.clusters import code_place
-from monograph.store.words.pages import Pages, descriptor_of, is_of
+from monograph.store.words.pages import FilePages, descriptor_of, is_of
 
 if TYPE_CHECKING:
     from monograph.store.file.database import Connection
@@ -46,7 +46,7 @@ class Prefetcher:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._pages: Pages | None = None
+        self._pages: FilePages | None = None
         self._file: os.stat_result | None = None
         self._roots: dict[str, int] = {}
         self._announced: dict[str, set[Hashable]] = {}
@@ -195,13 +195,15 @@ class Prefetcher:
         known.update(fresh)
         return fresh if fresh and not encryption.is_encrypted(connection) else []
 
-    def _announce(self, connection: Connection, tree: str, levels: Callable[[Pages, int], Iterable[list[Run]]]) -> None:
+    def _announce(
+        self, connection: Connection, tree: str, levels: Callable[[FilePages, int], Iterable[list[Run]]]
+    ) -> None:
         """Announce pages of a table or an index."""
         with self._lock:
             try:
                 if self._pages is None or self._file is None or not is_of(self._pages.descriptor, self._file):
                     descriptor = descriptor_of(path_of(connection))
-                    self._pages = None if descriptor is None else Pages.of(descriptor)
+                    self._pages = None if descriptor is None else FilePages.of(descriptor)
                     self._file = None if descriptor is None else os.fstat(descriptor)
                 if tree not in self._roots:
                     found = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (tree,)).fetchone()
