@@ -165,9 +165,9 @@ def seal(connection: sqlite3.Connection) -> None:
         "UPDATE names SET checksum = checksum(CAST(key AS BLOB), code) WHERE code IS NOT NULL",
         """UPDATE checksums SET checksum = (SELECT checksum(CAST(value AS BLOB)) FROM settings
             WHERE 'settings/' || settings.name = checksums.name) WHERE name LIKE 'settings/%'""",
-        """UPDATE checksums SET checksum = (SELECT checksum(dimension, CAST(design AS BLOB), CAST(calibration AS BLOB))
-            FROM vector_indexes WHERE 'vector_indexes/' || space = name) WHERE name LIKE 'vector_indexes/%'""",
-        "UPDATE checksums SET checksum = (SELECT checksum(planes) FROM trees) WHERE name = 'trees'",
+        """UPDATE vector_indexes
+            SET checksum = checksum(dimension, CAST(design AS BLOB), CAST(calibration AS BLOB))""",
+        "UPDATE trees SET checksum = checksum(planes)",
         "UPDATE documents SET dates_checksum = checksum(valid_from)",
         "UPDATE versions SET dates_checksum = checksum(valid_from, valid_until, dated, dated_until, dated_by)",
     ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from monograph.derive.derivation import embedded_text, extraction_key, vector_key
 from monograph.graph.build import document_part
@@ -11,7 +12,7 @@ from monograph.settings import Settings
 from monograph.store.check import content, derived, rules, structure, words
 from monograph.store.check.rules import GRAPH, Checked, Rule, counted
 from monograph.store.documents import chunks, documents
-from monograph.store.file import checksums, memo, settings
+from monograph.store.file import memo, settings
 from monograph.store.file.checksums import given_key
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import UNDECODABLE
@@ -131,15 +132,11 @@ _GRAPH = (
 
 def _restart(checked: Checked) -> None:
     """Begin the tree again with the planes that it has, if these are what was stored."""
-    body = stored_tree.planes(checked.connection)
-    try:
-        is_sound = body is not None and bool(Planes.from_bytes(body))
-    except ValueError:
-        is_sound = False
-    if body is not None and is_sound and checksums.holds(checked.connection, stored_tree.PLANES, body):
-        stored_tree.begin(checked.connection, body)
-    else:
-        stored_tree.clear(checked.connection)
+    planes = checked.execute("SELECT planes FROM trees WHERE checksum IS checksum(planes)").fetchone()
+    with suppress(ValueError):
+        if planes is not None and Planes.from_bytes(*planes):
+            return stored_tree.begin(checked.connection, *planes)
+    return stored_tree.clear(checked.connection)
 
 
 def _tree_rules(chosen: Settings) -> tuple[Rule, ...]:
@@ -151,9 +148,8 @@ def _tree_rules(chosen: Settings) -> tuple[Rule, ...]:
         return verify_tree.faults(checked.connection, made_by, embedder, damaged)
 
     return (
-        Rule("trees", "'trees' is not what was stored",
-             """SELECT count(*) FROM trees AS t
-             WHERE checksum(planes) IS NOT (SELECT checksum FROM checksums WHERE name = 'trees')""", _restart),
+        Rule("trees", "the planes of the tree are not what was stored",
+             "checksum IS NOT checksum(planes)", _restart),
         Rule("nodes", "{} summaries whose text or vector is not what was made",
              f"""SELECT count(*) FROM nodes AS n JOIN memo AS m ON m.memo IN (n.gist, n.vector)
              WHERE {memo.WRONG} OR (m.memo = n.vector AND length(m.value) != :vector)""", _restart),  # noqa: S608

@@ -12,18 +12,14 @@ from monograph.store.documents import roots
 from monograph.store.file import connections, costs, schema, settings
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import is_index_fault, sqlite_errors
-from monograph.store.vectors.clusters import SPACES
 from monograph.values import Finding
 
 _OF_INDEX = regex(r"fts5.*\b(words|trigrams)\b", re.IGNORECASE)
 _MADE_AGAIN = ("trigger", "index")
 """What holds nothing that is not in a table; triggers first, which may be why a table cannot be touched."""
 
-_NOTED = f"""SELECT 'settings/' || CAST(name AS BLOB) AS name, checksum(CAST(value AS BLOB)) AS checksum FROM settings
-    UNION ALL SELECT 'roots/' || root, checksum(CAST(name AS BLOB), CAST(place AS BLOB), follow_links) FROM roots
-    UNION ALL SELECT 'vector_indexes/' || space, checksum(dimension, CAST(design AS BLOB), CAST(calibration AS BLOB))
-        FROM vector_indexes WHERE space IN {SPACES}
-    UNION ALL SELECT 'trees', checksum(planes) FROM trees"""  # noqa: S608 - constants
+_NOTED = """SELECT 'settings/' || CAST(name AS BLOB) AS name, checksum(CAST(value AS BLOB)) AS checksum FROM settings
+    UNION ALL SELECT 'roots/' || root, checksum(CAST(name AS BLOB), CAST(place AS BLOB), follow_links) FROM roots"""
 """(name, checksum) of the rows of which a checksum is noted."""
 
 

@@ -134,9 +134,3 @@ def drop(connection: sqlite3.Connection, name: str) -> None:
 def has(connection: sqlite3.Connection, name: str) -> bool:
     """Return whether a checksum is stored under a name."""
     return connection.execute("SELECT 1 FROM checksums WHERE name = ?", (name,)).fetchone() is not None
-
-
-def holds(connection: sqlite3.Connection, name: str, *parts: Value) -> bool:
-    """Return whether a row has the checksum that is stored under a name, if one is."""
-    row = connection.execute("SELECT checksum FROM checksums WHERE name = ?", (name,)).fetchone()
-    return row is None or row[0] == checksum(*parts)

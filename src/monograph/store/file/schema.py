@@ -48,7 +48,7 @@ LENGTHS = "CREATE TABLE lengths (block INTEGER PRIMARY KEY, counts BLOB NOT NULL
 FORMAT_1 = (
     "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "INSERT INTO settings VALUES ('generation', '0')",
-    # Of single rows: settings/NAME, roots/ROOT, vector_indexes/SPACE, trees.
+    # Of single rows: settings/NAME, roots/ROOT.
     "CREATE TABLE checksums (name TEXT PRIMARY KEY, checksum INTEGER NOT NULL) WITHOUT ROWID",
     # place is absolute, or relative to the file's folder.
     # described is the key of the describer that last saw its pictures, synced when it was last synced as a whole.
@@ -102,7 +102,7 @@ FORMAT_1 = (
     # structure after every change of the centroids.
     """CREATE TABLE vector_indexes (
         space INTEGER PRIMARY KEY, dimension INTEGER NOT NULL, design TEXT NOT NULL, calibration TEXT NOT NULL,
-        version INTEGER NOT NULL, structure INTEGER NOT NULL)""",
+        version INTEGER NOT NULL, structure INTEGER NOT NULL, checksum INTEGER NOT NULL)""",
     # What a search holds in memory: codes of all centroids, and in the graph design a graph of them.
     "CREATE TABLE centroids (space INTEGER PRIMARY KEY, body BLOB NOT NULL, graph BLOB)",
     # size counts what is alive, dead what is struck out and still takes room. A number is never used twice: what is
@@ -184,7 +184,8 @@ FORMAT_1 = (
     "CREATE INDEX nodes_by_gist ON nodes(gist) WHERE gist IS NOT NULL",
     "CREATE INDEX nodes_by_vector ON nodes(vector) WHERE vector IS NOT NULL",
     # One row, or none where the file has no tree; version is another number after every change of the nodes.
-    "CREATE TABLE trees (tree INTEGER PRIMARY KEY, planes BLOB NOT NULL, version INTEGER NOT NULL)",
+    """CREATE TABLE trees (
+        tree INTEGER PRIMARY KEY, planes BLOB NOT NULL, version INTEGER NOT NULL, checksum INTEGER NOT NULL)""",
     # Chunks whose node may be out of date. Triggers fill it, so that no writer can forget to.
     "CREATE TABLE unplanted (chunk INTEGER PRIMARY KEY)",
     """CREATE TRIGGER planted AFTER INSERT ON vectors WHEN EXISTS (SELECT 1 FROM trees) BEGIN

@@ -8,14 +8,11 @@ from dataclasses import dataclass
 
 from monograph.store.documents import documents, filters
 from monograph.store.documents.filters import Allowed
-from monograph.store.file import checksums, memo
+from monograph.store.file import memo
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import decoding
 from monograph.store.file.rows import text, whole
 from monograph.values import Quote, SummaryText
-
-PLANES = "trees"
-"""Name of the checksum of the planes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +69,7 @@ def exists(connection: Connection) -> bool:
 def begin(connection: Connection, planes: bytes) -> None:
     """Replace the tree by an empty one with these planes, and mark all chunks as without a node."""
     clear(connection)
-    connection.execute("INSERT INTO trees VALUES (1, ?, random())", (planes,))
-    checksums.put(connection, PLANES, planes)
+    connection.execute("INSERT INTO trees VALUES (1, ?1, random(), checksum(?1))", (planes,))
     connection.execute("INSERT INTO unplanted SELECT chunk FROM vectors")
 
 
@@ -81,7 +77,6 @@ def clear(connection: Connection) -> None:
     """Delete the tree."""
     for table in ("nodes", "trees", "unplanted", "uncut"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 - constants
-    checksums.drop(connection, PLANES)
 
 
 def version(connection: Connection) -> int:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from monograph.store.file import checksums
 from monograph.store.file.database import Connection
 from monograph.store.file.rows import select
 from monograph.store.vectors.vectors import STORED
@@ -95,38 +94,29 @@ def versions(connection: Connection, space: int) -> tuple[int, int]:
 def put_header(connection: Connection, space: int, dimension: int, design: str, calibration: str) -> None:
     """Store the row of a new index."""
     connection.execute(
-        """INSERT INTO vector_indexes (space, dimension, design, calibration, version, structure)
-        VALUES (?, ?, ?, ?, random(), random())""",
+        """INSERT INTO vector_indexes (space, dimension, design, calibration, checksum, version, structure)
+        VALUES (?1, ?2, ?3, ?4, checksum(?2, ?3, ?4), random(), random())""",
         (space, dimension, design, calibration),
     )
-    seal(connection, space)
 
 
 def put_calibration(connection: Connection, space: int, calibration: str) -> None:
     """Store an index's calibration, and change its structure so that readers load it."""
     connection.execute(
-        "UPDATE vector_indexes SET calibration = ?, structure = random() WHERE space = ?", (calibration, space)
+        """UPDATE vector_indexes SET calibration = ?1, checksum = checksum(dimension, design, ?1), structure = random()
+        WHERE space = ?2""",
+        (calibration, space),
     )
-    seal(connection, space)
 
 
-def seal(connection: Connection, space: int) -> None:
-    """Store the checksum of the row of an index."""
-    checksums.put(connection, f"vector_indexes/{space}", *_written(connection, space))
-
-
-def _written(connection: Connection, space: int) -> tuple[int, bytes, bytes]:
-    """Return the columns of the row of an index that its checksum covers."""
-    found: tuple[int, bytes, bytes] = connection.execute(
-        "SELECT dimension, CAST(design AS BLOB), CAST(calibration AS BLOB) FROM vector_indexes WHERE space = ?",
-        (space,),
-    ).fetchone()
-    return found
+WRITTEN = "checksum IS checksum(dimension, CAST(design AS BLOB), CAST(calibration AS BLOB))"
+"""The SQL condition that the row of an index is what was stored."""
 
 
 def is_as_written(connection: Connection, space: int) -> bool:
     """Whether the row of an index has its checksum."""
-    return checksums.holds(connection, f"vector_indexes/{space}", *_written(connection, space))
+    query = f"SELECT 1 FROM vector_indexes WHERE space = ? AND {WRITTEN}"  # noqa: S608 - a constant
+    return connection.execute(query, (space,)).fetchone() is not None
 
 
 def touch(connection: Connection, space: int, *, structure: bool) -> None:
@@ -310,7 +300,6 @@ def clear(connection: Connection, space: int) -> None:
         connection.execute(f"DELETE FROM {table} WHERE space = ?", (space,))  # noqa: S608 - constants
     connection.execute("DELETE FROM codes WHERE place BETWEEN ? AND ?", _places(space))
     connection.execute("DELETE FROM vector_indexes WHERE space = ?", (space,))
-    checksums.drop(connection, f"vector_indexes/{space}")
 
 
 def code_place(space: int, memo: int) -> int:
