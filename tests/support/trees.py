@@ -9,7 +9,7 @@ from pathlib import Path
 from monograph import Document, Monograph, Passage, Settings
 from monograph.store.tree import tree as store
 from monograph.values import OutlineNode
-from monograph.write import commit
+from monograph.write import apply
 from monograph.write.batch import Parcel
 from monograph.write.transaction import write
 from support.models import HashEmbedder
@@ -67,7 +67,7 @@ def built_anew(path: Path, documents: Sequence[Document], planes: bytes, chosen:
 
 def store_alone(monograph: Monograph, documents: Sequence[Document]) -> None:
     """What another writer has done at the moment when it has stored documents, and the tree has yet to follow."""
-    commit.store(monograph._file.writing_pipeline(), [Parcel(None, (one,)) for one in documents], strict=True)
+    apply.store(monograph._file.writing_pipeline(), [Parcel(None, (one,)) for one in documents], strict=True)
 
 
 def write_and_forget(monograph: Monograph, name: str, rounds: int) -> list[list[str]]:

@@ -21,7 +21,7 @@ from monograph.store.documents import roots
 from monograph.store.documents.sources import Source
 from monograph.store.file.database import Connection
 from monograph.values import Root
-from monograph.write import changes, commit, graph, writer
+from monograph.write import apply, changes, graph, writer
 from monograph.write.batch import Parcel
 from monograph.write.changes import Ready, Tally
 from monograph.write.prepare import Prepared, document_hash, prepare
@@ -150,7 +150,7 @@ def run(path: Path, history: History) -> Stored:
     with Monograph.open(path, made) as monograph, Monograph.open(path, embedder(history.paid)) as other:
         for batch in history.batches:
             with meanwhile(other, batch):
-                tallies.append(commit.store(monograph._file.writing_pipeline(), batch.parcels, strict=False))
+                tallies.append(apply.store(monograph._file.writing_pipeline(), batch.parcels, strict=False))
         with monograph._file.database.read() as connection:
             rows, numbered = contents(connection), as_numbered(connection)
         texts = made.texts if isinstance(made, Paid) else []
@@ -176,7 +176,7 @@ def meanwhile(other: Monograph, batch: Batch) -> Iterator[None]:
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(commit, "derive_graph", derive_graph)
+        patch.setattr(apply, "derive_graph", derive_graph)
         yield
 
 

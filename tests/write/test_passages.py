@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from monograph import Document, Hybrid, Monograph, Passage, Strategy
 from monograph.derive.embed import GivenVectors, load_embedder
 from monograph.errors import BusyFile, InputError, InvalidDocument, ModelUnavailable
-from monograph.write import commit, passages
+from monograph.write import apply, passages
 from support.models import HashEmbedder
 from support.properties import examples
 
@@ -195,7 +195,7 @@ def test_put_raises_after_too_many_conflicts(monograph: Monograph, monkeypatch: 
     monograph.put([laid("d", 0)])
     monkeypatch.setattr(passages, "_TRIES", 3)
     rounds = iter(range(1, 30))
-    normal = commit.store
+    normal = apply.store
 
     def overtaken(pipeline: Any, *arguments: Any, **named: Any) -> Any:
         with Monograph.open(monograph.path) as other:

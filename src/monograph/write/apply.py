@@ -1,33 +1,41 @@
-"""Bringing the file up to date with documents, or with a plan.
+"""Bring a file up to date with documents, or with a plan.
 
-Model work comes first, and each result is remembered as soon as it exists; then one transaction stores a batch of
-documents with their chunks, index rows and vectors, and with what is as quickly made again. Killed at any moment, the
-file holds whole batches, and the next run finds in the memo what a model made.
+Model work comes first, and each result is stored in the memo as soon as it exists; then one transaction stores a batch
+of documents with their chunks, index rows and vectors, and with values that are made as quickly as they are stored.
+Killed at any moment, the file holds whole batches, and the next run finds in the memo what a model made.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 
 from monograph import telemetry
+from monograph.derive.derivation import MissingValue, retry, vectors
+from monograph.errors import InvalidDocument
 from monograph.read.limits import Limits
 from monograph.store.documents import documents, roots, sources
+from monograph.store.file import settings
 from monograph.store.file.database import Database
 from monograph.store.history import versions
 from monograph.sync import rename
 from monograph.sync.follow import remember
-from monograph.values import Change, Document, OnProgress, Plan, Progress, Report
-from monograph.write.batch import BATCH_DOCUMENTS, BATCH_FILES, Parcel, batches, readings
-from monograph.write.changes import NOTHING_SEEN, Tally
-from monograph.write.commit import store
+from monograph.values import Change, Document, OnProgress, Plan, Problem, Progress, Report
+from monograph.write import writer
+from monograph.write.batch import BATCH_DOCUMENTS, BATCH_FILES, Parcel, batches, changed, readings
+from monograph.write.changes import NOTHING_SEEN, Ready, Seen, Tally
+from monograph.write.configuration import EMBEDDER
 from monograph.write.describe import describing, read_again
-from monograph.write.parallel import with_precomputed
+from monograph.write.graph import NO_GRAPH, BatchGraph, derive_graph, rows_of
+from monograph.write.parallel import Precomputed, with_precomputed
 from monograph.write.pipeline import Pipeline
+from monograph.write.prepare import Prepared, prepare
 from monograph.write.transaction import write
 from monograph.write.tree import follow
 from monograph.write.writer import remove
+
+NOTHING_PRECOMPUTED = Precomputed()
 
 
 @telemetry.traced("monograph.add")
@@ -40,8 +48,7 @@ def add(
 ) -> Report:
     """Store documents that a caller hands over; one that is there already, unchanged, costs nothing.
 
-    Unless it is ``strict``, one that cannot be stored is a problem in the report. ``look`` tells of a batch what it is
-    to find, and raises where that may not be written over.
+    Unless it is ``strict``, one that cannot be stored is a problem in the report.
 
     Raises
     ------
@@ -87,6 +94,109 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     describer = "" if pipeline.describer is None else pipeline.describer.key
     remember(pipeline.database, plan, tally.problems, describer)
     return report(tally, started)
+
+
+def store(
+    pipeline: Pipeline,
+    batch: Sequence[Parcel],
+    precomputed: Precomputed = NOTHING_PRECOMPUTED,
+    *,
+    strict: bool,
+    seen: Seen = NOTHING_SEEN,
+) -> Tally:
+    """Derive what a batch needs, then store it in one transaction.
+
+    Another process may forget a remembered vector between the two steps: then both are done again.
+
+    Parameters
+    ----------
+    pipeline:
+        The file, the embedder and the settings.
+    batch:
+        Documents by source.
+    precomputed:
+        What of it is made already.
+    strict:
+        Raise on the first document that cannot be stored, and store nothing of the batch; else it is a problem.
+    seen:
+        What the batch was made from.
+
+    Raises
+    ------
+    Overtaken
+        If what was seen is not so any more: nothing is stored.
+    """
+    ready = _prepare(pipeline, batch, precomputed)
+    if strict:
+        for problem in (problem for one in ready for problem in one.failed):
+            raise InvalidDocument(problem.reason, problem.mend)
+    tally = Tally()
+    work = [prepared for one in ready for prepared in one.prepared]
+    if pipeline.guard is not None:
+        for one in work:
+            pipeline.guard.check(one)
+    waiting = {key: value for one in work for key, value in one.given.items()}
+
+    def derive_and_store() -> Tally:
+        graph = _derive(pipeline, work, precomputed, waiting, tally)
+        with write(pipeline.database, pipeline.indexes) as connection:
+            # Another process may have given the file another embedder since this one was opened, or built its graph.
+            EMBEDDER.check(pipeline.database, pipeline.embedder)
+            if settings.has_graph(connection) == (graph is None):
+                raise MissingValue
+            parts = None
+            if graph is not None:
+                parts = {(one.document.id, one.sha256): part for one, part in zip(work, graph.parts, strict=True)}
+            keys = (key for one in work for key in one.keys)
+            derived = writer.Derived(
+                vectors(pipeline.embedder).rows(connection, keys, waiting),
+                rows_of(connection, pipeline, graph or NO_GRAPH, waiting),
+                parts,
+            )
+            ending = versions.ending(connection, pipeline.database.clock, forgotten=pipeline.forgets)
+            return writer.store(connection, ready, derived, ending, seen, strict=strict)
+
+    tally.include(retry(pipeline.database, derive_and_store))
+    return tally
+
+
+def _derive(
+    pipeline: Pipeline,
+    work: Sequence[Prepared],
+    precomputed: Precomputed,
+    waiting: dict[bytes, bytes],
+    tally: Tally,
+) -> BatchGraph | None:
+    """Derive the vectors and, if the file has one, the graph. Raises MissingValue if the memo is emptied meanwhile."""
+    texts = {key: text for one in work for key, text in one.texts.items()}
+    with telemetry.span("monograph.derive.vectors"):
+        made = vectors(pipeline.embedder).derive_missing(pipeline.database, texts, waiting, precomputed.values)
+    tally.embedded += len(made)
+    tally.remembered += len(texts) - len(made)
+    with telemetry.span("monograph.derive.graph"):
+        with pipeline.database.read() as connection:
+            has_graph = settings.has_graph(connection)
+        if not has_graph:
+            return None
+        graph = derive_graph(pipeline, work, waiting, precomputed.values, precomputed.parts)
+        tally.extracted += graph.extracted.extracted
+        tally.fell_back += graph.extracted.fell_back
+        return graph
+
+
+@telemetry.traced("monograph.derive.chunks")
+def _prepare(pipeline: Pipeline, batch: Sequence[Parcel], precomputed: Precomputed) -> list[Ready]:
+    """The changed documents of a batch, cut all together."""
+    with pipeline.database.read() as connection:
+        work = [list(changed(connection, parcel, pipeline.settings)) for parcel in batch]
+    lacking = [(one, sha256) for some in work for one, sha256 in some if (one.id, sha256) not in precomputed.prepared]
+    cut = iter(prepare(lacking, pipeline.embedder, pipeline.settings))
+    ready = []
+    for parcel, some in zip(batch, work, strict=True):
+        results = [precomputed.prepared.get((one.id, sha256)) or next(cut) for one, sha256 in some]
+        good = tuple(one for one in results if isinstance(one, Prepared))
+        ready.append(Ready(parcel, good, tuple(one for one in results if isinstance(one, Problem))))
+    return ready
 
 
 def _place_roots(database: Database, plan: Plan) -> None:

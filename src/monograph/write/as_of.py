@@ -10,8 +10,8 @@ from monograph.store.file import memo, settings
 from monograph.store.file.checksums import given_key
 from monograph.store.history import versions
 from monograph.store.history.versions import Former
+from monograph.write.apply import store
 from monograph.write.batch import BATCH_DOCUMENTS, Parcel
-from monograph.write.commit import store
 from monograph.write.parallel import Precomputed
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared, Vectored, document_hash, vectored

@@ -20,10 +20,9 @@ from monograph.store.file.checksums import given_key
 from monograph.store.file.database import Connection
 from monograph.store.vectors import vectors
 from monograph.values import Document, OnProgress, Passage, Progress, Report, arguments, content_id
-from monograph.write.apply import grow_tree, report
+from monograph.write.apply import grow_tree, report, store
 from monograph.write.batch import BATCH_DOCUMENTS, Parcel, batches
 from monograph.write.changes import Overtaken, Seen, Tally
-from monograph.write.commit import store
 from monograph.write.guard import WriteGuard
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import normalised
