@@ -225,6 +225,25 @@ def test_architecture_page_lists_every_folder_in_one_line() -> None:
     assert [line for line in told.values() if re.search(r"\band\b", line)] == []
 
 
+def test_architecture_page_lists_every_module_of_store_write_and_library() -> None:
+    source = ROOT / "src" / "monograph"
+    modules = {
+        path.relative_to(source).as_posix()
+        for name in ("store", "write", "library")
+        for path in (source / name).rglob("*.py")
+        if path.name != "__init__.py"
+    }
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    assert set(re.findall(r"^\| `([a-z_/]+\.py)` \| .+ \|$", page, re.MULTILINE)) == modules
+
+
+def test_page_about_a_sync_names_files_that_exist() -> None:
+    page = (ROOT / "docs" / "explanation" / "one-sync.md").read_text()
+    named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)+\.py)`", page))
+    assert len(named) > 20
+    assert [name for name in named if not (ROOT / "src" / "monograph" / name).is_file()] == []
+
+
 @pytest.mark.parametrize(
     ("module", "line", "fault"),
     [
