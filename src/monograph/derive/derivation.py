@@ -78,6 +78,8 @@ class Derivation(Generic[Input]):
     is_quick:
         Whether a value is made as quickly as it is stored, and costs nothing. It can wait for the transaction that
         stores the documents that need it.
+    is_moved:
+        Whether values are moved from the memo to rows of their own.
     """
 
     kind: str
@@ -86,6 +88,7 @@ class Derivation(Generic[Input]):
     price: Callable[[Sequence[Input]], Cost]
     at_once: int = AT_ONCE
     is_quick: bool = False
+    is_moved: bool = False
 
     def keyed(self, inputs: Iterable[Input]) -> dict[bytes, Input]:
         """Return inputs by their keys."""
@@ -132,8 +135,11 @@ class Derivation(Generic[Input]):
         -------
         The values that were missing.
         """
-        with database.read() as connection:
-            missing = self.missing(connection, wanted)
+        if waiting is not None and self.is_quick and self.is_moved:
+            missing = dict(wanted)  # They were never stored in the memo.
+        else:
+            with database.read() as connection:
+                missing = self.missing(connection, wanted)
         if waiting:
             missing = {key: one for key, one in missing.items() if key not in waiting}
         made: list[Packed] = []
@@ -264,7 +270,8 @@ def _embeddings(
     def price(texts: Sequence[str]) -> Cost:
         return Cost(embeddings=len(texts), embedding_tokens=sum(count_tokens(list(texts))))
 
-    return Derivation(kind, key, make, price, at_once, isinstance(embedder, StaticEmbedder | GivenVectors))
+    is_quick = isinstance(embedder, StaticEmbedder | GivenVectors)
+    return Derivation(kind, key, make, price, at_once, is_quick, is_moved=kind == memo.CODE)
 
 
 def extractions(extractor: Extractor) -> Derivation[Chunk]:
