@@ -34,7 +34,7 @@ constexpr int PAGE_BITS = 37;             // A page's row is its segment's numbe
 constexpr std::int64_t NO_LIMIT = std::int64_t{1} << 62;
 constexpr std::uint64_t MOST_PAGES = 1u << 31, PAGE = 4'000, LARGE = 24; // Bytes of a page, and of what a chunk takes there: more than most do.
 
-using Rows = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using RowNumbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 Page page_of(nb::handle block) {
     if (!PyBytes_Check(block.ptr())) throw nb::type_error("a page is bytes");
@@ -138,7 +138,7 @@ class Words {
     // all have each word.
     std::optional<std::vector<std::pair<std::int64_t, double>>> best(const std::vector<std::string> &some, const nb::list &given,
                                                                      std::tuple<double, double> totals, std::tuple<double, double> weights,
-                                                                     std::size_t k, std::optional<Rows> among,
+                                                                     std::size_t k, std::optional<RowNumbers> among,
                                                                      std::optional<std::vector<double>> with) const {
         std::vector<const ByBlock *> postings;
         for (const std::string &word : some) postings.push_back(&of(word));
