@@ -136,6 +136,7 @@ def test_search_command_prints_and_draws_graph_paths(people: Path, tmp_path: Pat
     assert "cannot be written" in run("search", people, asked, "--html", tmp_path / "no" / "x.html", code=2)
 
 
+@pytest.mark.long
 def test_graph_command_prints_and_exports_a_neighbourhood(people: Path, tmp_path: Path) -> None:
     said = run("graph", people, "anna lindqvist")
     assert said.startswith("Anna Lindqvist\n")
@@ -158,6 +159,7 @@ def test_graph_command_prints_and_exports_a_neighbourhood(people: Path, tmp_path
     assert json.loads(run("graph", people, "zzz", "--json", code=1))["kind"] == "NotFound"
 
 
+@pytest.mark.long
 def test_entities_command_lists_entities(folder: Path, tmp_path: Path) -> None:
     (folder / "a.txt").write_text("The International Telegraph Union (ITU) met Anna Lindqvist.")
     (folder / "b.txt").write_text("The ITU wrote to Anna Lindqvist.")
@@ -246,6 +248,7 @@ def test_command_errors_are_two_lines_and_an_exit_code(file: Path, tmp_path: Pat
     run("magic", code=2)
 
 
+@pytest.mark.long
 def test_eval_command_prints_measures(tmp_path: Path) -> None:
     corpus = [
         {"id": f"d{n}", "text": f"The {word} stands in hall {n}."} for n, word in enumerate(["lathe", "press", "kiln"])

@@ -21,6 +21,7 @@ def synced(tmp_path: Path, folder: Path) -> Path:
     return tmp_path / "x.mono"
 
 
+@pytest.mark.long
 def test_tree_commands_price_build_show_and_search(synced: Path, folder: Path) -> None:
     assert "no tree of summaries" in run("outline", synced, code=2)
     assert "monograph resummarize" in run("search", synced, "boat", "--how", "tree", code=2)

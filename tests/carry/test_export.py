@@ -305,6 +305,7 @@ def test_importing_an_export_reports_missing_lines(exported: Path, tmp_path: Pat
         assert [one.uri for one in report.problems] == [str(exported)]
 
 
+@pytest.mark.long
 def test_export_and_import_commands_round_trip(tmp_path: Path) -> None:
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "boiler.md").write_text("# Boiler\n\nThe boiler is serviced every October by Mrs Grubb.")

@@ -183,6 +183,7 @@ def test_costs_between_streamed_pieces_are_not_counted() -> None:
     assert [(asked.model, spent.calls) for asked, spent in other.pending().items()] == [("between", 2)]
 
 
+@pytest.mark.long
 def test_costs_command_prints_costs(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     run = Forks(COMMAND_LINE, "main()").run

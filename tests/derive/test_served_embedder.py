@@ -337,6 +337,7 @@ def test_unknown_extractor_specs_are_refused(server: VectorServer, notes: Path, 
     assert server.asked == []
 
 
+@pytest.mark.long
 def test_commands_use_the_served_embedder(
     server: VectorServer, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

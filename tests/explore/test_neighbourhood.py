@@ -184,6 +184,7 @@ def views(monograph: Monograph, names: Sequence[str]) -> list[object]:
     return seen
 
 
+@pytest.mark.long
 def test_neighbourhoods_do_not_depend_on_the_order_of_documents(shared: Path, tmp_path: Path) -> None:
     documents = encyclopaedia(shared)[:260]
     names = ["American", "United States", "2010", "gimme shelter", documents[3].title, documents[7].title]

@@ -291,6 +291,7 @@ def monograph(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "200"})
 
 
+@pytest.mark.long
 def test_backup_command_writes_a_copy(
     path: Path, tmp_path: Path, key: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

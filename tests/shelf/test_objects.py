@@ -269,6 +269,7 @@ for child in children:
 """
 
 
+@pytest.mark.long
 def test_many_processes_may_fetch_an_object_at_once(tmp_path: Path) -> None:
     path = tmp_path / "large"
     path.write_bytes(os.urandom(1000) * 20_000)

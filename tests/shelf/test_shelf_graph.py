@@ -62,6 +62,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return empty_file(tmp_path_factory.mktemp("empty"))
 
 
+@pytest.mark.long
 @settings(max_examples=examples(5))
 @given(
     corpus=corpora(),

@@ -270,6 +270,7 @@ def graph_rows(monograph: Monograph) -> list[list[tuple[object, ...]]]:
         return [connection.execute(query).fetchall() for query in queries]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("table", ["words", "trigrams"])
 def test_every_byte_of_an_fts_structure_record_is_checked(tmp_path: Path, table: str) -> None:
     """FTS5 refuses nearly every statement where that row is damaged, and at a commit what it has refused before."""

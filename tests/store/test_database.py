@@ -221,6 +221,7 @@ def test_locked_database_raises_busy_file(filled: Path, key: str | None) -> None
     second.close()
 
 
+@pytest.mark.long
 def test_threads_read_whole_commits_while_one_writes(filled: Path, key: str | None) -> None:
     errors: list[BaseException] = []
     counts: list[int] = []

@@ -362,6 +362,7 @@ def test_any_text_can_be_a_key(tmp_path: Path, key: str) -> None:
         Monograph.open(path, key=key + "x")
 
 
+@pytest.mark.long
 def test_missing_encrypt_extra_is_named_in_one_line(locked: Path, tmp_path: Path) -> None:
     code = f"""
 import sys
@@ -986,6 +987,7 @@ def test_llama_index_components_open_an_encrypted_file(tmp_path: Path) -> None:
     loaded.close()
 
 
+@pytest.mark.long
 def test_server_opens_an_encrypted_file(locked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Monograph.open(locked, HashEmbedder(), key=KEY) as opened:
         opened.vectors.rebuild(StaticEmbedder())

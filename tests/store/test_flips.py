@@ -204,8 +204,9 @@ def mended(copy: Path, embedder: Embedder, truths: list[Any]) -> str:
         return "mended" if seen(monograph) in truths else "CHANGED"
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1_200)
-@pytest.mark.parametrize("count", [5, pytest.param(120, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [5, 120])
 def test_repaired_file_is_as_before(
     golden: Path, truths: list[Any], embedder: Embedder, tmp_path: Path, count: int
 ) -> None:

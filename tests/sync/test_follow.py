@@ -130,6 +130,7 @@ def follower(tmp_path: Path, folder: Path) -> Iterator[tuple[Follower, Monograph
             made.thread.join()
 
 
+@pytest.mark.long
 def test_watch_applies_changes(follower: tuple[Follower, Monograph, HashEmbedder], folder: Path) -> None:
     watch, monograph, embedder = follower
     put(folder, second_txt="Another text.", sub__third_txt="Deeper.")

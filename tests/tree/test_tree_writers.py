@@ -143,6 +143,7 @@ def test_tree_that_cannot_grow_reports_that_it_lags(tmp_path: Path, monkeypatch:
         assert monograph.check() == []
 
 
+@pytest.mark.long
 def test_writers_wait_for_the_one_that_grows_the_tree(tmp_path: Path) -> None:
     """Of eight writers none asks for a summary that another has asked for."""
     path = tmp_path / "x.mono"

@@ -139,6 +139,7 @@ def test_index_design_of_a_file_stays(tmp_path: Path) -> None:
             Monograph.open(tmp_path / "usual.mono", HashEmbedder(UNIT_DIMENSION), vector_index="graph")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "damage",
     [

@@ -72,6 +72,7 @@ def test_vector_search_equals_brute_force(database: Database, kind: Kind, cache:
     assert hits >= 297  # Of 300.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("design", [DESIGNS["codes"], Design("graph", 60)])
 def test_a_calibrated_search_reaches_its_target_with_few_loads(database: Database, design: Design) -> None:
     made = clumps(8_000, dimension=48)

@@ -232,6 +232,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
     return lambda: tmp_path_factory.mktemp("rows")
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1_800)
 @settings(max_examples=examples(60))
 @given(history=entangled())
@@ -246,6 +247,7 @@ def test_rows_equal_those_of_parcels_stored_one_by_one(
     assert here.texts == alone.texts
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1_800)
 @settings(max_examples=examples(60))
 @given(histories=apart())

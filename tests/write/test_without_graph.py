@@ -73,6 +73,7 @@ def make(monograph: Monograph, kind: str) -> None:
         rebuild_graph.index_trigrams(database, next(rebuild_graph.lacking(database, "trigrams"), [])[1:])
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1_800)
 @settings(max_examples=examples(60))
 @given(steps=st.lists(STEPS, min_size=1, max_size=8), paid=st.booleans())

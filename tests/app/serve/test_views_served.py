@@ -234,6 +234,7 @@ def test_every_tool_shows_only_the_view(path: Path, ids: dict[str, str]) -> None
         archive.remove([added["document"]])
 
 
+@pytest.mark.long
 def test_mcp_serves_only_the_view(path: Path) -> None:
     command = ["mcp", str(path), "--within", "owner=ann"]
     started = StdioServerParameters(command=PROGRAM, args=command, env=dict(os.environ))

@@ -115,10 +115,9 @@ class Changing:
             self.done.set()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "cache", [pytest.param(0, marks=pytest.mark.long), 20_000, pytest.param(8 << 20, marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("cache", [0, 20_000, 8 << 20])
 def test_eight_threads_search_while_one_inserts_and_deletes(database: Database, kind: Kind, cache: int) -> None:
     """All that is alive is asked for, and each transaction knows what that is: nothing is right by chance."""
     index = EcoVectorIndex(design=Design(kind, 25, exact_below=0), cache_bytes=cache)

@@ -96,6 +96,7 @@ def held_against_fts5(connection: sqlite3.Connection, asked: Sequence[str], k: i
     assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
 
 
+@pytest.mark.long
 @given(
     histories(),
     st.sampled_from([64, 200, 4_050]),
