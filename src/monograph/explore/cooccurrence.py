@@ -1,4 +1,4 @@
-"""Which entities chunks name together, how often, and how surprising that is."""
+"""Links between entities that chunks name together, weighted by how often and how surprisingly they do."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NEAR = 8
 
 @dataclass(slots=True)
 class Bond:
-    """What holds two entities together: chunks that name both in one sentence, and what a model said of them.
+    """A link of two entities: chunks that name both in one sentence, and relations of models and callers.
 
     ``said`` has (chunk, strength, whether it leads from the entity of the smaller id to the other) of each relation;
     ``told`` has the (source, label, target) of what callers told of the two, and of each whether it leads so.
@@ -93,7 +93,7 @@ class CooccurrenceGraph:
         return log1p(max(len(bond.chunks), 1) * self.nodes.total / expected)
 
     def weight(self, one: Node, other: Node, bond: Bond) -> float:
-        """How often times how surprising; a chunk in which a model states a relation counts 1 + its strength.
+        """Return the frequency of a link times its surprise; a chunk with a model's relation counts 1 + its strength.
 
         A relation that a caller told counts 1.
         """
@@ -164,7 +164,7 @@ class CooccurrenceGraph:
         )
 
     def _relations(self, chunks: Sequence[int]) -> dict[tuple[int, Node, Node], list[Relation]]:
-        """What a model wrote, by chunk, source and target."""
+        """Return the relations that a model found, by chunk, source and target."""
         values = self.nodes.around.extractions(chunks)
         found: dict[tuple[int, Node, Node], list[Relation]] = {}
         for chunk in chunks:

@@ -1,4 +1,4 @@
-"""Which of several things of one name a chunk means: Green the album, or Green the band."""
+"""Senses of a name that several entities have: whether a chunk means Green the album, or Green the band."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which names were taken to mean one entity, by which rule, and what the rule saw."""
+"""Names that were merged into one entity, with the rule that did it and its evidence."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _variants(nodes: Nodes, ways: Sequence[Writing]) -> list[Merge]:
 
 
 def _most_written(ways: Sequence[Writing]) -> dict[int, str]:
-    """How most chunks write each name, by row."""
+    """Return the most frequent form of each name, by row."""
     counted: dict[int, dict[str, int]] = {}
     for one in ways:
         if not one.short:

@@ -1,4 +1,4 @@
-"""What lies around entities: those that chunks name together with them, hop by hop, and the chunks that say so."""
+"""Neighbourhood of entities: entities that chunks name together with them, hop by hop, and these chunks."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _around(web: CooccurrenceGraph, centre: Sequence[Node], hops: int, most: int
 def _ranks(
     web: CooccurrenceGraph, inner: Sequence[Node], level: Sequence[Node]
 ) -> list[tuple[Node, tuple[float, str, str]]]:
-    """What the entities of a hop are ordered by, now that all their chunks are read."""
+    """Return the sort keys of the entities of a hop, all of whose chunks are read."""
     weights = web.beside(inner, set(inner))
     return [(node, (-weights.get(node, 0.0), web.nodes.key(node), node.sense)) for node in level]
 

@@ -47,7 +47,7 @@ class Told:
 
 
 class Nodes:
-    """What was read of a file's graph so far. Each chunk is read once.
+    """Cache of the parts of a graph that were read. Each chunk is read once.
 
     An entity in more than MOST_READ chunks is read in those of documents about it, then in those whose ids come
     first (see :func:`monograph.store.graph.neighbours.chunks_naming`): the same in every file of the same documents.
@@ -160,13 +160,13 @@ class Nodes:
         return log1p(self.total / max(self.names[name].uses, 1))
 
     def count(self, node: Node) -> int:
-        """How many chunks name an entity; of a homonym's, how many of those that were read."""
+        """Return the number of chunks that name an entity; for a homonym only of those that were read."""
         if node.head not in self.senses:
             return self._counts.get(node.head, 0)
         return len(self.chunks_of(node))
 
     def seen_when(self, wanted: Iterable[Node]) -> dict[Node, Span]:
-        """From when to when documents that name entities are; of a homonym, those of chunks that were read."""
+        """Return the time spans of the documents that name entities; for a homonym only of chunks that were read."""
         asked = list(wanted)
         rows = {one.row: node.head for node in asked for one in self.members.get(node.head, ())}
         plain = self.around.seen({row: head for row, head in rows.items() if head not in self.senses})
@@ -180,7 +180,7 @@ class Nodes:
         return found
 
     def count_name(self, node: Node) -> int:
-        """How many chunks have the name of an entity, in whatever sense."""
+        """Return the number of chunks that have the name of an entity, in any sense."""
         return max(self._counts.get(node.head, 0), 1)
 
     def chunks_of(self, node: Node) -> list[int]:

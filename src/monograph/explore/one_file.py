@@ -114,7 +114,7 @@ class OneFile:
         return assertions.around(self.names, ids)
 
     def relations(self, ids: Sequence[str]) -> tuple[tuple[str, str, str, frozenset[int]], ...]:
-        """What was told of some nodes, with the chunks that say it."""
+        """Return the asserted relations of some nodes, with the chunks that say so."""
         relations = assertions.relations(self.names, ids)
         origins = assertions.origins(self.names, list({name for one in relations for name in one.origins}))
         rows = {name: one.chunk for name, one in origins.items() if one.chunk is not None}

@@ -14,7 +14,7 @@ from monograph.values import Original, OriginalState, Root
 
 
 def original(connection: Connection, name: str) -> Original:
-    """What became of the file of a document, by its id or uri.
+    """Return the state of the file of a document, given by id or uri.
 
     Raises
     ------
@@ -44,9 +44,9 @@ def original(connection: Connection, name: str) -> Original:
 
 
 def place(connection: Connection, name: str, *, unchanged: bool = False) -> tuple[Path, Root] | None:
-    """Where the file of a document lies, and under which root; None where it came from none. Raises as above.
+    """Return the path and the root of the file of a document; None if it came from none. Raises as :func:`original`.
 
-    With ``unchanged`` also where the file is not as it was: nobody knows what it holds by now.
+    With ``unchanged`` also None if the file has changed since it was read.
     """
     found = sources.of_document(connection, only(connection, name).row)
     lying = None if found is None else _lies(connection, found[0])
@@ -65,7 +65,7 @@ def _lies(connection: Connection, source: sources.Source) -> tuple[Path, Root] |
 
 
 def _state(path: Path, source: sources.Source) -> tuple[OriginalState, int]:
-    """What became of a file, and its bytes now."""
+    """Return the state of a file, and its size in bytes."""
     try:
         now = path.stat()
     except OSError:

@@ -18,7 +18,7 @@ LEAST_DIGITS = 4
 
 
 def outline(connection: Connection, name: str, layers: int) -> list[OutlineNode]:
-    """What stands at the top of the tree, or one summary, each opened so many layers deep.
+    """Return the top of the tree, or one summary, with ``layers`` layers below.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How chunks write the names of entities."""
+"""Surface forms: the spellings of entities' names in chunks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_LOOKED_AT = 64
 
 @dataclass(slots=True)
 class Forms:
-    """How an entity is written: in how many chunks each name's forms stand, by the name's row, and its short forms.
+    """Spellings of an entity: the number of chunks with each form of a name, by the name's row, and short forms.
 
     ``short`` counts chunks by the form and by the row of the full name that it stands for.
     """
@@ -54,7 +54,7 @@ def entities(nodes: Nodes, wanted: Iterable[Node]) -> list[Entity]:
 
 
 def forms(nodes: Nodes, looked_at: Mapping[Node, Sequence[int]]) -> dict[Node, Forms]:
-    """How entities are written in the chunks given for each."""
+    """Return the spellings of entities in the chunks given for each."""
     found = {node: Forms() for node in looked_at}
     asked = {(node, chunk) for node, some in looked_at.items() for chunk in some}
     for node, chunk in asked:
@@ -88,7 +88,7 @@ def keys_in(nodes: Nodes, chunk: int) -> dict[str, int]:
 
 
 def named_by(key: str, keys: Mapping[str, int], *, short: bool = True) -> int | None:
-    """Which of a chunk's names a key stands for: itself, or with ``short`` the full name it is the last or first of."""
+    """Return the row of the name that a key means: itself, or with ``short`` a name that it begins or ends."""
     if key in keys:
         return keys[key]
     if short and key and " " not in key:

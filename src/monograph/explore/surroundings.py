@@ -1,4 +1,4 @@
-"""What one looks round in without a question: one file, or many."""
+"""Interface for exploring the graph without a question: of one file, or of many."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Surroundings(Protocol):
 
     @property
     def names(self) -> Connection:
-        """Where the names of all stand."""
+        """A connection with the names of all entities."""
         ...
 
     @property
     def place(self) -> str:
-        """The path, or the address, for what is said to people."""
+        """The path or the address, for messages."""
         ...
 
     def total(self) -> int:
@@ -79,11 +79,11 @@ class Surroundings(Protocol):
         ...
 
     def extractions(self, chunks: Sequence[int]) -> dict[int, Extraction]:
-        """What was found in chunks that have that, in their order."""
+        """Return the extractions of those chunks that have one, in order."""
         ...
 
     def places(self, chunks: Iterable[int]) -> dict[int, Place]:
-        """Where chunks come from."""
+        """Return the documents of chunks, and their places in them."""
         ...
 
     def chunks(self, rows: Sequence[int]) -> dict[int, LoadedChunk]:

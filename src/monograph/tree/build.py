@@ -41,7 +41,7 @@ class Overtaken(BusyFile):
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a tree is a function of, beside its chunks and its planes."""
+    """Settings on which a tree depends, besides its chunks and its planes."""
 
     summarizer: str
     max_tokens: int
@@ -274,7 +274,7 @@ def add_layer(connection: Connection, draft: Draft, planes: Planes, made: Sequen
 def _nearest(
     connection: Connection, draft: Draft, dimension: int, nodes: Sequence[Node]
 ) -> Callable[[Segment, Float32], int]:
-    """What finds, of a summary of some of these nodes, the one nearest to it, and gives the chunk it stands for."""
+    """Return a function that returns the chunk of the node nearest to a summary, given its segment and vector."""
     drafted = {one.node.row: one for one in draft.fresh[draft.layer]}
     rows = store.load(connection, [node.row for node in nodes if node.row > 0])
     over = {node: row.chunk for node, row in rows.items() if row.chunk is not None}

@@ -62,7 +62,7 @@ class Planes:
 
     @property
     def dimension(self) -> int:
-        """Of the vectors that they part."""
+        """The dimension of the vectors that the planes divide."""
         return int(self.flat.shape[1])
 
     def to_bytes(self) -> bytes:
@@ -74,7 +74,7 @@ class Planes:
 
     @classmethod
     def from_bytes(cls, body: bytes) -> Planes:
-        """What :meth:`to_bytes` made bytes of.
+        """Return the planes that :meth:`to_bytes` packed.
 
         Raises
         ------
@@ -180,7 +180,7 @@ def _whole(vectors: Float32) -> Float64:
 
 
 def ranks(planes: Planes, vectors: Float32) -> Int64:
-    """Where vectors stand by their codes alone: the Gray ranks of PLANES bits, each plane a bit.
+    """Return the ranks of vectors by their codes alone: Gray ranks of PLANES bits, one for each plane.
 
     Neighbours in this order lie on different sides of one plane where codes are neighbours.
 

@@ -18,7 +18,7 @@ LEAVES_AT_ONCE = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """Where a chunk stands in its layer."""
+    """The place of a chunk in its layer."""
 
     chunk: int
     rank: int
@@ -69,12 +69,12 @@ def update_leaves(connection: Connection) -> None:
 
 
 def leaves_of(connection: Connection, planes: Planes, rows: Sequence[int]) -> list[Leaf]:
-    """Where chunks are to stand; those without a vector of the planes' dimension are left out."""
+    """Return the places of chunks; those without a vector of the planes' dimension are left out."""
     return placed(connection, planes, store.leaves(connection, rows))
 
 
 def placed(connection: Connection, planes: Planes, found: Sequence[store.Leaf]) -> list[Leaf]:
-    """As :func:`leaves_of`, of what their nodes are to be made of."""
+    """Return the places of chunks, given the parts of their nodes, as :func:`leaves_of` does."""
     memos, vectors = stored_vectors.load(connection, list({leaf.memo for leaf in found}), planes.dimension)
     by_memo = dict(zip(memos.tolist(), ranks(planes, vectors).tolist(), strict=True))
     # The key of a chunk's node.

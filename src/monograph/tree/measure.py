@@ -1,4 +1,4 @@
-"""What the tree of a file is like: its layers, the sizes of its segments, and how alike is what stands in one."""
+"""Statistics of a tree: its layers, the sizes of its segments, and how similar their nodes are."""
 
 from __future__ import annotations
 
