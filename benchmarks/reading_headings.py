@@ -11,7 +11,7 @@ from typing import Any
 
 from monograph import Monograph
 from monograph.values import Metadata
-from monograph.write import prepare
+from monograph.write import batch
 
 ARTICLES = 8
 FOUND = 5
@@ -26,13 +26,13 @@ def headings(squad: Path, place: Path) -> dict[str, dict[str, float]]:
     texts = {row["id"]: row["text"] for row in corpus}
     asked = [row for row in _lines(squad / "queries.jsonl.gz") if row["type"] == "answerable" and row["evidence_ids"]]
     _write(corpus, place / "volumes")
-    real, found = prepare.embedded_text, {}
+    real, found = batch.embedded_text, {}
     for name, embedded in (("without", _plain), ("with", real)):
-        prepare.embedded_text = embedded
+        batch.embedded_text = embedded
         with Monograph.open(place / f"{name}.mono") as monograph:
             monograph.sync(place / "volumes")
             found[name] = {mode: _recall(monograph, asked, texts, mode) for mode in ("dense", "hybrid")}
-    prepare.embedded_text = real
+    batch.embedded_text = real
     return found
 
 

@@ -128,7 +128,7 @@ def whole(some: Sequence[str], clock: Clock) -> None:
     from monograph.settings import Settings
     from monograph.store.words.terms import Entry, indexed
     from monograph.values import Document
-    from monograph.write.prepare import document_hash, prepare
+    from monograph.write.batch import document_hash, prepare
 
     embedder, extractor, settings = StaticEmbedder(), PatternExtractor(), Settings()
     documents = [Document(id=f"{place:05}", text=text) for place, text in enumerate(some)]

@@ -19,8 +19,8 @@ from monograph.errors import BusyFile
 from monograph.models import TextKind
 from monograph.store.tree import tree as store
 from monograph.values import Float32, Report, SummaryText
-from monograph.write import remove
 from monograph.write import tree as growing
+from monograph.write import writer
 from support.models import HashEmbedder
 from support.paths import TESTS
 from support.properties import examples
@@ -52,7 +52,7 @@ class Telling(ExtractiveSummarizer):
 
 def remove_alone(monograph: Monograph, ids: Sequence[str], *, forget: bool) -> None:
     file = monograph._file
-    file.forgetting(lambda _: remove.remove(file.database, file.indexes, ids), forget, strict=True)
+    file.forgetting(lambda _: writer.remove(file.database, file.indexes, ids), forget, strict=True)
 
 
 moments = st.lists(

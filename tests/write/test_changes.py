@@ -22,9 +22,8 @@ from monograph.store.documents.sources import Source
 from monograph.store.file.database import Connection
 from monograph.values import Root
 from monograph.write import apply, changes, graph, writer
-from monograph.write.batch import Parcel
+from monograph.write.batch import Parcel, Prepared, document_hash, prepare
 from monograph.write.changes import Ready, Tally
-from monograph.write.prepare import Prepared, document_hash, prepare
 from support.contents import contents
 from support.drawn_documents import DIMENSION, documents
 from support.models import HashEmbedder

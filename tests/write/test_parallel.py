@@ -20,8 +20,8 @@ from monograph.errors import InvalidDocument
 from monograph.graph.build import document_part
 from monograph.read.worker import PROCESSES, Worker
 from monograph.write import batch, parallel
+from monograph.write.batch import Prepared, prepare
 from monograph.write.graph import Parts, relate
-from monograph.write.prepare import Prepared, prepare
 from support.models import HashEmbedder
 from support.raw_sql import connected
 

@@ -21,9 +21,8 @@ from monograph.store.vectors.vectors import pack
 from monograph.values import Exported, OnProgress, Problem, Progress, Report, ToldNode, ToldRelation, together
 from monograph.write import apply, configuration
 from monograph.write.assertions import add as add_assertions
-from monograph.write.batch import BATCH_CHARACTERS, BATCH_DOCUMENTS
+from monograph.write.batch import BATCH_CHARACTERS, BATCH_DOCUMENTS, normalised
 from monograph.write.pipeline import Pipeline
-from monograph.write.prepare import normalised
 
 TOLD_AT_ONCE = 10_000
 """Nodes and relations that are told in one transaction."""

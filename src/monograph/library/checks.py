@@ -11,7 +11,6 @@ from monograph.store.check import rules, structure, words
 from monograph.store.file.encryption import RawKey
 from monograph.values import Finding
 from monograph.write import check, configuration, forget
-from monograph.write.repair import repair as repair_rows
 
 
 def findings(file: WholeFile, *, repair: bool) -> list[Finding]:
@@ -22,7 +21,7 @@ def findings(file: WholeFile, *, repair: bool) -> list[Finding]:
         file.settings = configuration.load_settings(file.database, None)
         configuration.adopt_embedder(file.database, file.models.embedder)
         configuration.EXTRACTOR.check(file.database, file.models.extractor)
-        repair_rows(file.pipeline())
+        check.repair(file.pipeline())
         forget.end(file.database, file.indexes)
     with file.database.read() as connection:
         found = list(check.findings(connection, file.indexes, file.settings))

@@ -223,7 +223,7 @@ class Files(OriginalFiles):
         NotFound
             If it is not synced.
         """
-        from monograph.write.remove import remove_root
+        from monograph.write.writer import remove_root
 
         file, name = self._file, roots.named(self._file.database, root).name
         return file.forgetting(

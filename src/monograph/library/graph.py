@@ -31,14 +31,14 @@ from monograph.values import (
     inner_products,
 )
 from monograph.values import Path as Way
-from monograph.write import assertions, cannot_link, configuration, rebuild_graph
+from monograph.write import assertions, configuration, rebuild_graph
 
 if TYPE_CHECKING:
     import networkx
 
     from monograph.models import Extractor
     from monograph.values import Cost, Float32, OnProgress
-    from monograph.write.guard import WriteGuard
+    from monograph.write.pipeline import WriteGuard
 
 EXPORTED = 1_000
 """Most entities around one that are exported, or searched for a route."""
@@ -343,7 +343,7 @@ class EntityGraph(GraphWriter):
             If nothing in the file has one of the names.
         """
         self._file.require_graph()
-        cannot_link.set_apart(self._file.writing_pipeline(), name, other)
+        rebuild_graph.set_apart(self._file.writing_pipeline(), name, other)
 
     @spends
     def unite(self, name: str, other: str) -> None:
@@ -355,7 +355,7 @@ class EntityGraph(GraphWriter):
             If the names are not kept apart.
         """
         self._file.require_graph()
-        cannot_link.unite(self._file.writing_pipeline(), name, other)
+        rebuild_graph.unite(self._file.writing_pipeline(), name, other)
 
     @spends
     def build(self, *, progress: OnProgress | None = None) -> Report:

@@ -225,11 +225,11 @@ class Monograph(Reader):
         named too. Raises NotFound for an unknown name, and BusyFile if another process still reads the forgotten text:
         then the next write forgets it.
         """
-        from monograph.write import remove
+        from monograph.write import writer
 
         file, named = self._file, document_names(ids)
         return file.forgetting(
-            lambda forgets: file.update_tree(remove.remove(file.database, file.indexes, named, forgets=forgets)),
+            lambda forgets: file.update_tree(writer.remove(file.database, file.indexes, named, forgets=forgets)),
             forget,
             strict=True,
         )
@@ -240,7 +240,7 @@ class Monograph(Reader):
         ``names`` are ids or uris; documents without versions are skipped. Present documents stay. Returns the number of
         forgotten versions. Raises InputError if neither argument is given, and BusyFile as :meth:`remove`.
         """
-        from monograph.write import remove
+        from monograph.write import writer
 
         if names is None and before is None:
             raise InputError(
@@ -250,7 +250,7 @@ class Monograph(Reader):
         file, named = self._file, None if names is None else document_names(names)
         first = None if before is None else filters.time_of(before, "before").first
         self._require_history()
-        report = file.forgetting(lambda _: remove.drop_versions(file.database, named, first), True, strict=True)
+        report = file.forgetting(lambda _: writer.drop_versions(file.database, named, first), True, strict=True)
         return report.removed
 
     @spends

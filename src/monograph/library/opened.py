@@ -263,7 +263,7 @@ class WholeFile(OpenFile):
 
     def _copied(self, second: int) -> FilePart:
         from monograph.store.file import copies
-        from monograph.write import as_of
+        from monograph.write import apply
         from monograph.write.pipeline import Pipeline
 
         index, models = self.chunk_index, self.models
@@ -271,7 +271,7 @@ class WholeFile(OpenFile):
             made_by = models.embedder, models.extractor
             pipeline = Pipeline(self.database, *self.indexes, *made_by, None, self.settings)
             if not self.database.read_only:  # Else the copy makes it each time.
-                as_of.derive_missing(pipeline, second)
+                apply.derive_missing(pipeline, second)
             database = copies.snapshot_in_memory(self.database)
             database.diagnose = self.database.diagnose
             index = EcoVectorIndex(
@@ -279,7 +279,7 @@ class WholeFile(OpenFile):
             )
             base = OpenFile(database, (index, _summary_index(index)), self.settings, copy.copy(models))
             made = FilePart(self, None, second, database, base)
-            as_of.restore(replace(pipeline, database=database, index=index, summaries=base.summary_index), second)
+            apply.restore(replace(pipeline, database=database, index=index, summaries=base.summary_index), second)
         return made
 
     def pipeline(

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         StoredChunk,
     )
     from monograph.where import Moment
-    from monograph.write.guard import WriteGuard
+    from monograph.write.pipeline import WriteGuard
 
 
 class Reader(Questions):
@@ -317,7 +317,7 @@ class View(Reader):
 
     @property
     def _guard(self) -> WriteGuard:
-        from monograph.write.guard import WriteGuard
+        from monograph.write.pipeline import WriteGuard
 
         condition = self._file.condition
         assert condition is not None  # noqa: S101 - a view has one
@@ -358,12 +358,12 @@ class View(Reader):
     @spends
     def remove(self, ids: Iterable[str], *, forget: bool | None = None) -> Report:
         """Remove documents of the view: see :meth:`monograph.Monograph.remove`."""
-        from monograph.write import remove
+        from monograph.write import writer
 
         whole, named = self._file.whole, document_names(ids)
         return self._change(
             lambda forgets: whole.update_tree(
-                remove.remove(whole.database, whole.indexes, named, self._guard, forgets=forgets)
+                writer.remove(whole.database, whole.indexes, named, self._guard, forgets=forgets)
             ),
             forget,
             strict=True,

@@ -31,7 +31,7 @@ from monograph.store.documents import roots, sources
 from monograph.store.file.database import Database
 from monograph.sync.plan import make_plan
 from monograph.values import Change, Document, OnProgress, Plan, Progress, Report, arguments, together
-from monograph.write.prepare import document_hash
+from monograph.write.batch import document_hash
 
 _BLOCK = 4_096
 """Documents that are looked up together."""

@@ -1,4 +1,4 @@
-"""Bring a file up to date with documents, or with a plan.
+"""Bring a file up to date with documents, with a plan, or with what it held at an earlier moment.
 
 Model work comes first, and each result is stored in the memo as soon as it exists; then one transaction stores a batch
 of documents with their chunks, index rows and vectors, and with values that are made as quickly as they are stored.
@@ -9,31 +9,42 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 
 from monograph import telemetry
-from monograph.derive.derivation import MissingValue, retry, vectors
+from monograph.derive.derivation import MissingValue, extractions, retry, vectors
 from monograph.errors import InvalidDocument
 from monograph.read.limits import Limits
 from monograph.store.documents import documents, roots, sources
-from monograph.store.file import settings
+from monograph.store.file import memo, settings
+from monograph.store.file.checksums import given_key
 from monograph.store.file.database import Database
 from monograph.store.history import versions
+from monograph.store.history.versions import Former
 from monograph.sync import rename
 from monograph.sync.follow import remember
 from monograph.values import Change, Document, OnProgress, Plan, Problem, Progress, Report
 from monograph.write import writer
-from monograph.write.batch import BATCH_DOCUMENTS, BATCH_FILES, Parcel, batches, changed, readings
+from monograph.write.batch import (
+    BATCH_DOCUMENTS,
+    BATCH_FILES,
+    Parcel,
+    Prepared,
+    Vectored,
+    batches,
+    changed,
+    document_hash,
+    prepare,
+    readings,
+    vectored,
+)
 from monograph.write.changes import NOTHING_SEEN, Ready, Seen, Tally
 from monograph.write.configuration import EMBEDDER
 from monograph.write.describe import describing, read_again
 from monograph.write.graph import NO_GRAPH, BatchGraph, derive_graph, rows_of
 from monograph.write.parallel import Precomputed, with_precomputed
 from monograph.write.pipeline import Pipeline
-from monograph.write.prepare import Prepared, prepare
 from monograph.write.transaction import write
 from monograph.write.tree import follow
-from monograph.write.writer import remove
 
 NOTHING_PRECOMPUTED = Precomputed()
 
@@ -70,7 +81,7 @@ def add(
         if on_progress is not None:
             on_progress(Progress("add", done, len(listed), "documents", batch[-1].documents[0].id))
     grow_tree(pipeline, tally, on_progress)
-    return report(tally, started)
+    return tally.report(started)
 
 
 @telemetry.traced("monograph.apply")
@@ -93,7 +104,7 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     grow_tree(pipeline, tally, on_progress)
     describer = "" if pipeline.describer is None else pipeline.describer.key
     remember(pipeline.database, plan, tally.problems, describer)
-    return report(tally, started)
+    return tally.report(started)
 
 
 def store(
@@ -216,23 +227,13 @@ def grow_tree(pipeline: Pipeline, tally: Tally, on_progress: OnProgress | None =
     tally.problems.extend(problems)
 
 
-def report(tally: Tally, started: float) -> Report:
-    """A tally as a report; ``started`` by ``time.perf_counter``."""
-    counts = {one.name: getattr(tally, one.name) for one in fields(tally) if one.name not in ("problems", "moved")}
-    problems, moved = tuple(tally.problems), tuple(tally.moved)
-    for outcome in ("added", "changed", "removed"):
-        telemetry.count("monograph.documents", counts[outcome], "{document}", {"monograph.outcome": outcome})
-    telemetry.count("monograph.problems", len(problems), "{problem}")
-    return Report(**counts, seconds=time.perf_counter() - started, problems=problems, moved=moved)
-
-
 def _apply_gone(pipeline: Pipeline, gone: tuple[Change, ...], tally: Tally) -> None:
     for first in range(0, len(gone), BATCH_DOCUMENTS):
         with write(pipeline.database, pipeline.indexes) as connection:
             ending = versions.ending(connection, pipeline.database.clock, forgotten=pipeline.forgets)
             files = sources.rows(connection, [change.uri for change in gone[first : first + BATCH_DOCUMENTS]]).values()
             rows = [row for source in files for row in documents.of_source(connection, source)]
-            tally.chunks_removed += remove(connection, rows, ending)
+            tally.chunks_removed += writer.remove_rows(connection, rows, ending)
             tally.removed += len(rows)
             sources.remove(connection, files)
 
@@ -243,3 +244,84 @@ def _apply_same(pipeline: Pipeline, same: tuple[Change, ...], tally: Tally) -> N
     if touched:
         with pipeline.database.write() as connection:
             sources.touch(connection, touched)
+
+
+def restore(pipeline: Pipeline, second: int) -> None:
+    """Remove documents that came after a second, and store the previous versions of that second in their place.
+
+    Values that models made of these are in the memo; values that are missing, because the file has another model now,
+    are derived. All previous versions are deleted. Assertions, and names that were kept apart or joined, stay as they
+    are now.
+
+    Parameters
+    ----------
+    pipeline:
+        Of the copy. Without a summarizer: summaries over removed chunks go, and no others come.
+    second:
+        Since 1970; the copy is as the file was at its end.
+
+    Raises
+    ------
+    DamagedFile
+        If a previous version cannot be read.
+    ModelError
+        If a model is needed and does not answer.
+    """
+    database = pipeline.database
+    with database.read() as connection:
+        former = list(versions.load(connection, versions.standing_at(connection, second)))
+    with write(database, pipeline.indexes) as connection:
+        writer.remove_rows(connection, documents.begun_after(connection, second), None)
+        sources.remove_empty(connection)
+    for first in range(0, len(former), BATCH_DOCUMENTS):
+        some = former[first : first + BATCH_DOCUMENTS]
+        hashes = [(one.document.id, document_hash(one.document, pipeline.settings)) for one in some]
+        prepared = Precomputed(prepared=dict(zip(hashes, _prepared(pipeline, some), strict=True)))
+        store(pipeline, [Parcel(None, tuple(one.document for one in some))], prepared, strict=True)
+    with database.write() as connection:
+        versions.mark(connection, former)
+        versions.clear(connection)
+
+
+def derive_missing(pipeline: Pipeline, second: int) -> None:
+    """Derive the values that previous versions of a second lack, because the file has another model now."""
+    database = pipeline.database
+    with database.read() as connection:
+        graph = settings.has_graph(connection)
+        numbers = versions.lacking(connection, second, graph=graph)
+        former = list(versions.load(connection, numbers))
+    if not former:
+        return
+    prepared = _prepared(pipeline, former)
+    vectors(pipeline.embedder).derive_missing(
+        database, {key: text for one in prepared for key, text in one.texts.items()}
+    )
+    extracting = extractions(pipeline.extractor)
+    if graph:
+        extracting.derive_missing(database, extracting.keyed(chunk for one in former for chunk in one.chunks))
+    with database.write() as connection:
+        for number, one in zip(numbers, prepared, strict=True):
+            wanted = [extracting.key(chunk) for chunk in one.chunks]
+            held = memo.rows(connection, memo.VECTOR, one.keys)
+            found = memo.rows(connection, memo.EXTRACTION, wanted) if graph else {}
+            rows = zip(one.chunks, one.keys, wanted, strict=True)
+            made = ((chunk.ordinal, held.get(key), found.get(other)) for chunk, key, other in rows)
+            versions.assign(connection, number, made)
+
+
+def _prepared(pipeline: Pipeline, some: Sequence[Former]) -> list[Prepared]:
+    """Return previous versions with the chunks they had: another version of the package might cut them otherwise."""
+    return [
+        Prepared(
+            one.document,
+            one.sha256,
+            one.chunks,
+            tuple(
+                vectored(one.document, chunk, None, pipeline.embedder)
+                if value is None
+                else Vectored(given_key(value), "", value)
+                for chunk, value in zip(one.chunks, one.given, strict=True)
+            ),
+        )
+        for one in some
+    ]

@@ -12,7 +12,7 @@ from monograph.store.file.database import Connection, Database
 from monograph.store.graph import assertions
 from monograph.store.graph.assertions import NOBODY, Ends, Origin
 from monograph.values import Report, ToldNode, ToldRelation, arguments, check_json
-from monograph.write.guard import WriteGuard
+from monograph.write.pipeline import WriteGuard
 
 
 def add(

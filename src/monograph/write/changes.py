@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
+from monograph import telemetry
 from monograph.errors import BusyFile, InvalidDocument, MonographError
 from monograph.store.documents import documents
 from monograph.store.documents.sources import Source
-from monograph.values import Move, Problem
-from monograph.write.batch import Parcel
-from monograph.write.prepare import Prepared
+from monograph.values import Move, Problem, Report
+from monograph.write.batch import Parcel, Prepared
 
 
 @dataclass(slots=True)
@@ -37,6 +38,16 @@ class Tally:
         """Add another tally to this one."""
         for one in fields(self):
             setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
+
+    def report(self, started: float) -> Report:
+        """Return the counts as a report, and count them for telemetry; ``started`` by ``time.perf_counter``."""
+        for outcome in ("added", "changed", "removed"):
+            attributes = {"monograph.outcome": outcome}
+            telemetry.count("monograph.documents", getattr(self, outcome), "{document}", attributes)
+        telemetry.count("monograph.problems", len(self.problems), "{problem}")
+        counts = {one.name: getattr(self, one.name) for one in fields(self)}
+        given = counts | {"problems": tuple(self.problems), "moved": tuple(self.moved)}
+        return Report(**given, seconds=time.perf_counter() - started)
 
 
 @dataclass(frozen=True, slots=True)

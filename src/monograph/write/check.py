@@ -1,4 +1,4 @@
-"""All rules that a file is checked by, and those that need to know how derived data is made from texts."""
+"""Checks of a file against all rules, and repair: wrong derived data is deleted and derived again."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from monograph.store.file.checksums import given_key
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import UNDECODABLE
 from monograph.store.graph import extractions, graphs, names
+from monograph.store.graph.extractions import documents_lacking
 from monograph.store.tree import tree as stored_tree
 from monograph.store.vectors import clusters, vectors
 from monograph.tree import verify as verify_tree
@@ -24,9 +25,11 @@ from monograph.tree.hash import Planes
 from monograph.values import Finding
 from monograph.vectors import verify as verify_vectors
 from monograph.vectors.index import EcoVectorIndex
-from monograph.write.graph import Related, keys_of, node_of
+from monograph.write import rebuild_graph, tree
+from monograph.write.graph import Related, complete_codes, keys_of, node_of
+from monograph.write.pipeline import Pipeline
+from monograph.write.rebuild_vectors import assign, derive_vectors
 from monograph.write.transaction import changes
-from monograph.write.tree import recipe
 
 
 def _read(checked: Checked) -> Iterator[tuple[int, list[chunks.LoadedChunk]]]:
@@ -142,7 +145,7 @@ def _restart(checked: Checked) -> None:
 def _tree_rules(chosen: Settings) -> tuple[Rule, ...]:
     def find(checked: Checked) -> Iterator[str]:
         stored = settings.load_model(checked.connection, "summarizer")
-        made_by = None if stored is None else recipe(stored.key, chosen)
+        made_by = None if stored is None else tree.recipe(stored.key, chosen)
         damaged = {row for one in checked.damaged for row, _, _ in chunks.spans_of(checked.connection, one)}
         embedder = "" if checked.embedder is None else checked.embedder.key
         return verify_tree.faults(checked.connection, made_by, embedder, damaged)
@@ -185,3 +188,41 @@ def findings(connection: Connection, indexes: Sequence[EcoVectorIndex], chosen: 
         structure.FILE, *structure.STRUCTURE, *rows, *map(of_index, indexes), *words.RULES, structure.FORGETTING,
     )  # fmt: skip
     return rules.findings(checked, every)
+
+
+def repair(pipeline: Pipeline) -> None:
+    """Apply the remedies of all rules, then derive what is missing: vectors, indexes, the graph, the tree.
+
+    A graph that has a fault is made anew as a whole, from remembered extractions, and so is the tree from remembered
+    summaries. A document that is not what was stored stays damaged, and keeps what was derived while it was right.
+    """
+    with pipeline.database.write() as connection:
+        checked = Checked(connection)
+        is_graph_wrong = rules.mend(checked, of_rows(checked, pipeline.settings))
+        rules.mend(checked, [of_index(index) for index in pipeline.indexes])
+        for index in pipeline.indexes:
+            index.settle(connection)
+        wanting = set(documents_lacking(connection, "vector"))
+        rows = [row for row in documents.every(connection) if row.row in wanting]
+        unread = documents_lacking(connection, "extraction")
+    with pipeline.database.read() as connection:
+        are_words_wrong = any(rules.findings(Checked(connection), words.RULES))
+    if not are_words_wrong:
+        with pipeline.database.write() as connection:
+            are_words_wrong = words.own_fault(connection) is not None
+    if are_words_wrong:
+        with pipeline.database.write() as connection:
+            words.rebuild(connection)
+    derive_vectors(pipeline, rows)
+    with pipeline.database.write() as connection:
+        for row in rows:
+            assign(connection, pipeline, row.row, only_missing=True)
+        for index in pipeline.indexes:
+            index.settle(connection)
+    if is_graph_wrong:
+        rebuild_graph.derive_extractions(pipeline, unread)  # The graph that is there stands until this is done.
+        rebuild_graph.rebuild(pipeline)
+    else:
+        rebuild_graph.catch_up(pipeline)
+    complete_codes(pipeline)
+    tree.update(pipeline)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from monograph.errors import MonographError
+from monograph.graph.short_names import is_short_form
 from monograph.store.check import words
 from monograph.store.file import memo, settings
 from monograph.store.file.database import Database
@@ -18,7 +19,6 @@ from monograph.store.graph import names
 from monograph.store.words import terms
 from monograph.values import Problem, Report
 from monograph.vectors.index import EcoVectorIndex
-from monograph.write import cannot_link
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,16 @@ def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
         settings.count_erasure(connection)
         memo.drop_unused(connection)
         names.drop_unused(connection)
-        cannot_link.drop_forgotten(connection)
+        # A first or last name that was set apart from a full one stays with it, also if no text has it by itself.
+        pairs = names.cannot_link(connection)
+        known = names.rows(connection, {key for pair in pairs for key in pair})
+        gone = {
+            pair
+            for pair in pairs
+            for key, other in (pair, pair[::-1])
+            if key not in known and not (other in known and is_short_form(key, other))
+        }
+        names.remove_cannot_link(connection, gone, mark=False)
         for index in indexes:
             index.fold(connection)
         terms.merge(connection)

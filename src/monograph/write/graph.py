@@ -20,9 +20,9 @@ from monograph.store.file.errors import UNDECODABLE, damaged
 from monograph.store.file.rows import next_row
 from monograph.store.graph import extractions, graphs, names
 from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS, Chunk
+from monograph.write.batch import Prepared
 from monograph.write.configuration import EMBEDDER
 from monograph.write.pipeline import Pipeline
-from monograph.write.prepare import Prepared
 from monograph.write.transaction import write
 
 _PLACE_OF_KIND = {kind: place for place, kind in enumerate(ENTITY_KINDS)}

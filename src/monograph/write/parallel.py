@@ -26,10 +26,9 @@ from monograph.settings import Settings
 from monograph.store.file import settings
 from monograph.store.graph import extractions, names
 from monograph.values import Document, Problem
-from monograph.write.batch import Parcel, changed
+from monograph.write.batch import Parcel, Prepared, changed, prepare
 from monograph.write.graph import NO_PARTS, Parts, embedded_keys
 from monograph.write.pipeline import Pipeline
-from monograph.write.prepare import Prepared, prepare
 
 MODULE = "monograph.write.parallel"
 WORTHWHILE = 1_000_000

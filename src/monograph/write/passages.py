@@ -20,12 +20,10 @@ from monograph.store.file.checksums import given_key
 from monograph.store.file.database import Connection
 from monograph.store.vectors import vectors
 from monograph.values import Document, OnProgress, Passage, Progress, Report, arguments, content_id
-from monograph.write.apply import grow_tree, report, store
-from monograph.write.batch import BATCH_DOCUMENTS, Parcel, batches
+from monograph.write.apply import grow_tree, store
+from monograph.write.batch import BATCH_DOCUMENTS, Parcel, batches, normalised
 from monograph.write.changes import Overtaken, Seen, Tally
-from monograph.write.guard import WriteGuard
-from monograph.write.pipeline import Pipeline
-from monograph.write.prepare import normalised
+from monograph.write.pipeline import Pipeline, WriteGuard
 
 _TRIES = 50
 _LONGEST_PAUSE = 0.02
@@ -58,7 +56,7 @@ def put(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress |
         if on_progress is not None:
             on_progress(Progress("put", done, len(listed), "documents", laid[-1].id))
     grow_tree(pipeline, tally, on_progress)
-    return report(tally, started)
+    return tally.report(started)
 
 
 def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: Allowed) -> Report:
@@ -72,7 +70,7 @@ def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: Allowed) -> R
     started = time.perf_counter()
     tally = _carry_out(pipeline, lambda connection: _without(connection, _asked(connection, ids, allowed)))
     grow_tree(pipeline, tally)
-    return report(tally, started)
+    return tally.report(started)
 
 
 def _carry_out(pipeline: Pipeline, compose: Callable[[Connection], _Change]) -> Tally:

@@ -19,11 +19,10 @@ from monograph.store.vectors import vectors
 from monograph.sync import rename
 from monograph.tree.build import Recipe
 from monograph.values import Cost, OnProgress, Plan, Problem
-from monograph.write.batch import BATCH_FILES, Parcel, batches, changed, readings
+from monograph.write.batch import BATCH_FILES, Parcel, Prepared, batches, changed, prepare, readings
 from monograph.write.describe import Pricing
 from monograph.write.graph import embedded_keys, part_of
 from monograph.write.pipeline import Pipeline
-from monograph.write.prepare import Prepared, prepare
 from monograph.write.tree import recipe
 
 CHUNKS_A_SUMMARY = 7

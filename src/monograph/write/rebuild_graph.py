@@ -1,28 +1,30 @@
-"""Graph of chunks that are stored already: for another extractor, or a repair."""
+"""Graph of chunks that are stored already: for another extractor, a repair, or names that are set apart."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from monograph.derive.derivation import TRIES, MissingValue, extractions
-from monograph.errors import BusyFile, DamagedFile
+from monograph.errors import BusyFile, DamagedFile, InputError, NotFound
 from monograph.graph import GRAPH
+from monograph.graph.names import key_of
+from monograph.graph.short_names import is_short_form
 from monograph.store.check import words
 from monograph.store.documents import chunks, documents
 from monograph.store.file import memo, settings
 from monograph.store.file.database import Connection, Database
-from monograph.store.graph import graphs
+from monograph.store.graph import graphs, names
 from monograph.store.graph.extractions import BEFORE_ALL, documents_lacking
 from monograph.store.history import versions
 from monograph.store.words import terms
-from monograph.values import Cost, Document, OnProgress, Progress
+from monograph.values import Cost, Document, OnProgress, Progress, arguments
+from monograph.write.batch import Prepared
 from monograph.write.configuration import EXTRACTOR
 from monograph.write.graph import Extracted, derive_graph, extract, rows_of, store_names, store_parts
 from monograph.write.pipeline import Pipeline
-from monograph.write.prepare import Prepared
 from monograph.write.transaction import write
 
 DOCUMENTS_AT_ONCE = 256
@@ -32,6 +34,8 @@ UNDER_WAY = -GRAPH
 
 In a file that has none it stands until the graph is built.
 """
+
+Pairs: TypeAlias = set[tuple[str, str]]
 
 
 def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
@@ -159,11 +163,6 @@ def rebuild(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
         complete(pipeline, on_progress)
 
 
-def begin_again(connection: Connection, rows: Sequence[int]) -> None:
-    """Note documents, by row, to be made again: by :func:`end_again`, or else by the next write."""
-    settings.save_documents_again(connection, {*settings.documents_again(connection), *rows})
-
-
 def end_again(pipeline: Pipeline, rows: Sequence[int]) -> None:
     """Make the parts of documents again that were noted; those that are gone by now are passed over."""
     with pipeline.database.read() as connection:
@@ -233,3 +232,77 @@ def _stored(connection: Connection, rows: Sequence[int]) -> list[tuple[Prepared,
 def _tell(on_progress: OnProgress | None, phase: str, done: int, total: int) -> None:
     if on_progress is not None:
         on_progress(Progress(phase, done, total, "documents"))
+
+
+def set_apart(pipeline: Pipeline, name: str, other: str) -> None:
+    """Say that two names are not one entity: they never become one again, whatever the file holds.
+
+    The documents that name them are done again from what is remembered. Killed before the end, the next write goes on
+    from there.
+
+    Raises
+    ------
+    InputError
+        If they are one but for case, accents, signs or an article.
+    NotFound
+        If no chunk and no title has one of them.
+    """
+    with write(pipeline.database, pipeline.indexes) as connection:
+        pairs = _pairs(connection, pipeline, name, other)
+        names.add_cannot_link(connection, pairs)
+        touched = _begin_again(connection, pairs)
+    end_again(pipeline, touched)
+
+
+def unite(pipeline: Pipeline, name: str, other: str) -> None:
+    """Take back that two names are not one entity. Whether they become one is for the rules to say, as before.
+
+    A short name is taken back from every name that the entity has now.
+
+    Raises
+    ------
+    InputError
+        As :func:`set_apart`.
+    NotFound
+        If they were not set apart.
+    """
+    with write(pipeline.database, pipeline.indexes) as connection:
+        pairs = _pairs(connection, pipeline, name, other, known_only=False) & names.cannot_link(connection)
+        if not pairs:
+            place = pipeline.database.path
+            raise NotFound(f"{name!r} and {other!r} were not set apart", f"monograph entities {place} --why")
+        names.remove_cannot_link(connection, pairs)
+        touched = _begin_again(connection, pairs)
+    end_again(pipeline, touched)
+
+
+def _pairs(connection: Connection, pipeline: Pipeline, name: str, other: str, *, known_only: bool = True) -> Pairs:
+    """Return the pairs of keys to keep apart, a short one from every name of the entity that it may stand for.
+
+    Raises as :func:`set_apart`; without ``known_only`` names need not be known.
+    """
+    keys = key_of(arguments.text(name, "a name")), key_of(arguments.text(other, "a name"))
+    if not all(keys) or keys[0] == keys[1]:
+        raise InputError(
+            f"{name!r} and {other!r} are one name but for case, accents, signs or an article",
+            "give two names that differ in more",
+        )
+    known = names.known(connection, keys)
+    pairs: Pairs = {keys}
+    for full, short in (keys, keys[::-1]):
+        members = names.members(connection, [known[full].head])[known[full].head] if full in known else []
+        pairs.update((one.key, short) for one in members if is_short_form(short, one.key))
+    lacking = [one for one in keys if one not in known and not any(one == short for _, short in pairs - {keys})]
+    if lacking and known_only:
+        written = name if lacking[0] == keys[0] else other
+        place = pipeline.database.path
+        raise NotFound(f"{place} names nothing like {written!r}", f"monograph entities {place}")
+    return pairs
+
+
+def _begin_again(connection: Connection, pairs: Pairs) -> list[int]:
+    """Note the documents that name any of some keys, to be made again; return their rows."""
+    rows = names.rows(connection, {key for pair in pairs for key in pair})
+    touched = graphs.documents_naming(connection, rows.values())
+    settings.save_documents_again(connection, {*settings.documents_again(connection), *touched})
+    return touched

@@ -1,23 +1,27 @@
-"""One writer for all batches: it reads what a batch meets in the file, and writes what it changes, table by table."""
+"""Writer of batches and of removals: it reads what they meet in the file, and writes what changes, table by table."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from monograph.errors import MonographError
-from monograph.store.documents import chunks, dates, documents, sources
+from monograph.errors import MonographError, NotFound
+from monograph.store.documents import chunks, dates, documents, roots, sources
 from monograph.store.file import checksums, memo
-from monograph.store.file.database import Connection
+from monograph.store.file.database import Connection, Database
 from monograph.store.file.rows import next_row
 from monograph.store.graph import assertions, graphs, names
 from monograph.store.history import versions
 from monograph.store.words import terms
-from monograph.write.batch import BATCH_CHARACTERS
+from monograph.values import Report
+from monograph.vectors.index import EcoVectorIndex
+from monograph.write.batch import BATCH_CHARACTERS, Prepared
 from monograph.write.changes import NOTHING_SEEN, Changes, Ready, Seen, State, Stored, Tally, Target, decide
 from monograph.write.graph import GraphRows, Related, store_names, store_parts
-from monograph.write.prepare import Prepared
+from monograph.write.pipeline import WriteGuard
+from monograph.write.transaction import flush
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,7 @@ def write(connection: Connection, changes: Changes, derived: Derived, ending: ve
     The inverted index comes last: a statement that SQLite may have to take back by itself makes FTS5 write out what it
     holds, which costs more than a document's other rows together.
     """
-    remove(connection, [one.row for one in changes.remove], ending)
+    remove_rows(connection, [one.row for one in changes.remove], ending)
     for target in changes.replace:
         if target.stored is not None:
             versions.end(connection, target.stored.row, ending)
@@ -192,7 +196,7 @@ def _place(
     return placed
 
 
-def remove(connection: Connection, rows: Sequence[documents.DocumentRow], ending: versions.Ending | None) -> int:
+def remove_rows(connection: Connection, rows: Sequence[documents.DocumentRow], ending: versions.Ending | None) -> int:
     """Remove documents from every table of the present; return the number of chunks removed.
 
     The files that they are of stay.
@@ -236,3 +240,90 @@ def _groups(rows: Sequence[documents.DocumentRow]) -> Iterator[list[documents.Do
             group, characters = [], 0
     if group:
         yield group
+
+
+def remove(
+    database: Database,
+    indexes: Sequence[EcoVectorIndex],
+    names: Sequence[str],
+    guard: WriteGuard | None = None,
+    *,
+    forgets: bool = False,
+) -> Report:
+    """Take out documents, all of them or, on an error, none.
+
+    Parameters
+    ----------
+    database, indexes:
+        The file, and its vector indexes.
+    names:
+        Ids, uris or paths of documents; a uri stands for every document that came from it.
+    guard:
+        Of a view: documents outside of it are treated as missing.
+    forgets:
+        Whether their former versions go as well, also those of a document that is not there any more.
+
+    Raises
+    ------
+    NotFound
+        If a name fits no document.
+    """
+    started = time.perf_counter()
+    with database.write() as connection:
+        rows, unknown = documents.resolve(connection, names)
+        if guard is not None:
+            held = [guard.inside(connection, documents.resolve(connection, [name])[0]) for name in names]
+            rows = list({row.row: row for some in held for row in some}.values())
+            unknown = [name for name, some in zip(names, held, strict=True) if not some]
+        former = []
+        if forgets and guard is None:
+            numbers = {name: versions.numbers_of(connection, name) for name in unknown}
+            former = [name for name, some in numbers.items() if some]
+            versions.drop(connection, [number for some in numbers.values() for number in some])
+        unknown = [name for name in unknown if name not in former]
+        if unknown:
+            listed = ", ".join(repr(name) for name in unknown)
+            raise NotFound(f"{database.path} holds no document {listed}", f"monograph show {database.path}")
+        ending = versions.ending(connection, database.clock, forgotten=forgets)
+        tally = _take_out(connection, indexes, rows, ending)
+        tally.removed += len(former)
+    return tally.report(started)
+
+
+def drop_versions(database: Database, names: Sequence[str] | None, before: int | None) -> Report:
+    """Take out former versions: see :meth:`monograph.Monograph.forget_versions`; ``removed`` counts them."""
+    started = time.perf_counter()
+    with database.write() as connection:
+        numbers = None if before is None else set(versions.ended_by(connection, before))
+        if names is not None:
+            named = {number for name in names for number in versions.numbers_of(connection, name)}
+            numbers = named if numbers is None else numbers & named
+        versions.drop(connection, sorted(numbers or ()))
+    return Tally(removed=len(numbers or ())).report(started)
+
+
+def remove_root(database: Database, indexes: Sequence[EcoVectorIndex], name: str, *, forgets: bool = False) -> Report:
+    """Take out a root and all its documents: see :meth:`monograph.library.files.Files.remove`."""
+    started = time.perf_counter()
+    with database.write() as connection:
+        held = [sources.row_of(connection, uri) for uri in sources.states(connection, name)]
+        rows = [row for source in held if source is not None for row in documents.of_source(connection, source)]
+        tally = _take_out(connection, indexes, rows, versions.ending(connection, database.clock, forgotten=forgets))
+        if forgets:
+            former = versions.below(connection, name)
+            versions.drop(connection, list(former))
+            tally.removed += len({*former.values()} - {row.id for row in rows})
+        roots.remove(connection, name)
+    return tally.report(started)
+
+
+def _take_out(
+    connection: Connection,
+    indexes: Sequence[EcoVectorIndex],
+    rows: Sequence[documents.DocumentRow],
+    ending: versions.Ending | None,
+) -> Tally:
+    tally = Tally(removed=len(rows), chunks_removed=remove_rows(connection, rows, ending))
+    sources.remove_empty(connection)
+    flush(connection, indexes)
+    return tally
