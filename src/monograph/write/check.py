@@ -221,7 +221,8 @@ def repair(pipeline: Pipeline) -> None:
             index.settle(connection)
     if is_graph_wrong:
         rebuild_graph.derive_extractions(pipeline, unread)  # The graph that is there stands until this is done.
-        rebuild_graph.rebuild(pipeline)
+        if rebuild_graph.clear(pipeline):
+            rebuild_graph.complete(pipeline)
     else:
         rebuild_graph.catch_up(pipeline)
     complete_codes(pipeline)

@@ -305,12 +305,12 @@ def take_codes(
     return {name: values[rows[key]] if key in rows else waiting[key] for name, key in wanted.items()}
 
 
-def names_without_code(connection: Connection, pipeline: Pipeline) -> list[str]:
-    """Return the keys of names that have no code by the pipeline's embedder, and are to have one.
+def names_without_code(connection: Connection, pipeline: Pipeline, among: Sequence[str] | None = None) -> list[str]:
+    """Return the keys, of the file's embedded names or of those given, that have no code by the pipeline's embedder.
 
-    Where the file has another embedder, those are all names that are embedded.
+    Where the file has another embedder, those are all of them.
     """
-    embedded = graphs.embedded_keys(connection)
+    embedded = graphs.embedded_keys(connection) if among is None else list(among)
     stored = settings.load_model(connection, "embedder")
     if stored is None or stored.key != pipeline.embedder.key:
         return embedded

@@ -21,7 +21,7 @@ from monograph.tree.build import Recipe
 from monograph.values import Cost, OnProgress, Plan, Problem
 from monograph.write.batch import BATCH_FILES, Parcel, Prepared, batches, changed, prepare, readings
 from monograph.write.describe import Pricing
-from monograph.write.graph import embedded_keys, part_of
+from monograph.write.graph import embedded_keys, names_without_code, part_of
 from monograph.write.pipeline import Pipeline
 from monograph.write.tree import recipe
 
@@ -80,29 +80,26 @@ def _price(connection: Connection, pipeline: Pipeline, batch: list[Parcel], pric
         extracting = derivation.extractions(pipeline.extractor)
         given = extracting.keyed(chunk for one in work for chunk in one.chunks)
         coding = derivation.name_codes(pipeline.embedder)
-        named = coding.keyed(sorted(_names_to_embed(connection, pipeline, work)))
+        named = coding.keyed(_names_to_embed(connection, pipeline, work))
         cost += extracting.price_missing(connection, given, priced) + coding.price_missing(connection, named, priced)
     return cost, removed
 
 
-def _names_to_embed(connection: Connection, pipeline: Pipeline, work: Sequence[Prepared]) -> set[str]:
+def _names_to_embed(connection: Connection, pipeline: Pipeline, work: Sequence[Prepared]) -> list[str]:
     """Return the names that an apply would give to an embedder that may cost something; none to another.
 
     What patterns find is looked for now. What another extractor will find nobody knows: of its documents the names are
     told of those whose extractions the memo has.
     """
     if not is_paid(pipeline.embedder):
-        return set()
+        return []
     cannot_link = names.cannot_link(connection)
     found: set[str] = set()
     for one in work:
         packed = _packed_extractions(connection, pipeline, one)
         with suppress(*UNDECODABLE):  # An apply will say which is damaged.
             found |= set() if packed is None else embedded_keys(part_of(one, packed, cannot_link))
-    stored = settings.load_model(connection, "embedder")
-    if stored is None or stored.key != pipeline.embedder.key:
-        return found
-    return set(names.without_code(connection, sorted(found), names.code_size(stored.dimension)))
+    return names_without_code(connection, pipeline, sorted(found))
 
 
 def _packed_extractions(connection: Connection, pipeline: Pipeline, one: Prepared) -> list[bytes] | None:

@@ -52,7 +52,7 @@ def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
             end_again(pipeline, again)
         return
     if number != UNDER_WAY:
-        _clear(pipeline)
+        clear(pipeline)
     with pipeline.database.read() as connection:
         has_graph = settings.has_graph(connection)
     if has_graph:
@@ -85,12 +85,16 @@ def complete(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extra
     Killed before the end, what is made stays. Others may write meanwhile, and may do the same.
     """
     extracted = Extracted()
-    while not _finish(pipeline):
+    while True:
+        with pipeline.database.write() as connection:
+            if not any(documents_lacking(connection, what, most=1) for what in ("graph", "trigrams")):
+                _note(connection, pipeline, GRAPH)
+                settings.set_graph(connection)
+                return extracted
         for rows in lacking(pipeline.database, "trigrams", on_progress):
             index_trigrams(pipeline.database, rows)
         for rows in lacking(pipeline.database, "graph", on_progress):
-            extracted += _make_some(pipeline, rows)
-    return extracted
+            extracted += make(pipeline, rows)
 
 
 def lacking(
@@ -107,7 +111,9 @@ def lacking(
             return
         yield rows
         after, done = rows[-1], done + len(rows)
-        _tell(on_progress, "substrings" if what == "trigrams" else what, done, max(done, total))
+        if on_progress is not None:
+            phase = "substrings" if what == "trigrams" else what
+            on_progress(Progress(phase, done, max(done, total), "documents"))
 
 
 def index_trigrams(database: Database, rows: Sequence[int]) -> None:
@@ -128,12 +134,12 @@ def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extr
         memo.drop_failed(connection)
         rows = [row.row for row in documents.every(connection)]
     total = derive_extractions(pipeline, rows, on_progress)
-    _clear(pipeline)
+    clear(pipeline)
     complete(pipeline, on_progress)
     return total
 
 
-def _clear(pipeline: Pipeline) -> bool:
+def clear(pipeline: Pipeline) -> bool:
     """Delete the graph, and note that one by the pipeline's extractor is being made; returns whether there was any."""
     with pipeline.database.write() as connection:
         graphs.clear(connection)
@@ -150,17 +156,13 @@ def derive_extractions(pipeline: Pipeline, rows: Sequence[int], on_progress: OnP
     """Derive the extractions of documents, by row, that the memo lacks."""
     total = Extracted()
     for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
+        some = rows[first : first + DOCUMENTS_AT_ONCE]
         with pipeline.database.read() as connection:
-            some = _stored(connection, rows[first : first + DOCUMENTS_AT_ONCE])
-        total += extract(pipeline, (chunk for one, _ in some for chunk in one.chunks))
-        _tell(on_progress, "reextract", first + len(some), len(rows))
+            found = [one.chunk for row in some for one in chunks.of_document(connection, row)]
+        total += extract(pipeline, found)
+        if on_progress is not None:
+            on_progress(Progress("reextract", first + len(some), len(rows), "documents"))
     return total
-
-
-def rebuild(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
-    """Make the graph anew from what is remembered; what is not is extracted again. A file without a graph has none."""
-    if _clear(pipeline):
-        complete(pipeline, on_progress)
 
 
 def end_again(pipeline: Pipeline, rows: Sequence[int]) -> None:
@@ -177,61 +179,37 @@ def _note(connection: Connection, pipeline: Pipeline, graph: int) -> None:
     settings.save_model(connection, "extractor", stored)
 
 
-def _finish(pipeline: Pipeline) -> bool:
-    """Note that the graph is made, and from now on with the documents, if neither it nor the trigrams lack anything."""
-    with pipeline.database.write() as connection:
-        if documents_lacking(connection, "graph", most=1) or documents_lacking(connection, "trigrams", most=1):
-            return False
-        _note(connection, pipeline, GRAPH)
-        settings.set_graph(connection)
-    return True
-
-
-def make(pipeline: Pipeline, rows: Sequence[int]) -> None:
-    """Make the parts of some documents anew, by row."""
+def make(pipeline: Pipeline, rows: Sequence[int]) -> Extracted:
+    """Make the parts of some documents anew, by row; where others keep changing them, these wait for the last try."""
+    total = Extracted()
     for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
-        _make_some(pipeline, rows[first : first + DOCUMENTS_AT_ONCE])
-
-
-def _make_some(pipeline: Pipeline, rows: Sequence[int]) -> Extracted:
-    """Make the parts of some documents; where others keep changing them, these wait for the last try."""
-    for left in reversed(range(TRIES)):
-        with suppress(MissingValue), nullcontext() if left else pipeline.database.write():
-            return _make_once(pipeline, rows)
-    raise BusyFile(f"another process keeps changing {pipeline.database.path}", "try again when it is done")
+        for left in reversed(range(TRIES)):
+            with suppress(MissingValue), nullcontext() if left else pipeline.database.write():
+                total += _make_once(pipeline, rows[first : first + DOCUMENTS_AT_ONCE])
+                break
+        else:
+            raise BusyFile(f"another process keeps changing {pipeline.database.path}", "try again when it is done")
+    return total
 
 
 def _make_once(pipeline: Pipeline, rows: Sequence[int]) -> Extracted:
     """Make the parts of documents. Raises MissingValue where one of them, or a name, changes meanwhile."""
     with pipeline.database.read() as connection:
-        some = _stored(connection, rows)
+        found = [chunks.of_document(connection, row) for row in rows]
+    titled = [Document(id=str(row), title=some[0].title if some else "") for row, some in zip(rows, found, strict=True)]
+    loaded = [tuple(one.chunk for one in some) for some in found]
+    prepared = [Prepared(one, b"", some, ()) for one, some in zip(titled, loaded, strict=True)]
     waiting: dict[bytes, bytes] = {}
-    graph = derive_graph(pipeline, [one for one, _ in some], waiting)
+    graph = derive_graph(pipeline, prepared, waiting)
+    held = [[one.row for one in some] for some in found]
     with write(pipeline.database, pipeline.indexes) as connection:
-        if any(chunks.rows_of_document(connection, row) != held for row, (_, held) in zip(rows, some, strict=True)):
+        if held != [chunks.rows_of_document(connection, row) for row in rows]:
             raise MissingValue
         known = rows_of(connection, pipeline, graph, waiting)
         uses = graphs.Uses()
-        parts = [(row, held, one) for row, (_, held), one in zip(rows, some, graph.parts, strict=True)]
-        store_parts(connection, parts, known, uses, rows)
+        store_parts(connection, list(zip(rows, held, graph.parts, strict=True)), known, uses, rows)
         store_names(connection, known, uses)
     return graph.extracted
-
-
-def _stored(connection: Connection, rows: Sequence[int]) -> list[tuple[Prepared, list[int]]]:
-    """Documents as they are stored, with the rows of their chunks."""
-    result = []
-    for row in rows:
-        found = chunks.of_document(connection, row)
-        title = found[0].title if found else ""
-        prepared = Prepared(Document(id=str(row), title=title), b"", tuple(one.chunk for one in found), ())
-        result.append((prepared, [one.row for one in found]))
-    return result
-
-
-def _tell(on_progress: OnProgress | None, phase: str, done: int, total: int) -> None:
-    if on_progress is not None:
-        on_progress(Progress(phase, done, total, "documents"))
 
 
 def set_apart(pipeline: Pipeline, name: str, other: str) -> None:

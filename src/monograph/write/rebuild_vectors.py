@@ -85,7 +85,16 @@ def _prepare_tree(
     if pipeline.summarizer is None:
         return None
     with pipeline.database.read() as connection:
-        memos = _memos(connection, pipeline, rows)
+        derivation = vectors(pipeline.embedder)
+        memos: dict[int, int] = {}
+        lacking = 0  # Of documents that changed meanwhile.
+        for row in rows:
+            keys = {chunk: derivation.key(text) for chunk, text in texts_of(connection, row.row).items()}
+            known = memo.rows(connection, memo.VECTOR, list(keys.values()))
+            memos.update((chunk, known[key]) for chunk, key in keys.items() if key in known)
+            lacking += sum(key not in known for key in keys.values())
+        if lacking > min(MADE_INSIDE, len(memos)):
+            raise MissingValue
         held = [leaf for leaf in stored_tree.every_leaf(connection) if leaf.chunk in memos]
         leaves = [replace(leaf, memo=memos[leaf.chunk]) for leaf in held]
         first = sorted(leaves, key=lambda leaf: leaf.id)[: tree.LEARNING_SAMPLE]
@@ -95,21 +104,6 @@ def _prepare_tree(
         build.lay_all_leaves(connection, draft, planes, leaves)
     tree.draw_up(pipeline, pipeline.summarizer, draft, planes, spent, on_progress)
     return planes
-
-
-def _memos(connection: Connection, pipeline: Pipeline, rows: Sequence[documents.DocumentRow]) -> dict[int, int]:
-    """Return the memo rows of new vectors by chunk row. A few may be missing, of documents that changed meanwhile."""
-    derivation = vectors(pipeline.embedder)
-    found: dict[int, int] = {}
-    lacking = 0
-    for row in rows:
-        keys = {chunk: derivation.key(text) for chunk, text in texts_of(connection, row.row).items()}
-        known = memo.rows(connection, memo.VECTOR, list(keys.values()))
-        found.update((chunk, known[key]) for chunk, key in keys.items() if key in known)
-        lacking += sum(key not in known for key in keys.values())
-    if lacking > min(MADE_INSIDE, len(found)):
-        raise MissingValue
-    return found
 
 
 def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None, spent: tree.TreeUpdate) -> None:
