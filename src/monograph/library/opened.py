@@ -318,7 +318,7 @@ class WholeFile(OpenFile):
             self.models.given_embedder = configuration.outside_embedder(self.database, listed)
         configuration.adopt_embedder(self.database, self.models.embedder)
         if self.models.given_summarizer is not None:
-            configuration.adopt_summarizer(self.database, self.models.given_summarizer)
+            configuration.SUMMARIZER.adopt(self.database, self.models.given_summarizer)
         pipeline = self.pipeline()
         configuration.EXTRACTOR.check(self.database, self.models.extractor)
         rebuild_graph.catch_up(pipeline)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from monograph.derive.addresses import is_named, normal
+from monograph.derive.addresses import addresses, is_named, normal
 from monograph.errors import DamagedFile, InputError, ModelMismatch, ModelUntrusted
 from monograph.settings import Settings
+from monograph.store.documents import roots
 from monograph.store.file import settings as stored_settings
 from monograph.store.file.database import Database
 from monograph.store.vectors.clusters import has_stale
@@ -18,7 +20,7 @@ from monograph.vectors.cluster import MOST_DIMENSIONS
 from monograph.vectors.design import DESIGNS, Design, Kind, design_of
 
 if TYPE_CHECKING:
-    from monograph.models import Allow, Describer, Embedder, Extractor, Summarizer, Trusted
+    from monograph.models import Describer, Embedder, Extractor, Summarizer, Trusted
     from monograph.values import Document
     from monograph.vectors.index import EcoVectorIndex
 
@@ -121,8 +123,8 @@ class PluggedIn(Generic[Given]):
     ----------
     name:
         What it is called.
-    make:
-        Makes it from its spec, and asks for leave before anything that the spec names is opened.
+    package:
+        The package of ``monograph.derive`` whose ``load_...`` makes it from its spec; imported when it is first made.
     usual:
         The spec of what a file gets that has none.
     difference, mend:
@@ -133,7 +135,7 @@ class PluggedIn(Generic[Given]):
     """
 
     name: stored_settings.ModelKind
-    make: Callable[[str, Allow], Given]
+    package: str
     usual: str
     difference: str
     mend: str
@@ -183,12 +185,13 @@ class PluggedIn(Generic[Given]):
                     f"in Python: Monograph.open(path, trusted=[{address!r}])",
                 )
 
-        made = self.make(spec, allow)
+        load = getattr(import_module(f"monograph.derive.{self.package}"), f"load_{self.name}")
+        made: Given = load(spec, allow=allow)
         self.check(database, made)
         return made
 
-    def adopt(self, database: Database, given: Given, stored: stored_settings.StoredModel) -> None:
-        """Make it the file's own, unless that has one; ``stored`` is what the file then says of it.
+    def adopt(self, database: Database, given: Given, dimension: int = 0) -> None:
+        """Make it the file's own, unless that has one; ``dimension`` is that of an embedder's vectors.
 
         Raises
         ------
@@ -198,37 +201,14 @@ class PluggedIn(Generic[Given]):
         if self.known(database) is None:
             with database.write() as connection:
                 if stored_settings.load_model(connection, self.name) is None:
+                    stored = stored_settings.StoredModel(given.key, given.spec, dimension)
                     stored_settings.save_model(connection, self.name, stored)
         self.check(database, given)
 
 
-def _load_embedder(spec: str, allow: Allow) -> Embedder:
-    from monograph.derive.embed import load_embedder
-
-    return load_embedder(spec, allow=allow)
-
-
-def _load_extractor(spec: str, allow: Allow) -> Extractor:
-    from monograph.derive.extract import load_extractor
-
-    return load_extractor(spec, allow=allow)
-
-
-def _load_summarizer(spec: str, allow: Allow) -> Summarizer:
-    from monograph.derive.summarize import load_summarizer
-
-    return load_summarizer(spec, allow=allow)
-
-
-def _load_describer(spec: str, allow: Allow) -> Describer:
-    from monograph.derive.describe import load_describer
-
-    return load_describer(spec, allow=allow)
-
-
 EMBEDDER: PluggedIn[Embedder] = PluggedIn(
     "embedder",
-    _load_embedder,
+    "embed",
     "static",
     "{path} holds vectors of {stored.key!r} ({stored.dimension} values), not of {given.key!r}",
     "open it {keep}, or make its vectors anew: {rebuild}",
@@ -237,7 +217,7 @@ EMBEDDER: PluggedIn[Embedder] = PluggedIn(
 )
 EXTRACTOR: PluggedIn[Extractor] = PluggedIn(
     "extractor",
-    _load_extractor,
+    "extract",
     "pattern",
     "the graph of {path} is made with {stored.key!r}, not with {given.key!r}",
     "open it {keep}, or make it anew: {rebuild}",
@@ -246,7 +226,7 @@ EXTRACTOR: PluggedIn[Extractor] = PluggedIn(
 )
 SUMMARIZER: PluggedIn[Summarizer] = PluggedIn(
     "summarizer",
-    _load_summarizer,
+    "summarize",
     "extractive",
     "the tree of {path} is made with {stored.key!r}, not with {given.key!r}",
     "open it {keep}, or make it anew: {rebuild}",
@@ -255,7 +235,7 @@ SUMMARIZER: PluggedIn[Summarizer] = PluggedIn(
 )
 DESCRIBER: PluggedIn[Describer] = PluggedIn(
     "describer",
-    _load_describer,
+    "describe",
     "",
     "the pictures of {path} are described by {stored.key!r}, not by {given.key!r}",
     "open it with a describer, which takes that one's place: {rebuild}",
@@ -266,8 +246,6 @@ DESCRIBER: PluggedIn[Describer] = PluggedIn(
 
 def addresses_named(database: Database) -> tuple[str, ...]:
     """Return the addresses that the file's own models open, each once."""
-    from monograph.derive.addresses import addresses
-
     stored = [one.known(database) for one in (EMBEDDER, EXTRACTOR, SUMMARIZER, DESCRIBER)]
     return tuple(dict.fromkeys(one for model in stored if model is not None for one in addresses(model.spec)))
 
@@ -318,23 +296,10 @@ def adopt_embedder(database: Database, embedder: Embedder) -> None:
         If no vector index can hold its vectors.
     """
     if EMBEDDER.known(database) is None:
-        # A server may have to be asked for the dimension: before the file is locked.
-        stored = stored_settings.StoredModel(embedder.key, embedder.spec, embedder.dimension)
-        _require_dimension(stored.dimension)
-        EMBEDDER.adopt(database, embedder, stored)
+        _require_dimension(embedder.dimension)  # A server may have to be asked for it: before the file is locked.
+        EMBEDDER.adopt(database, embedder, embedder.dimension)
     EMBEDDER.check(database, embedder)
     tell_dimension(database, embedder)
-
-
-def adopt_summarizer(database: Database, summarizer: Summarizer) -> None:
-    """Make a summarizer the file's own, unless it has one: from now on the file has a tree.
-
-    Raises
-    ------
-    ModelMismatch
-        If it has another.
-    """
-    SUMMARIZER.adopt(database, summarizer, stored_settings.StoredModel(summarizer.key, summarizer.spec))
 
 
 NOBODY = "none"
@@ -360,6 +325,4 @@ def adopt_describer(database: Database, describer: Describer | None) -> None:
         with database.write() as connection:
             stored_settings.save_model(connection, DESCRIBER.name, stored)
             if describer is None:  # What comes until there is one again, that is to see.
-                from monograph.store.documents import roots
-
                 roots.forget_describers(connection)

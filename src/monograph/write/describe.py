@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 
 from monograph.derive.derivation import Derivation, descriptions
 from monograph.errors import MonographError, SourceError
@@ -20,7 +19,7 @@ from monograph.read.source import is_installed
 from monograph.store.documents import roots
 from monograph.store.file import memo
 from monograph.store.file.database import Database
-from monograph.values import Change, Cost, Document, Place, Plan, Problem, Root
+from monograph.values import Change, Cost, Document, Place, Plan, Problem
 from monograph.write.pipeline import Pipeline
 
 _OCR = "rapidocr"
@@ -29,7 +28,7 @@ _SEPARATOR = "\n\n"
 
 @dataclass(slots=True)
 class Describing:
-    """Puts descriptions into the documents of a sync, file after file. A context manager.
+    """Puts descriptions into the documents of a sync, file after file. Made by :func:`describing`.
 
     What a model says is remembered at once. A picture that it fails on gets the words that are recognised in it, where
     the extra ``ocr`` is installed, and is a problem.
@@ -42,27 +41,21 @@ class Describing:
         Asked for the rest.
     limits:
         For recognition.
+    closing:
+        Closes the process that recognises words, if one was started.
     """
 
     database: Database
     describer: Describer
     limits: Limits
+    closing: ExitStack
     described: int = 0
     _errors: dict[bytes, Exception] = field(default_factory=dict)
-    _closing: ExitStack = field(default_factory=ExitStack)
     _recogniser: Recogniser | None = None
     _derivation: Derivation[Picture] = field(init=False)
 
     def __post_init__(self) -> None:
         self._derivation = descriptions(self.describer, self._errors)
-
-    def __enter__(self) -> Describing:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._closing.close()
 
     def documents(self, uri: str, part: Part, problems: list[Problem]) -> tuple[Document, ...]:
         """Return the documents of a part of a file, with texts in place of pictures; failures are added to problems."""
@@ -75,7 +68,11 @@ class Describing:
         failed = [key for key in wanted if key not in known]
         errors = [self._errors[key] for key in failed if key in self._errors]
         if errors:
-            problems.append(_problem(uri, errors))
+            first = errors[0]
+            many = f"{len(errors)} pictures in it were" if len(errors) > 1 else "a picture in it was"
+            reason = first.message if isinstance(first, MonographError) else f"{type(first).__name__}: {first}"
+            mend = (first.mend if isinstance(first, MonographError) else "") or "monograph retry"
+            problems.append(Problem(uri, f"{many} not described: {reason}", mend))
         words = {key: self._words(wanted[key]) for key in failed}
         said = {}
         for one in part.pictures:
@@ -87,7 +84,7 @@ class Describing:
         if not is_installed(_OCR):
             return ""
         if self._recogniser is None:
-            self._recogniser = self._closing.enter_context(Recogniser(self.limits))
+            self._recogniser = self.closing.enter_context(Recogniser(self.limits))
         try:
             return self._recogniser.words(picture.data)
         except SourceError:
@@ -121,11 +118,12 @@ class Pricing:
         return in_places(uri, part, said, problems)
 
 
-def describing(pipeline: Pipeline, limits: Limits) -> AbstractContextManager[Describing | None]:
-    """Return a context that describes pictures while files are read; None where the file has no describer."""
-    if pipeline.describer is None:
-        return nullcontext()
-    return Describing(pipeline.database, pipeline.describer, limits)
+@contextmanager
+def describing(pipeline: Pipeline, limits: Limits) -> Iterator[Describing | None]:
+    """Describe pictures while files are read; None where the file has no describer."""
+    with ExitStack() as closing:
+        one = pipeline.describer
+        yield None if one is None else Describing(pipeline.database, one, limits, closing)
 
 
 def read_again(pipeline: Pipeline, plan: Plan) -> Plan:
@@ -135,15 +133,13 @@ def read_again(pipeline: Pipeline, plan: Plan) -> Plan:
     with pipeline.database.read() as connection:
         known = roots.described(connection)
     again = {root.name: root for root in plan.roots if known.get(root.name) != pipeline.describer.key}
-    return replace(
-        plan, changes=tuple(_again(one, again[one.root]) if one.root in again else one for one in plan.changes)
-    )
 
+    def changed(one: Change) -> Change:
+        if one.kind != "same" or one.root not in again or is_harmless(text_to_path(again[one.root].path(one.uri))):
+            return one
+        return replace(one, kind="changed", touched=False)
 
-def _again(change: Change, root: Root) -> Change:
-    if change.kind != "same" or is_harmless(text_to_path(root.path(change.uri))):
-        return change
-    return replace(change, kind="changed", touched=False)
+    return replace(plan, changes=tuple(changed(one) for one in plan.changes))
 
 
 def remembered(database: Database, keys: Sequence[bytes]) -> dict[bytes, str]:
@@ -161,15 +157,6 @@ def in_places(uri: str, part: Part, said: dict[str, Caption], problems: list[Pro
         if left is None:
             problems.append(Problem(document.uri or uri, "it has no text: nothing to index"))
     return tuple(one for one in made if one is not None)
-
-
-def _problem(uri: str, errors: Sequence[Exception]) -> Problem:
-    first = errors[0]
-    many = f"{len(errors)} pictures in it were" if len(errors) > 1 else "a picture in it was"
-    told = isinstance(first, MonographError)
-    reason = first.message if isinstance(first, MonographError) else f"{type(first).__name__}: {first}"
-    mend = first.mend if isinstance(first, MonographError) else ""
-    return Problem(uri, f"{many} not described: {reason}", mend if told and mend else "monograph retry")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +192,22 @@ def insert_captions(document: Document, pictures: Sequence[Picture], said: Mappi
     said:
         What is to stand for each, by its mark.
     """
-    edits = sorted(_edits(document.text, pictures, said), key=lambda one: one.start)
+    edits = []
+    for picture in pictures:
+        start = document.text.find(picture.mark)
+        if start < 0:
+            continue
+        end, one = start + len(picture.mark), said[picture.mark]
+        if one.described:
+            name = f"Picture {picture.number}" if picture.number else "Picture"
+            edits.append(_Edit(start, end, f"{name}: {one.text}", picture.number))
+            continue
+        if not one.text and document.text.startswith(_SEPARATOR, end):
+            end += len(_SEPARATOR)
+        edits.append(_Edit(start, end, one.text, 0))
     if not edits:
         return document
+    edits.sort(key=lambda one: one.start)
     parts, at = [], 0
     for edit in edits:
         parts += [document.text[at : edit.start], edit.text]
@@ -218,23 +218,6 @@ def insert_captions(document: Document, pictures: Sequence[Picture], said: Mappi
     moved = _Moved(edits)
     sections = tuple(replace(one, start=moved.at(one.start)) for one in document.sections)
     return replace(document, text=text, sections=sections, places=_places(document, edits, moved, len(text)))
-
-
-def _edits(text: str, pictures: Sequence[Picture], said: Mapping[str, Caption]) -> list[_Edit]:
-    found = []
-    for picture in pictures:
-        start = text.find(picture.mark)
-        if start < 0:
-            continue
-        end, one = start + len(picture.mark), said[picture.mark]
-        if one.described:
-            name = f"Picture {picture.number}" if picture.number else "Picture"
-            found.append(_Edit(start, end, f"{name}: {one.text}", picture.number))
-            continue
-        if not one.text and text.startswith(_SEPARATOR, end):
-            end += len(_SEPARATOR)
-        found.append(_Edit(start, end, one.text, 0))
-    return found
 
 
 class _Moved:
@@ -257,22 +240,21 @@ class _Moved:
 
 def _places(document: Document, edits: Sequence[_Edit], moved: _Moved, length: int) -> tuple[Place, ...]:
     starts = [place.start for place in document.places]
+
+    def around(offset: int) -> Place:
+        before = bisect_right(starts, offset)
+        return document.places[before - 1] if before else Place(0)
+
     found: dict[int, Place] = {}
     for edit in edits:
         if edit.number:  # Behind a description goes on what was before it.
             after = moved.at(edit.end) + len(_SEPARATOR) * document.text.startswith(_SEPARATOR, edit.end)
-            found[after] = replace(_around(document, starts, edit.start), start=after, boundary=True)
+            found[after] = replace(around(edit.start), start=after, boundary=True)
     for place in document.places:
         at = moved.at(place.start)
         found[at] = replace(place, start=at, boundary=place.boundary or at in found)
     for edit in edits:
         if edit.number:
             at = moved.at(edit.start)
-            found[at] = replace(_around(document, starts, edit.start), start=at, boundary=True, picture=edit.number)
+            found[at] = replace(around(edit.start), start=at, boundary=True, picture=edit.number)
     return tuple(found[start] for start in sorted(found) if start < length)
-
-
-def _around(document: Document, starts: Sequence[int], offset: int) -> Place:
-    """Return the place that holds an offset; an empty one if there is none."""
-    before = bisect_right(starts, offset)
-    return document.places[before - 1] if before else Place(0)

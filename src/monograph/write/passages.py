@@ -68,7 +68,11 @@ def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: Allowed) -> R
         If a chunk is part of a synced file of which other chunks are to stay.
     """
     started = time.perf_counter()
-    tally = _carry_out(pipeline, lambda connection: _without(connection, _asked(connection, ids, allowed)))
+
+    def compose(connection: Connection) -> _Change:
+        return _without(connection, chunks.by_document(connection, chunks.asked(connection, ids, allowed)))
+
+    tally = _carry_out(pipeline, compose)
     grow_tree(pipeline, tally)
     return tally.report(started)
 
@@ -97,7 +101,12 @@ def _grouped(given: Iterable[Document]) -> Iterator[Document]:
     for document in given:
         if not document.passages:
             raise InvalidDocument(f"document {document.id!r} has no passages", "add it whole; in Python: Monograph.add")
-        named = {one.id: one for one in (_named(document.id, passage) for passage in document.passages)}
+        named: dict[str, Passage] = {}
+        for one in document.passages:
+            name = one.id or content_id("chunk", document.id, one.text, 1)
+            vector = None if one.vector is None else normalised(arguments.vector(one.vector, "a vector"))
+            # Beside others it stands where these leave it.
+            named[name] = replace(one, id=name, vector=vector, start=None)
         for one in named.values():
             before = owner.setdefault(one.id, document.id)
             if before != document.id:
@@ -107,14 +116,6 @@ def _grouped(given: Iterable[Document]) -> Iterator[Document]:
         below = found.get(document.id)
         found[document.id] = above if below is None else _over(below, above)
     return (document for document in found.values() if document.passages)
-
-
-def _named(document_id: str, passage: Passage) -> Passage:
-    vector = None if passage.vector is None else normalised(arguments.vector(passage.vector, "a vector"))
-    # Beside others it stands where these leave it.
-    return replace(
-        passage, id=passage.id or content_id("chunk", document_id, passage.text, 1), vector=vector, start=None
-    )
 
 
 def _over(below: Document, above: Document) -> Document:
@@ -157,10 +158,6 @@ def _laid(connection: Connection, given: Sequence[Document], guard: WriteGuard |
     # One that gives a passage away is stored before the one that takes it.
     made.sort(key=lambda document: document.id not in leaving)
     return _Change((*change.documents, *made), Seen(hashes, change.seen.gone))
-
-
-def _asked(connection: Connection, ids: Sequence[str] | None, allowed: Allowed) -> dict[str, set[str]]:
-    return chunks.by_document(connection, chunks.asked(connection, ids, allowed))
 
 
 def _without(connection: Connection, leaving: dict[str, set[str]]) -> _Change:
