@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,8 @@ from monograph.store.file.checksums import given_key
 from monograph.store.file.database import Connection
 from monograph.store.vectors.vectors import pack
 from monograph.values import Chunk, Document, Float32, OnProgress, Plan, Problem, Progress, content_hash
+
+T = TypeVar("T")
 
 BATCH_CHARACTERS = 2_000_000
 BATCH_DOCUMENTS = 1_024
@@ -60,17 +62,25 @@ class Parcel:
 
 def batches(parcels: Iterable[Parcel], most: int) -> Iterator[list[Parcel]]:
     """Group parcels, in order, until a batch is large enough, or has as many documents as it may."""
-    batch: list[Parcel] = []
-    characters = count = 0
-    for parcel in parcels:
-        batch.append(parcel)
-        characters += sum(len(document.text) for document in parcel.documents)
-        count += max(1, len(parcel.documents))
-        if characters >= BATCH_CHARACTERS or count >= most:
-            yield batch
-            batch, characters, count = [], 0, 0
-    if batch:
-        yield batch
+    return grouped(
+        parcels,
+        (lambda parcel: sum(len(document.text) for document in parcel.documents), BATCH_CHARACTERS),
+        (lambda parcel: max(1, len(parcel.documents)), most),
+    )
+
+
+def grouped(items: Iterable[T], *bounds: tuple[Callable[[T], int], int]) -> Iterator[list[T]]:
+    """Group items, in order; each bound is the size of an item, and the size from which a group is full."""
+    group: list[T] = []
+    sizes = [0] * len(bounds)
+    for item in items:
+        group.append(item)
+        sizes = [size + size_of(item) for size, (size_of, _) in zip(sizes, bounds, strict=True)]
+        if any(size >= most for size, (_, most) in zip(sizes, bounds, strict=True)):
+            yield group
+            group, sizes = [], [0] * len(bounds)
+    if group:
+        yield group
 
 
 class Pictured(Protocol):

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from monograph.derive.addresses import addresses, is_named, normal
 from monograph.errors import DamagedFile, InputError, ModelMismatch, ModelUntrusted
 from monograph.settings import Settings
-from monograph.store.documents import roots
 from monograph.store.file import settings as stored_settings
 from monograph.store.file.database import Database
 from monograph.store.vectors.clusters import has_stale
@@ -325,4 +324,6 @@ def adopt_describer(database: Database, describer: Describer | None) -> None:
         with database.write() as connection:
             stored_settings.save_model(connection, DESCRIBER.name, stored)
             if describer is None:  # What comes until there is one again, that is to see.
+                from monograph.store.documents import roots
+
                 roots.forget_describers(connection)

@@ -11,7 +11,7 @@ import pickle
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from threading import local
@@ -26,7 +26,7 @@ from monograph.settings import Settings
 from monograph.store.file import settings
 from monograph.store.graph import extractions, names
 from monograph.values import Document, Problem
-from monograph.write.batch import Parcel, Prepared, changed, prepare
+from monograph.write.batch import Parcel, Prepared, changed, grouped, prepare
 from monograph.write.graph import NO_PARTS, Parts, embedded_keys
 from monograph.write.pipeline import Pipeline
 
@@ -89,11 +89,13 @@ def with_precomputed(
     expected:
         Characters that are new or changed in all of them, as far as that is known before they are read.
     """
+    with pipeline.database.read() as connection:
+        has_graph = settings.has_graph(connection)
     if (
         PROCESSES == 1
         or type(pipeline.embedder) is not StaticEmbedder
         or type(pipeline.extractor) is not PatternExtractor
-        or _makes_only_vectors(pipeline)
+        or not has_graph  # What is left takes the writer less than to hand it out.
     ):
         yield from ((batch, Precomputed()) for batch in batches)
         return
@@ -104,19 +106,9 @@ def with_precomputed(
             waiting.append((batch, begun))
             # What is not made elsewhere need not wait, and what is waits for one batch only.
             while len(waiting) > (1 if begun.results else 0):
-                yield _done(*waiting.popleft())
+                yield waiting[0][0], waiting.popleft()[1].done()
         while waiting:
-            yield _done(*waiting.popleft())
-
-
-def _makes_only_vectors(pipeline: Pipeline) -> bool:
-    """Whether the file has no graph: what is left takes the writer less than to hand it out."""
-    with pipeline.database.read() as connection:
-        return not settings.has_graph(connection)
-
-
-def _done(batch: list[Parcel], begun: _Begun) -> tuple[list[Parcel], Precomputed]:
-    return batch, begun.done()
+            yield waiting[0][0], waiting.popleft()[1].done()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +128,9 @@ class _Begun:
         here: list[_Made] = []
         while len(here) < len(self.results) and self.results[-1 - len(here)].cancel():
             here.append(_make(self.asked[-1 - len(here)], self.coded))
-        there = (_unpacked(one.result()) for one in self.results[: len(self.results) - len(here)])
+        # Read by the writer: a thread that does so would stand in its way.
+        sent = (one.result() for one in self.results[: len(self.results) - len(here)])
+        there: Iterator[_Made] = (pickle.loads(one) if one else ([], {}) for one in sent)  # noqa: S301
         prepared: dict[tuple[str, bytes], Prepared] = {}
         values: dict[bytes, bytes] = {}
         parts: dict[tuple[str, bytes], DocumentPart] = {}
@@ -150,28 +144,6 @@ class _Begun:
 
 
 _NOTHING_BEGUN = _Begun(frozenset(), (), (), set())
-
-
-def _characters(documents: Iterable[Document]) -> int:
-    return sum(len(document.text) for document in documents)
-
-
-def _unpacked(sent: bytes) -> _Made:
-    """What a process of ours sent: read by the writer, for a thread that does so would stand in its way."""
-    return pickle.loads(sent) if sent else ([], {})  # noqa: S301
-
-
-def _groups(pairs: Sequence[tuple[Document, bytes]]) -> Iterator[_Group]:
-    group: list[tuple[Document, bytes]] = []
-    characters = 0
-    for pair in pairs:
-        group.append(pair)
-        characters += len(pair[0].text)
-        if characters >= AT_ONCE:
-            yield tuple(group)
-            group, characters = [], 0
-    if group:
-        yield tuple(group)
 
 
 class _Makers:
@@ -198,18 +170,19 @@ class _Makers:
 
     def begin(self, pipeline: Pipeline, batch: Sequence[Parcel]) -> _Begun:
         """Have a batch made, if it is worth it."""
-        characters = _characters(document for parcel in batch for document in parcel.documents)
+        characters = sum(len(document.text) for parcel in batch for document in parcel.documents)
         self._characters += characters
         if not self._is_worthwhile():
             return _NOTHING_BEGUN
         with pipeline.database.read() as connection:
             cannot_link = frozenset(names.cannot_link(connection))
             pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
-        self._characters -= characters - _characters(document for document, _ in pairs)
+        self._characters -= characters - sum(len(document.text) for document, _ in pairs)
         if not self._is_worthwhile():
             return _NOTHING_BEGUN
         self._start()
-        asked = [_Asked(group, pipeline.settings, cannot_link) for group in _groups(pairs)]
+        groups = grouped(pairs, (lambda pair: len(pair[0].text), AT_ONCE))
+        asked = [_Asked(tuple(group), pipeline.settings, cannot_link) for group in groups]
         return _Begun(cannot_link, asked, [self._threads.submit(self._make, one) for one in asked], self._coded)
 
     def _is_worthwhile(self) -> bool:
@@ -221,12 +194,7 @@ class _Makers:
         if not self._started:
             self._started = True
             for _ in range(self._most):
-                self._threads.submit(self._start_own)
-
-    def _start_own(self) -> None:
-        """Start the process of this thread. Where that fails it is tried again when there is something to do."""
-        with suppress(EOFError, OSError):
-            self._worker()
+                self._threads.submit(self._worker)  # Where that fails it is tried again for what is to be made.
 
     def _make(self, asked: _Asked) -> bytes:
         """Have documents made by the process of this thread; empty where that fails."""
@@ -269,7 +237,20 @@ def _make(asked: _Asked, coded: set[str]) -> _Made:
     cut = [None if isinstance(one, Problem) else one for one in prepare(asked.documents, embedder, asked.settings)]
     texts = {key: text for one in cut if one is not None for key, text in one.texts.items()}
     values = _values(vectors(embedder), texts)
-    made = [None if one is None else _of_document(one, extractor, asked.cannot_link, values) for one in cut]
+    made: list[tuple[Prepared, DocumentPart] | None] = []
+    for one in cut:
+        if one is None:
+            made.append(None)
+            continue
+        chunk_texts = [chunk.text for chunk in one.chunks]
+        found = list(extractor.extract(one.chunks))
+        for extraction, text in zip(found, chunk_texts, strict=True):
+            values[extraction_key(extractor.key, text)] = extractions.pack(extraction, text)
+        without_texts = tuple(
+            vector if vector.given is not None else replace(vector, text="") for vector in one.vectors
+        )
+        bare = replace(one, document=Document(id=one.document.id), vectors=without_texts)
+        made.append((bare, document_part(one.document.title, chunk_texts, found, asked.cannot_link)))
     named = sorted({key for one in made if one is not None for key in embedded_keys(one[1])} - coded)
     coded.update(named)
     if len(coded) > MOST_CODED:
@@ -280,20 +261,3 @@ def _make(asked: _Asked, coded: set[str]) -> _Made:
 
 def _values(derivation: Derivation[str], wanted: Mapping[bytes, str]) -> dict[bytes, bytes]:
     return {key: value for group in derivation.make(wanted) for key, value, _ in group}
-
-
-def _of_document(
-    prepared: Prepared,
-    extractor: PatternExtractor,
-    cannot_link: frozenset[tuple[str, str]],
-    values: dict[bytes, bytes],
-) -> tuple[Prepared, DocumentPart]:
-    texts = [chunk.text for chunk in prepared.chunks]
-    found = list(extractor.extract(prepared.chunks))
-    for one, text in zip(found, texts, strict=True):
-        values[extraction_key(extractor.key, text)] = extractions.pack(one, text)
-    without_texts = tuple(one if one.given is not None else replace(one, text="") for one in prepared.vectors)
-    return (
-        replace(prepared, document=Document(id=prepared.document.id), vectors=without_texts),
-        document_part(prepared.document.title, texts, found, cannot_link),
-    )

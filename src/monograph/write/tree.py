@@ -177,24 +177,20 @@ def _see_same_models(pipeline: Pipeline, *, anew: bool) -> None:
 def _begun(pipeline: Pipeline, *, anew: bool) -> tuple[build.Draft, Planes]:
     """A draft of the tree, and its planes: those of the file, or others if it is time to learn them."""
     with pipeline.database.read() as connection:
-        if not store.stale_leaves(connection):
-            return _drafted(connection, pipeline, anew=anew)
-    with write(pipeline.database, pipeline.indexes):
-        pass  # A writer left it to the end of the next transaction to update the leaves.
+        stale = store.stale_leaves(connection)
+    if stale:
+        with write(pipeline.database, pipeline.indexes):
+            pass  # A writer left it to the end of the next transaction to update the leaves.
     with pipeline.database.read() as connection:
-        return _drafted(connection, pipeline, anew=anew)
-
-
-def _drafted(connection: Connection, pipeline: Pipeline, *, anew: bool) -> tuple[build.Draft, Planes]:
-    _see_same_models(pipeline, anew=anew)
-    held, count = planes_of(connection), stored_vectors.count(connection)
-    draft = build.Draft(store.version(connection), anew=anew)
-    if held is not None and not due_planes(held, count, pipeline):
-        return draft, held
-    found = stored_vectors.first_by_id(connection, LEARNING_SAMPLE, pipeline.embedder.dimension)
-    planes = random_or_learned(pipeline, found, count)
-    build.lay_all_leaves(connection, draft, planes, store.every_leaf(connection))
-    return draft, planes
+        _see_same_models(pipeline, anew=anew)
+        held, count = planes_of(connection), stored_vectors.count(connection)
+        draft = build.Draft(store.version(connection), anew=anew)
+        if held is not None and not due_planes(held, count, pipeline):
+            return draft, held
+        found = stored_vectors.first_by_id(connection, LEARNING_SAMPLE, pipeline.embedder.dimension)
+        planes = random_or_learned(pipeline, found, count)
+        build.lay_all_leaves(connection, draft, planes, store.every_leaf(connection))
+        return draft, planes
 
 
 def random_or_learned(pipeline: Pipeline, sample: Float32, count: int) -> Planes:
@@ -233,7 +229,10 @@ def _made(
         with pipeline.database.read() as connection:
             rows = memo.rows(connection, memo.SUMMARY, keys)
             values = memo.values(connection, rows.values())
-            texts = {key: _text(connection, row, values[row]) for key, row in rows.items()}
+            texts = {}
+            for key, row in rows.items():
+                with decoding(connection, f"row {row} of memo, a summary,"):
+                    texts[key] = store.unpack(values[row]).text
         embedded = {key: embedding.key(text) for key, text in texts.items()}
         embedding.derive_missing(pipeline.database, embedding.keyed(texts.values()))
         with pipeline.database.read() as connection:
@@ -251,11 +250,6 @@ def _made(
         ]
 
     return retry(pipeline.database, derive)
-
-
-def _text(connection: Connection, row: int, value: bytes) -> str:
-    with decoding(connection, f"row {row} of memo, a summary,"):
-        return store.unpack(value).text
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -17,7 +17,7 @@ from monograph.store.history import versions
 from monograph.store.words import terms
 from monograph.values import Report
 from monograph.vectors.index import EcoVectorIndex
-from monograph.write.batch import BATCH_CHARACTERS, Prepared
+from monograph.write.batch import BATCH_CHARACTERS, Prepared, grouped
 from monograph.write.changes import NOTHING_SEEN, Changes, Ready, Seen, State, Stored, Tally, Target, decide
 from monograph.write.graph import GraphRows, Related, store_names, store_parts
 from monograph.write.pipeline import WriteGuard
@@ -202,7 +202,7 @@ def remove_rows(connection: Connection, rows: Sequence[documents.DocumentRow], e
     The files that they are of stay.
     """
     removed = 0
-    for some in _groups(rows):
+    for some in grouped(rows, (lambda row: row.characters, BATCH_CHARACTERS)):
         entries = []
         for row in some:
             versions.end(connection, row, ending)
@@ -226,20 +226,6 @@ def _remove_chunks(connection: Connection, gone: Sequence[int], uses: graphs.Use
     graphs.remove(connection, gone, [], uses)
     assertions.remove_chunks(connection, gone)
     chunks.remove(connection, gone)
-
-
-def _groups(rows: Sequence[documents.DocumentRow]) -> Iterator[list[documents.DocumentRow]]:
-    """Documents, as many at once as may be held in memory with their texts."""
-    group: list[documents.DocumentRow] = []
-    characters = 0
-    for row in rows:
-        group.append(row)
-        characters += row.characters
-        if characters >= BATCH_CHARACTERS:
-            yield group
-            group, characters = [], 0
-    if group:
-        yield group
 
 
 def remove(
