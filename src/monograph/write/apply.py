@@ -17,7 +17,6 @@ from monograph.read.limits import Limits
 from monograph.store.documents import documents, roots, sources
 from monograph.store.file import memo, settings
 from monograph.store.file.checksums import given_key
-from monograph.store.file.database import Database
 from monograph.store.history import versions
 from monograph.store.history.versions import Former
 from monograph.sync import rename
@@ -90,10 +89,20 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     started = time.perf_counter()
     plan = read_again(pipeline, plan)
     tally = Tally(problems=list(plan.problems), moved=list(plan.moved))
-    _place_roots(pipeline.database, plan)
+    with pipeline.database.read() as connection:
+        known = roots.every(connection)
+    if any(root not in known for root in plan.roots):
+        with pipeline.database.write() as connection:
+            for root in plan.roots:  # Before anything that belongs to them.
+                roots.put(connection, root)
     rename.carry_over(pipeline.database, rename.same_vectors(pipeline.database, pipeline.embedder.key, plan))
     _apply_gone(pipeline, plan.of("gone"), tally)
-    _apply_same(pipeline, plan.of("same"), tally)
+    same = plan.of("same")
+    tally.same += len(same)
+    touched = [(change.uri, change.size, change.modified_ns) for change in same if change.touched]
+    if touched:
+        with pipeline.database.write() as connection:
+            sources.touch(connection, touched)
     expected = sum(change.size or 0 for kind in ("new", "changed") for change in plan.of(kind))
     with describing(pipeline, limits) as pictured:
         parcels = readings(plan, limits, tally.problems, on_progress, pictured)
@@ -210,16 +219,6 @@ def _prepare(pipeline: Pipeline, batch: Sequence[Parcel], precomputed: Precomput
     return ready
 
 
-def _place_roots(database: Database, plan: Plan) -> None:
-    """Store the roots that are new or were moved, before anything that belongs to them."""
-    with database.read() as connection:
-        known = roots.every(connection)
-    if any(root not in known for root in plan.roots):
-        with database.write() as connection:
-            for root in plan.roots:
-                roots.put(connection, root)
-
-
 def grow_tree(pipeline: Pipeline, tally: Tally, on_progress: OnProgress | None = None) -> None:
     """Bring the tree of summaries up to date with what was stored."""
     made, problems = follow(pipeline, on_progress)
@@ -236,14 +235,6 @@ def _apply_gone(pipeline: Pipeline, gone: tuple[Change, ...], tally: Tally) -> N
             tally.chunks_removed += writer.remove_rows(connection, rows, ending)
             tally.removed += len(rows)
             sources.remove(connection, files)
-
-
-def _apply_same(pipeline: Pipeline, same: tuple[Change, ...], tally: Tally) -> None:
-    tally.same += len(same)
-    touched = [(change.uri, change.size, change.modified_ns) for change in same if change.touched]
-    if touched:
-        with pipeline.database.write() as connection:
-            sources.touch(connection, touched)
 
 
 def restore(pipeline: Pipeline, second: int) -> None:

@@ -8,9 +8,9 @@ import numpy as np
 
 from monograph.errors import InputError, NotFound, OutsideView
 from monograph.graph.names import key_of
-from monograph.store.file.database import Connection, Database
+from monograph.store.file.database import Database
 from monograph.store.graph import assertions
-from monograph.store.graph.assertions import NOBODY, Ends, Origin
+from monograph.store.graph.assertions import NOBODY, Ends
 from monograph.values import Report, ToldNode, ToldRelation, arguments, check_json
 from monograph.write.pipeline import WriteGuard
 
@@ -54,17 +54,13 @@ def add(
         for one in given:
             # One row for each origin; one row without an origin where none was found.
             for origin in dict.fromkeys(origins[name] for name in one.origins if name in origins) or (NOBODY,):
-                replaced += _put(connection, one, origin)
+                if isinstance(one, ToldNode):
+                    replaced += assertions.put_node(connection, one, key_of(one.name or one.id), origin)
+                    continue
+                for end in (one.source, one.target):
+                    assertions.imply_node(connection, end, key_of(end), origin)
+                replaced += assertions.put_relation(connection, one, origin)
     return Report(changed=replaced)
-
-
-def _put(connection: Connection, given: ToldNode | ToldRelation, origin: Origin) -> int:
-    """Store an assertion of an origin; return how many rows it replaces."""
-    if isinstance(given, ToldNode):
-        return assertions.put_node(connection, given, key_of(given.name or given.id), origin)
-    for end in (given.source, given.target):
-        assertions.imply_node(connection, end, key_of(end), origin)
-    return assertions.put_relation(connection, given, origin)
 
 
 def remove(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from monograph.errors import MonographError
 from monograph.graph.short_names import is_short_form
@@ -19,15 +19,6 @@ from monograph.store.graph import names
 from monograph.store.words import terms
 from monograph.values import Problem, Report
 from monograph.vectors.index import EcoVectorIndex
-
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    """A file's settings about forgetting: every commit raises ``generation``, every forgetting raises ``times``."""
-
-    always: bool
-    generation: int
-    times: int
 
 
 def carried_out(
@@ -51,24 +42,38 @@ def carried_out(
     strict:
         Raise if what is wanted fails; else that is a problem in the report. Either way the next write does it.
     """
-    before = _state(database)
-    forgets = before.always if wanted is None else wanted
+    with database.read() as connection:
+        forgets = settings.load_always_forget(connection) if wanted is None else wanted
     token = _note_pending(database) if forgets else ""
-    started = _state(database) if token else before
+    # Every commit raises the generation, every forgetting raises the number of them.
+    with database.read() as connection:
+        generation, times = settings.generation(connection), settings.count_of_erasures(connection)
     try:
         report = work(forgets)
     except BaseException:
-        if token and _state(database) == started:
-            _drop_pending(database, [token])  # Nothing was written, so that nothing is to be forgotten.
+        if token:
+            with database.read() as connection:
+                unchanged = settings.generation(connection) == generation
+            if unchanged:
+                _drop_pending(database, [token])  # Nothing was written, so that nothing is to be forgotten.
         raise
     if token and not (report.removed or report.changed or report.chunks_removed or report.moved):
         _drop_pending(database, [token])
     try:
-        _finish(database, indexes, started.times)
+        # If others forgot meanwhile, values that were derived may be of the text that they forgot.
+        with database.read() as connection:
+            dropped = settings.count_of_erasures(connection) != times and not settings.pending_erasures(connection)
+            overlapped = dropped and memo.count_unused(connection) > 0
+        if overlapped:
+            _note_pending(database)
+        end(database, indexes)
     except MonographError as error:
         if strict and token:
             raise
-        return replace(report, problems=(*report.problems, _unfinished(database, error)))
+        path = str(database.path)
+        reason = f"what was taken out is in no result any more, but still in the bytes of the file: {error.message}"
+        problem = Problem(path, reason, f"the next write forgets it, or: monograph compact {path}")
+        return replace(report, problems=(*report.problems, problem))
     return report
 
 
@@ -117,22 +122,6 @@ def end(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
         erase(database, indexes)
 
 
-def _finish(database: Database, indexes: Sequence[EcoVectorIndex], times: int) -> None:
-    """Erase if that is owed, or if others did meanwhile: what was derived may be of what they forgot."""
-    with database.read() as connection:
-        dropped = settings.count_of_erasures(connection) != times and not settings.pending_erasures(connection)
-        overlapped = dropped and memo.count_unused(connection) > 0
-    if overlapped:
-        _note_pending(database)
-    end(database, indexes)
-
-
-def _state(database: Database) -> _State:
-    with database.read() as connection:
-        always, generation = settings.load_always_forget(connection), settings.generation(connection)
-        return _State(always, generation, settings.count_of_erasures(connection))
-
-
 def _note_pending(database: Database) -> str:
     token = secrets.token_hex(8)
     with database.write() as connection:
@@ -143,9 +132,3 @@ def _note_pending(database: Database) -> str:
 def _drop_pending(database: Database, tokens: Sequence[str]) -> None:
     with database.write() as connection:
         settings.drop_pending_erasures(connection, tokens)
-
-
-def _unfinished(database: Database, error: MonographError) -> Problem:
-    path = str(database.path)
-    reason = f"what was taken out is in no result any more, but still in the bytes of the file: {error.message}"
-    return Problem(path, reason, f"the next write forgets it, or: monograph compact {path}")

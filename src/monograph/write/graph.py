@@ -11,7 +11,7 @@ import numpy as np
 
 from monograph.derive.derivation import NOTHING, MissingValue, extraction_key, name_codes, retry
 from monograph.derive.derivation import extractions as derive_extractions
-from monograph.graph.build import DocumentPart, Linked, document_part
+from monograph.graph.build import DocumentPart, document_part
 from monograph.graph.names import signature
 from monograph.graph.short_names import Pairs
 from monograph.store.file import memo, settings
@@ -238,19 +238,13 @@ def node_of(chunks: Sequence[int], related: Related, rows: Mapping[str, int]) ->
                 graphs.pack_named(
                     [(rows[name.key], name.first, name.second, _PLACE_OF_KIND[name.kind]) for name in one.names]
                 ),
-                _pack_links(one.links),
+                np.array([(link.source, link.target, link.strength) for link in one.links], graphs.LINKED).tobytes(),
             )
             for chunk, one in zip(chunks, part.chunks, strict=True)
         },
         frozenset(graphs.SubjectRow(rows[one.key], one.by_title, one.qualifier) for one in part.subjects),
         frozenset((rows[one.short], rows[one.full]) for one in part.aliases),
     )
-
-
-def _pack_links(links: Sequence[Linked]) -> bytes:
-    if not links:
-        return b""
-    return np.array([(one.source, one.target, one.strength) for one in links], dtype=graphs.LINKED).tobytes()
 
 
 def store_parts(
@@ -282,11 +276,8 @@ def store_names(connection: Connection, rows: GraphRows, uses: graphs.Uses) -> N
     coming = [names.NewName(rows.names[key], key, signature(key), rows.codes.get(key)) for key in rows.new]
     names.set_codes(connection, [(code, key) for key, code in rows.codes.items() if rows.names[key] not in new])
     names.add(connection, coming, uses.uses, uses.persons)
-    names.use(connection, _without(uses.uses, new), _without(uses.persons, new))
-
-
-def _without(changes: Mapping[int, int], rows: Iterable[int]) -> dict[int, int]:
-    return {row: change for row, change in changes.items() if row not in rows}
+    known = ({row: change for row, change in one.items() if row not in new} for one in (uses.uses, uses.persons))
+    names.use(connection, *known)
 
 
 def take_codes(

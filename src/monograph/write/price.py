@@ -93,28 +93,23 @@ def _names_to_embed(connection: Connection, pipeline: Pipeline, work: Sequence[P
     """
     if not is_paid(pipeline.embedder):
         return []
+    extracting = derivation.extractions(pipeline.extractor)
     cannot_link = names.cannot_link(connection)
     found: set[str] = set()
     for one in work:
-        packed = _packed_extractions(connection, pipeline, one)
+        wanted = extracting.keyed(one.chunks)
+        rows = memo.rows(connection, memo.EXTRACTION, list(wanted))
+        lacking = {key: chunk for key, chunk in wanted.items() if key not in rows}
+        if lacking and not extracting.is_quick:
+            continue
+        stored = memo.values(connection, rows.values())
+        values = {key: stored[row] for key, row in rows.items()}
+        if lacking:
+            values |= {key: value for group in extracting.make(lacking) for key, value, _ in group}
+        packed = [values[extracting.key(chunk)] for chunk in one.chunks]
         with suppress(*UNDECODABLE):  # An apply will say which is damaged.
-            found |= set() if packed is None else embedded_keys(part_of(one, packed, cannot_link))
+            found |= embedded_keys(part_of(one, packed, cannot_link))
     return names_without_code(connection, pipeline, sorted(found))
-
-
-def _packed_extractions(connection: Connection, pipeline: Pipeline, one: Prepared) -> list[bytes] | None:
-    """Return the packed extractions of a document's chunks; None where a model has to be asked for one."""
-    extracting = derivation.extractions(pipeline.extractor)
-    wanted = extracting.keyed(one.chunks)
-    rows = memo.rows(connection, memo.EXTRACTION, list(wanted))
-    lacking = {key: chunk for key, chunk in wanted.items() if key not in rows}
-    if lacking and not extracting.is_quick:
-        return None
-    stored = memo.values(connection, rows.values())
-    found = {key: stored[row] for key, row in rows.items()}
-    if lacking:
-        found |= {key: value for group in extracting.make(lacking) for key, value, _ in group}
-    return [found[extracting.key(chunk)] for chunk in one.chunks]
 
 
 def price_summaries(connection: Connection, pipeline: Pipeline, chunks: int, changed: int | None = None) -> Cost:

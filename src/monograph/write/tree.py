@@ -6,7 +6,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -284,8 +284,9 @@ def _lock(lock: Path, path: Path) -> int | None:
             break
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is_at(held, lock):
-                return held
+            with suppress(FileNotFoundError):  # The previous holder of the lock deletes its file.
+                if os.path.samestat(os.fstat(held), lock.stat(follow_symlinks=False)):
+                    return held
         except BlockingIOError:
             if time.monotonic() > end:
                 os.close(held)
@@ -298,11 +299,3 @@ def _lock(lock: Path, path: Path) -> int | None:
         os.close(held)
         time.sleep(random.uniform(0, _LONGEST_PAUSE))  # noqa: S311 - only so that two do not meet again
     return None
-
-
-def _is_at(held: int, path: Path) -> bool:
-    """Return whether an open file is still the one at a path: the previous holder of the lock deletes it."""
-    try:
-        return os.path.samestat(os.fstat(held), path.stat(follow_symlinks=False))
-    except FileNotFoundError:
-        return False
