@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from monograph.derive.derivation import Derivation, descriptions
 from monograph.errors import MonographError, SourceError
@@ -215,30 +216,19 @@ def insert_captions(document: Document, pictures: Sequence[Picture], said: Mappi
     text = "".join([*parts, document.text[at:]]).rstrip()
     if not text:
         return None
-    moved = _Moved(edits)
-    sections = tuple(replace(one, start=moved.at(one.start)) for one in document.sections)
+    ends = [edit.end for edit in edits]
+    shifts = [0, *accumulate(len(edit.text) - (edit.end - edit.start) for edit in edits)]
+
+    def moved(offset: int) -> int:
+        """Return the new place of an offset; one within a replaced stretch moves to where its replacement begins."""
+        count = bisect_right(ends, offset)
+        return min([offset, *(edit.start for edit in edits[count : count + 1])]) + shifts[count]
+
+    sections = tuple(replace(one, start=moved(one.start)) for one in document.sections)
     return replace(document, text=text, sections=sections, places=_places(document, edits, moved, len(text)))
 
 
-class _Moved:
-    """Map from offsets of the old text to offsets of the new one."""
-
-    def __init__(self, edits: Sequence[_Edit]) -> None:
-        self._ends = [edit.end for edit in edits]
-        self._edits = edits
-        self._shifts = [0]
-        for edit in edits:
-            self._shifts.append(self._shifts[-1] + len(edit.text) - (edit.end - edit.start))
-
-    def at(self, offset: int) -> int:
-        """Map an offset; one within a replaced stretch maps to the beginning of its replacement."""
-        count = bisect_right(self._ends, offset)
-        if count < len(self._edits):
-            offset = min(offset, self._edits[count].start)
-        return offset + self._shifts[count]
-
-
-def _places(document: Document, edits: Sequence[_Edit], moved: _Moved, length: int) -> tuple[Place, ...]:
+def _places(document: Document, edits: Sequence[_Edit], moved: Callable[[int], int], length: int) -> tuple[Place, ...]:
     starts = [place.start for place in document.places]
 
     def around(offset: int) -> Place:
@@ -248,13 +238,13 @@ def _places(document: Document, edits: Sequence[_Edit], moved: _Moved, length: i
     found: dict[int, Place] = {}
     for edit in edits:
         if edit.number:  # Behind a description goes on what was before it.
-            after = moved.at(edit.end) + len(_SEPARATOR) * document.text.startswith(_SEPARATOR, edit.end)
+            after = moved(edit.end) + len(_SEPARATOR) * document.text.startswith(_SEPARATOR, edit.end)
             found[after] = replace(around(edit.start), start=after, boundary=True)
     for place in document.places:
-        at = moved.at(place.start)
+        at = moved(place.start)
         found[at] = replace(place, start=at, boundary=place.boundary or at in found)
     for edit in edits:
         if edit.number:
-            at = moved.at(edit.start)
+            at = moved(edit.start)
             found[at] = replace(around(edit.start), start=at, boundary=True, picture=edit.number)
     return tuple(found[start] for start in sorted(found) if start < length)

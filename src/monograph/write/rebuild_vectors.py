@@ -126,23 +126,16 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
     settings.save_model(connection, "embedder", stored)
     if other:
         versions.drop_vectors(connection)
-        _plant(connection, pipeline, planes, spent)
+        if planes is not None and pipeline.summarizer is not None:
+            # Its summaries are derived already. Few chunks can have come since: what their segments lack is made here.
+            draft = build.Draft(stored_tree.version(connection))
+            build.lay_all_leaves(connection, draft, planes, stored_tree.every_leaf(connection))
+            tree.draw_up(pipeline, pipeline.summarizer, draft, planes, spent)
+            tree.keep(connection, pipeline.summarizer, draft, spent)
+        elif stored_tree.exists(connection):
+            stored_tree.begin(connection, random_planes(pipeline.embedder.dimension).to_bytes())
         for index in pipeline.indexes:
             index.rebuild(connection)
-
-
-def _plant(connection: Connection, pipeline: Pipeline, planes: Planes | None, spent: tree.TreeUpdate) -> None:
-    """Put the tree by these planes in the place of the one that is there.
-
-    Its summaries are derived already. Few chunks can have come since: what their segments lack is made here.
-    """
-    if planes is not None and pipeline.summarizer is not None:
-        draft = build.Draft(stored_tree.version(connection))
-        build.lay_all_leaves(connection, draft, planes, stored_tree.every_leaf(connection))
-        tree.draw_up(pipeline, pipeline.summarizer, draft, planes, spent)
-        tree.keep(connection, pipeline.summarizer, draft, spent)
-    elif stored_tree.exists(connection):
-        stored_tree.begin(connection, random_planes(pipeline.embedder.dimension).to_bytes())
 
 
 def _is_other(connection: Connection, pipeline: Pipeline) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 
@@ -43,7 +43,13 @@ def resolve(connection: Connection) -> None:
     if marked:
         cannot_link = names.cannot_link(connection)
         names.set_heads(connection, list(_changes(connection, marked, cannot_link)))
-        _keep_apart(connection, cannot_link)
+        # Part the names that were set apart and are one by way of others: of two that have one head, the one that is
+        # not the head stands alone, or the later one in the alphabet. Heads were found without regard to this.
+        for pair in sorted(pair for pair in cannot_link if pair[0] < pair[1]):
+            known = names.known(connection, pair)
+            if len(known) == 2 and known[pair[0]].head == known[pair[1]].head:
+                leaving = pair[0] if known[pair[1]].head == known[pair[1]].row else pair[1]
+                names.set_heads(connection, [(None, None, known[leaving].row)])
     names.clear_unresolved(connection)
 
 
@@ -61,32 +67,13 @@ def _changes(
             # How many keys are held against each other, as far as it matters.
             small = len(group) <= LARGEST_GROUP
             sizes[signature] = len(group) if small else sum(not stands_alone(key) for key in group)
-            keys.update(_touched(some, group, sizes[signature]))
+            # Where the signature crossed the bound, large or not, all its spellings are looked at again.
+            came = sum(one.living for one in some)
+            crossed = sizes[signature] - came <= LARGEST_GROUP < sizes[signature] + len(some) - came
+            every = crossed or len(some) * len(group) > _MOST_HELD
+            keys.update(group if every else related((one.key for one in some), group))
     for signature, members in names.living(connection, sorted(keys)).items():
         yield from changes(members, cannot_link, sizes.get(signature, 0))
-
-
-def _touched(changed: Sequence[names.Marked], living: Collection[str], size: int) -> Collection[str]:
-    """Return the living keys of a signature whose heads may depend on the changed names."""
-    came = sum(one.living for one in changed)
-    # Where it may have been of another kind before, large or not, all its spellings are looked at again.
-    crossed = size - came <= LARGEST_GROUP < size + len(changed) - came
-    if crossed or len(changed) * len(living) > _MOST_HELD:
-        return living
-    return related((one.key for one in changed), living)
-
-
-def _keep_apart(connection: Connection, cannot_link: set[tuple[str, str]]) -> None:
-    """Part the names that were set apart and are one by way of others: the one that is not the head stands alone.
-
-    Of two that have one head the one later in the alphabet does. Pairs are gone through in order of the alphabet, from
-    heads that were found without regard to this: what came before does not count.
-    """
-    for pair in sorted(pair for pair in cannot_link if pair[0] < pair[1]):
-        known = names.known(connection, pair)
-        if len(known) == 2 and known[pair[0]].head == known[pair[1]].head:
-            leaving = pair[0] if known[pair[1]].head == known[pair[1]].row else pair[1]
-            names.set_heads(connection, [(None, None, known[leaving].row)])
 
 
 def changes(

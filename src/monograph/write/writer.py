@@ -76,24 +76,17 @@ def read(connection: Connection, batch: Sequence[Ready], seen: Seen = NOTHING_SE
             of_file = documents.of_source(connection, files[parcel.source.uri])
             rows = {row.id: row for row in of_file if row.id not in listed} | rows
     file_of = sources.uris(connection, [row.source for row in rows.values() if row.source is not None])
-    return State(
-        {
-            name: _stored(
-                connection, row, None if row.source is None else file_of.get(row.source), text=name in replaced
-            )
-            for name, row in rows.items()
-        },
-        chunks.owners(connection, [chunk.id for one in prepared for chunk in one.chunks]),
-        sources.faulty(connection, uris),
-    )
-
-
-def _stored(connection: Connection, row: documents.DocumentRow, file: str | None, *, text: bool) -> Stored:
-    spans = chunks.named_spans(connection, row.row)
-    try:
-        return Stored(row, file, spans, documents.text(connection, row.row, 0, row.characters) if text else "")
-    except MonographError as error:
-        return Stored(row, file, spans, fault=error)
+    stored = {}
+    for name, row in rows.items():
+        file = None if row.source is None else file_of.get(row.source)
+        spans = chunks.named_spans(connection, row.row)
+        try:
+            text = documents.text(connection, row.row, 0, row.characters) if name in replaced else ""
+            stored[name] = Stored(row, file, spans, text)
+        except MonographError as error:
+            stored[name] = Stored(row, file, spans, fault=error)
+    owners = chunks.owners(connection, [chunk.id for one in prepared for chunk in one.chunks])
+    return State(stored, owners, sources.faulty(connection, uris))
 
 
 def write(connection: Connection, changes: Changes, derived: Derived, ending: versions.Ending | None) -> None:
