@@ -72,7 +72,7 @@ class Describing:
             first = errors[0]
             many = f"{len(errors)} pictures in it were" if len(errors) > 1 else "a picture in it was"
             reason = first.message if isinstance(first, MonographError) else f"{type(first).__name__}: {first}"
-            mend = (first.mend if isinstance(first, MonographError) else "") or "monograph retry"
+            mend = (first.mend if isinstance(first, MonographError) else "") or "monograph retry FILE"
             problems.append(Problem(uri, f"{many} not described: {reason}", mend))
         words = {key: self._words(wanted[key]) for key in failed}
         said = {}
