@@ -46,19 +46,14 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
             more, fewer = _price(connection, pipeline, batch, priced)
         cost, removed = cost + more, removed + fewer
     with pipeline.database.read() as connection:
-        cost += _price_tree(connection, pipeline, plan, cost.chunks, removed)
+        same = all(change.kind == "same" for change in plan.changes)
+        if not same or not store.exists(connection) or store.count_stale_segments(connection):
+            for source in sources.rows(connection, [change.uri for change in plan.of("gone")]).values():
+                rows = documents.of_source(connection, source)
+                removed += sum(len(chunks.rows_of_document(connection, row.row)) for row in rows)
+            stored = vectors.count(connection)
+            cost += price_summaries(connection, pipeline, stored + cost.chunks, cost.chunks + removed)
     return replace(plan, problems=tuple(problems), cost=cost if pictured is None else cost + pictured.cost)
-
-
-def _price_tree(connection: Connection, pipeline: Pipeline, plan: Plan, fresh: int, removed: int) -> Cost:
-    same = all(change.kind == "same" for change in plan.changes)
-    if same and store.exists(connection) and not store.count_stale_segments(connection):
-        return Cost()
-    for change in plan.of("gone"):
-        source = sources.row_of(connection, change.uri)
-        for row in documents.of_source(connection, source) if source is not None else ():
-            removed += len(chunks.rows_of_document(connection, row.row))
-    return price_summaries(connection, pipeline, vectors.count(connection) + fresh, fresh + removed)
 
 
 def _price(connection: Connection, pipeline: Pipeline, batch: list[Parcel], priced: set[bytes]) -> tuple[Cost, int]:
