@@ -74,11 +74,9 @@ class Describing:
             reason = first.message if isinstance(first, MonographError) else f"{type(first).__name__}: {first}"
             mend = (first.mend if isinstance(first, MonographError) else "") or "monograph retry FILE"
             problems.append(Problem(uri, f"{many} not described: {reason}", mend))
-        words = {key: self._words(wanted[key]) for key in failed}
-        said = {}
-        for one in part.pictures:
-            key = self._derivation.key(one)
-            said[one.mark] = Caption(known[key], described=True) if key in known else Caption(words[key])
+        captions = {key: Caption(text, described=True) for key, text in known.items()}
+        captions |= {key: Caption(self._words(wanted[key])) for key in failed}
+        said = {one.mark: captions[self._derivation.key(one)] for one in part.pictures}
         return in_places(uri, part, said, problems)
 
     def _words(self, picture: Picture) -> str:
@@ -114,8 +112,8 @@ class Pricing:
         known = remembered(self.database, list(wanted))
         with self.database.read() as connection:
             self.cost += derivation.price_missing(connection, wanted, self.priced)
-        keys = {one.mark: derivation.key(one) for one in part.pictures}
-        said = {mark: Caption(known.get(key, key.hex()), described=True) for mark, key in keys.items()}
+        captions = {key: Caption(known.get(key, key.hex()), described=True) for key in wanted}
+        said = {one.mark: captions[derivation.key(one)] for one in part.pictures}
         return in_places(uri, part, said, problems)
 
 

@@ -77,11 +77,6 @@ class WriteGuard:
         rows = documents.of_ids(connection, ids)
         return Seen({name: rows[name].sha256 if name in rows else None for name in ids})
 
-    def inside(self, connection: Connection, rows: Sequence[documents.DocumentRow]) -> list[documents.DocumentRow]:
-        """Return the given documents that are in the view."""
-        held = view.among(connection, self.allowed, [row.row for row in rows])
-        return [row for row in rows if row.row in held]
-
     def among(self, connection: Connection, rows: Iterable[int]) -> set[int]:
         """Return the given row numbers of documents that are in the view."""
         return view.among(connection, self.allowed, rows)

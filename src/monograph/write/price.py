@@ -17,7 +17,6 @@ from monograph.store.graph import names
 from monograph.store.tree import tree as store
 from monograph.store.vectors import vectors
 from monograph.sync import rename
-from monograph.tree.build import Recipe
 from monograph.values import Cost, OnProgress, Plan, Problem
 from monograph.write.batch import BATCH_FILES, Parcel, Prepared, batches, changed, prepare, readings
 from monograph.write.describe import Pricing
@@ -128,7 +127,11 @@ def price_summaries(connection: Connection, pipeline: Pipeline, chunks: int, cha
     if pipeline.summarizer is None:
         return Cost()
     used = recipe(pipeline.summarizer.key, pipeline.settings)
-    layers = most_summaries(chunks, used)
+    layers: list[int] = []  # The most summaries of each: one stands for ``least`` nodes or for a layer.
+    nodes = chunks
+    while nodes > 1 and len(layers) < used.layers:
+        nodes = max(1, nodes // used.bounds.least)
+        layers.append(nodes)
     whole = min(sum(layers), chunks // CHUNKS_A_SUMMARY + 1)
     if changed is None or not store.exists(connection):
         typical = whole
@@ -141,12 +144,3 @@ def price_summaries(connection: Connection, pipeline: Pipeline, chunks: int, cha
         once = summarizing.price([(text,) * used.bounds.most])
         calls, tokens = calls + once.model_calls * most, tokens + once.model_tokens * most
     return Cost(summaries=sum(layers), typical_summaries=typical, model_calls=calls, model_tokens=tokens)
-
-
-def most_summaries(nodes: int, used: Recipe) -> list[int]:
-    """Return the most summaries of each layer over so many chunks: each stands for ``least`` nodes or for a layer."""
-    layers: list[int] = []
-    while nodes > 1 and len(layers) < used.layers:
-        nodes = max(1, nodes // used.bounds.least)
-        layers.append(nodes)
-    return layers

@@ -251,9 +251,12 @@ def remove(
     with database.write() as connection:
         rows, unknown = documents.resolve(connection, names)
         if guard is not None:
-            held = [guard.inside(connection, documents.resolve(connection, [name])[0]) for name in names]
-            rows = list({row.row: row for some in held for row in some}.values())
-            unknown = [name for name, some in zip(names, held, strict=True) if not some]
+            allowed = guard.among(connection, [row.row for row in rows])
+            rows = [row for row in rows if row.row in allowed]
+            named = [documents.resolve(connection, [name])[0] for name in names]
+            unknown = [
+                name for name, some in zip(names, named, strict=True) if allowed.isdisjoint(one.row for one in some)
+            ]
         former = []
         if forgets and guard is None:
             numbers = {name: versions.numbers_of(connection, name) for name in unknown}
