@@ -24,11 +24,11 @@ from machine import console, machine
 from monograph.evaluate.datasets import Question
 from monograph.graph import evidence
 from monograph.library.questions import corpus
-from monograph.search import follow, fusion, nearest, walk, walked, words
+from monograph.search import fusion, walk, words
 from monograph.search.question import take_apart
-from monograph.search.ranking import POOL
+from monograph.search.ranking import POOL, nearest
 from monograph.search.strategy import Corpus
-from monograph.search.walked import Walk
+from monograph.search.walk import Walk
 from monograph.store.documents.filters import EVERYTHING
 from monograph.store.graph import graphs
 
@@ -97,7 +97,7 @@ def walked_question(searched: Corpus, asked: Question) -> Walked:
         vector, *_ = made = searched.embed([asked.question, *question.clauses])
         rankings = [
             words.bm25(snapshot, asked.question, POOL, EVERYTHING, question.frequencies),
-            nearest.search(snapshot, vector, POOL, EVERYTHING),
+            nearest(snapshot, vector, POOL, EVERYTHING),
         ]
         weighted = [(one, fusion.WEIGHTS[one.retriever]) for one in rankings]
         whole = walk.walk(snapshot, question, weighted, made[1:], EVERYTHING)
@@ -108,7 +108,7 @@ def walked_question(searched: Corpus, asked: Question) -> Walked:
         fused = list(known.features)
         starts = list(dict.fromkeys([*whole.highest(STARTS), *again.highest(10)]))
         again.know(starts)
-        follow.follow(again, starts)
+        walk.follow(again, starts)
         rows = sorted({*fused, *whole.reckoning.chances(), *(target for _, target, *_ in known.links)})
         again.know(rows)
         owners = graphs.documents_of(snapshot.connection, rows)
@@ -289,7 +289,7 @@ def main() -> None:
     parser.add_argument("--page", type=Path, default=PAGE)
     options = parser.parse_args()
     CACHE.mkdir(parents=True, exist_ok=True)
-    walked.Reckoning = PlainReckoning  # type: ignore[assignment,misc]  # It keeps features.
+    walk.Reckoning = PlainReckoning  # type: ignore[assignment,misc]  # It keeps features.
     sets = {one: load(*one) for family in FAMILIES for one in family}
     rows = []
     for family in FAMILIES:

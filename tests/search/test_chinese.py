@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monograph import Document, Monograph
-from monograph.search.unspaced import LONGEST, spans
+from monograph.search.titles import LONGEST_UNSPACED, unspaced_spans
 
 PAGES = (
     ("寂静的港湾", "《寂静的港湾》是1921年上映的剧情片,由陈国安执导。影片讲述了两姐妹的故事。"),
@@ -38,15 +38,15 @@ def test_chinese_questions_find_both_hops(
 
 @given(st.text(alphabet="的了陈国安·云台镇a1, 。", max_size=60))
 def test_spans_are_runs_of_the_text(text: str) -> None:
-    found = list(spans(text))
+    found = list(unspaced_spans(text))
     for start, end, key in found:
         assert text[start:end].replace("·", " ") == key
-        assert 2 <= end - start <= LONGEST
+        assert 2 <= end - start <= LONGEST_UNSPACED
         assert text[start] not in "的了·a, 。"
         assert text[end - 1] not in "的了·a, 。"
     assert len(set(found)) == len(found)
 
 
 def test_spans_include_names_within_a_sentence() -> None:
-    assert {"陈国安", "云台镇", "马丁 韦伯"} <= {key for *_, key in spans("陈国安在云台镇见到了马丁·韦伯。")}
-    assert not list(spans("Ada met Otto in 1921."))
+    assert {"陈国安", "云台镇", "马丁 韦伯"} <= {key for *_, key in unspaced_spans("陈国安在云台镇见到了马丁·韦伯。")}
+    assert not list(unspaced_spans("Ada met Otto in 1921."))

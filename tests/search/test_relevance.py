@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from monograph import Chunk, Document, Hit, Hybrid, Monograph
 from monograph.library.questions import corpus
-from monograph.search import fusion, nearest, words
-from monograph.search.ranking import POOL
-from monograph.search.relevance import settled, share
+from monograph.search import fusion, words
+from monograph.search.fusion import settled, share
+from monograph.search.ranking import POOL, nearest
 from monograph.search.strategy import Corpus, Query
 from monograph.store.documents.filters import EVERYTHING
 from support.letter_corpus import PEOPLE, PLACES, THINGS
@@ -96,7 +96,7 @@ def test_relevance_of_hybrid_search_is_counted_from_the_floor(archive: Monograph
     with corpus(archive._file).read() as snapshot:
         rankings = [
             words.bm25(snapshot, query, POOL, EVERYTHING, words.of_question(snapshot, query)),
-            nearest.search(snapshot, archive.embedder.embed([query], "query")[0], POOL, EVERYTHING),
+            nearest(snapshot, archive.embedder.embed([query], "query")[0], POOL, EVERYTHING),
         ]
     floor = 0.0
     for one in rankings:

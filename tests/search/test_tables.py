@@ -17,7 +17,7 @@ from zlib import crc32
 import pytest
 
 from monograph import Graph, Hit, Monograph
-from monograph.search import walked
+from monograph.search import walk as search_walk
 from support.evaluation_data import excerpts
 from support.oracles.reckoning import PlainReckoning
 from support.paths import DATA
@@ -102,7 +102,7 @@ def walk(shared: Path, place: Path) -> Table:
     with Monograph.open(place / "walk.mono") as archive, pytest.MonkeyPatch.context() as patched:
         archive.add(documents)
         found = {question: along_the_graph(archive, question) for question in questions}
-        patched.setattr(walked, "Reckoning", PlainReckoning)
+        patched.setattr(search_walk, "Reckoning", PlainReckoning)
         for question in questions[::7]:
             assert along_the_graph(archive, question) == found[question], question
         return found

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from monograph.derive.extract.function_words import FUNCTION_WORDS
 from monograph.graph.names import LONGEST_KEY
 from monograph.search import titles
-from monograph.search.follow import beside
 from monograph.search.frequencies import Frequencies
+from monograph.search.leads import Start, start_of
 from monograph.search.question import Question
-from monograph.search.start_texts import Start, start_of
+from monograph.search.walk import beside
 from monograph.text_pass import compiled
 from support import evaluation_data, multilingual
 from support.oracles import beside as oracle

@@ -322,7 +322,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
     ) -> list[tuple[Document, float]]:
         """Documents and their relevances, best first: from 0 to 1, of ``dense`` the cosines (0 for a negative one).
 
-        What it is of other ways to search: :mod:`monograph.search.relevance`. Of a store with other ``scores``, these.
+        What it is of other ways to search: :mod:`monograph.search.fusion`. Of a store with other ``scores``, these.
 
         Parameters
         ----------

@@ -1,15 +1,25 @@
-"""Answers of a model, remembered by all that made them: question, context and model."""
+"""Answers of a model, remembered under a hash of the model and the prompt."""
 
 from __future__ import annotations
 
 import json
 
-from monograph.models import Completion
+from monograph import spending
+from monograph.models import Completion, LanguageModel
 from monograph.store.file import memo
 from monograph.store.file.database import Database
 from monograph.store.file.errors import decoding
 from monograph.store.file.rows import text, whole
 from monograph.values import content_hash
+
+MOST_TOKENS = 40
+MOST_TYPES = 3
+
+_PROMPT = (
+    "What kind of thing answers the question? Choose up to three of: person, organisation, place, work, event, date,"
+    " time, quantity, term. Write only these words, the likeliest first, with commas between them.\n\n"
+    "Question: {question}\nKinds:"
+)
 
 
 def key_of(model: str, prompt: str, max_tokens: int) -> bytes:
@@ -42,3 +52,23 @@ class AnswerCache:
         spent = made.tokens_in + made.tokens_out
         with self._database.write() as connection:
             memo.put(connection, memo.ANSWER, [(key, json.dumps(value, ensure_ascii=False).encode(), spent)])
+
+
+def answer_types(model: LanguageModel, memory: AnswerCache, question: str) -> tuple[str, ...]:
+    """Return of which types a model says the answer would be (MiniRAG, Sec. 3.2), the likeliest first; remembered.
+
+    Raises
+    ------
+    ModelUnavailable
+        If the model does not answer.
+    """
+    prompt = _PROMPT.format(question=" ".join(question.split()))
+    key = key_of(model.key, prompt, MOST_TOKENS)
+    made = memory.recall(key)
+    if made is None:
+        made = model.complete(prompt, MOST_TOKENS)
+        spending.note("types", model.key, made.tokens_in, made.tokens_out)
+        memory.keep(key, made)
+    lines = [line for line in made.text.splitlines() if line.strip()]
+    said = lines[-1].rpartition(":")[2].split(",") if lines else []
+    return tuple(word.strip(" .*-\"'") for word in said[:MOST_TYPES])

@@ -13,8 +13,8 @@ from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError, calling_model
 from monograph.library.opened import OpenFile, spends
 from monograph.models import reads_context, weight_of
+from monograph.search.fusion import settled
 from monograph.search.how import strategy
-from monograph.search.relevance import settled
 from monograph.search.strategy import Corpus, Query, Rerank, given_vector
 from monograph.store.documents.filters import Allowed, compile_condition
 from monograph.values import arguments
@@ -303,7 +303,7 @@ def corpus(file: OpenFile) -> Corpus:
     def types(question: str) -> tuple[str, ...]:
         if models.language_model is None:
             return ()
-        from monograph.answer.answer_types import answer_types
+        from monograph.answer.cache import answer_types
 
         return answer_types(models.language_model, file.answers(), question)
 

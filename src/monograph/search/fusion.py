@@ -1,22 +1,33 @@
-"""Several rankings made one.
+"""Several rankings made one, and a relevance from 0 to 1 that never rises from a hit to the next.
 
 Each retriever's scores are standardised over the candidates (chosen by measurement: docs/measuring.md), so that a
 retriever that is sure of itself counts for more than one whose scores are all alike. Chunks with a word-for-word match
 are lifted above all others.
+
+What a relevance means depends on the way to search. By meaning (``dense``, ``tree``, MiniRAG's formulas) it is the
+cosine, or 0 where that is negative: the same in every file and for every question. All other ways say how the hits of
+one question compare, and it is a share of what the best one has: of the score by words (``lexical``, ``tfidf``); in
+``hybrid`` of how far the score is above that of a chunk which neither words nor vectors find; along the graph of the
+probability that the chunk is evidence, which for codes and quoted phrases that stand in it word for word is at least
+the share of them. Probabilities themselves would not do: they were fitted on files of thousands of chunks, and in a
+small one even what answers the question exactly seldom comes to a half.
+
+Hits are not always in the order of what they are worth alone: along the graph each is to add to those before it. One
+that is worth more than a hit above it is told as worth as much as that one, so that more hits never change the first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monograph.search import ranking, relevance
+from monograph.search import ranking
 from monograph.search.ranking import highest
-from monograph.values import Origin
+from monograph.values import Hit, Origin
 
 if TYPE_CHECKING:
     from monograph.search.ranking import Ranking
@@ -84,7 +95,7 @@ def cosines(one: Ranking) -> list[Fused]:
     """The ranking of a retriever whose scores are cosines."""
     origins = origins_of([one])
     pairs = sorted(zip(one.rows, one.scores, strict=True), key=lambda pair: -pair[1])
-    return [Fused(row, score, origins[row], relevance.of_cosine(score)) for row, score in pairs]
+    return [Fused(row, score, origins[row], of_cosine(score)) for row, score in pairs]
 
 
 def _fused(totals: Mapping[int, float], rankings: Sequence[Ranking], unfound: float, k: int | None) -> list[Fused]:
@@ -94,9 +105,7 @@ def _fused(totals: Mapping[int, float], rankings: Sequence[Ranking], unfound: fl
         least = totals[best[k - 1]]
         best = best[:k] + list(takewhile(lambda row: totals[row] == least, best[k:]))
     origins = origins_of(rankings, set(best))
-    return [
-        Fused(row, totals[row], origins[row], relevance.share(totals[row], totals[best[0]], unfound)) for row in best
-    ]
+    return [Fused(row, totals[row], origins[row], share(totals[row], totals[best[0]], unfound)) for row in best]
 
 
 def best(snapshot: Snapshot, fused: Sequence[Fused], k: int) -> list[Fused]:
@@ -144,3 +153,25 @@ def origins_of(rankings: Sequence[Ranking], wanted: Set[int] | None = None) -> d
 def standardised(one: Ranking) -> dict[int, float]:
     """(score - mean) / standard deviation by row number; 0 where all scores are alike."""
     return dict(zip(one.rows, ranking.standardised(np.array(one.scores, dtype=np.float64)).tolist(), strict=True))
+
+
+def of_cosine(cosine: float) -> float:
+    """A cosine, or 0 where it is negative."""
+    return min(1.0, max(0.0, cosine))
+
+
+def share(score: float, best: float, least: float = 0.0) -> float:
+    """How far a score is above the least that there could be, as a share of how far the best one is."""
+    return min(1.0, max(0.0, (score - least) / (best - least))) if best > least else 1.0
+
+
+def settled(hits: Sequence[Hit]) -> list[Hit]:
+    """Hits with relevances that never rise; where a strategy told none, they are shares of the best score."""
+    given = [hit.relevance for hit in hits]
+    if hits and not any(given) and hits[0].score > 0:
+        given = [share(hit.score, hits[0].score) for hit in hits]
+    falling = accumulate((min(1.0, max(0.0, one)) for one in given), min)
+    return [
+        hit if hit.relevance == relevance else replace(hit, relevance=relevance)
+        for hit, relevance in zip(hits, falling, strict=True)
+    ]

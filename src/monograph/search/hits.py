@@ -1,4 +1,4 @@
-"""Rankings as hits: chunks with their texts, scores and the ways to them."""
+"""Make hits of fused scores: chunks with their texts, scores and paths."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from monograph.search.ranking import highest
-from monograph.search.walked import Walk
+from monograph.search.walk import Walk
 from monograph.store.documents.chunks import LoadedChunk
 from monograph.values import Path, PathNode
 

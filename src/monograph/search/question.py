@@ -17,7 +17,7 @@ from monograph.graph.names import key_of, spaced
 from monograph.graph.near_days import yearless_days_in
 from monograph.graph.text import word_hash
 from monograph.regex import regex
-from monograph.search import unspaced
+from monograph.search.titles import unspaced_spans
 from monograph.store.words.terms import words_of
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def _names(snapshot: Snapshot, tokens: list[_Token], small: Collection[str]) -> 
 
 def _unspaced(snapshot: Snapshot, text: str, found: Sequence[NameRow]) -> list[NameRow]:
     """The longest names in Chinese that the file knows; of two characters only what a document is about."""
-    spans = list(unspaced.spans(text))
+    spans = list(unspaced_spans(text))
     if not spans:
         return []
     known = snapshot.known({key for *_, key in spans})

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from monograph import telemetry
+
 if TYPE_CHECKING:
     from monograph.graph.evidence import Float64
     from monograph.search.snapshot import Snapshot
-    from monograph.values import Effort
+    from monograph.store.documents.filters import Allowed
+    from monograph.values import Effort, Float32
 
 POOL = 100
 """Candidates that each retriever gives to a fusion, or k when that is more. Scores are relative to them: to ask for
@@ -62,6 +65,18 @@ def ranking(
     scores = dict(scored)
     rows = highest(snapshot, scores, k)
     return Ranking(retriever, tuple(rows), tuple(scores[row] for row in rows), effort)
+
+
+@telemetry.traced("monograph.search.vectors")
+def nearest(snapshot: Snapshot, vector: Float32, k: int, allowed: Allowed, *, stretch: float = 1.0) -> Ranking:
+    """Return the k chunks of highest cosine; none for a query without any known word, whose vector is zero.
+
+    ``stretch`` is a factor on the window of the search's stop condition.
+    """
+    if not vector.any():
+        return Ranking("dense", (), ())
+    near = snapshot.nearest(vector, k, allowed, stretch)
+    return ranking(snapshot, "dense", near.scored, k, near.effort)
 
 
 def standardised(scores: Float64) -> Float64:

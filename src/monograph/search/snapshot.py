@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from monograph.graph.evidence import Int64
     from monograph.graph.text import Words
     from monograph.search.frequencies import Frequencies
-    from monograph.search.leads import Leads
-    from monograph.search.start_texts import StartText
+    from monograph.search.leads import Leads, StartText
     from monograph.store.documents.filters import Allowed
     from monograph.store.graph.graphs import Records, SubjectChunk
     from monograph.store.graph.names import NameRow

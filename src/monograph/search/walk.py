@@ -3,23 +3,92 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 
 from monograph import telemetry
 from monograph.graph import evidence
-from monograph.search.follow import follow
+from monograph.graph.names import key_of
+from monograph.search.leads import Start, StartText
 from monograph.search.question import Question
 from monograph.search.ranking import Ranking
+from monograph.search.reckoning._reckoning import Reckoning
 from monograph.search.rerank import Reordered
 from monograph.search.snapshot import Snapshot
-from monograph.search.walked import Walk
 from monograph.store.documents.filters import Allowed
+from monograph.store.graph.names import NameRow
 from monograph.store.words.terms import words_of
+from monograph.text_pass import compiled
 from monograph.values import Float32
+
+_ROW, _KEY = attrgetter("row"), attrgetter("key")
+
+
+@dataclass(slots=True, eq=False)
+class Walk:
+    """One search while it goes on; chunks are told by their rows.
+
+    ``reckoning`` holds what is reckoned of chunks. ``asked`` is the question's name that a chunk's document is about,
+    by row. ``entities`` are those that the question names, with all their names; ``names`` and ``texts`` what was
+    read of names, the question's among them, and of starts on the way, by row.
+    """
+
+    snapshot: Snapshot
+    question: Question
+    allowed: Allowed
+    asked: dict[int, int] = field(default_factory=dict)
+    names: dict[int, NameRow] = field(init=False)
+    texts: dict[int, StartText] = field(default_factory=dict)
+    reckoning: Reckoning = field(init=False)
+    entities: dict[int, list[NameRow]] = field(init=False)
+    _words: dict[int, Hashable] = field(default_factory=dict)
+    _told: dict[int, tuple[int, str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        heads = {one.name.head for one in self.question.names}
+        self.entities = self.snapshot.members(heads)
+        self.names = {one.name.row: one.name for one in self.question.names}
+        models = tuple((one.bias, one.weights) for one in (evidence.FOUND, evidence.DEFINES, evidence.MENTIONS))
+        words, weights = self.question.words.tolist(), self.question.weights.tolist()
+        self.reckoning = Reckoning(words, weights, list(heads), models, evidence.COVERAGE)
+
+    def know(self, wanted: Sequence[int]) -> None:
+        """Find out of which documents chunks are, and which of the question's words they have."""
+        self.learn(self.reckoning.unknown(wanted))
+
+    def learn(self, missing: Sequence[int]) -> None:
+        """The same of different chunks that are not known."""
+        if missing:
+            documents, packed, alike = self.snapshot.words_in(missing, self.question.words)
+            self._words.update(zip(missing, alike, strict=True))
+            self.reckoning.learn(missing, documents, packed)
+
+    def highest(self, most: int | None = None) -> list[int]:
+        """The most probable chunks, at most so many; ties by id."""
+        best, chances, tied = self.reckoning.highest(most)
+        if tied:
+            ids = self.snapshot.ids(tied)
+            ranked = sorted(zip(best, chances, strict=True), key=lambda one: (-one[1], ids.get(one[0], "")))
+            best = [row for row, _ in ranked]
+        return best[:most]
+
+    def told_apart(self, best: list[int]) -> tuple[list[int], list[int]]:
+        """(the first chunk of each title and text, those that say the same again), each in order."""
+        # What says the same has the same words: of nearly all chunks nothing more has to be read.
+        alike = Counter(map(self._words.__getitem__, best))
+        missing = [chunk for chunk in best if alike[self._words[chunk]] > 1 and chunk not in self._told]
+        told = self.snapshot.titled_extractions(missing) if missing else {}
+        self._told.update((chunk, told.get(chunk, (-chunk, ""))) for chunk in missing)
+        first: dict[tuple[int, str], int] = {}
+        for chunk in best:
+            first.setdefault(self._told.get(chunk, (-chunk, "")), chunk)
+        kept = set(first.values())
+        return [chunk for chunk in best if chunk in kept], [chunk for chunk in best if chunk not in kept]
 
 
 @telemetry.traced("monograph.search.walk")
@@ -55,6 +124,46 @@ def walk(
         done.update(starts)
         follow(found, starts)
     return found
+
+
+def follow(found: Walk, starts: Sequence[int]) -> None:
+    """Add the links that lead out of some chunks that are known, and what these make of the chances of others."""
+    texts = found.snapshot.starts(starts)
+    found.texts.update(zip(starts, texts, strict=True))
+    for text in texts:
+        found.names.update(zip(map(_ROW, text.names), text.names, strict=True))
+    keys = [(list(map(_KEY, text.names)), text.sentences) for text in texts]
+    tells = beside(found.question, [text.start for text in texts], keys)
+    heads = found.reckoning.begin(starts, texts, tells)
+    leads = found.snapshot.leads(heads, found.names, found.allowed)
+    found.learn(found.reckoning.lead(leads))
+    found.reckoning.follow()
+
+
+def beside(
+    question: Question, starts: Sequence[Start], names: Sequence[tuple[Sequence[str], Sequence[Sequence[int]]]]
+) -> list[list[tuple[int, float]]]:
+    """What there is to tell of names in some texts.
+
+    Parameters
+    ----------
+    question:
+        Taken apart.
+    starts:
+        The texts.
+    names:
+        (keys, sentences each of them stands in) of each text.
+
+    Returns
+    -------
+    (different words of the name that the title has not, what the question's words beside it weigh in the best of its
+    sentences) of each name, text by text.
+    """
+    asked = compiled.AskedWords(question.words.tolist(), question.weights.tolist())
+    return [
+        asked.beside(start.text, key_of(start.title), list(keys), where, start.sentences)
+        for start, (keys, where) in zip(starts, names, strict=True)
+    ]
 
 
 def _most_probable(found: Walk) -> list[int]:

@@ -17,11 +17,10 @@ from monograph.graph.names import entity_id
 from monograph.graph.text import Words
 from monograph.search import words as word_for_word
 from monograph.search.frequencies import Frequencies, most
-from monograph.search.leads import Leads
+from monograph.search.leads import Leads, StartText
 from monograph.search.one_file import leads, start_texts
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.search.snapshot import Nearest, NearName, Opening, Pooling, Shown
-from monograph.search.start_texts import StartText
 from monograph.shelf.engines import Shards
 from monograph.shelf.pools import (
     NO_WORDS,

@@ -86,7 +86,7 @@ class Hit:
     ``score`` is what the hits are ordered by, highest first. In the modes ``lexical`` and ``dense`` it is that
     retriever's own absolute score; in ``hybrid`` it is the fused score (see :mod:`monograph.search.fusion`), and
     ``origins`` has the absolute ones. ``relevance`` lies in [0, 1] and never rises from a hit to the next: see
-    :mod:`monograph.search.relevance` for what it means. ``metadata`` is the document's with the chunk's own laid over
+    :mod:`monograph.search.fusion` for what it means. ``metadata`` is the document's with the chunk's own laid over
     it. Where a ``summary`` was found, ``chunk`` is the one under it that is nearest to it. ``note`` says what of the
     file the search had to do without. ``date`` is when its document is from, where that is known; ``valid`` when it
     stood so in a file that keeps former versions. Where a reranker put hits in order, ``score`` and ``relevance`` are

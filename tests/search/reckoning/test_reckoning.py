@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from monograph.graph import evidence
 from monograph.graph.evidence import Float64
 from monograph.graph.text import Words
-from monograph.search.leads import NOWHERE, Leads
+from monograph.search.leads import NOWHERE, Leads, StartText, start_of
 from monograph.search.ranking import standardised
 from monograph.search.reckoning._reckoning import Reckoning
-from monograph.search.start_texts import StartText, start_of
 from monograph.shelf.pools import words_held
 from monograph.store.graph.graphs import WORDS
 from monograph.store.graph.names import NameRow

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from monograph.search.leads import Start
 from monograph.search.question import Question
-from monograph.search.start_texts import Start
 from support.oracles import words
 
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from monograph.graph import evidence
 from monograph.graph.evidence import Int64
-from monograph.search.leads import Leads
-from monograph.search.start_texts import StartText
+from monograph.search.leads import Leads, StartText
 from monograph.store.graph.graphs import WORDS
 from monograph.values import Float32
 

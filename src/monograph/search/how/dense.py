@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from monograph.search import fusion, hits, nearest, rerank
+from monograph.search import fusion, hits, rerank
+from monograph.search.ranking import nearest
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.values import Hit
 
@@ -25,5 +26,5 @@ class Dense(Named):
         with corpus.read() as snapshot:
             vector = corpus.vector_of(query)
             wide = rerank.widened(corpus, query)
-            found = nearest.search(snapshot, vector, max(wide.k, LEAST), query.allowed, stretch=STRETCH)
+            found = nearest(snapshot, vector, max(wide.k, LEAST), query.allowed, stretch=STRETCH)
             return rerank.hits(corpus, query, hits.load(snapshot, fusion.cosines(found)[: wide.k]))

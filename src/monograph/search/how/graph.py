@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from monograph.search import feedback, fusion, hits, minirag, nearest, paths, rerank, walk, words
+from monograph.search import feedback, fusion, hits, minirag, paths, rerank, walk, words
+from monograph.search.fusion import share
 from monograph.search.question import counted, take_apart
-from monograph.search.ranking import pool_size
-from monograph.search.relevance import share
+from monograph.search.ranking import nearest, pool_size
 from monograph.search.snapshot import Opening, Pooling, Walking
 from monograph.search.strategy import Named
 from monograph.values import Origin
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from monograph.search.ranking import Ranking
     from monograph.search.snapshot import Snapshot
     from monograph.search.strategy import Corpus, Query
-    from monograph.search.walked import Walk
+    from monograph.search.walk import Walk
     from monograph.values import Hit
 
 
@@ -60,7 +60,7 @@ def by_walk(corpus: Corpus, snapshot: Snapshot, query: Query, question: Question
     snapshot.expect(Pooling(pool, query.allowed, vector, Walking(clause_vectors, heads, question.words)))
     rankings = [
         words.bm25(snapshot, query.text, pool, query.allowed, question.frequencies),
-        nearest.search(snapshot, vector, pool, query.allowed),
+        nearest(snapshot, vector, pool, query.allowed),
     ]
     matches = words.matches(snapshot, query.text, pool, query.allowed)
     weighted = [(one, fusion.WEIGHTS[one.retriever]) for one in fusion.with_zeros(rankings)]
@@ -83,7 +83,7 @@ def by_formulas(corpus: Corpus, query: Query) -> list[Hit]:
     with corpus.read() as snapshot:
         vector = corpus.vector_of(query)
         asked = minirag.Request(take_apart(snapshot, query.text), vector, types)
-        pool = nearest.search(snapshot, vector, pool_size(query.k), query.allowed)
+        pool = nearest(snapshot, vector, pool_size(query.k), query.allowed)
         found = minirag.search(snapshot, corpus.embedder(), asked, pool, query.allowed)
         fused = fusion.best(snapshot, fusion.cosines(found.ranking), query.k)
         loaded = snapshot.chunks(one.row for one in fused)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from monograph.search import fusion, hits, nearest, rerank, words
+from monograph.search import fusion, hits, rerank, words
 from monograph.search.frequencies import Frequencies
 from monograph.search.how.dense import Dense
 from monograph.search.how.lexical import Lexical
-from monograph.search.ranking import pool_size
+from monograph.search.ranking import nearest, pool_size
 from monograph.search.snapshot import Opening, Pooling, Snapshot
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.values import Hit, arguments
@@ -60,7 +60,7 @@ def by_both(
     snapshot.expect(Pooling(pool, query.allowed, vector))
     rankings = [
         words.bm25(snapshot, query.text, pool, query.allowed, known),
-        nearest.search(snapshot, vector, pool, query.allowed),
+        nearest(snapshot, vector, pool, query.allowed),
     ]
     matches = words.matches(snapshot, query.text, pool, query.allowed)
     fused = fusion.fuse(rankings, matches, weights, query.k)

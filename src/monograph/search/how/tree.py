@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from monograph.derive.tokens import count_tokens
-from monograph.search import nearest, rerank
-from monograph.search.ranking import Ranking
-from monograph.search.relevance import of_cosine
+from monograph.search import rerank
+from monograph.search.fusion import of_cosine
+from monograph.search.ranking import Ranking, nearest
 from monograph.search.snapshot import Snapshot
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.store.documents.filters import Allowed
@@ -58,7 +58,7 @@ class Tree(Named):
             snapshot.require_tree()
             vector = corpus.vector_of(query)
             k = rerank.widened(corpus, query).k
-            near = nearest.search(snapshot, vector, k, query.allowed)
+            near = nearest(snapshot, vector, k, query.allowed)
             over = nearest_summaries(snapshot, vector, k, query.allowed)
             found = rerank.hits(corpus, query, _hits(snapshot, near, over, _chosen(near, over, k, self.detail)))
         if self.budget is not None:

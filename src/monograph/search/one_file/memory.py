@@ -19,8 +19,7 @@ from monograph.store.words.prefetch import Prefetcher
 
 if TYPE_CHECKING:
     from monograph.graph.evidence import Int64
-    from monograph.search.leads import Leads
-    from monograph.search.start_texts import StartText
+    from monograph.search.leads import Leads, StartText
     from monograph.store.file.database import Connection
 
 _Value = TypeVar("_Value")

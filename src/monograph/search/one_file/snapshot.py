@@ -26,10 +26,9 @@ from monograph.vectors.search import Query
 if TYPE_CHECKING:
     from monograph.graph.evidence import Int64
     from monograph.graph.text import Words
-    from monograph.search.leads import Leads
+    from monograph.search.leads import Leads, StartText
     from monograph.search.one_file.memory import Remembered
     from monograph.search.snapshot import NearName, Opening, Pooling, Shown
-    from monograph.search.start_texts import StartText
     from monograph.store.documents.chunks import LoadedChunk
     from monograph.store.documents.filters import Allowed
     from monograph.store.file.database import Connection

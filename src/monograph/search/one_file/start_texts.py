@@ -11,9 +11,9 @@ import numpy as np
 
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.search import titles
+from monograph.search.leads import Start, StartText, start_of
 from monograph.search.one_file import leads
 from monograph.search.one_file.memory import SubjectKeys
-from monograph.search.start_texts import Start, StartText, start_of
 from monograph.store.documents import chunks as stored_chunks
 from monograph.store.file.database import Connection
 from monograph.store.graph import graphs, names

@@ -1,8 +1,7 @@
 from collections.abc import Sequence
 
 from monograph.graph.evidence import Int64
-from monograph.search.leads import Leads
-from monograph.search.start_texts import StartText
+from monograph.search.leads import Leads, StartText
 from monograph.values import Float32
 
 class Reckoning:
