@@ -15,7 +15,7 @@ from monograph import Document, Monograph
 from monograph.dates.asked import names_a_time
 from monograph.evaluate import run as runs
 from monograph.evaluate.datasets import Dataset, load_dataset
-from monograph.search.how import auto
+from monograph.search import times
 
 PLACES = (0, 5, 10, 15)
 """A lift of no place is none."""
@@ -43,7 +43,7 @@ def measured(dataset: Dataset, lot: random.Random | None) -> Iterator[tuple[str,
     with tempfile.TemporaryDirectory() as folder, Monograph.open(Path(folder) / "set.mono") as monograph:
         monograph.add(documents(dataset, lot))
         for places in PLACES:
-            auto.PLACES = places
+            times.PLACES = places
             yield f"{places} places" + (", by lot" if lot else ""), runs.evaluate(monograph, asked, "auto")
 
 

@@ -17,7 +17,7 @@ from machine import SHARED
 from monograph import Graph, Monograph
 from monograph.derive.embed import load_embedder
 from monograph.evaluate.datasets import Dataset, Question, load_dataset
-from monograph.search.strategy import Strategy
+from monograph.search.query import Strategy
 from monograph.values import Document, Hit
 
 CACHE = Path(__file__).resolve().parent.parent / "build" / "graph"

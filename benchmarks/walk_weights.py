@@ -23,11 +23,10 @@ from graph_report import table
 from machine import console, machine
 from monograph.evaluate.datasets import Question
 from monograph.graph import evidence
-from monograph.library.questions import corpus
+from monograph.library.opened import OpenFile
 from monograph.search import fusion, walk, words
 from monograph.search.question import take_apart
 from monograph.search.ranking import POOL, nearest
-from monograph.search.strategy import Corpus
 from monograph.search.walk import Walk
 from monograph.store.documents.filters import EVERYTHING
 from monograph.store.graph import graphs
@@ -90,11 +89,11 @@ class Walked:
         return float(made[0]), float(made[1]), float(made[2])
 
 
-def walked_question(searched: Corpus, asked: Question) -> Walked:
+def walked_question(file: OpenFile, asked: Question) -> Walked:
     """A question as it is known from every start that counts."""
-    with searched.read() as snapshot:
+    with file.reading() as snapshot:
         question = take_apart(snapshot, asked.question)
-        vector, *_ = made = searched.embed([asked.question, *question.clauses])
+        vector, *_ = made = file.embed([asked.question, *question.clauses])
         rankings = [
             words.bm25(snapshot, asked.question, POOL, EVERYTHING, question.frequencies),
             nearest(snapshot, vector, POOL, EVERYTHING),
@@ -279,7 +278,7 @@ def load(name: str, titled: bool) -> list[Walked]:
     """The questions of a set that have evidence."""
     asked = [one for one in dataset(name).questions if one.evidence_ids][: MOST_QUESTIONS.get(name)]
     with opened(name, titled) as monograph:
-        return [walked_question(corpus(monograph._file), one) for one in asked]
+        return [walked_question(monograph._file, one) for one in asked]
 
 
 def main() -> None:

@@ -26,15 +26,8 @@ _MODULES = {
     "monograph.library.reader": "Reader Snapshot View",
     "monograph.models": "Embedder LanguageModel Reranker",
     "monograph.read.limits": "Limits",
-    "monograph.search.how": "strategies strategy",
-    "monograph.search.how.auto": "Auto",
-    "monograph.search.how.dense": "Dense",
-    "monograph.search.how.graph": "Graph",
-    "monograph.search.how.hybrid": "Hybrid",
-    "monograph.search.how.lexical": "Lexical",
-    "monograph.search.how.tfidf": "Tfidf",
-    "monograph.search.how.tree": "Tree",
-    "monograph.search.strategy": "Strategy",
+    "monograph.search.query": "Strategy",
+    "monograph.search.strategies": "Auto Dense Graph Hybrid Lexical Tfidf Tree strategies strategy",
     "monograph.settings": "Settings",
     "monograph.values.answer": "Answer BestSentence Citation Context ReducedHit Span Turn",
     "monograph.values.content": "Chunk Document Passage Section",
@@ -58,16 +51,16 @@ if TYPE_CHECKING:
     from monograph.models import LanguageModel as LanguageModel
     from monograph.models import Reranker as Reranker
     from monograph.read.limits import Limits as Limits
-    from monograph.search.how import strategies as strategies
-    from monograph.search.how import strategy as strategy
-    from monograph.search.how.auto import Auto as Auto
-    from monograph.search.how.dense import Dense as Dense
-    from monograph.search.how.graph import Graph as Graph
-    from monograph.search.how.hybrid import Hybrid as Hybrid
-    from monograph.search.how.lexical import Lexical as Lexical
-    from monograph.search.how.tfidf import Tfidf as Tfidf
-    from monograph.search.how.tree import Tree as Tree
-    from monograph.search.strategy import Strategy as Strategy
+    from monograph.search.query import Strategy as Strategy
+    from monograph.search.strategies import Auto as Auto
+    from monograph.search.strategies import Dense as Dense
+    from monograph.search.strategies import Graph as Graph
+    from monograph.search.strategies import Hybrid as Hybrid
+    from monograph.search.strategies import Lexical as Lexical
+    from monograph.search.strategies import Tfidf as Tfidf
+    from monograph.search.strategies import Tree as Tree
+    from monograph.search.strategies import strategies as strategies
+    from monograph.search.strategies import strategy as strategy
     from monograph.settings import Settings as Settings
     from monograph.values.answer import Answer as Answer
     from monograph.values.answer import BestSentence as BestSentence

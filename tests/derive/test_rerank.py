@@ -25,8 +25,9 @@ from monograph.derive.rerank.cosines import EmbedderReranker
 from monograph.derive.rerank.served import ServedReranker, ServedRerankerSettings
 from monograph.errors import DamagedFile, InputError, ModelUnavailable
 from monograph.graph import evidence
+from monograph.search.query import Query
+from monograph.search.reader import Reader
 from monograph.search.rerank import FIRST
-from monograph.search.strategy import Corpus, Query
 from support.forks import run
 from support.models import HashEmbedder
 from support.paths import DATA
@@ -254,10 +255,9 @@ def test_strategy_may_search_within_a_search(archive: Monograph) -> None:
     scorer = Counting(year)
 
     class Own:
-        def search(self, corpus: Corpus, query: Query) -> list[Hit]:
-            with corpus.read():
-                found = archive.search(query.text, query.k, "lexical", reranker=scorer.reranker)
-            rerank = corpus.rerank
+        def search(self, reader: Reader, query: Query) -> list[Hit]:
+            found = archive.search(query.text, query.k, "lexical", reranker=scorer.reranker)
+            rerank = query.reranker
             assert rerank is not None
             return sorted(found, key=lambda hit: float(rerank.score("who?", [hit.text])[0]))
 

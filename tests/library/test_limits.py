@@ -23,9 +23,7 @@ from monograph.derive.server import Server
 from monograph.errors import InputError, InvalidDocument, InvalidFilter, MonographError, NotAMonograph, StorageFull
 from monograph.models import Completion
 from monograph.read.limits import Limits
-from monograph.search.how.hybrid import Hybrid
-from monograph.search.how.tfidf import Tfidf
-from monograph.search.how.tree import Tree
+from monograph.search.strategies import Hybrid, Tfidf, Tree
 from monograph.store.documents.filters import MOST_COMPARISONS, compile_condition, rows
 from monograph.values import Place, Section, ToldNode, ToldRelation
 from support.forks import COMMANDS

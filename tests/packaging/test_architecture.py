@@ -252,7 +252,7 @@ def test_page_about_a_sync_names_files_that_exist() -> None:
         ("values/content.py", "import llama_index.core", "imports the framework llama_index"),
         ("library/monograph.py", "import sqlite3", "SQL belongs in the store"),
         ("library/monograph.py", "import torch", "imports torch at the top"),
-        ("search/how/dense.py", "from monograph.store.file.database import Connection", "past the port"),
+        ("search/tree.py", "from monograph.store.file.database import Connection", "past the port"),
         ("app/serve_commands.py", "import uvicorn", "imports uvicorn at the top"),
     ],
 )

@@ -61,7 +61,7 @@ def test_the_package_imports_its_names_when_they_are_asked_for() -> None:
 def test_the_class_imports_no_part_of_a_file_that_it_does_not_use() -> None:
     loaded = modules_after("from monograph import Monograph")
     assert loaded >= {"numpy", "monograph.store.file.database"}
-    assert not loaded & (OF_WRITING | OTHER_PARTS | {"typer", "monograph.search.how.graph", "monograph.answer.pack"})
+    assert not loaded & (OF_WRITING | OTHER_PARTS | {"typer", "monograph.search.graph", "monograph.answer.pack"})
 
 
 @pytest.mark.parametrize("option", ["--version", "--help"])
@@ -73,7 +73,7 @@ def test_help_and_version_open_no_file(option: str) -> None:
 
 def test_a_search_imports_what_it_needs(path: Path) -> None:
     loaded = modules_after(command("search", path, "comet"))
-    assert loaded >= {"monograph.app.search_commands", "monograph.search.how.hybrid", "monograph.answer.pack"}
+    assert loaded >= {"monograph.app.search_commands", "monograph.search.strategies", "monograph.answer.pack"}
     commands = {
         f"monograph.app.{one}" for one in ("ask_commands", "serve_commands", "source_commands", "shelf_commands")
     }

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from monograph import Document, Graph, Hybrid, Monograph
 from monograph.graph import evidence
-from monograph.library.questions import corpus
 from monograph.models import TextKind, reads_context
 from monograph.search import feedback
 from monograph.search.ranking import highest
@@ -71,7 +70,7 @@ def test_feedback_cosines_equal_brute_force(tmp_path: Path) -> None:
         with monograph._file.database.read() as connection:
             rows = dict(connection.execute("SELECT chunk, chunks.id FROM chunks"))
             chances = {row: 1 / (1 + place) for place, row in enumerate(sorted(rows))}
-        with corpus(monograph._file).read() as snapshot:
+        with monograph._file.reading() as snapshot:
             found = feedback.nearest(snapshot, QUESTION, chances, lambda texts: embedder.embed(texts, "query"))
             first = highest(snapshot, chances, feedback.READ)
         texts = {hit.id: hit.text for hit in (one.chunk for one in monograph.fetch(list(rows.values())))}

@@ -11,7 +11,7 @@ import pytest
 from monograph import Document, Hit, Monograph
 from monograph.search.one_file import memory
 from monograph.search.one_file.memory import ChunkDocuments, Memory, RowCache, SubjectKeys
-from monograph.search.snapshot import NO_DOCUMENT
+from monograph.search.reader import NO_DOCUMENT
 from monograph.store.graph import graphs, names
 
 QUESTIONS = (

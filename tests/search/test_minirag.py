@@ -21,7 +21,6 @@ from monograph.derive.extract import answer_kinds
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError
 from monograph.graph.paths import Beam, EntityGraph, best_paths, edge_relevance, graph_of, key_edges
-from monograph.library.questions import corpus as searched
 from monograph.search import entity_graph
 from monograph.search.entity_graph import around
 from monograph.store.documents.filters import EVERYTHING
@@ -141,7 +140,7 @@ def test_nearest_names_equal_brute_force(tmp_path: Path, dimension: int, k: int)
             unknown = names.rows(connection, [words[3].lower(), words[4].lower()])
             names.set_codes(connection, [(bytes(size), words[3].lower()), (b"\xff", words[4].lower())])
         vectors = np.stack([*embedder.embed(words[7:9]), np.zeros(dimension, dtype=np.float32)])
-        with searched(monograph._file).read() as snapshot:
+        with monograph._file.reading() as snapshot:
             found = snapshot.names_like(vectors, k)
         with monograph._file.database.read() as connection:
             codes = dict(names.codes(connection))
@@ -162,7 +161,7 @@ def test_nearest_names_equal_brute_force(tmp_path: Path, dimension: int, k: int)
 def test_the_nearest_name_is_the_name_itself(monograph: Monograph) -> None:
     monograph.add([Document("Anna Seghers wrote to Walter Benjamin, and Hannah Arendt to Gershom Scholem.")])
     vector = monograph.embedder.embed(["walter benjamin"])
-    with searched(monograph._file).read() as snapshot:
+    with monograph._file.reading() as snapshot:
         ((first, *others),) = snapshot.names_like(vector, 3)
         assert snapshot.names([first.name])[first.name].key == "walter benjamin"
     assert first.cosine > 0.9 > max(one.cosine for one in others)
@@ -323,7 +322,7 @@ def test_entity_graph_links_names_of_one_sentence(
         with monograph._file.database.read() as connection:
             rows = names.rows(connection, [one.lower() for one in PEOPLE])
             asked = [rows[one.lower()] for one in starts if one.lower() in rows]
-        with searched(monograph._file).read() as snapshot:
+        with monograph._file.reading() as snapshot:
             with bounds(100, 100, 100):
                 part = around(snapshot, asked, hops, (), EVERYTHING)
             with bounds(3, 1, 1):
@@ -375,7 +374,7 @@ def test_formulas_follow_an_entity_in_every_chunk(tmp_path: Path) -> None:
         assert len(hits) == 5
         with monograph._file.database.read() as connection:
             rows = names.rows(connection, ["hub"])
-        with searched(monograph._file).read() as snapshot, bounds(entities=9, neighbours=5, chunks=50):
+        with monograph._file.reading() as snapshot, bounds(entities=9, neighbours=5, chunks=50):
             part = around(snapshot, [rows["hub"]], 3, (), EVERYTHING)
         assert len(part.graph.neighbours) == 6
 

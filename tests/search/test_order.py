@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from monograph import Document, Hit, Monograph, Settings
 from monograph.evaluate.datasets import load_dataset
-from monograph.search.strategy import Strategy
+from monograph.search.query import Strategy
 from support.corpora import QUERIES, Formulas, History, add, bounds, corpora
 from support.models import BagEmbedder
 from support.properties import examples

@@ -12,11 +12,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monograph import Chunk, Document, Hit, Hybrid, Monograph
-from monograph.library.questions import corpus
 from monograph.search import fusion, words
 from monograph.search.fusion import settled, share
+from monograph.search.query import Query
 from monograph.search.ranking import POOL, nearest
-from monograph.search.strategy import Corpus, Query
+from monograph.search.reader import Reader
 from monograph.store.documents.filters import EVERYTHING
 from support.letter_corpus import PEOPLE, PLACES, THINGS
 from support.properties import examples
@@ -93,7 +93,7 @@ def test_relevance_of_lexical_search_is_a_share_of_the_best(archive: Monograph, 
 )
 def test_relevance_of_hybrid_search_is_counted_from_the_floor(archive: Monograph, query: str) -> None:
     """The floor by hand: a chunk that has no word of the question, and that the dense search ranks with its last."""
-    with corpus(archive._file).read() as snapshot:
+    with archive._file.reading() as snapshot:
         rankings = [
             words.bm25(snapshot, query, POOL, EVERYTHING, words.of_question(snapshot, query)),
             nearest(snapshot, archive.embedder.embed([query], "query")[0], POOL, EVERYTHING),
@@ -132,15 +132,15 @@ def test_relevance_of_graph_search_is_a_share_of_the_probability(archive: Monogr
 class Backwards:
     """What words find, the worst first."""
 
-    def search(self, corpus: Corpus, query: Query) -> list[Hit]:
-        found = Hybrid(alpha=0.2).search(corpus, query)[::-1]
+    def search(self, reader: Reader, query: Query) -> list[Hit]:
+        found = Hybrid(alpha=0.2).search(reader, query)[::-1]
         return [replace(hit, rank=rank) for rank, hit in enumerate(found)]
 
 
 class Silent:
     """Says nothing of relevance."""
 
-    def search(self, corpus: Corpus, query: Query) -> list[Hit]:
+    def search(self, reader: Reader, query: Query) -> list[Hit]:
         chunk = Chunk("c", "d", "text", 0, 4, 0)
         return [Hit(chunk, score, rank, "", "", {}, ()) for rank, score in enumerate((8.0, 4.0, 6.0, -1.0))]
 

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from monograph import Document, Monograph, Origin
 from monograph.errors import InputError, InvalidFilter
-from monograph.library.questions import corpus
 from monograph.search import fusion, words
 from monograph.search.ranking import Ranking
 from monograph.store.documents import documents
@@ -265,7 +264,7 @@ def test_words_are_folded_to_lower_case_without_accents() -> None:
 
 
 def test_tfidf_finds_the_whole_query_as_a_substring(filled: Monograph) -> None:
-    with corpus(filled._file).read() as snapshot:
+    with filled._file.reading() as snapshot:
         assert len(words.substring(snapshot, "ßenbah", 5, EVERYTHING).rows) == 1
         assert words.substring(snapshot, "no such text", 5, EVERYTHING).rows == ()
     assert [hit.score for hit in filled.search("ßenbahn", how="tfidf")] == [1.0]
@@ -291,7 +290,7 @@ def test_more_hits_begin_with_fewer(monograph: Monograph, how: str) -> None:
 )
 def test_frequencies_of_other_words_beside_change_no_ranking(filled: Monograph, asked: list[str]) -> None:
     query = " ".join(asked)
-    with corpus(filled._file).read() as snapshot:
+    with filled._file.reading() as snapshot:
         expected = words.bm25(snapshot, query, 5, EVERYTHING, words.of_question(snapshot, query))
         known = snapshot.frequencies([one for one in asked if len(one) > 3], [one for one in asked if len(one) <= 3])
         snapshot.frequencies(["another"])

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from monograph import Document, Monograph
 from monograph.library.questions import Questions
-from monograph.search.snapshot import Pooling
+from monograph.search.reader import Pooling
 from monograph.shelf.engines import Engine
 from monograph.shelf.pools import (
     ChunkFacts,

@@ -17,16 +17,15 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from monograph import Document, Hit, Monograph
+from monograph import Document, Graph, Hit, Monograph
 from monograph.graph import evidence
 from monograph.graph.paths import Beam
 from monograph.models import Embedder
-from monograph.search import entity_graph, minirag, ranking, words
-from monograph.search.how import tfidf
-from monograph.search.how.graph import Graph
+from monograph.search import entity_graph, minirag, ranking, tfidf, words
 from monograph.search.one_file import leads
 from monograph.search.one_file.memory import Memory, Remembered
-from monograph.search.strategy import Corpus, Query
+from monograph.search.query import Query
+from monograph.search.reader import Reader
 from monograph.store.words import terms
 
 
@@ -132,7 +131,7 @@ class Formulas:
 
     most: int
 
-    def search(self, corpus: Corpus, query: Query) -> list[Hit]:
+    def search(self, reader: Reader, query: Query) -> list[Hit]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(entity_graph, "ENTITIES", 3 * self.most)
             patch.setattr(entity_graph, "NEIGHBOURS", self.most)
@@ -140,7 +139,7 @@ class Formulas:
             patch.setattr(minirag, "BEAM", Beam(width=self.most, kept=self.most))
             patch.setattr(minirag, "KEY_EDGES", self.most)
             patch.setattr(minirag, "ALIKE", self.most)
-            return Graph(faithful=True).search(corpus, query)
+            return Graph(faithful=True).search(reader, query)
 
 
 @contextmanager

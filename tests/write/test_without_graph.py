@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from monograph import Document, Hit, Monograph, Settings
 from monograph.derive.extract import load_extractor
 from monograph.errors import InputError, InvalidDocument
-from monograph.search.how.auto import NOT_MADE
+from monograph.search.strategies import NOT_MADE
 from monograph.values import Cost
 from monograph.write import rebuild_graph
 from support.contents import compacted_contents, documents_without_graph

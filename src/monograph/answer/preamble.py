@@ -10,7 +10,7 @@ from monograph.store.words.terms import words_of
 
 if TYPE_CHECKING:
     from monograph.answer.query_terms import QueryTerms
-    from monograph.search.snapshot import Snapshot
+    from monograph.search.reader import Reader
     from monograph.values import Hit, Mention
 
 RELATIONS = 3
@@ -29,7 +29,7 @@ def relations(hits: Sequence[Hit]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(told))[:RELATIONS]
 
 
-def of_kind(snapshot: Snapshot, asked: QueryTerms, hits: Sequence[Hit]) -> dict[int, list[Mention]]:
+def of_kind(snapshot: Reader, asked: QueryTerms, hits: Sequence[Hit]) -> dict[int, list[Mention]]:
     """What in the best hits is of the kind that a question asks for and does not hold: mentions by the hit's place.
 
     Empty where its words tell no kind, or the hits have no graph.

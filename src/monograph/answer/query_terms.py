@@ -17,7 +17,7 @@ from monograph.store.words import terms
 
 if TYPE_CHECKING:
     from monograph.graph.evidence import Float64
-    from monograph.search.snapshot import Snapshot
+    from monograph.search.reader import Reader
 
 MOST_WORDS = 64
 LIGHTEST = 0.3
@@ -61,7 +61,7 @@ class QueryTerms:
     kind: str
 
 
-def take_apart(snapshot: Snapshot, text: str) -> QueryTerms:
+def take_apart(snapshot: Reader, text: str) -> QueryTerms:
     """Take a question apart, its words weighed by how rare they are in a corpus."""
     words = telling_words(text)
     return weighed(text, snapshot.document_frequency(words), snapshot.total(), words)

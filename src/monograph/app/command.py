@@ -30,7 +30,7 @@ from monograph.errors import (
     OutsideView,
 )
 from monograph.regex import regex
-from monograph.search.how import strategies
+from monograph.search.strategies import strategies
 from monograph.values.arguments import shown
 
 if TYPE_CHECKING:

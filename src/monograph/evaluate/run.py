@@ -11,7 +11,7 @@ from typing import Protocol
 from monograph.derive.tokens import count_tokens
 from monograph.evaluate import metrics
 from monograph.evaluate.datasets import Question, file_stem
-from monograph.search.strategy import Strategy
+from monograph.search.query import Strategy
 from monograph.values import Hit
 
 CURVE = 10

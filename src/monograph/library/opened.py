@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import functools
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
 from monograph.dates.span import Span
-from monograph.errors import InputError, ModelError
+from monograph.errors import InputError, ModelError, calling_model
 from monograph.library.file_models import FileModels, OpenOptions
 from monograph.spending import noting, noting_pieces
 from monograph.store.documents.filters import compile_condition
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from monograph.models import Embedder, Extractor, Summarizer
     from monograph.search.one_file.memory import Memory
     from monograph.search.one_file.scores import Scores
-    from monograph.search.snapshot import Snapshot
+    from monograph.search.reader import Reader
     from monograph.settings import Settings
-    from monograph.values import Document, Report
+    from monograph.values import Document, Float32, Report
     from monograph.where import Condition
     from monograph.write.pipeline import Pipeline
 
@@ -121,6 +121,20 @@ class OpenFile:
 
         return Scores(self.origin)
 
+    @property
+    def embedder(self) -> Embedder:
+        """The model that made the vectors. Raises ModelError if it cannot be loaded here."""
+        return self.models.embedder
+
+    def embed(self, texts: Sequence[str]) -> Float32:
+        """Return vectors of queries, (n, dimension), by that model.
+
+        Raises ModelMismatch if another process has given the file another embedder since it was opened.
+        """
+        configuration.EMBEDDER.check(self.database, self.embedder)
+        with calling_model(self.embedder.key):
+            return self.embedder.embed(texts, "query")
+
     def answers(self) -> AnswerCache:
         """Return the stored answers of models: one is found by the question and all of its context."""
         from monograph.answer.cache import AnswerCache
@@ -128,12 +142,12 @@ class OpenFile:
         return AnswerCache(self.origin)
 
     @contextmanager
-    def reading(self) -> Iterator[Snapshot]:
+    def reading(self) -> Iterator[Reader]:
         """Begin to read one state of the file for a search, until the context ends."""
-        from monograph.search.one_file.snapshot import FileSnapshot
+        from monograph.search.one_file.snapshot import FileReader
 
         with self.database.read() as connection:
-            yield FileSnapshot(connection, self.memory.of(connection), *self.indexes, self.filtered_by)
+            yield FileReader(connection, self.memory.of(connection), *self.indexes, self, self.filtered_by)
 
     @contextmanager
     def around(self) -> Iterator[Surroundings]:

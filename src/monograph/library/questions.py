@@ -10,23 +10,22 @@ from typing import TYPE_CHECKING, Any
 from monograph import telemetry
 from monograph import where as filters
 from monograph.derive.tokens import count_tokens
-from monograph.errors import InputError, calling_model
+from monograph.errors import InputError
 from monograph.library.opened import OpenFile, spends
-from monograph.models import reads_context, weight_of
+from monograph.models import weight_of
 from monograph.search.fusion import settled
-from monograph.search.how import strategy
-from monograph.search.strategy import Corpus, Query, Rerank, given_vector
+from monograph.search.query import Query, Reranking, given_vector
+from monograph.search.strategies import Tree, strategy
 from monograph.store.documents.filters import Allowed, compile_condition
 from monograph.values import arguments
 from monograph.values.defaults import BUDGET, DEFAULT_CUT, FOUND, MAX_TOKENS
-from monograph.write import configuration
 
 if TYPE_CHECKING:
     from monograph.answer.excerpt import Counter
     from monograph.answer.pack import Packing
     from monograph.answer.windows import Windows
     from monograph.models import LanguageModel, Reranker
-    from monograph.search.strategy import Strategy
+    from monograph.search.query import Strategy
     from monograph.values import Answer, Context, Float32, Hit, PassageOrder, ReducedHit, Turn
     from monograph.where import Moment
 
@@ -69,7 +68,7 @@ class Questions:
             fused), ``graph`` (hybrid, then hop by hop along entities that chunks name together), ``tree`` (cosine among
             chunks and summaries), ``auto`` (``graph``, or ``hybrid`` if the question has no name). Or a value with
             parameters: ``Hybrid(alpha=0.3)``, ``Graph(faithful=True)``, ``Tree(detail=0.5)``, also written as
-            ``"tree:detail=0.5"``; or a :class:`~monograph.search.strategy.Strategy` of your own.
+            ``"tree:detail=0.5"``; or a :class:`~monograph.search.query.Strategy` of your own.
         where:
             Only chunks whose metadata match this filter: see :mod:`monograph.where`.
         vector:
@@ -88,7 +87,8 @@ class Questions:
         ModelError
             If the query's vector is needed, and the file's embedder cannot be loaded here or has changed.
         """
-        return find(self._at(as_of), query, k, how, where, vector=vector, reranker=reranker)
+        file = self._at(as_of)
+        return find(file, make_query(file, query, k, how, where, vector=vector, reranker=reranker))
 
     @spends
     def reduce(
@@ -150,8 +150,8 @@ class Questions:
         from monograph.answer.pack import Packing
 
         packing, file = Packing(budget, cut, order, count), self._at(as_of)
-        hits = find(file, query, k, how, where, reranker=reranker)
-        return packed(file, query, hits, packing, _overviewed(k, how, where), threshold)
+        asked = make_query(file, query, k, how, where, reranker=reranker)
+        return packed(file, query, find(file, asked), packing, _overviewed(asked), threshold)
 
     def ask(  # noqa: PLR0913 - each is a choice of its own
         self,
@@ -240,9 +240,10 @@ class Questions:
                 from monograph.answer import follow_up
 
                 query = follow_up.alone(chosen, question, turns)
-            hits = find(file, query, k, how, where, vector=vector, reranker=reranker)
+            asked = make_query(file, query, k, how, where, vector=vector, reranker=reranker)
+            hits = find(file, asked)
             found = time.perf_counter()
-            context = packed(file, query, hits, packing, _overviewed(k, how, where))
+            context = packed(file, query, hits, packing, _overviewed(asked))
             spent = Timings(retrieval=found - begun, reduction=time.perf_counter() - found)
             terms = ask.Terms(max_tokens, threshold, packing.count)
             for piece in ask.stream(chosen, context, file.answers() if remember else None, terms):
@@ -254,7 +255,7 @@ class Questions:
         return file.spending_pieces(pieces())
 
 
-def find(  # noqa: PLR0913 - as a search has them
+def make_query(  # noqa: PLR0913 - as a search has them
     file: OpenFile,
     text: str,
     k: int,
@@ -263,51 +264,37 @@ def find(  # noqa: PLR0913 - as a search has them
     *,
     vector: Sequence[float] | Float32 | None = None,
     reranker: Reranker | str | None = None,
-) -> list[Hit]:
-    """See :meth:`Questions.search`."""
-    chosen = strategy(how)
-    query = Query(text, k, allowed(where), given_vector(vector))
-    if query.k > MANY:
-        with file.reading() as snapshot:
-            # A summary stands for at least two of what is below it: there are fewer of them than chunks.
-            query = replace(query, k=min(query.k, 2 * snapshot.total()))
+) -> Query:
+    """Return the query that the parameters of a public method make."""
+    model = file.models.reranker(reranker)
+    reranking = None if model is None else Reranking(file.scores.by(model), weight_of(model))
+    return Query(text, k, strategy(how), allowed(where), given_vector(vector), reranking)
+
+
+def find(file: OpenFile, query: Query) -> list[Hit]:
+    """Run a search: see :meth:`Questions.search`."""
+    chosen, model = query.how, file.models.language_model
     if not query.k:
         return []
     if getattr(chosen, "needs_graph", False):
         file.require_graph()
-    judge = file.models.reranker(reranker)
-    searched = corpus(file)
-    if judge is not None:
-        searched = replace(searched, rerank=Rerank(file.scores.by(judge), weight_of(judge)))
     since, told = time.perf_counter(), {"monograph.search.mode": type(chosen).__name__.lower()}
     with file.spending(), telemetry.span("monograph.search", {**told, "monograph.search.k": query.k}) as span:
         span.text("monograph.search.query", query.text)
-        found = settled(chosen.search(searched, query))
+        if model is not None and getattr(chosen, "asks_model", False):
+            from monograph.answer.cache import answer_types
+
+            query = replace(query, answer_types=answer_types(model, file.answers(), query.text))
+        with file.reading() as reader:
+            if query.k > MANY:
+                # A summary stands for at least two of what is below it: there are fewer of them than chunks.
+                query = replace(query, k=min(query.k, 2 * reader.total()))
+            found = settled(chosen.search(reader, query)) if query.k else []
         span.set({"monograph.search.hits": len(found)})
     telemetry.took("monograph.search.duration", since, told)
-    if judge is not None:
+    if query.reranker is not None:
         file.scores.keep()
     return found
-
-
-def corpus(file: OpenFile) -> Corpus:
-    """Return an open file as strategies see it."""
-    models = file.models
-
-    def embed(texts: Sequence[str]) -> Float32:
-        # Another process may have given the file another embedder since it was opened.
-        configuration.EMBEDDER.check(file.database, models.embedder)
-        with calling_model(models.embedder.key):
-            return models.embedder.embed(texts, "query")
-
-    def types(question: str) -> tuple[str, ...]:
-        if models.language_model is None:
-            return ()
-        from monograph.answer.cache import answer_types
-
-        return answer_types(models.language_model, file.answers(), question)
-
-    return Corpus(file.reading, embed, lambda: reads_context(models.embedder), lambda: models.embedder, types)
 
 
 def allowed(where: Mapping[str, Any] | None) -> Allowed:
@@ -323,11 +310,9 @@ def keeps_no_versions(file: OpenFile) -> InputError:
     )
 
 
-def _overviewed(k: int, how: str | Strategy, where: Mapping[str, Any] | None) -> Allowed | None:
+def _overviewed(query: Query) -> Allowed | None:
     """Return which chunks a context may show an overview of; None if it shows none."""
-    from monograph.search.how.tree import Tree
-
-    return allowed(where) if k and not isinstance(strategy(how), Tree) else None
+    return query.filter if query.k and not isinstance(query.how, Tree) else None
 
 
 @telemetry.traced("monograph.pack")

@@ -12,7 +12,7 @@ from struct import Struct
 
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.paths import EntityGraph, graph_of
-from monograph.search.snapshot import Snapshot
+from monograph.search.reader import Reader
 from monograph.store.documents.filters import Allowed
 from monograph.values import ENTITY_KINDS
 
@@ -73,7 +73,7 @@ class Surroundings:
 
 
 def around(
-    snapshot: Snapshot,
+    snapshot: Reader,
     starts: Iterable[int],
     hops: int,
     favoured: Sequence[int],
@@ -156,7 +156,7 @@ class _Chunk:
 class _Reader:
     """What was read so far: ``chunks`` by row, and ``favoured``, by entity, those of them that name it."""
 
-    snapshot: Snapshot
+    snapshot: Reader
     allowed: Allowed
     heads: Mapping[int, int] = field(default_factory=dict)
     keys: Mapping[int, str] = field(default_factory=dict)

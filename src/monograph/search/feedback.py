@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from monograph import telemetry
 from monograph.graph.evidence import COVERED
 from monograph.search.ranking import Ranking, highest, ranking
-from monograph.search.snapshot import Snapshot
+from monograph.search.reader import Reader
 from monograph.values import Float32
 
 READ = 3
@@ -26,7 +26,7 @@ NOTHING = Ranking("feedback", (), ())
 
 @telemetry.traced("monograph.search.context")
 def nearest(
-    snapshot: Snapshot, question: str, chances: Mapping[int, float], embed: Callable[[Sequence[str]], Float32]
+    snapshot: Reader, question: str, chances: Mapping[int, float], embed: Callable[[Sequence[str]], Float32]
 ) -> Ranking:
     """How near the most probable chunks are to the question read together with the first of them.
 

@@ -31,7 +31,7 @@ from monograph.values import Hit, Origin
 
 if TYPE_CHECKING:
     from monograph.search.ranking import Ranking
-    from monograph.search.snapshot import Snapshot
+    from monograph.search.reader import Reader
 
 LIFTS = {"exact": 1000.0, "phrase": 2.0}
 """What a full match of the query's codes, or of its quoted phrases, adds to a score.
@@ -108,7 +108,7 @@ def _fused(totals: Mapping[int, float], rankings: Sequence[Ranking], unfound: fl
     return [Fused(row, totals[row], origins[row], share(totals[row], totals[best[0]], unfound)) for row in best]
 
 
-def best(snapshot: Snapshot, fused: Sequence[Fused], k: int) -> list[Fused]:
+def best(snapshot: Reader, fused: Sequence[Fused], k: int) -> list[Fused]:
     """The k of highest score, ties by id."""
     by_row = {one.row: one for one in fused}
     return [by_row[row] for row in highest(snapshot, {row: one.score for row, one in by_row.items()}, k)]

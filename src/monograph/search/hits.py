@@ -11,7 +11,7 @@ from monograph.values import Hit
 
 if TYPE_CHECKING:
     from monograph.search.fusion import Fused
-    from monograph.search.snapshot import Snapshot
+    from monograph.search.reader import Reader
     from monograph.store.documents.chunks import LoadedChunk
     from monograph.values import Path
 
@@ -19,7 +19,7 @@ NO_PATHS: Mapping[int, Path] = MappingProxyType({})
 
 
 @telemetry.traced("monograph.search.hits")
-def load(snapshot: Snapshot, fused: Sequence[Fused]) -> list[Hit]:
+def load(snapshot: Reader, fused: Sequence[Fused]) -> list[Hit]:
     """Hits in the order given, without ways; rows that are not there are left out."""
     return of(snapshot.chunks(one.row for one in fused), fused)
 

@@ -20,7 +20,7 @@ from monograph.search.entity_graph import Surroundings, around
 from monograph.search.paths import SHOWN
 from monograph.search.question import Question
 from monograph.search.ranking import Ranking, ranking
-from monograph.search.snapshot import Snapshot
+from monograph.search.reader import Reader
 from monograph.store.documents.filters import Allowed
 from monograph.values import Float32, Path, PathNode, inner_products
 
@@ -65,7 +65,7 @@ class Found:
 
 
 def search(
-    snapshot: Snapshot,
+    snapshot: Reader,
     embedder: Embedder,
     asked: Request,
     pool: Ranking,
@@ -109,7 +109,7 @@ def search(
     return Found(ranking(snapshot, "minirag", scores.items(), len(scores)), ways, part.written)
 
 
-def _starting_nodes(snapshot: Snapshot, embedder: Embedder, question: Question) -> dict[int, float]:
+def _starting_nodes(snapshot: Reader, embedder: Embedder, question: Question) -> dict[int, float]:
     """Entities by row, and how similar each is to a name of the question; 1 for one that has that name."""
     known = [one.name for one in question.names[:MOST_ASKED]]
     found = {name.head: 1.0 for name in known}
@@ -142,7 +142,7 @@ def _ways(paths: Iterable[ScoredPath], part: Surroundings) -> dict[int, ScoredPa
     return found
 
 
-def to_chunks(snapshot: Snapshot, found: Found, rows: Iterable[int]) -> dict[int, Path]:
+def to_chunks(snapshot: Reader, found: Found, rows: Iterable[int]) -> dict[int, Path]:
     """The way from the question to each of some chunks, by row; what the dense search gave has none."""
     ways = {row: found.ways[row] for row in rows if row in found.ways}
     passed = {node: found.written[node] for way in ways.values() for node in way.nodes}
@@ -157,9 +157,7 @@ def to_chunks(snapshot: Snapshot, found: Found, rows: Iterable[int]) -> dict[int
     return result
 
 
-def _with_descriptions(
-    snapshot: Snapshot, embedder: Embedder, rows: Iterable[int], vector: Float32
-) -> dict[int, float]:
+def _with_descriptions(snapshot: Reader, embedder: Embedder, rows: Iterable[int], vector: Float32) -> dict[int, float]:
     """Similarity of the query to each chunk that has descriptions, and to these; a chunk's own vector says the rest."""
     described = {}
     for row, descriptions in snapshot.descriptions(rows).items():

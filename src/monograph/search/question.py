@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from monograph.graph.evidence import Float64
     from monograph.graph.text import Words
     from monograph.search.frequencies import Frequencies
-    from monograph.search.snapshot import Snapshot
+    from monograph.search.reader import Reader
     from monograph.store.graph.names import NameRow
 
 LONGEST_NAME = 10
@@ -101,7 +101,7 @@ class _Token:
 
 
 @telemetry.traced("monograph.search.question")
-def take_apart(snapshot: Snapshot, text: str) -> Question:
+def take_apart(snapshot: Reader, text: str) -> Question:
     """Take a question apart."""
     tokens = _tokens(text)
     small = FUNCTION_WORDS[language_of(text)] | ASKING_WORDS
@@ -170,7 +170,7 @@ def _weights(known: Frequencies, keys: list[str]) -> dict[str, float]:
     }
 
 
-def _names(snapshot: Snapshot, tokens: list[_Token], small: Collection[str]) -> tuple[list[NameRow], tuple[str, ...]]:
+def _names(snapshot: Reader, tokens: list[_Token], small: Collection[str]) -> tuple[list[NameRow], tuple[str, ...]]:
     """(the longest known names, what has capitals and is none of them)."""
     spans = [
         (first, last)
@@ -198,7 +198,7 @@ def _names(snapshot: Snapshot, tokens: list[_Token], small: Collection[str]) -> 
     return list(found.values()), tuple(dict.fromkeys(unknown))
 
 
-def _unspaced(snapshot: Snapshot, text: str, found: Sequence[NameRow]) -> list[NameRow]:
+def _unspaced(snapshot: Reader, text: str, found: Sequence[NameRow]) -> list[NameRow]:
     """The longest names in Chinese that the file knows; of two characters only what a document is about."""
     spans = list(unspaced_spans(text))
     if not spans:
@@ -218,7 +218,7 @@ def _unspaced(snapshot: Snapshot, text: str, found: Sequence[NameRow]) -> list[N
 
 
 def _otherwise_written(
-    snapshot: Snapshot, text: str, tokens: list[_Token], small: Collection[str], found: Sequence[NameRow]
+    snapshot: Reader, text: str, tokens: list[_Token], small: Collection[str], found: Sequence[NameRow]
 ) -> list[NameRow]:
     """Names that the file knows in another form: days, persons written as one word, persons by their first names."""
     handles = [token.written for token in tokens if spaced(token.written) != token.written]
@@ -238,7 +238,7 @@ def _alone(tokens: list[_Token], small: Collection[str]) -> set[str]:
     return {token.key for token, one in zip(tokens, alone, strict=True) if one}
 
 
-def _yearless(snapshot: Snapshot, text: str) -> list[NameRow]:
+def _yearless(snapshot: Reader, text: str) -> list[NameRow]:
     """The days that a question may mean which names no year; none where the file knows them in many."""
     found: list[NameRow] = []
     for month, day in yearless_days_in(text):

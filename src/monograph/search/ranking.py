@@ -16,7 +16,7 @@ from monograph import telemetry
 
 if TYPE_CHECKING:
     from monograph.graph.evidence import Float64
-    from monograph.search.snapshot import Snapshot
+    from monograph.search.reader import Reader
     from monograph.store.documents.filters import Allowed
     from monograph.values import Effort, Float32
 
@@ -44,7 +44,7 @@ class Ranking:
     is_exhaustive: bool = False
 
 
-def highest(snapshot: Snapshot, scores: Mapping[int, float], k: int | None = None) -> list[int]:
+def highest(snapshot: Reader, scores: Mapping[int, float], k: int | None = None) -> list[int]:
     """The k chunks of highest score, or all, by row number; ties by id. Ids are looked up where scores tie alone."""
     best = sorted(scores, key=scores.__getitem__, reverse=True)
     if k is not None and k < len(best):
@@ -59,7 +59,7 @@ def highest(snapshot: Snapshot, scores: Mapping[int, float], k: int | None = Non
 
 
 def ranking(
-    snapshot: Snapshot, retriever: str, scored: Iterable[tuple[int, float]], k: int, effort: Effort | None = None
+    snapshot: Reader, retriever: str, scored: Iterable[tuple[int, float]], k: int, effort: Effort | None = None
 ) -> Ranking:
     """The k best of (row, score) pairs, ties by id."""
     scores = dict(scored)
@@ -68,7 +68,7 @@ def ranking(
 
 
 @telemetry.traced("monograph.search.vectors")
-def nearest(snapshot: Snapshot, vector: Float32, k: int, allowed: Allowed, *, stretch: float = 1.0) -> Ranking:
+def nearest(snapshot: Reader, vector: Float32, k: int, allowed: Allowed, *, stretch: float = 1.0) -> Ranking:
     """Return the k chunks of highest cosine; none for a query without any known word, whose vector is zero.
 
     ``stretch`` is a factor on the window of the search's stop condition.

@@ -20,8 +20,8 @@ from monograph.search.ranking import Ranking, standardised
 from monograph.values import Origin
 
 if TYPE_CHECKING:
-    from monograph.search.snapshot import Snapshot
-    from monograph.search.strategy import Corpus, Query
+    from monograph.search.query import Query
+    from monograph.search.reader import Reader
     from monograph.values import Hit
 
 FIRST = 30
@@ -45,39 +45,39 @@ class Reordered:
 NOTHING = Reordered()
 
 
-def widened(corpus: Corpus, query: Query) -> Query:
-    """The query, for at least as many hits as are put in order."""
-    return query if corpus.rerank is None else replace(query, k=max(query.k, FIRST))
+def most(query: Query) -> int:
+    """Return how many hits to look for: at least as many as are put in order."""
+    return query.k if query.reranker is None else max(query.k, FIRST)
 
 
-def chunks(corpus: Corpus, snapshot: Snapshot, question: str, worth: Sequence[tuple[int, float]]) -> Reordered:
+def chunks(reader: Reader, query: Query, worth: Sequence[tuple[int, float]]) -> Reordered:
     """The first of some (row, value), the best first, put in order; nothing without a reranker."""
-    if corpus.rerank is None or not question.strip():
+    if query.reranker is None or not query.text.strip():
         return NOTHING
     first = worth[:FIRST]
     rows = [row for row, _ in first]
-    scores = corpus.rerank.score(question, [read(*titled) for titled in snapshot.titled_texts(rows)])
+    scores = query.reranker.score(query.text, [read(*titled) for titled in reader.titled_texts(rows)])
     by_score = _in_order(scores)
     ranking = Ranking(_NAME, tuple(rows[place] for place in by_score), tuple(scores[place] for place in by_score))
-    order = _in_order(_together([value for _, value in first], scores, corpus.rerank.weight))
+    order = _in_order(_together([value for _, value in first], scores, query.reranker.weight))
     return Reordered([rows[place] for place in order], ranking)
 
 
-def hits(corpus: Corpus, query: Query, found: list[Hit]) -> list[Hit]:
+def hits(query: Query, found: list[Hit]) -> list[Hit]:
     """At most ``query.k`` hits, the first of those that were found put in order.
 
     Those with codes of the query word for word stay before all others.
     """
-    if corpus.rerank is None or not query.text.strip():
+    if query.reranker is None or not query.text.strip():
         return found[: query.k]
     first = found[:FIRST]
-    scores = corpus.rerank.score(query.text, [read(hit.title, hit.text) for hit in first])
+    scores = query.reranker.score(query.text, [read(hit.title, hit.text) for hit in first])
     ranks = {place: rank for rank, place in enumerate(_in_order(scores))}
     order: list[int] = []
     for exact in (True, False):
         some = [place for place, hit in enumerate(first) if is_exact(hit) == exact]
         values = [first[place].score for place in some]
-        together = _together(values, [scores[place] for place in some], corpus.rerank.weight)
+        together = _together(values, [scores[place] for place in some], query.reranker.weight)
         order += [some[at] for at in _in_order(together)]
     worth = sorted((hit.score for hit in first), reverse=True)
     relevance = sorted((hit.relevance for hit in first), reverse=True)

@@ -17,9 +17,9 @@ from monograph.graph.names import key_of
 from monograph.search.leads import Start, StartText
 from monograph.search.question import Question
 from monograph.search.ranking import Ranking
+from monograph.search.reader import Reader
 from monograph.search.reckoning._reckoning import Reckoning
 from monograph.search.rerank import Reordered
-from monograph.search.snapshot import Snapshot
 from monograph.store.documents.filters import Allowed
 from monograph.store.graph.names import NameRow
 from monograph.store.words.terms import words_of
@@ -38,7 +38,7 @@ class Walk:
     read of names, the question's among them, and of starts on the way, by row.
     """
 
-    snapshot: Snapshot
+    snapshot: Reader
     question: Question
     allowed: Allowed
     asked: dict[int, int] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class Walk:
 
 @telemetry.traced("monograph.search.walk")
 def walk(
-    snapshot: Snapshot,
+    snapshot: Reader,
     question: Question,
     rankings: Sequence[tuple[Ranking, float]],
     clause_vectors: Float32,

@@ -16,7 +16,7 @@ from monograph.store.words import terms
 if TYPE_CHECKING:
     from monograph.search.frequencies import Frequencies
     from monograph.search.ranking import Ranking
-    from monograph.search.snapshot import Snapshot
+    from monograph.search.reader import Reader
     from monograph.store.documents.filters import Allowed
 
 MOST_WORDS = 64
@@ -40,13 +40,13 @@ def counted(query: str) -> tuple[set[str], set[str]]:
     return words - small, words & small
 
 
-def of_question(snapshot: Snapshot, query: str) -> Frequencies:
+def of_question(snapshot: Reader, query: str) -> Frequencies:
     """Of the words of a question."""
     return snapshot.frequencies(*counted(query))
 
 
 @telemetry.traced("monograph.search.words")
-def bm25(snapshot: Snapshot, query: str, k: int, allowed: Allowed, known: Frequencies) -> Ranking:
+def bm25(snapshot: Reader, query: str, k: int, allowed: Allowed, known: Frequencies) -> Ranking:
     """BM25 (FTS5's: k1 = 1.2, b = 0.75) over title and text of each chunk; any word of the query may match.
 
     Common words are not looked up, unless there are no others; in half of the chunks they have no weight in BM25.
@@ -63,7 +63,7 @@ def bm25(snapshot: Snapshot, query: str, k: int, allowed: Allowed, known: Freque
     return replace(best, is_exhaustive=len(best.rows) < k)
 
 
-def word_for_word(snapshot: Snapshot, retriever: str, wanted: Sequence[str], k: int, allowed: Allowed) -> Ranking:
+def word_for_word(snapshot: Reader, retriever: str, wanted: Sequence[str], k: int, allowed: Allowed) -> Ranking:
     """Chunks that hold codes or phrases word for word (RAGdb, Sec. 4.2, mended).
 
     The paper lifts a text that holds the whole query as a substring: that does nothing for a question, and finds
@@ -95,7 +95,7 @@ def word_for_word(snapshot: Snapshot, retriever: str, wanted: Sequence[str], k: 
 
 
 @telemetry.traced("monograph.search.word_for_word")
-def matches(snapshot: Snapshot, query: str, k: int, allowed: Allowed) -> list[Ranking]:
+def matches(snapshot: Reader, query: str, k: int, allowed: Allowed) -> list[Ranking]:
     """The chunks that hold the query's codes, and those that hold its quoted phrases, word for word."""
     return [
         word_for_word(snapshot, "exact", codes(query), k, allowed),
@@ -103,7 +103,7 @@ def matches(snapshot: Snapshot, query: str, k: int, allowed: Allowed) -> list[Ra
     ]
 
 
-def substring(snapshot: Snapshot, query: str, k: int, allowed: Allowed) -> Ranking:
+def substring(snapshot: Reader, query: str, k: int, allowed: Allowed) -> Ranking:
     """Chunks whose text holds the whole query as a substring, case and accents aside; each scores 1."""
     needle = terms.fold(query.strip())
     rows = snapshot.containing(needle, CANDIDATES, allowed)

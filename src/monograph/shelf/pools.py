@@ -14,7 +14,7 @@ import numpy as np
 
 from monograph.graph.evidence import Bools, Float64, Int64
 from monograph.graph.text import Words
-from monograph.search.snapshot import NO_DOCUMENT, Nearest, Pooling
+from monograph.search.reader import NO_DOCUMENT, Nearest, Pooling
 from monograph.store.documents.filters import Allowed
 from monograph.store.graph.graphs import WORDS, Records, SubjectChunk
 from monograph.values import Effort, Float32

@@ -18,9 +18,9 @@ from monograph.graph.text import Words
 from monograph.library import checks
 from monograph.library.file_models import OpenOptions
 from monograph.library.opened import WholeFile
-from monograph.search.one_file.snapshot import FileSnapshot
+from monograph.search.one_file.snapshot import FileReader
 from monograph.search.one_file.written_names import written
-from monograph.search.snapshot import Nearest, Pooling
+from monograph.search.reader import Nearest, Pooling
 from monograph.shelf import pools
 from monograph.shelf.catalogue import Origin, origin
 from monograph.shelf.pools import ChunkFacts, NameLinks, Pools, Subject, mentions_of, records_of
@@ -109,7 +109,7 @@ class Shard:
     def answer(self, calls: Sequence[Call[Any]]) -> list[Any]:
         """Make some calls, in one read transaction."""
         with self._file.reading() as snapshot:
-            held = cast(FileSnapshot, snapshot)
+            held = cast(FileReader, snapshot)
             reader = ShardReader(held.connection, held, self._file)
             return [one.on(reader) for one in calls]
 
@@ -118,7 +118,7 @@ class Shard:
 class ShardReader(OneFile):
     """One state of a shard. Where a method takes ``members``, they are entities in the catalogue, by a name's key."""
 
-    snapshot: FileSnapshot
+    snapshot: FileReader
     file: WholeFile
 
     @property
@@ -237,7 +237,7 @@ class ShardReader(OneFile):
         return ChunkFacts(made.tobytes(), each.tobytes())
 
     def holding(self, text: str, allowed: Allowed) -> dict[int, tuple[str, float]]:
-        """Return (id, worth) of chunks that may have a code or phrase, by row: see ``Snapshot.holding``."""
+        """Return (id, worth) of chunks that may have a code or phrase, by row: see ``Reader.holding``."""
         held = dict(self.snapshot.holding(text, allowed))
         return {row: (name, held[row]) for row, name in self.ids(list(held)).items()}
 
@@ -248,11 +248,11 @@ class ShardReader(OneFile):
     # Meaning.
 
     def nearest(self, vector: Float32, k: int, allowed: Allowed, stretch: float) -> Nearest:
-        """See ``Snapshot.nearest``."""
+        """See ``Reader.nearest``."""
         return self.snapshot.nearest(vector, k, allowed, stretch)
 
     def cosines(self, rows: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
-        """See ``Snapshot.cosines``."""
+        """See ``Reader.cosines``."""
         return self.snapshot.cosines(rows, vectors)
 
     # Texts.
@@ -344,7 +344,7 @@ class ShardReader(OneFile):
         return [found[place] for place in range(len(wanted))]
 
     def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
-        """See ``Snapshot.named_in``."""
+        """See ``Reader.named_in``."""
         return self.snapshot.named_in(texts, kinds)
 
     # Names and entities, outside of a search.

@@ -18,7 +18,7 @@ from monograph.library.questions import Questions, allowed
 from monograph.library.reader import Reader
 from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Trusted
 from monograph.read.paths import path_to_text
-from monograph.search.one_file.snapshot import FileSnapshot
+from monograph.search.one_file.snapshot import FileReader
 from monograph.settings import Settings
 from monograph.shelf import catalogue
 from monograph.shelf.engines import Engine, Engines, Shards, local, only
@@ -50,7 +50,7 @@ class OpenShelf(OpenFile):
         """Begin a search of all shards: nothing of a version changes."""
         self.read_before = memory = self.read_before.for_search()
         with super().reading() as catalogue:
-            assert isinstance(catalogue, FileSnapshot)  # noqa: S101 - what a file gives
+            assert isinstance(catalogue, FileReader)  # noqa: S101 - what a file gives
             yield ShelfSnapshot(self.shards, catalogue, memory)
 
     @contextmanager

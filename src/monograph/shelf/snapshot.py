@@ -19,8 +19,8 @@ from monograph.search import words as word_for_word
 from monograph.search.frequencies import Frequencies, most
 from monograph.search.leads import Leads, StartText
 from monograph.search.one_file import leads, start_texts
-from monograph.search.one_file.snapshot import FileSnapshot
-from monograph.search.snapshot import Nearest, NearName, Opening, Pooling, Shown
+from monograph.search.one_file.snapshot import FileReader
+from monograph.search.reader import Nearest, NearName, Opening, Pooling, SearchModels, Shown
 from monograph.shelf.engines import Shards
 from monograph.shelf.pools import (
     NO_WORDS,
@@ -127,7 +127,7 @@ class WordCounts:
         return dict(self.counted(words)) | {word: number for word in halves if (number := self.memory.having[word])}
 
     def holding(self, text: str, allowed: Allowed) -> list[tuple[int, float]]:
-        """See :meth:`monograph.search.snapshot.Snapshot.holding`."""
+        """See :meth:`monograph.search.reader.Reader.holding`."""
         if (text, allowed) not in self._held:
             self._held[text, allowed] = self._first(self.shards.all(ShardReader.holding, text, allowed))
         return self._held[text, allowed]
@@ -193,13 +193,13 @@ def summed(answers: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 @dataclass(slots=True, eq=False)
 class ShelfSnapshot:
-    """One version of a shelf: see :class:`monograph.search.snapshot.Snapshot`.
+    """One version of a shelf: see :class:`monograph.search.reader.Reader`.
 
     Rows of chunks are those of :class:`monograph.shelf.pools.Rows`; rows of names are the catalogue's.
     """
 
     shards: Shards
-    catalogue: FileSnapshot
+    catalogue: FileReader
     memory: Memory
     _counts: WordCounts = field(init=False)
     _pools: Merged | None = field(default=None, init=False)
@@ -209,6 +209,10 @@ class ShelfSnapshot:
     def __post_init__(self) -> None:
         self._counts = WordCounts(self.shards, self.memory)
         self._known = KnownChunks(self.rows)
+
+    @property
+    def models(self) -> SearchModels:
+        return self.catalogue.models
 
     @property
     def rows(self) -> Rows:

@@ -10,7 +10,7 @@ from monograph.app.serve.reading import OneDocument
 from monograph.app.serve.served import Served
 from monograph.library import Monograph, Reader
 from monograph.read.limits import DEFAULT_LIMITS
-from monograph.search.how import strategies
+from monograph.search.strategies import strategies
 from monograph.settings import Settings
 from monograph.shelf import ShelfStats, only_file, whole_file
 from monograph.values import Finding, LedgerEntry, OutlineNode, Problem, Stats, Summary, SyncedSource

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 
 from monograph.search.one_file.name_codes import NameCodes
-from monograph.search.snapshot import NO_DOCUMENT
+from monograph.search.reader import NO_DOCUMENT
 from monograph.store.documents import chunks
 from monograph.store.file import settings
 from monograph.store.graph import graphs, names

@@ -11,7 +11,7 @@ from math import pi, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from monograph.search.snapshot import NearName
+from monograph.search.reader import NearName
 from monograph.store.file.database import Connection
 from monograph.store.graph import names
 from monograph.store.vectors.vectors import Int64
@@ -29,7 +29,7 @@ class NameCodes:
         self._held: dict[int, tuple[Int64, npt.NDArray[np.uint8]]] = {}
 
     def nearest(self, connection: Connection, vectors: Float32, k: int) -> list[list[NearName]]:
-        """Return the names nearest to each vector: see :meth:`monograph.search.snapshot.Snapshot.names_like`."""
+        """Return the names nearest to each vector: see :meth:`monograph.search.reader.Reader.names_like`."""
         lengths = np.linalg.norm(vectors, axis=1)
         asked = np.flatnonzero(lengths > 0)
         best: list[list[NearName]] = [[] for _ in vectors]

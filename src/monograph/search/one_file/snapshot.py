@@ -11,7 +11,7 @@ import numpy as np
 from monograph.graph import GRAPH
 from monograph.search import words as word_for_word
 from monograph.search.frequencies import Frequencies, most
-from monograph.search.snapshot import Nearest
+from monograph.search.reader import Nearest
 from monograph.store.documents import chunks, dates
 from monograph.store.documents.chunks import titled_extractions
 from monograph.store.documents.filters import EVERYTHING
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from monograph.graph.text import Words
     from monograph.search.leads import Leads, StartText
     from monograph.search.one_file.memory import Remembered
-    from monograph.search.snapshot import NearName, Opening, Pooling, Shown
+    from monograph.search.reader import NearName, Opening, Pooling, SearchModels, Shown
     from monograph.store.documents.chunks import LoadedChunk
     from monograph.store.documents.filters import Allowed
     from monograph.store.file.database import Connection
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, eq=False)
-class FileSnapshot:
-    """The state of a file that a read transaction sees: see :class:`monograph.search.snapshot.Snapshot`.
+class FileReader:
+    """The state of a file that a read transaction sees: see :class:`monograph.search.reader.Reader`.
 
     Parameters
     ----------
@@ -52,6 +52,8 @@ class FileSnapshot:
         What was read of this state before.
     chunk_index, summary_index:
         The file's vector indexes.
+    models:
+        The file's models.
     view:
         Names the view that the connection is of; empty for the whole file. Of its tables a connection gives what is in
         the view alone; only indexes of words and vectors have to be told.
@@ -61,6 +63,7 @@ class FileSnapshot:
     remembered: Remembered
     chunk_index: EcoVectorIndex
     summary_index: EcoVectorIndex
+    models: SearchModels
     view: str = ""
     _postings: Postings | None = field(default=None, init=False)
     _near: tuple[Mapping[int, list[int]], Read | None] = field(default=({}, None), init=False)

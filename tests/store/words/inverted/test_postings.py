@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from monograph import Document, Monograph
 from monograph.search import words
 from monograph.search.one_file.memory import Remembered
-from monograph.search.one_file.snapshot import FileSnapshot
+from monograph.search.one_file.snapshot import FileReader
 from monograph.store.documents.filters import EVERYTHING
 from monograph.store.file import schema
 from monograph.store.words import postings, terms
@@ -283,7 +284,8 @@ def test_chunk_without_a_length_is_left_to_fts5() -> None:
         read = postings.read(connection, ["alpha"], (), 0)
         assert read is not None
         assert read.bm25(connection, ["alpha"], 5, EVERYTHING) is None
-        snapshot = FileSnapshot(connection, Remembered(), EcoVectorIndex(), EcoVectorIndex())
+        no_models: Any = None
+        snapshot = FileReader(connection, Remembered(), EcoVectorIndex(), EcoVectorIndex(), no_models)
         ranking = words.bm25(snapshot, "alpha", 5, EVERYTHING, words.of_question(snapshot, "alpha"))
         assert set(ranking.rows) == {1, 2, 5_000}
 

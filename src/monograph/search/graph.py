@@ -4,91 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
+from monograph.models import reads_context
 from monograph.search import feedback, fusion, hits, minirag, paths, rerank, walk, words
 from monograph.search.fusion import share
-from monograph.search.question import counted, take_apart
+from monograph.search.question import take_apart
 from monograph.search.ranking import nearest, pool_size
-from monograph.search.snapshot import Opening, Pooling, Walking
-from monograph.search.strategy import Named
+from monograph.search.reader import Pooling, Walking
 from monograph.values import Origin
 
 if TYPE_CHECKING:
+    from monograph.search.query import Query
     from monograph.search.question import Question
     from monograph.search.ranking import Ranking
-    from monograph.search.snapshot import Snapshot
-    from monograph.search.strategy import Corpus, Query
+    from monograph.search.reader import Reader
     from monograph.search.walk import Walk
     from monograph.values import Hit
 
 
-@dataclass(frozen=True, slots=True)
-class Graph(Named):
-    """From what words, meaning and the question's names give, hop by hop to what is named together with it.
-
-    Parameters
-    ----------
-    faithful:
-        Search by MiniRAG's own formulas instead, which keep of the dense search's chunks those that the best paths
-        through the graph lead to. The model, if the file was opened with one, is asked once of which types the answer
-        may be.
-    """
-
-    needs_graph: ClassVar[bool] = True
-
-    faithful: bool = False
-
-    def search(self, corpus: Corpus, query: Query) -> list[Hit]:
-        """Every hit that the graph led to has the path to it; by MiniRAG's formulas there may be fewer than k."""
-        if self.faithful:
-            return by_formulas(corpus, query)
-        with corpus.read() as snapshot:
-            snapshot.expect(Opening(query.text, query.allowed, counted))
-            return by_walk(corpus, snapshot, query, take_apart(snapshot, query.text))
-
-
-def by_walk(corpus: Corpus, snapshot: Snapshot, query: Query, question: Question) -> list[Hit]:
-    """Search along the graph for a query that is taken apart already."""
+def by_walk(reader: Reader, query: Query, question: Question) -> list[Hit]:
+    """Search along the graph; ``question`` is the query, parsed."""
     pool = pool_size(query.k)
     if query.vector is None:
-        vector, *_ = made = corpus.embed([query.text, *question.clauses])
+        vector, *_ = made = reader.models.embed([query.text, *question.clauses])
         clause_vectors = made[1:]
     else:
-        vector, clause_vectors = query.vector, corpus.embed(question.clauses)
+        vector, clause_vectors = query.vector, reader.models.embed(question.clauses)
     heads = [one.name.head for one in question.names]
-    snapshot.expect(Pooling(pool, query.allowed, vector, Walking(clause_vectors, heads, question.words)))
+    reader.expect(Pooling(pool, query.filter, vector, Walking(clause_vectors, heads, question.words)))
     rankings = [
-        words.bm25(snapshot, query.text, pool, query.allowed, question.frequencies),
-        nearest(snapshot, vector, pool, query.allowed),
+        words.bm25(reader, query.text, pool, query.filter, question.frequencies),
+        nearest(reader, vector, pool, query.filter),
     ]
-    matches = words.matches(snapshot, query.text, pool, query.allowed)
+    matches = words.matches(reader, query.text, pool, query.filter)
     weighted = [(one, fusion.WEIGHTS[one.retriever]) for one in fusion.with_zeros(rankings)]
-    found = walk.walk(snapshot, question, weighted, clause_vectors, query.allowed)
+    found = walk.walk(reader, question, weighted, clause_vectors, query.filter)
     in_context = feedback.NOTHING
-    if corpus.reads_context():
-        in_context = feedback.nearest(snapshot, query.text, found.reckoning.chances(), corpus.embed)
+    if reads_context(reader.models.embedder):
+        in_context = feedback.nearest(reader, query.text, found.reckoning.chances(), reader.models.embed)
     # Of what has no match only the first k may be among the best.
     most = None if any(one.rows for one in matches) else query.k
     head = walk.head(found, dict(zip(in_context.rows, in_context.scores, strict=True)), most)
-    first = rerank.chunks(corpus, snapshot, query.text, head.by_chance())
+    first = rerank.chunks(reader, query, head.by_chance())
     ordered = walk.in_order(found, head.put(first), most)
     return _hits(query.k, found, ordered, _Rankings([*rankings, in_context], matches, first))
 
 
-def by_formulas(corpus: Corpus, query: Query) -> list[Hit]:
+def by_formulas(reader: Reader, query: Query) -> list[Hit]:
     """Search by MiniRAG's formulas."""
-    types = corpus.answer_types(query.text)
-    asked_for, query = query, rerank.widened(corpus, query)
-    with corpus.read() as snapshot:
-        vector = corpus.vector_of(query)
-        asked = minirag.Request(take_apart(snapshot, query.text), vector, types)
-        pool = nearest(snapshot, vector, pool_size(query.k), query.allowed)
-        found = minirag.search(snapshot, corpus.embedder(), asked, pool, query.allowed)
-        fused = fusion.best(snapshot, fusion.cosines(found.ranking), query.k)
-        loaded = snapshot.chunks(one.row for one in fused)
-        ways = minirag.to_chunks(snapshot, found, (one.row for one in fused))
-        return rerank.hits(corpus, asked_for, hits.of(loaded, fused, ways))
+    vector, k = query.vector_by(reader), rerank.most(query)
+    asked = minirag.Request(take_apart(reader, query.text), vector, query.answer_types)
+    pool = nearest(reader, vector, pool_size(k), query.filter)
+    found = minirag.search(reader, reader.models.embedder, asked, pool, query.filter)
+    fused = fusion.best(reader, fusion.cosines(found.ranking), k)
+    loaded = reader.chunks(one.row for one in fused)
+    ways = minirag.to_chunks(reader, found, (one.row for one in fused))
+    return rerank.hits(query, hits.of(loaded, fused, ways))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from monograph.store.documents.chunks import LoadedChunk
 if TYPE_CHECKING:
     from monograph.graph.evidence import Int64
     from monograph.graph.text import Words
+    from monograph.models import Embedder
     from monograph.search.frequencies import Frequencies
     from monograph.search.leads import Leads, StartText
     from monograph.store.documents.filters import Allowed
@@ -38,7 +39,7 @@ class Nearest:
 class Opening:
     """What a search for a text begins with.
 
-    It will count the words that ``counted`` gives of the text, as :meth:`Snapshot.frequencies` takes them, and look for
+    It will count the words that ``counted`` gives of the text, as :meth:`Reader.frequencies` takes them, and look for
     the codes and phrases in it word for word.
     """
 
@@ -86,11 +87,29 @@ class NearName:
     cosine: float
 
 
-class Snapshot(Protocol):
+class SearchModels(Protocol):
+    """The models of an open archive that a search uses."""
+
+    @property
+    def embedder(self) -> Embedder:
+        """The model that made the vectors. Raises ModelError if it cannot be loaded here."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Float32:
+        """Return vectors of queries, float32 (n, dimension), of unit length, by that model. Raises ModelError."""
+        ...
+
+
+class Reader(Protocol):
     """One state of a corpus, as long as a search goes on. Rows that are not there are left out of what is given.
 
     ``allowed`` tells which chunks may be found, or be passed on the way.
     """
+
+    @property
+    def models(self) -> SearchModels:
+        """The models of the archive."""
+        ...
 
     def expect(self, coming: Opening | Pooling) -> None:
         """Hear what is about to be asked, so that it can be asked for together; nothing hangs on it."""

@@ -6,71 +6,39 @@ from chunks, the rest from summaries.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from monograph.derive.tokens import count_tokens
 from monograph.search import rerank
 from monograph.search.fusion import of_cosine
 from monograph.search.ranking import Ranking, nearest
-from monograph.search.snapshot import Snapshot
-from monograph.search.strategy import Corpus, Named, Query
-from monograph.store.documents.filters import Allowed
-from monograph.values import Float32, Hit, Origin, arguments
+from monograph.values import Hit, Origin
+
+if TYPE_CHECKING:
+    from monograph.search.query import Query
+    from monograph.search.reader import Reader
+    from monograph.store.documents.filters import Allowed
+    from monograph.values import Float32
 
 
-@dataclass(frozen=True, slots=True)
-class Tree(Named):
-    """The chunks and the summaries that lie nearest to the query.
-
-    Parameters
-    ----------
-    detail:
-        The share of chunks among the hits, from 0 (summaries alone) to 1 (chunks alone); None takes what is nearest,
-        whatever it is. Where both are asked for and there is too little of one, the other fills up.
-    budget:
-        Most tokens of all hits together, shared as ``detail`` says; a hit that would go over is passed over. None for
-        no bound.
-
-    Raises
-    ------
-    InputError
-        If a number is out of range.
-    """
-
-    detail: float | None = None
-    budget: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.detail is not None:
-            object.__setattr__(self, "detail", arguments.share(self.detail, "detail"))
-        if self.budget is not None:
-            object.__setattr__(self, "budget", arguments.whole_number(self.budget, "budget", 0))
-
-    def search(self, corpus: Corpus, query: Query) -> list[Hit]:
-        """Scores are cosines. A summary is found only where all chunks under it are allowed.
-
-        Raises
-        ------
-        InputError
-            If the file has no tree.
-        """
-        with corpus.read() as snapshot:
-            snapshot.require_tree()
-            vector = corpus.vector_of(query)
-            k = rerank.widened(corpus, query).k
-            near = nearest(snapshot, vector, k, query.allowed)
-            over = nearest_summaries(snapshot, vector, k, query.allowed)
-            found = rerank.hits(corpus, query, _hits(snapshot, near, over, _chosen(near, over, k, self.detail)))
-        if self.budget is not None:
-            found = _within(found, self.budget, self.detail)
-        return [replace(one, rank=rank) for rank, one in enumerate(found)]
+def search(reader: Reader, query: Query, detail: float | None, budget: int | None) -> list[Hit]:
+    """See :class:`monograph.search.strategies.Tree`."""
+    reader.require_tree()
+    vector, k = query.vector_by(reader), rerank.most(query)
+    near = nearest(reader, vector, k, query.filter)
+    over = nearest_summaries(reader, vector, k, query.filter)
+    found = rerank.hits(query, _hits(reader, near, over, _chosen(near, over, k, detail)))
+    if budget is not None:
+        found = _within(found, budget, detail)
+    return [replace(one, rank=rank) for rank, one in enumerate(found)]
 
 
-def nearest_summaries(snapshot: Snapshot, vector: Float32, k: int, allowed: Allowed) -> Ranking:
+def nearest_summaries(reader: Reader, vector: Float32, k: int, allowed: Allowed) -> Ranking:
     """The k summaries of highest cosine, by node; ties by key, which is a hash of what is summarized."""
     if not vector.any():
         return Ranking("tree", (), ())
-    near = snapshot.nearest_summaries(vector, k, allowed)
+    near = reader.nearest_summaries(vector, k, allowed)
     return Ranking("tree", tuple(node for node, _ in near.scored), tuple(one for _, one in near.scored), near.effort)
 
 
@@ -91,10 +59,10 @@ def _chosen(near: Ranking, over: Ranking, k: int, detail: float | None) -> list[
     return sorted([*places[0], *places[1]], key=lambda one: (-scores[one[0]][one[1]], *one))[:k]
 
 
-def _hits(snapshot: Snapshot, near: Ranking, over: Ranking, chosen: list[_Place]) -> list[Hit]:
-    found = snapshot.summaries([over.rows[place] for summary, place in chosen if summary])
+def _hits(reader: Reader, near: Ranking, over: Ranking, chosen: list[_Place]) -> list[Hit]:
+    found = reader.summaries([over.rows[place] for summary, place in chosen if summary])
     wanted = (near.rows[place] for summary, place in chosen if not summary)
-    read = snapshot.chunks(dict.fromkeys([*wanted, *(chunk for _, chunk in found.values())]))
+    read = reader.chunks(dict.fromkeys([*wanted, *(chunk for _, chunk in found.values())]))
     hits: list[Hit] = []
     for summary, place in chosen:
         ranking = over if summary else near
