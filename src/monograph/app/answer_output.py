@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from monograph.app import output
 
 if TYPE_CHECKING:
-    from monograph.values import Answer, BestSentence, Citation, Context
+    from monograph.values import Answer, BestSentence, Citation, Context, Hit
 
 NO_MODEL = "No model is set: these are the passages that may hold the answer. --model openai:URL#MODEL lets one answer."
 NOTHING_RELEVANT = "nothing relevant was found; what is nearest:"
@@ -15,20 +16,20 @@ OTHER_WORDS = "perhaps nothing relevant: no word of it stands in these, the near
 NEAREST = 3
 
 
-def print_doubt(found: Context, *, stderr: bool = False) -> None:
-    """What is to be said ahead of passages that may have nothing to do with the question; nothing where they have."""
-    said = doubt_of(found)
+def print_doubt(question: str, hits: Sequence[Hit], confidence: float, *, stderr: bool = False) -> None:
+    """Print a warning ahead of passages that may have nothing to do with the question."""
+    said = doubt_of(question, hits, confidence)
     if said:
         output.console(stderr=stderr).print_text(f"{said}\n")
 
 
-def doubt_of(found: Context) -> str:
-    """The same as a text; empty where there is no doubt."""
+def doubt_of(question: str, hits: Sequence[Hit], confidence: float) -> str:
+    """Return that warning; empty if there is no doubt."""
     from monograph.answer.abstain import LEAST_FOR_A_MODEL, shares_words
 
-    if found.hits and found.relevance < LEAST_FOR_A_MODEL:
+    if hits and confidence < LEAST_FOR_A_MODEL:
         return NOTHING_RELEVANT
-    if found.hits and not shares_words(found.question, found.hits):
+    if hits and not shares_words(question, hits):
         return OTHER_WORDS
     return ""
 

@@ -142,7 +142,8 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
         if json_output:
             output.print_json(answer_output.as_object(found))
             return
-        answer_output.print_doubt(found, stderr=True)  # Standard output may go to a model.
+        # Standard output may go to a model.
+        answer_output.print_doubt(asked, found.hits, found.relevance, stderr=True)
         text = found.prompt() if prompt else found.markdown() if markdown else found.text
         output.console().print_text(text or "nothing found")
 

@@ -62,17 +62,21 @@ def search(  # noqa: PLR0913, PLR0917 - options are arguments
             asked, condition = query_of(query), where_of(where or [])
             warn_of_no_hits(k, asked)
             warn_of_keys(archive, condition)
-            # A context tells beside its hits how much they have to do with the query.
-            found = archive.context(asked, k=k, how=how, where=condition)
+            hits = archive.search(asked, k, how, condition)
+            confidence = 1.0
+            if not json_output:
+                from monograph.library.questions import confidence_in
+
+                confidence = confidence_in(archive, asked, hits)
             if html is not None:
                 from monograph.app.graph_commands import draw_answers
 
-                draw_answers(archive, found.question, found.hits, html, quiet=json_output)
+                draw_answers(archive, asked, hits, html, quiet=json_output)
         if json_output:
-            output.print_json(found.hits)
+            output.print_json(hits)
         else:
-            answer_output.print_doubt(found)
-            document_output.print_hits(found.hits, explain=explain)
+            answer_output.print_doubt(asked, hits, confidence)
+            document_output.print_hits(hits, explain=explain)
 
 
 def show(  # noqa: PLR0913, PLR0917 - options are arguments

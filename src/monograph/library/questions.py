@@ -297,6 +297,14 @@ def find(file: OpenFile, query: Query) -> list[Hit]:
     return found
 
 
+def confidence_in(archive: Questions, question: str, hits: Sequence[Hit]) -> float:
+    """Return how probable it is that hits answer a question, 0 to 1: see :mod:`monograph.answer.abstain`."""
+    from monograph.answer import abstain, query_terms
+
+    with archive._file.reading() as reader:
+        return abstain.confidence(query_terms.take_apart(reader, question), hits)
+
+
 def allowed(where: Mapping[str, Any] | None) -> Allowed:
     """Return which chunks a filter allows: see :mod:`monograph.where`. Raises InvalidFilter."""
     return compile_condition(filters.parse(where))

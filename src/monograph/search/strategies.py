@@ -7,25 +7,14 @@ from dataclasses import Field, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from monograph.errors import InputError
-from monograph.search import fusion, hits, rerank, times, words
-from monograph.search.query import Query, Strategy
-from monograph.search.question import counted, take_apart
-from monograph.search.ranking import nearest, pool_size
-from monograph.search.reader import Opening, Pooling, Reader
-from monograph.values import Hit, arguments
+from monograph.values import arguments
 
 if TYPE_CHECKING:
-    from monograph.search.frequencies import Frequencies
+    from monograph.search.query import Query, Strategy
+    from monograph.search.reader import Reader
+    from monograph.values import Hit
 
 NOT_MADE = "without a graph: archive.graph.build() builds it"
-
-LEAST = 10
-"""Chunks that a dense search looks for, at least: up to here, a search for more hits finds the same ones first."""
-
-STRETCH = 4.0
-"""On the window of a dense search's stop condition. It is calibrated on texts, and questions lie elsewhere than those:
-without, 86 % of the ten nearest to a question were found where 95 % were wanted; so, 91 %, as when a hundred are looked
-for."""
 
 
 class BuiltIn:
@@ -55,11 +44,16 @@ class Auto(BuiltIn):
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
         """Search as ``Graph`` or ``Hybrid``; hits of a file without a graph have a note that says so."""
+        from monograph.search import times
+        from monograph.search.hybrid import search_hybrid
+        from monograph.search.question import counted, take_apart
+        from monograph.search.reader import Opening
+
         reader.expect(Opening(query.text, query.filter, counted))
         asked = times.times_of(reader, query)
         wide = times.widened(query, asked)
         if not reader.has_graph():
-            found = [replace(one, note=NOT_MADE) for one in hybrid(reader, wide)]
+            found = [replace(one, note=NOT_MADE) for one in search_hybrid(reader, wide)]
         else:
             question = take_apart(reader, query.text)
             if question.names:
@@ -67,7 +61,7 @@ class Auto(BuiltIn):
 
                 found = graph.by_walk(reader, wide, question)
             else:
-                found = hybrid(reader, wide, known=question.frequencies)
+                found = search_hybrid(reader, wide, known=question.frequencies)
         return times.lifted(found, asked, query.k)
 
 
@@ -77,7 +71,9 @@ class Dense(BuiltIn):
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
         """Scores are cosines."""
-        return hybrid(reader, query, 1.0)
+        from monograph.search.hybrid import search_hybrid
+
+        return search_hybrid(reader, query, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +100,8 @@ class Graph(BuiltIn):
     def search(self, reader: Reader, query: Query) -> list[Hit]:
         """Every hit that the graph led to has the path to it; by MiniRAG's formulas there may be fewer than k."""
         from monograph.search import graph
+        from monograph.search.question import counted, take_apart
+        from monograph.search.reader import Opening
 
         if self.faithful:
             return graph.by_formulas(reader, query)
@@ -136,7 +134,9 @@ class Hybrid(BuiltIn):
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
         """Scores are fused ones; the origins have those of each retriever."""
-        return hybrid(reader, query, self.alpha)
+        from monograph.search.hybrid import search_hybrid
+
+        return search_hybrid(reader, query, self.alpha)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,9 @@ class Lexical(BuiltIn):
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
         """Scores are BM25's, above 0, and what a match word for word adds."""
-        return hybrid(reader, query, 0.0)
+        from monograph.search.hybrid import search_hybrid
+
+        return search_hybrid(reader, query, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +253,8 @@ def strategy(how: str | Strategy) -> Strategy:
         If no strategy has that name, it knows no such parameter, or a value is out of range.
     """
     if not isinstance(how, str):
+        from monograph.search.query import Strategy
+
         if isinstance(how, Strategy) and not isinstance(how, type):
             return how
         raise InputError(f"how is {arguments.shown(how)}", f"give a strategy, or one of {', '.join(STRATEGIES)}")
@@ -271,26 +275,3 @@ def strategy(how: str | Strategy) -> Strategy:
         except (ValueError, RecursionError):
             raise InputError(f"{key} is {arguments.shown(value)}", "give a number, true or false") from None
     return cast("Strategy", made(**parameters))
-
-
-def hybrid(reader: Reader, query: Query, alpha: float | None = None, known: Frequencies | None = None) -> list[Hit]:
-    """Search by words (``alpha`` 0), by meaning (1) or by both; ``known`` are frequencies of the query's words."""
-    k = rerank.most(query)
-    if alpha == 1:
-        found = nearest(reader, query.vector_by(reader), max(k, LEAST), query.filter, stretch=STRETCH)
-        return rerank.hits(query, hits.load(reader, fusion.cosines(found)[:k]))
-    pool = pool_size(k)
-    if known is None:
-        reader.expect(Opening(query.text, query.filter, words.counted))
-        known = words.of_question(reader, query.text)
-    vector = None if alpha == 0 else query.vector_by(reader)
-    reader.expect(Pooling(pool, query.filter, vector))
-    lexical = words.bm25(reader, query.text, pool, query.filter, known)
-    dense = None if vector is None else nearest(reader, vector, pool, query.filter)
-    matches = words.matches(reader, query.text, pool, query.filter)
-    if dense is None:
-        fused = fusion.alone(lexical, matches, k)
-    else:
-        weights = fusion.WEIGHTS if alpha is None else {"lexical": 1 - alpha, "dense": alpha}
-        fused = fusion.fuse([lexical, dense], matches, weights, k)
-    return rerank.hits(query, hits.load(reader, fusion.best(reader, fused, k)))

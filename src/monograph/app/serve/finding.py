@@ -133,7 +133,7 @@ def _in_file(name: str, file: Archive, asked: Query, *, alone: bool) -> FoundInF
         return FoundInFile(name, error=fault_of(error))
     words = Words(asked.q)
     hits = tuple(_shown(hit, words) for hit in found.hits)
-    return FoundInFile(name, found.relevance, answer_output.doubt_of(found), hits)
+    return FoundInFile(name, found.relevance, answer_output.doubt_of(found.question, found.hits, found.relevance), hits)
 
 
 def _shown(hit: Hit, words: Words) -> FoundHit:
