@@ -58,8 +58,8 @@ test: $(VENV)/test ## Run the tests before a commit (three minutes on two cores)
 	@echo "make test takes about three minutes on two cores."
 	$(PYTEST)
 
-test-all: $(VENV)/test-all ## Run every test: kills, recall, Ray, buckets, words in images, properties by chance (ten minutes)
-	@echo "make test-all takes about ten minutes on two cores. SEED=n repeats the drawn examples of a run."
+test-all: $(VENV)/test-all ## Run every test: kills, recall, Ray, buckets, words in images, properties by chance (twelve minutes)
+	@echo "make test-all takes about twelve minutes on two cores. SEED=n repeats the drawn examples of a run."
 	seed=$${SEED:-$$(date +%s)}; echo "SEED=$$seed"; \
 		$(PYTEST) -m "$(MARKS)" --hypothesis-profile=all --hypothesis-seed=$$seed
 
