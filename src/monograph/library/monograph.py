@@ -287,11 +287,7 @@ class Monograph(Reader):
         Stored results need no call and are not counted, nor are calls made while the file was open for reading only.
         Questions and answers themselves are not kept here.
         """
-        from monograph.store.file import costs
-
-        self._file.database.enter()
-        with self._file.database.read() as connection:
-            return costs.every(connection)
+        return self._file.database.ledger()
 
     @spends
     def check(self, *, repair: bool = False) -> list[Finding]:

@@ -9,7 +9,7 @@ from contextlib import closing
 from monograph.regex import regex
 from monograph.store.check.rules import DELETE, DERIVE, Checked, Rule
 from monograph.store.documents import roots
-from monograph.store.file import connections, costs, schema, settings
+from monograph.store.file import connections, schema, settings
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import is_index_fault, sqlite_errors
 from monograph.values import Finding
@@ -21,6 +21,11 @@ _MADE_AGAIN = ("trigger", "index")
 _NOTED = """SELECT 'settings/' || CAST(name AS BLOB) AS name, checksum(CAST(value AS BLOB)) AS checksum FROM settings
     UNION ALL SELECT 'roots/' || root, checksum(CAST(name AS BLOB), CAST(place AS BLOB), follow_links) FROM roots"""
 """(name, checksum) of the rows of which a checksum is noted."""
+
+_NO_ENTRY = """date(day) IS NOT day OR typeof(model) != 'text' OR typeof(purpose) != 'text'
+    OR typeof(calls) != 'integer' OR typeof(tokens_in) != 'integer' OR typeof(tokens_out) != 'integer'
+    OR min(calls, tokens_in, tokens_out) < 0"""
+"""A row of the ledger that no version of Monograph writes."""
 
 
 def sqlite_faults(checked: Checked) -> Iterator[Finding]:
@@ -141,7 +146,7 @@ STRUCTURE = (
         lambda checked: roots.drop_unreadable(checked.connection),
     ),
     Rule("settings", "{}", _unread_models),
-    Rule("costs", "{} entries of the ledger cannot be read", costs.NO_ENTRY, DELETE),
+    Rule("costs", "{} entries of the ledger cannot be read", _NO_ENTRY, DELETE),
 )
 """Rules that a repair applies before it opens the models."""
 FORGETTING = Rule(

@@ -8,6 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from dataclasses import astuple
 from pathlib import Path
 from typing import TypeAlias
 
@@ -27,6 +28,7 @@ from monograph.store.file.on_disk import (
     read_header,
     state_of,
 )
+from monograph.values import LedgerEntry
 
 Connection: TypeAlias = sqlite3.Connection
 
@@ -243,9 +245,12 @@ class Database:
                 # Commit, and enter in the ledger what models were asked until now.
                 spent = self.noted.pending()
                 if spent:
-                    from monograph.store.file import costs
-
-                    costs.add(connection, spent)
+                    connection.executemany(
+                        """INSERT INTO costs VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+                        calls = calls + excluded.calls, tokens_in = tokens_in + excluded.tokens_in,
+                        tokens_out = tokens_out + excluded.tokens_out""",
+                        [(*astuple(asked), *astuple(one)) for asked, one in spent.items()],
+                    )
                 self._require_same_file()
                 connection.execute("COMMIT")
                 self.noted.drop(spent)
@@ -265,6 +270,16 @@ class Database:
             if not self.connection().in_transaction:
                 with self.write(aside=True):
                     pass
+
+    def ledger(self) -> list[LedgerEntry]:
+        """Return what models were asked for the file, by day, model and purpose."""
+        self.enter()
+        with self.read() as connection:
+            found = connection.execute(
+                """SELECT CAST(day AS TEXT), CAST(model AS TEXT), CAST(purpose AS TEXT), CAST(calls AS INTEGER),
+                CAST(tokens_in AS INTEGER), CAST(tokens_out AS INTEGER) FROM costs ORDER BY day, model, purpose"""
+            ).fetchall()
+        return [LedgerEntry(*row) for row in found]
 
     @contextmanager
     def _locked(self, *, wait: bool) -> Iterator[None]:

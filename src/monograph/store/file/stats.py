@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from monograph.store.file import memo
+from collections import Counter
+
+from monograph.store.file import memo, schema
 from monograph.store.file.database import Connection
 from monograph.store.graph import names
 
-_MEMO = "memo"
-_PLURALS = {"summary": "summaries"}
 _GROUPS = {
-    "texts": "texts", "memo": _MEMO, "words": "words", "trigrams": "trigrams", "chunks": "chunks",
+    "texts": "texts", "memo": "memo", "words": "words", "trigrams": "trigrams", "chunks": "chunks",
     "documents": "documents", "sources": "sources", "vectors": "memo (vectors)", "names": "graph", "mentions": "graph",
     "chunk_graphs": "graph", "subjects": "graph", "aliases": "graph", "extractions": "graph", "apart": "graph",
     "unresolved": "graph", "told_nodes": "graph", "told_relations": "graph", "nodes": "tree", "trees": "tree",
@@ -17,6 +17,7 @@ _GROUPS = {
     "parts": "clusters (codes)", "cluster_graphs": "clusters (codes)", "codes": "clusters (codes)",
     "clusters": "centroids", "centroids": "centroids", "vector_indexes": "centroids", "placements": "placements",
 }  # fmt: skip
+"""The group of each table in the sizes of a file, also of indexes and tables whose names begin so."""
 
 
 def counts(connection: Connection) -> dict[str, int]:
@@ -34,34 +35,24 @@ def counts(connection: Connection) -> dict[str, int]:
         "merged": merged,
         "characters": number("SELECT sum(characters) FROM documents"),
         "file_bytes": number("PRAGMA page_count") * number("PRAGMA page_size"),
-        "format": number("PRAGMA user_version"),
+        "format": schema.format_of(connection),
     }
 
 
 def sizes(connection: Connection) -> tuple[tuple[str, int], ...]:
     """Return bytes by group of tables, largest first; empty if SQLite was built without ``dbstat``."""
-    (has_dbstat,) = connection.execute(
-        "SELECT count(*) FROM pragma_compile_options WHERE compile_options = 'ENABLE_DBSTAT_VTAB'"
-    ).fetchone()
-    if not has_dbstat:
+    query = "SELECT 1 FROM pragma_compile_options WHERE compile_options = 'ENABLE_DBSTAT_VTAB'"
+    if connection.execute(query).fetchone() is None:
         return ()
-    totals: dict[str, int] = {}
+    totals: Counter[str] = Counter()
     for name, size in connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name"):
-        group = _GROUPS.get(name) or next(
-            (group for prefix, group in _GROUPS.items() if name.startswith((prefix, f"sqlite_autoindex_{prefix}"))),
-            "other",
-        )
-        totals[group] = totals.get(group, 0) + int(size)
-    for kind, share in _shares_of_memo(connection).items():
-        totals[kind] = totals.get(kind, 0) + round(share * totals.get(_MEMO, 0))
-    totals.pop(_MEMO, None)
-    return tuple(sorted(totals.items(), key=lambda pair: -pair[1]))
-
-
-def _shares_of_memo(connection: Connection) -> dict[str, float]:
-    """Return the share of each kind of value in the bytes of the memo."""
-    found = dict(connection.execute("SELECT kind, sum(length(key) + length(value)) FROM memo GROUP BY kind"))
-    total = sum(found.values())
-    return {f"memo ({_PLURALS.get(kind, kind + 's')})": size / total for kind, size in found.items()} or {
-        "memo (vectors)": 1.0
-    }
+        prefixes = (one for one in _GROUPS if name.startswith((one, f"sqlite_autoindex_{one}")))
+        totals[_GROUPS.get(name) or _GROUPS.get(next(prefixes, ""), "other")] += size
+    # The memo is shared out by the bytes of each kind of value.
+    query = "SELECT kind, sum(length(key) + length(value)) FROM memo GROUP BY kind"
+    kinds = dict(connection.execute(query)) or {memo.VECTOR: 1}
+    bytes_of_memo = totals.pop("memo", 0)
+    for kind, size in kinds.items():
+        plural = "summaries" if kind == memo.SUMMARY else f"{kind}s"
+        totals[f"memo ({plural})"] += round(size / sum(kinds.values()) * bytes_of_memo)
+    return tuple(totals.most_common())
