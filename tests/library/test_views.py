@@ -33,9 +33,9 @@ from monograph.errors import (
 )
 from monograph.library.files import Files
 from monograph.library.graph import EntityGraph, GraphReader, GraphWriter
+from monograph.library.monograph import Vectors
 from monograph.library.original_files import OriginalFiles
 from monograph.library.tree import SummaryTree, TreeReader
-from monograph.library.vectors import Vectors
 from monograph.models import Completion
 from monograph.shelf import to_write, whole_file
 from monograph.store.file.view import _OPEN

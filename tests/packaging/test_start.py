@@ -82,7 +82,7 @@ def test_a_search_imports_what_it_needs(path: Path) -> None:
 
 def test_statistics_import_no_search(path: Path) -> None:
     loaded = modules_after(command("stats", path))
-    assert "monograph.library.contents" in loaded
+    assert "monograph.store.file.stats" in loaded
     assert not loaded & (OF_WRITING | OTHER_PARTS - {"rich"} | {"monograph.search.question", "monograph.answer.pack"})
 
 

@@ -14,8 +14,8 @@ from monograph.library.opened import WholeFile, spends
 from monograph.library.original_files import OriginalFiles
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.store.file import settings
-from monograph.sync import follow, roots
 from monograph.sync import plan as planning
+from monograph.sync import roots
 from monograph.values import Move, OnProgress, Plan, Report, SyncedSource, WatchEvent, arguments
 from monograph.write import apply, describe
 
@@ -177,14 +177,14 @@ class Files(OriginalFiles):
 
     def sources(self) -> list[SyncedSource]:
         """Return the synced files and folders, each with its counts, the time of its last sync and its failures."""
-        return follow.followed(self._file.database)
+        return roots.followed(self._file.database)
 
     @spends
     def retry(
         self, *, forget: bool | None = None, limits: Limits = DEFAULT_LIMITS, progress: OnProgress | None = None
     ) -> Report:
         """Read all files again that failed, after an extra was installed or a limit was raised."""
-        return self.apply(follow.plan_failed(self._file.database), forget=forget, limits=limits, progress=progress)
+        return self.apply(roots.plan_failed(self._file.database), forget=forget, limits=limits, progress=progress)
 
     def move(self, root: str, place: str | os.PathLike[str]) -> Move:
         """Set the new path of a synced file or folder that was moved. Nothing is derived again.

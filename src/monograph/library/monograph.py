@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from monograph.library.files import Files
     from monograph.library.graph import EntityGraph
     from monograph.library.tree import SummaryTree
-    from monograph.library.vectors import Vectors
     from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
     from monograph.settings import Settings
-    from monograph.values import Document, Finding, LedgerEntry, OnProgress, Report, Version
+    from monograph.values import Cost, Document, Finding, LedgerEntry, OnProgress, Report, Version
     from monograph.vectors.design import Kind
     from monograph.where import Moment
 
@@ -140,8 +139,6 @@ class Monograph(Reader):
     @property
     def vectors(self) -> Vectors:
         """The vectors of chunks."""
-        from monograph.library.vectors import Vectors
-
         return Vectors(self._file)
 
     def within(self, where: Mapping[str, Any]) -> View:
@@ -292,9 +289,9 @@ class Monograph(Reader):
     @spends
     def check(self, *, repair: bool = False) -> list[Finding]:
         """Compare every table with the others and return the faults; with ``repair`` those that are left after it."""
-        from monograph.library import checks
+        from monograph.library import copies
 
-        return checks.findings(self._file, repair=repair)
+        return copies.findings(self._file, repair=repair)
 
     def compact(self) -> None:
         """Delete stored model results that nothing uses, merge the inverted index and free disk space."""
@@ -315,3 +312,41 @@ class Monograph(Reader):
         from monograph.library import copies
 
         return copies.backup(self._file, arguments.path(path, "the copy"), overwrite=overwrite, progress=progress)
+
+
+class Vectors:
+    """The vectors of a file's chunks; made by :attr:`monograph.Monograph.vectors`."""
+
+    def __init__(self, file: WholeFile) -> None:
+        self._file = file
+
+    def price(self, embedder: Embedder) -> Cost:
+        """Return the cost of :meth:`rebuild` in texts for the embedder, which is not called.
+
+        With a tree, upper bounds of its summaries and of tokens of a language model are included.
+        """
+        from monograph.write import rebuild_vectors
+
+        configuration.tell_dimension(self._file.database, embedder)
+        return rebuild_vectors.price_reembed(self._file.pipeline(embedder))
+
+    @spends
+    def rebuild(self, embedder: Embedder, *, progress: OnProgress | None = None) -> Report:
+        """Rebuild all vectors with another embedder, and the tree of summaries, which depends on them.
+
+        The file uses the old vectors until the new ones are complete; then all change in one transaction.
+
+        Raises
+        ------
+        ModelError
+            If the embedder or the summarizer fails: the file is as it was, and what was made is remembered.
+        BusyFile
+            If another process keeps emptying the memo (``compact``, ``remove(..., forget=True)``).
+        """
+        from monograph.values import Report
+        from monograph.write import rebuild_vectors
+
+        configuration.tell_dimension(self._file.database, embedder)
+        made = rebuild_vectors.reembed(self._file.pipeline(embedder), progress)
+        self._file.models.given_embedder = embedder
+        return Report(embedded=made.embedded, remembered=made.remembered, summarized=made.summarized)

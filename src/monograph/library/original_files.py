@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 from typing import BinaryIO
 
 from monograph.errors import InputError, SourceMissing
-from monograph.explore import lookup, originals
+from monograph.explore import lookup
 from monograph.library.opened import OpenFile
-from monograph.read.file import open_under
-from monograph.values import Boxes, Chunk, Original, Root, arguments
+from monograph.read.file import open_under, sha256_of
+from monograph.read.paths import path_to_text, text_to_path
+from monograph.store.documents import documents, roots, sources
+from monograph.store.file.database import Connection
+from monograph.values import Boxes, Chunk, Original, OriginalState, Root, arguments
 
 LEAST_WIDTH, MOST_WIDTH = 50, 3_000
 """Pixels."""
@@ -32,7 +36,24 @@ class OriginalFiles:
             If there is no such document, or several came from that uri.
         """
         with self._file.database.read() as connection:
-            return originals.original(connection, name)
+            row = lookup.only(connection, name)
+            found = sources.of_document(connection, row.row)
+            place = None if found is None else _path_of(connection, found[0])
+            if found is None or place is None:
+                return Original("none")
+            metadata = documents.load(connection, row).metadata
+        (source, count), (path, _) = found, place
+        state, size = _state(path, source)
+        pages = metadata.get("pages")
+        return Original(
+            state=state,
+            path=path_to_text(path),
+            name=path_to_text(path.name),
+            size=size,
+            format=str(metadata.get("format", "")),
+            pages=pages if isinstance(pages, int) and pages > 0 else 0,
+            part=count > 1 or row.uri != source.uri,
+        )
 
     def open_original(self, name: str) -> BinaryIO:
         """Open the file that a document was read from for reading, as it is now.
@@ -135,11 +156,32 @@ class Pages:
 
 
 def _place(file: OpenFile, name: str) -> tuple[Path, Root]:
+    """Return the path of a document's file, and its root. In a view, a file that has changed is as good as none."""
     with file.database.read() as connection:
-        found = originals.place(connection, name, unchanged=bool(file.view))
-    if found is None:
+        found = sources.of_document(connection, lookup.only(connection, name).row)
+        place = None if found is None else _path_of(connection, found[0])
+    if found is None or place is None or (file.view and _state(place[0], found[0])[0] != "same"):
         raise SourceMissing(f"document {name!r} was read from no file", "its text is all there is")
-    return found
+    return place
+
+
+def _path_of(connection: Connection, source: sources.Source) -> tuple[Path, Root] | None:
+    root = next((one for one in roots.every(connection) if one.name == source.root), None)
+    return None if root is None else (text_to_path(root.path(source.uri)), root)
+
+
+def _state(path: Path, source: sources.Source) -> tuple[OriginalState, int]:
+    """Return what became of a file, and its present size in bytes."""
+    try:
+        now = path.stat()
+    except OSError:
+        return "gone", 0
+    if not stat.S_ISREG(now.st_mode):
+        return "gone", 0
+    if (now.st_size, now.st_mtime_ns) == (source.size, source.modified_ns):
+        return "same", now.st_size
+    same = now.st_size == source.size and sha256_of(path) == source.sha256
+    return ("same" if same else "changed"), now.st_size
 
 
 def _page_at(chunks: list[Chunk], start: int) -> int:

@@ -284,16 +284,53 @@ class Reader(Questions):
 
     def brief(self) -> Brief:
         """Return a quick overview: the format, the count of documents, whether there is a tree."""
-        from monograph.library import contents
+        from monograph.store.documents import documents
+        from monograph.store.file import schema
+        from monograph.store.tree import tree
+        from monograph.values import Brief
 
         with self._file.database.read() as connection:
-            return contents.brief(connection)
+            return Brief(schema.format_of(connection), documents.count(connection), tree.exists(connection))
 
     def stats(self) -> Stats:
-        """Return counts and sizes of the contents."""
-        from monograph.library import contents
+        """Return counts and sizes of the contents. For a view, those that tell of the whole file are left out."""
+        from monograph.store.file import stats
+        from monograph.tree.measure import measure
+        from monograph.values import IndexStats, Stats, TreeStats
 
-        return contents.stats_of(self._file)
+        file, whole = self._file, not self._file.view
+        with file.database.read() as connection:
+            counts = stats.counts(connection)
+            sizes = stats.sizes(connection) if whole else ()
+            index = IndexStats(counts["vectors"], 0, 0, 0, 0, None, file.chunk_index.target_recall)
+            index = file.chunk_index.stats(connection) if whole else index
+            shape = measure(connection)
+            has_graph = not whole or settings.has_graph(connection)
+        if not whole:
+            counts |= dict.fromkeys(("memo", "memo_unused", "terms", "file_bytes"), 0)
+            shape = None if shape is None else TreeStats(shape.layers, shape.sizes, shape.cosine, 0, 0, 0, 0, 0, 0)
+        kinds = (configuration.EMBEDDER, configuration.EXTRACTOR, configuration.SUMMARIZER)
+        unknown = settings.StoredModel("", "")
+        embedder, extractor, summarizer = (kind.known(file.database) or unknown for kind in kinds)
+        return Stats(
+            path=str(file.database.path),
+            **counts,
+            tables=sizes,
+            embedder=embedder.key,
+            embedder_spec=embedder.spec if whole else "",
+            extractor=extractor.key,
+            extractor_spec=extractor.spec if whole else "",
+            dimension=embedder.dimension,
+            chunk_tokens=file.settings.chunk_tokens,
+            chunk_overlap=file.settings.chunk_overlap,
+            index=index,
+            summarizer=summarizer.key,
+            summarizer_spec=summarizer.spec if whole else "",
+            tree=shape,
+            id=configuration.identity(file.database) if whole else "",
+            addresses=configuration.addresses_named(file.database) if whole else (),
+            has_graph=has_graph,
+        )
 
 
 class Snapshot(Reader):

@@ -15,7 +15,7 @@ from monograph.explore import lookup
 from monograph.explore.one_file import OneFile
 from monograph.graph.evidence import Int64
 from monograph.graph.text import Words
-from monograph.library import checks
+from monograph.library import copies
 from monograph.library.file_models import OpenOptions
 from monograph.library.opened import WholeFile
 from monograph.search.one_file.snapshot import FileReader
@@ -142,7 +142,7 @@ class ShardReader(OneFile):
 
     def findings(self) -> list[Finding]:
         """Return every fault in it: see :meth:`monograph.Monograph.check`."""
-        return checks.findings(self.file, repair=False)
+        return copies.findings(self.file, repair=False)
 
     def documents_called(self, name: str) -> list[Document]:
         """Return the documents that an id, a uri or a path names, with their texts."""

@@ -20,7 +20,7 @@ from monograph.store.file.checksums import given_key
 from monograph.store.history import versions
 from monograph.store.history.versions import Former
 from monograph.sync import rename
-from monograph.sync.follow import remember
+from monograph.sync.roots import remember
 from monograph.values import Change, Document, OnProgress, Plan, Problem, Progress, Report
 from monograph.write import writer
 from monograph.write.batch import (

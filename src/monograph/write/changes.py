@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 from monograph import telemetry
 from monograph.errors import BusyFile, InvalidDocument, MonographError
@@ -102,6 +102,16 @@ class Stored:
     fault: MonographError | None = None
 
     @property
+    def uri(self) -> str:
+        """Its uri."""
+        return self.row.uri
+
+    @property
+    def sha256(self) -> bytes:
+        """Its hash."""
+        return self.row.sha256
+
+    @property
     def texts(self) -> dict[str, str]:
         """The texts of its chunks by id."""
         return {name: self.text[start:end] for name, (_, start, end) in self.chunks.items()}
@@ -114,6 +124,21 @@ class Target:
     prepared: Prepared
     file: str | None
     stored: Stored | None
+
+    @property
+    def uri(self) -> str:
+        """Its uri."""
+        return self.prepared.document.uri
+
+    @property
+    def sha256(self) -> bytes:
+        """Its hash."""
+        return self.prepared.sha256
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts of its chunks by id."""
+        return {chunk.id: chunk.text for chunk in self.prepared.chunks}
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,53 +201,45 @@ def decide(batch: Sequence[Ready], state: State, seen: Seen = NOTHING_SEEN) -> C
         decision.remove(name)
     for one in batch:
         decision.store(one)
-    return decision.changes()
-
-
-@dataclass(frozen=True, slots=True)
-class _Standing:
-    """A document at some point of a batch; ``prepared`` if the batch stores it."""
-
-    uri: str
-    file: str | None
-    sha256: bytes
-    texts: Mapping[str, str]
-    stored: Stored | None
-    prepared: Prepared | None = None
+    targets = [one for one in decision.documents.values() if isinstance(one, Target)]
+    return Changes(
+        tuple(one for one in targets if one.stored is None),
+        tuple(one for one in targets if one.stored is not None),
+        tuple(decision.removed),
+        tuple(decision.refused),
+        tuple(decision.files.values()),
+        decision.tally,
+    )
 
 
 class _Decision:
     """Goes through a batch, parcel by parcel, and keeps what the file would hold then."""
 
     def __init__(self, state: State) -> None:
-        self._documents = {
-            name: _Standing(one.row.uri, one.file, one.row.sha256, one.texts, one)
-            for name, one in state.documents.items()
-        }
-        self._of_file: defaultdict[str, set[str]] = defaultdict(set)
+        self.documents: dict[str, Stored | Target] = dict(state.documents)
+        self.removed: list[Stored] = []
+        self.refused: list[MonographError] = []
+        self.files: dict[str, FileState] = {}
+        self.tally = Tally()
+        self._of_file: defaultdict[str | None, set[str]] = defaultdict(set)
         for name, one in state.documents.items():
-            if one.file is not None:
-                self._of_file[one.file].add(name)
+            self._of_file[one.file].add(name)
         self._owners = dict(state.owners)
         self._faulty = set(state.faulty)
-        self._files: dict[str, FileState] = {}
-        self._removed: list[Stored] = []
-        self._refused: list[MonographError] = []
-        self._tally = Tally()
 
     def remove(self, name: str) -> None:
         """Remove a document if it is there."""
-        one = self._documents.pop(name, None)
+        one = self.documents.pop(name, None)
         if one is None:
             return
-        if one.file is not None:
-            self._of_file[one.file].discard(name)
-        if one.stored is not None:
-            self._removed.append(one.stored)
+        self._of_file[one.file].discard(name)
+        stored = one if isinstance(one, Stored) else one.stored
+        if stored is not None:
+            self.removed.append(stored)
         for chunk in one.texts:
             self._owners.pop(chunk, None)
-        self._tally.removed += 1
-        self._tally.chunks_removed += len(one.texts)
+        self.tally.removed += 1
+        self.tally.chunks_removed += len(one.texts)
 
     def store(self, ready: Ready) -> None:
         """Store a parcel, and remove the documents that its file no longer holds."""
@@ -230,12 +247,12 @@ class _Decision:
         file = None if parcel.source is None else parcel.source.uri
         problems = list(ready.failed)
         for prepared in ready.prepared:
-            error = self._put(prepared, file)
+            error = self._put(Target(prepared, file, None))
             if error is not None:
-                self._refused.append(error)
+                self.refused.append(error)
                 problems.append(Problem(prepared.document.uri, error.message, error.mend))
-        self._tally.same += len(parcel.documents) - len(ready.prepared) - len(ready.failed)
-        self._tally.problems += problems
+        self.tally.same += len(parcel.documents) - len(ready.prepared) - len(ready.failed)
+        self.tally.problems += problems
         if parcel.source is None or file is None:
             return
         if parcel.last and not parcel.broken:
@@ -245,53 +262,37 @@ class _Decision:
         # What an earlier part left behind.
         faulty = bool(problems) or parcel.broken or (bool(parcel.before) and file in self._faulty)
         (self._faulty.add if faulty else self._faulty.discard)(file)
-        self._files[file] = FileState(parcel.source, faulty, not parcel.last)
+        self.files[file] = FileState(parcel.source, faulty, not parcel.last)
 
-    def _put(self, prepared: Prepared, file: str | None) -> MonographError | None:
+    def _put(self, new: Target) -> MonographError | None:
         """Store a document; return why it cannot be stored."""
-        document, texts = prepared.document, {chunk.id: chunk.text for chunk in prepared.chunks}
-        known = self._documents.get(document.id)
-        if known is not None and known.file != file:
+        name, texts = new.prepared.document.id, new.texts
+        known = self.documents.get(name)
+        if known is not None and known.file != new.file:
             return InvalidDocument(
-                f"the id {document.id!r} from {document.uri or 'a caller'} is taken"
-                f" by a document from {known.uri or 'a caller'}",
+                f"the id {name!r} from {new.uri or 'a caller'} is taken by a document from {known.uri or 'a caller'}",
                 "give it another id, or remove the other document",
             )
-        if known is not None and known.sha256 == prepared.sha256:
-            self._tally.same += 1  # Another process was faster.
+        if known is not None and known.sha256 == new.sha256:
+            self.tally.same += 1  # Another process was faster.
             return None
-        if known is not None and known.prepared is None and known.stored is not None and known.stored.fault is not None:
-            return known.stored.fault
-        taken = next((name for name in texts if self._owners.get(name, document.id) != document.id), None)
+        if isinstance(known, Stored) and known.fault is not None:
+            return known.fault
+        taken = next((chunk for chunk in texts if self._owners.get(chunk, name) != name), None)
         if taken is not None:
             return InvalidDocument(
-                f"chunk {taken!r} of document {document.id!r} belongs to another document", "give it an id of its own"
+                f"chunk {taken!r} of document {name!r} belongs to another document", "give it an id of its own"
             )
         before = {} if known is None else known.texts
-        kept = sum(texts.get(name) == text for name, text in before.items())
-        self._tally.added += known is None
-        self._tally.changed += known is not None
-        self._tally.chunks_added += len(texts) - kept
-        self._tally.chunks_removed += len(before) - kept
-        for name in before:
-            self._owners.pop(name, None)
-        self._owners.update(dict.fromkeys(texts, document.id))
-        stored = None if known is None else known.stored
-        self._documents[document.id] = _Standing(document.uri, file, prepared.sha256, texts, stored, prepared)
-        if file is not None:
-            self._of_file[file].add(document.id)
+        kept = sum(texts.get(chunk) == text for chunk, text in before.items())
+        self.tally.added += known is None
+        self.tally.changed += known is not None
+        self.tally.chunks_added += len(texts) - kept
+        self.tally.chunks_removed += len(before) - kept
+        for chunk in before:
+            self._owners.pop(chunk, None)
+        self._owners.update(dict.fromkeys(texts, name))
+        stored = known.stored if isinstance(known, Target) else known
+        self.documents[name] = replace(new, stored=stored)
+        self._of_file[new.file].add(name)
         return None
-
-    def changes(self) -> Changes:
-        """Return what is different from what the file holds."""
-        targets = [
-            Target(one.prepared, one.file, one.stored) for one in self._documents.values() if one.prepared is not None
-        ]
-        return Changes(
-            tuple(one for one in targets if one.stored is None),
-            tuple(one for one in targets if one.stored is not None),
-            tuple(self._removed),
-            tuple(self._refused),
-            tuple(self._files.values()),
-            self._tally,
-        )
