@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from monograph import Document, Monograph, Report
 from monograph.errors import InputError, NotFound
-from monograph.store.documents.roots import stored_place, unused_name
+from monograph.store.documents.sources import stored_place, unused_name
 from monograph.values import Move, Root
 from support.forks import COMMANDS
 from support.models import HashEmbedder

@@ -17,7 +17,7 @@ from monograph import Document, Monograph, Passage, Settings
 from monograph.errors import InvalidDocument
 from monograph.models import Embedder
 from monograph.store.documents import documents as documents_rows
-from monograph.store.documents import roots
+from monograph.store.documents import sources
 from monograph.store.documents.sources import Source
 from monograph.store.file.database import Connection
 from monograph.values import Root
@@ -122,7 +122,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> dict[bool, Path]:
         with Monograph.open(path, embedder(paid), settings=made_with) as monograph:
             monograph.add([])
             with monograph._file.database.write() as connection:
-                roots.put(connection, Root("folder", str(folder / "folder")))
+                sources.put_root(connection, Root("folder", str(folder / "folder")))
         made[paid] = path
     return made
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from monograph.dates.span import FIRST, Span
 from monograph.errors import NotFound
 from monograph.read.paths import path_to_text
-from monograph.store.documents import chunks, documents
+from monograph.store.documents import chunks, documents, sources
 from monograph.store.file.errors import path_of
 from monograph.store.vectors import vectors
 from monograph.values import Document, Listed, StoredChunk, Valid, Version, arguments
@@ -55,7 +55,7 @@ def document_as_of(connection: Connection, name: str, second: int) -> Document:
     Raises NotFound if there was none, or several came from that uri.
     """
     name = arguments.names([path_to_text(name)], "an id")[0]
-    rows, _ = documents.resolve(connection, [name])
+    rows, _ = sources.resolve(connection, [name])
     found = [row for row in rows if row.valid is None or row.valid.at(second)]
     from monograph.store.history import versions
 
@@ -73,7 +73,7 @@ def document_as_of(connection: Connection, name: str, second: int) -> Document:
 def versions_of(connection: Connection, name: str) -> list[Version]:
     """The states of a document, or of those of a uri, oldest first. Raises NotFound if there is none."""
     name = arguments.names([path_to_text(name)], "an id")[0]
-    rows, _ = documents.resolve(connection, [name])
+    rows, _ = sources.resolve(connection, [name])
     present = [Version(row.id, row.title, row.uri, row.characters, row.valid or Valid(FIRST)) for row in rows]
     from monograph.store.history import versions
 
@@ -113,7 +113,7 @@ def chunks_of(connection: Connection, name: str) -> list[Chunk]:
 
 def only(connection: Connection, name: str) -> documents.DocumentRow:
     """The row of the one document of an id or uri. Raises as :func:`document`."""
-    found, _ = documents.resolve(connection, arguments.names([path_to_text(name)], "an id"))
+    found, _ = sources.resolve(connection, arguments.names([path_to_text(name)], "an id"))
     if not found:
         path = path_of(connection)
         raise NotFound(f"{path} holds no document {name!r}", f"monograph show {path}")

@@ -11,7 +11,7 @@ from monograph.explore import lookup
 from monograph.library.opened import OpenFile
 from monograph.read.file import open_under, sha256_of
 from monograph.read.paths import path_to_text, text_to_path
-from monograph.store.documents import documents, roots, sources
+from monograph.store.documents import documents, sources
 from monograph.store.file.database import Connection
 from monograph.values import Boxes, Chunk, Original, OriginalState, Root, arguments
 
@@ -166,7 +166,7 @@ def _place(file: OpenFile, name: str) -> tuple[Path, Root]:
 
 
 def _path_of(connection: Connection, source: sources.Source) -> tuple[Path, Root] | None:
-    root = next((one for one in roots.every(connection) if one.name == source.root), None)
+    root = next((one for one in sources.roots(connection) if one.name == source.root), None)
     return None if root is None else (text_to_path(root.path(source.uri)), root)
 
 

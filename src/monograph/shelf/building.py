@@ -26,8 +26,7 @@ from monograph.shelf.manifest import MOST_SHARDS, Forgotten, Manifest, ObjectNam
 from monograph.shelf.manifest import forget as forget_objects
 from monograph.shelf.place import Place, place_at
 from monograph.store.catalogue import catalogue as stored
-from monograph.store.documents import documents as stored_documents
-from monograph.store.documents import roots, sources
+from monograph.store.documents import sources
 from monograph.store.file.database import Database
 from monograph.sync.plan import make_plan
 from monograph.values import Change, Document, OnProgress, Plan, Progress, Report, arguments, together
@@ -166,7 +165,7 @@ def remove(
         recipe = Recipe(place.objects.address, place.building, catalogue.origin(held[0].contents), trusted=trusted)
         draft = _Draft(recipe, held, 1, tasks)
         for name in arguments.names(ids, "an id"):
-            found = [stored_documents.resolve(one.contents, [path_to_text(name)])[0] for one in held]
+            found = [sources.resolve(one.contents, [path_to_text(name)])[0] for one in held]
             if not any(found):
                 raise NotFound(f"{place.url} has no document {name!r}", "give the id or uri of one that is there")
             for shard, some in enumerate(found):
@@ -328,14 +327,16 @@ class _Draft:
     ) -> None:
         """Compare files and folders with what all shards hold; a changed or missing file is changed in its shard."""
         paths = paths_of(given)
-        held_roots = [roots.every(one.contents) for one in self._held]
+        held_roots = [sources.roots(one.contents) for one in self._held]
         with TemporaryDirectory(prefix="monograph-") as folder, closing(Database(Path(folder) / "known.mono")) as known:
             holders: dict[str, int] = {}
             with known.write() as connection:
                 # Of a name that several shards have, the root of the first one holds.
                 for root in {root.name: root for some in reversed(held_roots) for root in some}.values():
-                    roots.put(connection, root)
-                roots.save_failures(connection, chain.from_iterable(roots.failures(one.contents) for one in self._held))
+                    sources.put_root(connection, root)
+                sources.save_failures(
+                    connection, chain.from_iterable(sources.failures(one.contents) for one in self._held)
+                )
                 for shard, one in enumerate(self._held):
                     listed = list(sources.every(one.contents))
                     sources.put(connection, listed)

@@ -14,7 +14,7 @@ from monograph.shelf.manifest import ObjectName
 from monograph.shelf.place import Place
 from monograph.store.catalogue import catalogue as stored
 from monograph.store.catalogue.catalogue import Share
-from monograph.store.documents import documents, roots, sources
+from monograph.store.documents import documents, sources
 from monograph.store.file import replacing, settings
 from monograph.store.file.database import Connection, Database
 from monograph.store.file.settings import StoredModel
@@ -122,9 +122,9 @@ def write_contents(path: Path, shard: Path) -> int:
         with database.write() as written:
             begin(written, origin(read))
             stored.store_shares(written, [stored.load_share(read)])
-            for root in roots.every(read):
-                roots.put(written, root, absolute=True)
-            roots.save_failures(written, roots.failures(read))
+            for root in sources.roots(read):
+                sources.put_root(written, root, absolute=True)
+            sources.save_failures(written, sources.failures(read))
             sources.put(written, list(sources.every(read)))
             stored.copy_documents(read, written)
         return documents.count(read)

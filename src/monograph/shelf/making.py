@@ -28,7 +28,7 @@ from monograph.shelf.place import fetch
 from monograph.shelf.ray_engine import ray_module, start
 from monograph.shelf.storage import Storage, storage_at
 from monograph.store.catalogue import catalogue as stored
-from monograph.store.documents import roots
+from monograph.store.documents import sources
 from monograph.store.file import replacing
 from monograph.store.file.database import Database
 from monograph.store.file.errors import system_error
@@ -202,12 +202,12 @@ def _copy(source: Path, target: Path) -> None:
     with Monograph.open(source, read_only=True) as archive:
         archive.backup(target)
         with archive._file.database.read() as connection:
-            known = roots.every(connection)
+            known = sources.roots(connection)
     file = WholeFile.open(OpenOptions(target, create=False))
     try:
         with file.database.write() as connection:
             for root in known:
-                roots.put(connection, root, absolute=True)
+                sources.put_root(connection, root, absolute=True)
             versions.drop_unsupported(connection)
     finally:
         file.close()
@@ -268,7 +268,7 @@ def _fill(archive: Monograph, recipe: Recipe, work: Work, blocks_of: Callable[[A
     if work.plan is not None:
         with archive._file.database.write() as connection:
             for root in work.plan.roots:
-                roots.put(connection, root, absolute=True)
+                sources.put_root(connection, root, absolute=True)
         reports.append(archive.files.apply(work.plan, limits=recipe.limits))
     reports += [archive.add(blocks_of(block)) for block in work.documents]
     return together(reports)

@@ -25,7 +25,7 @@ from monograph.shelf import pools
 from monograph.shelf.catalogue import Origin, origin
 from monograph.shelf.pools import ChunkFacts, NameLinks, Pools, Subject, mentions_of, records_of
 from monograph.store.catalogue import catalogue
-from monograph.store.documents import chunks, documents
+from monograph.store.documents import chunks, documents, sources
 from monograph.store.documents.chunks import LoadedChunk
 from monograph.store.documents.filters import Allowed
 from monograph.store.file import settings
@@ -147,7 +147,7 @@ class ShardReader(OneFile):
     def documents_called(self, name: str) -> list[Document]:
         """Return the documents that an id, a uri or a path names, with their texts."""
         connection = self.connection
-        found, _ = documents.resolve(connection, [name])
+        found, _ = sources.resolve(connection, [name])
         return [documents.load(connection, one) for one in found]
 
     # Documents.
@@ -159,7 +159,7 @@ class ShardReader(OneFile):
     def read_chunks(self, name: str) -> list[list[Chunk]]:
         """Return the chunks of each document that an id, a uri or a path names, in reading order."""
         connection = self.connection
-        found, _ = documents.resolve(connection, [name])
+        found, _ = sources.resolve(connection, [name])
         return [[one.chunk for one in chunks.of_document(connection, row.row, strict=True)] for row in found]
 
     def fetch(self, ids: Sequence[str] | None, allowed: Allowed, vectors: bool) -> list[StoredChunk]:
@@ -371,7 +371,7 @@ class ShardReader(OneFile):
 
     def rows_of(self, name: str) -> list[list[int]]:
         """Return the rows of the chunks of each document that an id, a uri or a path names, in reading order."""
-        found, _ = documents.resolve(self.connection, [name])
+        found, _ = sources.resolve(self.connection, [name])
         return [chunks.rows_of_document(self.connection, one.row) for one in found]
 
     def stated(self, keys: Sequence[str]) -> list[tuple[str, str, str, str]]:

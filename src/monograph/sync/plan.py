@@ -14,9 +14,8 @@ from monograph.errors import SourceError, SourceMissing
 from monograph.read.file import leads_out, sha256_of
 from monograph.read.paths import path_to_text, text_to_path
 from monograph.read.source import is_installed
-from monograph.store.documents import roots as stored_roots
 from monograph.store.documents import sources
-from monograph.store.documents.roots import owner_of
+from monograph.store.documents.sources import owner_of
 from monograph.store.file.database import Database
 from monograph.sync import roots
 from monograph.sync.ignore import IGNORE_FILE, Rules
@@ -244,7 +243,7 @@ class _Seen:
 def _unread(database: Database) -> dict[str, tuple[int, int]]:
     """(bytes, time of change), by uri, of the files that cannot be read for want of an extra, then and now."""
     with database.read() as connection:
-        waiting = stored_roots.unread_files(connection)
+        waiting = sources.unread_files(connection)
     absent = {needs for needs in {one[2] for one in waiting.values()} if not is_installed(needs)}
     return {uri: (size, modified_ns) for uri, (size, modified_ns, needs) in waiting.items() if needs in absent}
 

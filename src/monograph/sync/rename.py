@@ -46,7 +46,7 @@ def same_vectors(database: Database, embedder: str, plan: Plan) -> dict[bytes, i
 def _keys(connection: Connection, embedder: str, old: str, new: str) -> Iterator[tuple[bytes, bytes]]:
     """(key under the new name, key under the old one) of every chunk whose document is titled by its file's name."""
     before, after = PurePosixPath(old).stem, PurePosixPath(new).stem
-    source = sources.row_of(connection, old)
+    source = sources.rows(connection, [old]).get(old)
     for row in documents.of_source(connection, source) if source is not None else ():
         # A part of a table is titled by the file and by where it begins.
         if row.title == before or row.title.startswith(f"{before}, "):

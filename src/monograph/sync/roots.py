@@ -11,8 +11,8 @@ from monograph.errors import InputError, NotFound
 from monograph.read.file import sha256_of
 from monograph.read.paths import path_to_text, text_to_path
 from monograph.read.source import INSIDE
-from monograph.store.documents import roots, sources
-from monograph.store.documents.roots import Failure, owner_of, unused_name
+from monograph.store.documents import sources
+from monograph.store.documents.sources import Failure, owner_of, unused_name
 from monograph.store.file.database import Database
 from monograph.values import Change, Move, Plan, Problem, Root, SyncedSource, arguments
 
@@ -49,7 +49,7 @@ def find(database: Database, path: str, files: Sequence[tuple[str, int, int]], n
         Roots that are new with the same plan.
     """
     with database.read() as connection:
-        known = [*roots.every(connection), *named]
+        known = [*sources.roots(connection), *named]
     own = owner_of(known, path)
     if own is not None:
         return Found(own, _others(known, own))
@@ -97,7 +97,7 @@ def named(database: Database, name: str) -> Root:
         If there is none.
     """
     with database.read() as connection:
-        known = roots.every(connection)
+        known = sources.roots(connection)
     place = absolute(arguments.path(name, "the folder"))
     for root in known:
         if name == root.name or place == root.place:
@@ -120,13 +120,13 @@ def move(database: Database, name: str, path: str | os.PathLike[str]) -> Move:
     if not text_to_path(place).exists():
         raise InputError(f"{path} is not there", "move the folder first, then say where it is")
     with database.write() as connection:
-        other = next((one for one in roots.every(connection) if one.name != root.name and one.place == place), None)
+        other = next((one for one in sources.roots(connection) if one.name != root.name and one.place == place), None)
         if other is not None:
             raise InputError(
                 f"{path} is the place of {other.name!r} already",
                 f"monograph sources {database.path} --remove {other.name}",
             )
-        roots.put(connection, replace(root, place=place))
+        sources.put_root(connection, replace(root, place=place))
     return Move(root.name, root.place, place)
 
 
@@ -138,15 +138,15 @@ def remember(database: Database, plan: Plan, problems: Sequence[Problem], descri
     owners = {change.uri: change.root for change in plan.changes}
     unread = {change.uri for change in plan.changes if change.kind == "same"}
     with database.read() as connection:
-        known = roots.failures(connection)
+        known = sources.failures(connection)
     kept = [one for one in known if one.file in unread or (one.file not in owners and not _under(one.file, plan.seen))]
     states = {change.uri: (change.size, change.modified_ns) for change in plan.changes}
     fresh = [_with_state(_failure(problem, owners, plan.roots), states) for problem in problems]
     with database.write() as connection:
         if known or fresh:
-            roots.save_failures(connection, [*kept, *fresh])
+            sources.save_failures(connection, [*kept, *fresh])
         whole = (root.name for root in plan.roots if root.name in plan.seen)
-        roots.save_synced(connection, whole, time.time(), describer)
+        sources.save_synced(connection, whole, time.time(), describer)
 
 
 def _with_state(failure: Failure, states: Mapping[str, tuple[int, int]]) -> Failure:
@@ -173,9 +173,9 @@ def _failure(problem: Problem, owners: Mapping[str, str], known: Sequence[Root])
 def followed(database: Database) -> list[SyncedSource]:
     """Every file and folder that is synced, in order of name."""
     with database.read() as connection:
-        places = {root.name: root.place for root in roots.every(connection)}
+        places = {root.name: root.place for root in sources.roots(connection)}
         counts = {root: (files, held, size) for root, files, held, size in sources.by_root(connection)}
-        times, failed = roots.synced(connection), roots.failures(connection)
+        times, failed = sources.synced(connection), sources.failures(connection)
     found = []
     for root in sorted({*places, *counts, *times, *(one.root for one in failed)}):
         files, held, size = counts.get(root, (0, 0, 0))
@@ -187,8 +187,8 @@ def followed(database: Database) -> list[SyncedSource]:
 def plan_failed(database: Database) -> Plan:
     """Read again every file that something failed in, and that is still there."""
     with database.read() as connection:
-        failed = {one.file: one.root for one in roots.failures(connection)}
-        known = {root.name: root for root in roots.every(connection)}
+        failed = {one.file: one.root for one in sources.failures(connection)}
+        known = {root.name: root for root in sources.roots(connection)}
     changes = []
     for uri, name in sorted(failed.items()):
         if name not in known:

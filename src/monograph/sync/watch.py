@@ -9,7 +9,7 @@ from pathlib import Path
 from monograph.errors import MissingExtra
 from monograph.read.paths import path_to_text
 from monograph.store.documents import sources
-from monograph.store.documents.roots import every as roots_known
+from monograph.store.documents.sources import roots as roots_known
 from monograph.store.file.database import Database
 from monograph.sync.ignore import IGNORE_FILE
 from monograph.sync.plan import make_plan, plan_paths

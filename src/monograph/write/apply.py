@@ -14,7 +14,7 @@ from monograph import telemetry
 from monograph.derive.derivation import MissingValue, extractions, retry, vectors
 from monograph.errors import InvalidDocument
 from monograph.read.limits import Limits
-from monograph.store.documents import documents, roots, sources
+from monograph.store.documents import documents, sources
 from monograph.store.file import memo, settings
 from monograph.store.file.checksums import given_key
 from monograph.store.history import versions
@@ -90,11 +90,11 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     plan = read_again(pipeline, plan)
     tally = Tally(problems=list(plan.problems), moved=list(plan.moved))
     with pipeline.database.read() as connection:
-        known = roots.every(connection)
+        known = sources.roots(connection)
     if any(root not in known for root in plan.roots):
         with pipeline.database.write() as connection:
             for root in plan.roots:  # Before anything that belongs to them.
-                roots.put(connection, root)
+                sources.put_root(connection, root)
     rename.carry_over(pipeline.database, rename.same_vectors(pipeline.database, pipeline.embedder.key, plan))
     _apply_gone(pipeline, plan.of("gone"), tally)
     same = plan.of("same")

@@ -10,7 +10,7 @@ from monograph.graph.build import document_part
 from monograph.graph.names import key_of, signature
 from monograph.settings import Settings
 from monograph.store.check import content, derived, rules, structure, words
-from monograph.store.check.rules import GRAPH, Checked, Rule, counted
+from monograph.store.check.rules import GRAPH, Checked, Rule
 from monograph.store.documents import chunks, documents
 from monograph.store.file import memo, settings
 from monograph.store.file.checksums import given_key
@@ -42,7 +42,7 @@ def _read(checked: Checked) -> Iterator[tuple[int, list[chunks.LoadedChunk]]]:
 # Vectors, held against the texts by their keys.
 
 
-def _other_vectors(checked: Checked) -> Iterator[int]:
+def _other_vectors(checked: Checked) -> Iterator[tuple[int]]:
     """Yield the chunks whose vector is neither of their text nor one that came with them."""
     if checked.embedder is None:
         return
@@ -52,14 +52,14 @@ def _other_vectors(checked: Checked) -> Iterator[int]:
             key, value = held.get(one.chunk.id, (b"", b""))
             text = embedded_text(one.title, one.chunk.metadata, one.chunk.text)
             if key and key not in (vector_key(checked.embedder.key, text), given_key(value)):
-                yield one.row
+                yield (one.row,)
 
 
 VECTORS = Rule(
     "vectors",
     "{} chunks with a vector of another text",
-    lambda checked: counted(_other_vectors(checked)),
-    lambda checked: vectors.take(checked.connection, list(_other_vectors(checked))),
+    _other_vectors,
+    "DELETE FROM vectors WHERE chunk = ?",
 )
 
 # The graph, made again from the extractions.
@@ -97,7 +97,7 @@ def _graph_faults(checked: Checked) -> Iterator[Finding]:
         yield Finding("chunk_graphs", fault, repairable=True)
 
 
-def _other_heads(checked: Checked) -> Iterator[int]:
+def _other_heads(checked: Checked) -> Iterator[tuple[int]]:
     """Yield the names with another head than is found again."""
     if not names.all_resolved(checked.connection):
         return
@@ -108,7 +108,7 @@ def _other_heads(checked: Checked) -> Iterator[int]:
         for head, _, row in changes(group, apart):
             # What was set apart may stand alone though a rule would join it.
             if by_row[row].head or not head or by_row[row].key not in keys:
-                yield row
+                yield (row,)
 
 
 def _signatures(checked: Checked) -> list[tuple[int, int]]:
@@ -117,17 +117,12 @@ def _signatures(checked: Checked) -> list[tuple[int, int]]:
     return [(signature(key), row) for row, key, held in found if signature(key) != held]
 
 
-def _sign(checked: Checked) -> None:
-    wrong = _signatures(checked)
-    checked.connection.executemany("UPDATE names SET signature = ? WHERE name = ?", wrong)
-
-
 _GRAPH = (
     *derived.GRAPH_ROWS,
     Rule("chunk_graphs", "{}", _graph_faults, GRAPH),
     Rule("names", "{} names with another signature than their key has",
-         lambda checked: counted(_signatures(checked)), _sign),
-    Rule("names", "{} names that are not as the graph implies", lambda checked: counted(_other_heads(checked)), GRAPH),
+         _signatures, "UPDATE names SET signature = ? WHERE name = ?"),
+    Rule("names", "{} names that are not as the graph implies", _other_heads, GRAPH),
 )  # fmt: skip
 
 # The tree.
@@ -154,7 +149,7 @@ def _tree_rules(chosen: Settings) -> tuple[Rule, ...]:
         Rule("trees", "the planes of the tree are not what was stored",
              "checksum IS NOT checksum(planes)", _restart),
         Rule("nodes", "{} summaries whose text or vector is not what was made",
-             f"""SELECT count(*) FROM nodes AS n JOIN memo AS m ON m.memo IN (n.gist, n.vector)
+             f"""SELECT 1 FROM nodes AS n JOIN memo AS m ON m.memo IN (n.gist, n.vector)
              WHERE {memo.WRONG} OR (m.memo = n.vector AND length(m.value) != :vector)""", _restart),  # noqa: S608
         Rule("nodes", "{}", find, _restart),
     )  # fmt: skip

@@ -324,6 +324,6 @@ def adopt_describer(database: Database, describer: Describer | None) -> None:
         with database.write() as connection:
             stored_settings.save_model(connection, DESCRIBER.name, stored)
             if describer is None:  # What comes until there is one again, that is to see.
-                from monograph.store.documents import roots
+                from monograph.store.documents import sources
 
-                roots.forget_describers(connection)
+                sources.forget_describers(connection)

@@ -17,7 +17,7 @@ from monograph.read.limits import Limits
 from monograph.read.paths import text_to_path
 from monograph.read.recogniser import Recogniser
 from monograph.read.source import is_installed
-from monograph.store.documents import roots
+from monograph.store.documents import sources
 from monograph.store.file import memo
 from monograph.store.file.database import Database
 from monograph.values import Change, Cost, Document, Place, Plan, Problem
@@ -130,7 +130,7 @@ def read_again(pipeline: Pipeline, plan: Plan) -> Plan:
     if pipeline.describer is None:
         return plan
     with pipeline.database.read() as connection:
-        known = roots.described(connection)
+        known = sources.described(connection)
     again = {root.name: root for root in plan.roots if known.get(root.name) != pipeline.describer.key}
 
     def changed(one: Change) -> Change:

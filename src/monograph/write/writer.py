@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from monograph.errors import MonographError, NotFound
-from monograph.store.documents import chunks, dates, documents, roots, sources
+from monograph.store.documents import chunks, documents, sources
 from monograph.store.file import checksums, memo
 from monograph.store.file.database import Connection, Database
 from monograph.store.file.rows import next_row
@@ -118,8 +118,8 @@ def write(connection: Connection, changes: Changes, derived: Derived, ending: ve
         replaced = [one.row for one in known]
         store_parts(connection, parts, derived.graph, uses, replaced)
     store_names(connection, derived.graph, uses)
+    sources.date_documents(connection, files.values())
     for file in changes.files:
-        dates.follow_file(connection, files[file.source.uri])
         if file.faulty or file.unfinished:
             sources.doubt(connection, files[file.source.uri], faulty=file.faulty)
     terms.remove(connection, [entry for one in known for entry in one.outdated])
@@ -249,11 +249,11 @@ def remove(
     """
     started = time.perf_counter()
     with database.write() as connection:
-        rows, unknown = documents.resolve(connection, names)
+        rows, unknown = sources.resolve(connection, names)
         if guard is not None:
             allowed = guard.among(connection, [row.row for row in rows])
             rows = [row for row in rows if row.row in allowed]
-            named = [documents.resolve(connection, [name])[0] for name in names]
+            named = [sources.resolve(connection, [name])[0] for name in names]
             unknown = [
                 name for name, some in zip(names, named, strict=True) if allowed.isdisjoint(one.row for one in some)
             ]
@@ -288,14 +288,14 @@ def remove_root(database: Database, indexes: Sequence[EcoVectorIndex], name: str
     """Take out a root and all its documents: see :meth:`monograph.library.files.Files.remove`."""
     started = time.perf_counter()
     with database.write() as connection:
-        held = [sources.row_of(connection, uri) for uri in sources.states(connection, name)]
-        rows = [row for source in held if source is not None for row in documents.of_source(connection, source)]
+        held = sources.rows(connection, list(sources.states(connection, name))).values()
+        rows = [row for source in held for row in documents.of_source(connection, source)]
         tally = _take_out(connection, indexes, rows, versions.ending(connection, database.clock, forgotten=forgets))
         if forgets:
             former = versions.below(connection, name)
             versions.drop(connection, list(former))
             tally.removed += len({*former.values()} - {row.id for row in rows})
-        roots.remove(connection, name)
+        sources.remove_root(connection, name)
     return tally.report(started)
 
 

@@ -12,7 +12,7 @@ from monograph.graph import GRAPH
 from monograph.search import words as word_for_word
 from monograph.search.frequencies import Frequencies, most
 from monograph.search.reader import Nearest
-from monograph.store.documents import chunks, dates
+from monograph.store.documents import chunks, documents
 from monograph.store.documents.chunks import titled_extractions
 from monograph.store.documents.filters import EVERYTHING
 from monograph.store.file import settings
@@ -179,7 +179,7 @@ class FileReader:
         return self.remembered.codes.nearest(self.connection, vectors, k)
 
     def newest(self) -> int | None:
-        return dates.newest(self.connection)
+        return documents.newest(self.connection)
 
     def has_graph(self) -> bool:
         stored = settings.load_model(self.connection, "extractor")

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 
-from monograph.store.check.rules import DELETE, Checked, Rule, counted
-from monograph.store.documents import chunks, dates, documents
-from monograph.store.file.checksums import blocks_of
-from monograph.store.file.database import Connection
+from monograph.store.check.rules import DELETE, Checked, Rule
+from monograph.store.documents import chunks, documents
+from monograph.store.file.checksums import blocks_of, checksum
 from monograph.store.file.errors import UNDECODABLE, is_utf8
 from monograph.store.file.rows import loaded_object
 from monograph.store.graph.assertions import STORED, TABLES, Origin, imply_node
@@ -47,7 +47,9 @@ def _make_readable(checked: Checked) -> None:
                     text = value.decode("utf-8", "replace")
                     if table == "texts" and not is_utf8(value):
                         before = (number - blocks_of(row)[0]) * documents.BLOCK_CHARACTERS
-                        text = _of_length(text, min(documents.BLOCK_CHARACTERS, characters - before))
+                        # What follows in other blocks stays in place.
+                        length = min(documents.BLOCK_CHARACTERS, characters - before)
+                        text = text[:length].ljust(length, "\ufffd")
                     if column in _JSON:
                         try:
                             _JSON[column](text)
@@ -66,68 +68,64 @@ _JSON: dict[str, Callable[[str], object]] = {
 """Columns that hold JSON, and what reads each."""
 
 
-def _of_length(text: str, length: int) -> str:
-    """Repeat the sign for replaced bytes so that the text has its length, and what follows stays in place."""
-    at = text.index("\ufffd")
-    end = at + len(text[at:]) - len(text[at:].lstrip("\ufffd"))
-    return text[:at] + "\ufffd" * max(1, length - len(text) + end - at) + text[end:]
+_MISNUMBERED = """SELECT place, block FROM (
+        SELECT block, document << 24 | row_number() OVER (PARTITION BY document ORDER BY block) - 1 AS place
+        FROM texts JOIN documents ON document = block >> 24
+        WHERE document NOT IN (SELECT value FROM json_each(:broken)))
+    WHERE place != block ORDER BY block"""
+"""(place, number) of the blocks of text that are not numbered by their place in a document that is sound."""
 
 
-def _misnumbered(checked: Checked) -> list[tuple[int, int]]:
-    """Return (place, number) of the blocks of text that are not numbered by their place in a document that is sound."""
-    found = checked.connection.execute(
-        """SELECT block, document << 24 | row_number() OVER (PARTITION BY document ORDER BY block) - 1, document
-        FROM texts JOIN documents ON document = block >> 24 ORDER BY block"""
-    ).fetchall()
-    return [(place, block) for block, place, row in found if block != place and row not in checked.damaged]
-
-
-def _number_blocks(checked: Checked) -> None:
-    checked.connection.executemany("UPDATE texts SET block = ? WHERE block = ?", _misnumbered(checked))
-
-
-def _merged(connection: Connection, damaged: frozenset[int]) -> Iterator[tuple[str | None, int]]:
+def _merged(checked: Checked) -> Iterator[tuple[str | None, int]]:
     """Yield (merged metadata, row) of the chunks that have another than their document and they imply."""
-    found = connection.execute(
+    found = checked.connection.execute(
         """SELECT chunk, d.document, d.metadata, c.metadata, merged
         FROM chunks AS c JOIN documents AS d USING (document) WHERE c.metadata != '{}' OR merged IS NOT NULL"""
     ).fetchall()
     for row, document, of_document, own, merged in found:
-        if document not in damaged:
+        if document not in checked.damaged:
             wanted = chunks.merged_metadata(loaded_object(of_document), loaded_object(own))
             if wanted != merged:
                 yield wanted, row
 
 
-def _merge_again(checked: Checked) -> None:
-    wrong = list(_merged(checked.connection, checked.damaged))
-    checked.connection.executemany("UPDATE chunks SET merged = ? WHERE chunk = ?", wrong)
-
-
-def _shortened(checked: Checked) -> Iterator[str]:
-    for row, characters in checked.connection.execute("SELECT document, characters FROM documents").fetchall():
-        if row in checked.damaged and len(documents.titled(checked.connection, row)[1]) != characters:
-            yield documents.name_of(checked.connection, row)
+def _wrong_dates(checked: Checked, *, is_found_again: bool) -> Iterator[tuple[int | None, ...]]:
+    """Yield (date derived again, row) of documents with changed dates, if that date is, or is not, what was stored."""
+    for row, since, stored, changed in checked.connection.execute(
+        """SELECT document, valid_from, dates_checksum, modified_ns FROM documents LEFT JOIN sources USING (source)
+        WHERE dates_checksum IS NOT checksum(valid_from, dated, dated_until, dated_by)"""
+    ).fetchall():
+        if row not in checked.damaged:
+            document = documents.load(checked.connection, documents.by_number(checked.connection, row))
+            of_chunks = (one.chunk.metadata for one in chunks.of_document(checked.connection, row))
+            dated = documents.date_columns((document.metadata, *of_chunks), document.title, document.text)
+            if dated[0] is None and isinstance(changed, int) and changed >= 0:
+                dated = (changed // 10**9, changed // 10**9, documents.BY_FILE)
+            if is_found_again == (stored == checksum(since, *dated)):
+                yield *dated, row
 
 
 DOCUMENTS = (
     Rule("documents", "document {!r} is not what was stored", _damaged, _make_readable, _ADD_AGAIN),
-    Rule("texts", "document {!r} has lost a part of its text", _shortened, None, _ADD_AGAIN),
-    Rule("texts", "{} blocks of text that are not numbered by their place",
-         lambda checked: counted(_misnumbered(checked)), _number_blocks),
+    Rule("texts", "{} documents have lost a part of their text",
+         """SELECT 1 FROM documents WHERE characters != (SELECT coalesce(sum(length(text)), 0) FROM texts
+             WHERE block BETWEEN document << 24 AND (document << 24) + 16777215)""",
+         None, _ADD_AGAIN),
+    Rule("texts", "{} blocks of text that are not numbered by their place", _MISNUMBERED,
+         "UPDATE texts SET block = ? WHERE block = ?"),
     Rule("texts", "{} blocks of text without a document",
          "block >> 24 NOT IN (SELECT document FROM documents)", DELETE),
     Rule("chunks", "{} chunks that reach beyond their document's text",
-         """SELECT count(*) FROM chunks JOIN documents USING (document)
+         """SELECT 1 FROM chunks JOIN documents USING (document)
          WHERE NOT (0 <= start AND start < "end" AND "end" <= characters)"""),
     Rule("chunks", "{} chunks of documents that are not there",
          "document NOT IN (SELECT document FROM documents)", DELETE),
     Rule("chunks", "{} chunks whose merged metadata is not that of their document and theirs",
-         lambda checked: counted(_merged(checked.connection, checked.damaged)), _merge_again),
-    Rule("documents", "{} documents with another date than they tell",
-         lambda checked: counted(dates.wrong(checked.connection)), lambda checked: dates.rebuild(checked.connection)),
+         _merged, "UPDATE chunks SET merged = ? WHERE chunk = ?"),
+    Rule("documents", "{} documents with another date than they tell", partial(_wrong_dates, is_found_again=True),
+         "UPDATE documents SET dated = ?, dated_until = ?, dated_by = ? WHERE document = ?"),
     Rule("documents", "{} documents that stand since another second than was stored",
-         "dates_checksum IS NOT checksum(valid_from)"),
+         partial(_wrong_dates, is_found_again=False)),
     Rule("documents", "{} documents that stand and are said to have ended",
          "valid_until IS NOT NULL", "SET valid_until = NULL"),
 )  # fmt: skip
@@ -140,32 +138,28 @@ _RENAMED = f"s.source IN (SELECT source FROM documents AS d WHERE d.source = s.s
 _BELOW = "(t.uri = r.name OR substr(t.uri, 1, length(r.name) + 1) = r.name || '/')"
 
 
-def _mend_sources(checked: Checked) -> None:
-    """Give files and documents each other's numbers and names again, by their uris.
+_FIND_SOURCES = (
+    f"""UPDATE OR IGNORE sources AS s
+    SET source = (SELECT min(source) FROM documents AS d WHERE {_UNKNOWN} AND {_BEGINS})
+    WHERE source NOT IN (SELECT source FROM documents WHERE source IS NOT NULL)
+    AND EXISTS (SELECT 1 FROM documents AS d WHERE {_UNKNOWN} AND {_BEGINS})""",
+    f"""UPDATE documents AS d
+    SET source = (SELECT source FROM sources AS s WHERE {_BEGINS} ORDER BY length(uri) DESC)
+    WHERE source IS NOT NULL AND EXISTS (SELECT 1 FROM sources AS s WHERE {_BEGINS})
+    AND NOT EXISTS (SELECT 1 FROM sources AS s WHERE s.source = d.source AND {_BEGINS})""",
+    f"UPDATE documents SET source = NULL WHERE {_UNKNOWN}",
+    f"""UPDATE OR IGNORE sources AS s SET uri = (
+        SELECT CAST(substr(CAST(d.uri AS BLOB), 1, length(CAST(s.uri AS BLOB))) AS TEXT) FROM documents AS d
+        WHERE d.source = s.source ORDER BY length(d.uri)) WHERE {_RENAMED}""",
+)
+"""Give files and documents each other's numbers and names again, by their uris.
 
-    Where a file is lost, its documents are of none: they stay until someone removes them.
-    """
-    for statement in (
-        f"""UPDATE OR IGNORE sources AS s
-        SET source = (SELECT min(source) FROM documents AS d WHERE {_UNKNOWN} AND {_BEGINS})
-        WHERE source NOT IN (SELECT source FROM documents WHERE source IS NOT NULL)
-        AND EXISTS (SELECT 1 FROM documents AS d WHERE {_UNKNOWN} AND {_BEGINS})""",
-        f"""UPDATE documents AS d
-        SET source = (SELECT source FROM sources AS s WHERE {_BEGINS} ORDER BY length(uri) DESC)
-        WHERE source IS NOT NULL AND EXISTS (SELECT 1 FROM sources AS s WHERE {_BEGINS})
-        AND NOT EXISTS (SELECT 1 FROM sources AS s WHERE s.source = d.source AND {_BEGINS})""",
-        f"UPDATE documents SET source = NULL WHERE {_UNKNOWN}",
-        f"""UPDATE OR IGNORE sources AS s SET uri = (
-            SELECT CAST(substr(CAST(d.uri AS BLOB), 1, length(CAST(s.uri AS BLOB))) AS TEXT) FROM documents AS d
-            WHERE d.source = s.source ORDER BY length(d.uri)) WHERE {_RENAMED}""",
-    ):
-        checked.connection.execute(statement)
-
-
+Where a file is lost, its documents are of none: they stay until someone removes them.
+"""
 SOURCES = (
-    Rule("documents", "{} documents of files that are not known", _UNKNOWN, _mend_sources),
+    Rule("documents", "{} documents of files that are not known", _UNKNOWN, _FIND_SOURCES),
     Rule("sources", "{} files that their documents call otherwise",
-         f"SELECT count(*) FROM sources AS s WHERE {_RENAMED}", _mend_sources),
+         f"SELECT 1 FROM sources AS s WHERE {_RENAMED}", _FIND_SOURCES),
     Rule("sources", "{} files of a root that they do not lie in",
          f"NOT EXISTS (SELECT 1 FROM roots AS r WHERE r.name = t.root AND {_BELOW})",
          f"SET root = coalesce((SELECT name FROM roots AS r WHERE {_BELOW} ORDER BY length(name) DESC), root)"),
@@ -211,35 +205,20 @@ _ENDLESS = " UNION ".join(
 """(id, document, chunk) of every end of a relation of which its origin says nothing."""
 
 
-def _unreadable(connection: Connection, table: str) -> list[int]:
-    """Return the rows of a table of assertions that cannot be read, whatever their seals say."""
-    names = TABLES[table].split(", ")
-    are_texts = " AND ".join(f"typeof({one}) = 'text'" for one in names if one in _TEXTS)
-    found = []
-    for *row, is_text in connection.execute(f"SELECT {_read(table)}, {are_texts} FROM {table}").fetchall():
-        held = dict(zip(names, row, strict=True))
-        embedding = held.get("embedding", b"") or b""
-        try:
-            texts = {name: bytes(value).decode() for name, value in held.items() if name in _TEXTS}
-            loaded_object(texts["properties"])
-            is_vector = isinstance(embedding, bytes) and len(embedding) % STORED.itemsize == 0
-        except UNDECODABLE:
-            is_vector = False
-        if not (is_text and is_vector):
-            found.append(row[0])
-    return found
+def _unreadable(table: str) -> str:
+    """Return the condition of the rows of a table of assertions that cannot be read, whatever their seals say."""
+    texts = [one for one in TABLES[table].split(", ") if one in _TEXTS]
+    are_texts = " AND ".join(f"typeof({one}) = 'text' AND is_utf8(CAST({one} AS BLOB))" for one in texts)
+    properties = "CAST(properties AS TEXT)"
+    is_object = f"iif(json_valid({properties}), json_type({properties}), '') = 'object'"
+    is_vector = f"typeof(embedding) IN ('null', 'blob') AND length(coalesce(embedding, x'')) % {STORED.itemsize} = 0"
+    return f"NOT ({are_texts} AND {is_object} AND {is_vector if 'embedding' in TABLES[table] else 'TRUE'})"
 
 
 def _assertion_rules(table: str, said: str) -> tuple[Rule, ...]:
-    def drop(checked: Checked) -> None:
-        rows = [(row,) for row in _unreadable(checked.connection, table)]
-        checked.connection.executemany(f"DELETE FROM {table} WHERE told = ?", rows)
-
     return (
         Rule(table, f"{{}} {said} are not what was told", _UNSEALED[table], None, "tell it again, or take it back"),
-        Rule(
-            table, f"{{}} {said} cannot be read", lambda checked: counted(_unreadable(checked.connection, table)), drop
-        ),
+        Rule(table, f"{{}} {said} cannot be read", _unreadable(table), DELETE),
         Rule(table, f"{{}} {said} that texts say which are not there", f"{_STRAY} AND NOT {_UNSEALED[table]}", DELETE),
     )
 
@@ -251,9 +230,8 @@ def assertions(key_of: Callable[[str], str]) -> tuple[Rule, ...]:
         for name, *origin in checked.connection.execute(_ENDLESS).fetchall():
             imply_node(checked.connection, name, key_of(name), Origin(*origin))
 
-    endless = f"SELECT count(*) FROM ({_ENDLESS})"
     return (
         *_assertion_rules("told_nodes", "nodes"),
         *_assertion_rules("told_relations", "relations"),
-        Rule("told_nodes", "{} nodes that relations lead from or to are not there", endless, imply),
+        Rule("told_nodes", "{} nodes that relations lead from or to are not there", _ENDLESS, imply),
     )

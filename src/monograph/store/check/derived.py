@@ -5,13 +5,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
-from monograph.store.check.rules import DELETE, DERIVE, GRAPH, Checked, Rule, counted
+from monograph.store.check.rules import DELETE, DERIVE, GRAPH, Checked, Rule
 from monograph.store.file import checksums, memo
-from monograph.store.file.errors import is_utf8
 from monograph.store.graph import graphs
 from monograph.store.graph.graphs import LINKED, NAMED, WORDS
 from monograph.store.graph.names import MOST_NAMES, without_code
@@ -34,7 +33,7 @@ def _disown(checked: Checked) -> None:
 
     Vectors that came with their chunks nobody can make again: they stay, and their documents are reported.
     """
-    size = checked.sizes["vector"]
+    size = checked.vector
     all_came = checked.embedder is not None and checked.embedder.spec.startswith("given:")
     lost = []
     for row, key, value in memo.wrong(checked.connection):
@@ -47,88 +46,57 @@ def _disown(checked: Checked) -> None:
     memo.disown(checked.connection, lost)
 
 
-def _of_other_length(checked: Checked) -> list[int]:
-    size = checked.sizes["vector"]
-    return [] if size is None else memo.vectors_of_other_length(checked.connection, size)
-
-
-def _unreadable_extractions(checked: Checked) -> list[int]:
-    found = checked.connection.execute(
-        "SELECT memo FROM memo WHERE kind = ? AND NOT json_valid(CAST(value AS TEXT))", (memo.EXTRACTION,)
-    ).fetchall()
-    return [row for (row,) in found]
-
-
-def _disowned(fault: str, table: str, find: Callable[[Checked], list[int]]) -> Rule:
-    """Return the rule for remembered values that are what was stored, but of no use."""
-    return Rule(
-        table,
-        fault,
-        lambda checked: counted(find(checked)),
-        lambda checked: memo.disown(checked.connection, find(checked)),
-    )
-
-
 VALUES = (
     Rule("memo", "{} are not what was stored", _wrong_values, _disown),
     Rule("memo", "{} rows are numbered beyond what others can name",
          f"memo NOT BETWEEN 0 AND {vectors.MOST_ROWS - 1}"),
-    _disowned("{} vectors that are of another length than the file's", "vectors", _of_other_length),
-    _disowned("{} remembered extractions that cannot be read", "extractions", _unreadable_extractions),
+    # Values in use; unused ones may be another embedder's.
+    Rule("vectors", "{} vectors that are of another length than the file's",
+         f"""SELECT memo FROM memo WHERE kind = '{memo.VECTOR}' AND length(value) != :vector AND (
+             memo IN (SELECT memo FROM vectors) OR memo IN (SELECT vector FROM nodes WHERE vector IS NOT NULL))""",
+         memo.DISOWN),
+    Rule("extractions", "{} remembered extractions that cannot be read",
+         f"SELECT memo FROM memo WHERE kind = '{memo.EXTRACTION}' AND NOT json_valid(CAST(value AS TEXT))",
+         memo.DISOWN),
     *(Rule(table, f"{{}} {table} of chunks that are not there", "chunk NOT IN (SELECT chunk FROM chunks)", DELETE)
       for table in ("vectors", "extractions", "chunk_graphs")),
     Rule("vectors", "{} vectors whose value is not in the memo", "memo NOT IN (SELECT memo FROM memo)", DELETE),
     Rule("extractions", "{} extractions that are not in the memo",
          f"memo NOT IN (SELECT memo FROM memo WHERE kind = '{memo.EXTRACTION}')", DELETE),
     Rule("vectors", "{} chunks without a vector",
-         "SELECT count(*) FROM chunks WHERE chunk NOT IN (SELECT chunk FROM vectors)", DERIVE),
+         "SELECT 1 FROM chunks WHERE chunk NOT IN (SELECT chunk FROM vectors)", DERIVE),
 )  # fmt: skip
 
 # The graph.
 
 
-def _unreadable_names(checked: Checked) -> list[tuple[int]]:
-    """Return the rows of the names whose key is no UTF-8, or whose number no chunk can hold: nothing is called so."""
-    found = checked.connection.execute("SELECT name, CAST(key AS BLOB) FROM names").fetchall()
-    return [(row,) for row, key in found if not (0 <= row < MOST_NAMES and is_utf8(key))]
-
-
-def _drop_names(checked: Checked) -> None:
-    checked.connection.executemany("DELETE FROM names WHERE name = ?", _unreadable_names(checked))
-
-
 _ONE_WAY = "NOT EXISTS (SELECT 1 FROM apart AS b WHERE b.key = {0}.full AND b.full = {0}.key)"
 
 
-def _mend_apart(checked: Checked) -> None:
-    """Let pairs that were set apart stand in both orders again, by the one of two rows that is right."""
-    connection = checked.connection
-    for pair in connection.execute("SELECT CAST(key AS BLOB), CAST(full AS BLOB) FROM apart").fetchall():
-        if not all(map(is_utf8, pair)):
-            connection.execute("DELETE FROM apart WHERE CAST(key AS BLOB) = ? AND CAST(full AS BLOB) = ?", pair)
+_KNOWN = "{0}.key IN (SELECT key FROM names) AND {0}.full IN (SELECT key FROM names)"
+_BOTH_WAYS = (
+    "DELETE FROM apart WHERE NOT (is_utf8(CAST(key AS BLOB)) AND is_utf8(CAST(full AS BLOB)))",
     # Of two rows without the other order the one is wrong that says of a name what no document does.
-    known = "{0}.key IN (SELECT key FROM names) AND {0}.full IN (SELECT key FROM names)"
-    connection.execute(
-        f"""DELETE FROM apart WHERE {_ONE_WAY.format("apart")} AND NOT ({known.format("apart")}) AND EXISTS (
-        SELECT 1 FROM apart AS a WHERE {_ONE_WAY.format("a")} AND {known.format("a")})"""
-    )
-    connection.execute("INSERT OR IGNORE INTO apart SELECT full, key FROM apart")
+    f"""DELETE FROM apart WHERE {_ONE_WAY.format("apart")} AND NOT ({_KNOWN.format("apart")}) AND EXISTS (
+    SELECT 1 FROM apart AS a WHERE {_ONE_WAY.format("a")} AND {_KNOWN.format("a")})""",
+    "INSERT OR IGNORE INTO apart SELECT full, key FROM apart",
+)
+"""Let pairs that were set apart stand in both orders again, by the one of two rows that is right."""
 
 
-def _uncoded(checked: Checked) -> list[str]:
-    size = checked.sizes["code"]
-    keys = graphs.embedded_keys(checked.connection)
-    return [] if size is None else without_code(checked.connection, keys, size)
+def _uncoded(checked: Checked) -> Iterator[tuple[str]]:
+    if checked.code is not None:
+        yield from zip(without_code(checked.connection, graphs.embedded_keys(checked.connection), checked.code))
 
 
 NAMES = (
     Rule("names", "{} names that cannot be read or named by others",
-         lambda checked: counted(_unreadable_names(checked)), _drop_names),
-    Rule("apart", "{} pairs of names set apart that stand in one order only", _ONE_WAY.format("t"), _mend_apart),
+         f"name NOT BETWEEN 0 AND {MOST_NAMES - 1} OR NOT is_utf8(CAST(key AS BLOB))", DELETE),
+    Rule("apart", "{} pairs of names set apart that stand in one order only", _ONE_WAY.format("t"), _BOTH_WAYS),
     Rule("names", "{} names have another code than was stored",
          "length(code) = :code AND checksum IS NOT checksum(CAST(key AS BLOB), code)",
          "SET code = NULL, checksum = NULL"),
-    Rule("names", "{} names without the signs of their embeddings", lambda checked: counted(_uncoded(checked)), DERIVE),
+    Rule("names", "{} names without the signs of their embeddings", _uncoded, DERIVE),
 )  # fmt: skip
 
 
@@ -163,9 +131,9 @@ def _edges(checked: Checked) -> Iterator[Finding]:
 
 GRAPH_ROWS = (
     Rule("chunk_graphs", "{} chunks that are not in the graph",
-         "SELECT count(*) FROM chunks WHERE chunk NOT IN (SELECT chunk FROM chunk_graphs)", GRAPH),
+         "SELECT 1 FROM chunks WHERE chunk NOT IN (SELECT chunk FROM chunk_graphs)", GRAPH),
     Rule("extractions", "{} nodes of chunks without an extraction",
-         "SELECT count(*) FROM chunk_graphs WHERE chunk NOT IN (SELECT chunk FROM extractions)", GRAPH),
+         "SELECT 1 FROM chunk_graphs WHERE chunk NOT IN (SELECT chunk FROM extractions)", GRAPH),
     *(Rule(table, f"{{}} {table} of documents that are not there",
            "document NOT IN (SELECT document FROM documents)", GRAPH) for table in ("subjects", "aliases")),
     *(Rule(table, f"{{}} {table} without a name", "name NOT IN (SELECT name FROM names)", GRAPH)
@@ -189,5 +157,5 @@ CLUSTERS = (
     Rule("parts", "{} parts of clusters that are not there", "part / 2 NOT IN (SELECT cluster FROM clusters)", DELETE),
     Rule("cluster_graphs", "{} graphs of clusters that are not there",
          "cluster NOT IN (SELECT cluster FROM clusters)", DELETE),
-    Rule("clusters", "{} vectors wait to be put into the index", "SELECT count(*) FROM unplaced", DERIVE),
+    Rule("clusters", "{} vectors wait to be put into the index", "SELECT 1 FROM unplaced", DERIVE),
 )  # fmt: skip

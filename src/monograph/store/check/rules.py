@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ from monograph.store.file import checksums
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import UNDECODABLE, row_fault, sqlite_errors, sqlite_name
 from monograph.store.file.settings import StoredModel, load_model
+from monograph.store.graph.names import code_size
 from monograph.values import Finding
 
 _PASSING = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_NOMEM", "SQLITE_INTERRUPT", "SQLITE_IOERR")
@@ -59,26 +61,29 @@ class Checked:
         rows = documents.numbers(self.connection)
         return frozenset(row for row in rows if not checksums.is_sound(self.connection, row))
 
-    @cached_property
-    def sizes(self) -> dict[str, int | None]:
-        """How many bytes a vector and the code of a name have; None in a file without vectors."""
-        if self.embedder is None:
-            return {"vector": None, "code": None}
-        return {"vector": 4 * self.embedder.dimension, "code": -(-self.embedder.dimension // 8)}
+    @property
+    def vector(self) -> int | None:
+        """Bytes of a vector; None in a file without vectors."""
+        return None if self.embedder is None else 4 * self.embedder.dimension
+
+    @property
+    def code(self) -> int | None:
+        """Bytes of the code of a name; None in a file without vectors."""
+        return None if self.embedder is None else code_size(self.embedder.dimension)
+
+    @property
+    def broken(self) -> str:
+        """The rows of :attr:`damaged` as JSON."""
+        return json.dumps(sorted(self.damaged))
 
     def execute(self, statement: str) -> Any:
-        """Run a statement, in which ``:vector`` and ``:code`` stand for :attr:`sizes`; return its cursor."""
-        return self.connection.execute(statement, self.sizes if ":" in statement else {})
+        """Run a statement, in which ``:vector``, ``:code`` and ``:broken`` stand for properties; return its cursor."""
+        names = (name for name in ("vector", "code", "broken") if f":{name}" in statement)
+        return self.connection.execute(statement, {name: getattr(self, name) for name in names})
 
 
-def counted(some: Iterable[object]) -> list[int]:
-    """Return how many there are, as a rule's function yields it: nothing for none."""
-    count = sum(1 for _ in some)
-    return [count] if count else []
-
-
-Find: TypeAlias = str | Callable[[Checked], Iterable[object]]
-Remedy: TypeAlias = str | Callable[[Checked], object] | None
+Find: TypeAlias = str | Callable[[Checked], Iterable[Any]]
+Remedy: TypeAlias = str | tuple[str, ...] | Callable[[Checked], object] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +95,13 @@ class Rule:
     table:
         The table that is named where the fault is found.
     fault:
-        What is said of it; ``{}`` stands for the number of rows, or for what ``find`` yields.
+        What is said of it; ``{}`` stands for the number of rows, or for a text that ``find`` yields.
     find:
-        The SQL condition of the rows that have the fault, in which the table is ``t``; a query that counts them; or a
-        function that yields what is said of each fault, or whole findings.
+        Finds the rows that have the fault: an SQL condition, in which the table is ``t``; a query; or a function that
+        yields rows as tuples, a text for each fault, or whole findings.
     remedy:
-        What a repair does: None reports; DELETE deletes the rows; ``SET ...`` updates them; a function does what it
-        does; DERIVE and GRAPH derive again.
+        What a repair does. None reports; DELETE deletes the rows; ``SET ...`` updates them; DERIVE and GRAPH derive
+        again; statements with ``?`` run once for each row that ``find`` gives, others once; a function does the rest.
     mend:
         What the user can do about a fault that stays after the remedy.
     """
@@ -107,22 +112,28 @@ class Rule:
     remedy: Remedy = None
     mend: str = ""
 
+    def found(self, checked: Checked) -> Iterable[Any]:
+        """Return what is found: rows, texts or findings."""
+        if not isinstance(self.find, str):
+            return self.find(checked)
+        is_query = self.find.startswith("SELECT")
+        query = self.find if is_query else f"SELECT 1 FROM {self.table} AS t WHERE {self.find}"
+        return list(checked.execute(query))
+
     def findings(self, checked: Checked) -> Iterator[Finding]:
         """Yield what is found; rows that cannot be read for it are a finding too."""
+        is_repairable = self.remedy is not None and not self.mend
         try:
-            values: Iterable[object]
-            if not isinstance(self.find, str):
-                values = self.find(checked)
-            else:
-                is_query = self.find.startswith("SELECT")
-                query = self.find if is_query else f"SELECT count(*) FROM {self.table} AS t WHERE {self.find}"
-                values = filter(None, checked.execute(query).fetchone())
-            is_repairable = self.remedy is not None and not self.mend
-            for one in values:
+            count = 0
+            for one in self.found(checked):
                 if isinstance(one, Finding):
                     yield one
-                else:
+                elif isinstance(one, str):
                     yield Finding(self.table, self.fault.format(one), is_repairable, self.mend)
+                else:
+                    count += 1
+            if count:
+                yield Finding(self.table, self.fault.format(count), is_repairable, self.mend)
         except MonographError as error:
             yield Finding(self.table, error.message, repairable=self.table not in ("file", "documents"))
         except sqlite_errors() as error:
@@ -132,6 +143,20 @@ class Rule:
             yield Finding(self.table, fault, repairable=self.table != "file")
         except UNDECODABLE as error:
             yield Finding(self.table, f"its rows contradict each other: {error!r}", repairable=True)
+
+    def apply(self, checked: Checked) -> None:
+        """Apply the remedy to the rows that are found."""
+        if callable(self.remedy):
+            self.remedy(checked)
+        elif self.remedy == DELETE:
+            checked.execute(f"DELETE FROM {self.table} AS t WHERE {self.find}")
+        elif isinstance(self.remedy, str) and self.remedy.startswith("SET"):
+            checked.execute(f"UPDATE {self.table} AS t {self.remedy} WHERE {self.find}")
+        else:
+            statements = (self.remedy,) if isinstance(self.remedy, str) else self.remedy or ()
+            rows = list(self.found(checked)) if "?" in "".join(statements) else []
+            for statement in statements:
+                checked.connection.executemany(statement, rows if "?" in statement else [()])
 
 
 def findings(checked: Checked, rules: Sequence[Rule]) -> Iterator[Finding]:
@@ -153,12 +178,8 @@ def mend(checked: Checked, rules: Sequence[Rule]) -> bool:
         is_known = rule.remedy == GRAPH and is_graph_wrong
         if rule.remedy in (None, DERIVE) or is_known or not list(rule.findings(checked)):
             continue
-        if not isinstance(rule.remedy, str):
-            rule.remedy(checked)
-        elif rule.remedy == GRAPH:
+        if rule.remedy == GRAPH:
             is_graph_wrong = True
-        elif rule.remedy == DELETE:
-            checked.execute(f"DELETE FROM {rule.table} AS t WHERE {rule.find}")
         else:
-            checked.execute(f"UPDATE {rule.table} AS t {rule.remedy} WHERE {rule.find}")
+            rule.apply(checked)
     return is_graph_wrong

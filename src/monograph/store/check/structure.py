@@ -8,7 +8,7 @@ from contextlib import closing
 
 from monograph.regex import regex
 from monograph.store.check.rules import DELETE, DERIVE, Checked, Rule
-from monograph.store.documents import roots
+from monograph.store.documents import sources
 from monograph.store.file import connections, schema, settings
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import is_index_fault, sqlite_errors
@@ -135,15 +135,17 @@ STRUCTURE = (
     Rule(
         "settings",
         f"{settings.GENERATION!r} is no number",
-        f"""SELECT NOT EXISTS (SELECT 1 FROM settings
+        f"""SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM settings
             WHERE name = '{settings.GENERATION}' AND value != '' AND value NOT GLOB '*[^0-9]*')""",  # noqa: S608
         lambda checked: settings.count_anew(checked.connection),
     ),
+    Rule("failures", "{} files that failed cannot be read", sources.UNREADABLE_FAILURE, DELETE),
     Rule(
-        "failures",
-        "what failed in files, or when they were synced, cannot be read",
-        lambda checked: [1] if roots.has_unreadable(checked.connection) else [],
-        lambda checked: roots.drop_unreadable(checked.connection),
+        "roots",
+        "when {} roots were synced or described cannot be read",
+        """typeof(synced) NOT IN ('real', 'integer') OR typeof(described) != 'text'
+        OR NOT is_utf8(CAST(described AS BLOB))""",
+        "SET synced = 0, described = ''",
     ),
     Rule("settings", "{}", _unread_models),
     Rule("costs", "{} entries of the ledger cannot be read", _NO_ENTRY, DELETE),

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from monograph.dates.dating import Dated
-from monograph.store.documents import dates, documents
+from monograph.store.documents import documents
 from monograph.store.documents.filters import MERGED, Allowed
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, decoding, path_of
@@ -134,7 +134,7 @@ def _found(connection: Connection, row: tuple[Any, ...], text: str, *, strict: b
         if strict and not (0 <= start < end and len(text) == end - start):
             raise ValueError(f"it reaches from {start} to {end}, beyond its document's text")
         chunk = Chunk(name, document, text, start, end, ordinal, loaded_object(metadata))
-        date, valid = dates.loaded(*when[:3]), dates.valid(*when[3:])
+        date, valid = documents.loaded_date(*when[:3]), documents.loaded_valid(*when[3:])
         return LoadedChunk(number, chunk, title, uri, loaded_object(merged), date, valid)
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
-from monograph.dates.dating import Dated
-from monograph.store.documents import dates
+from monograph.dates.dating import FILE, TOLD_BY, Dated, date_of
+from monograph.dates.span import FIRST, LAST, Span
 from monograph.store.file.checksums import BLOCK_BITS, blocks_of, checksum
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import decoding
 from monograph.store.file.rows import loaded_object
-from monograph.values import Document, Section, Valid
+from monograph.values import Document, Metadata, Section, Valid
 
 BLOCK_CHARACTERS = 4096
 """A text is cut into blocks of this many characters: a row of them fits a page, and a chunk is read from one or two."""
@@ -22,6 +22,12 @@ _MOST_BLOCKS = 1 << BLOCK_BITS
 _AT_ONCE = 16
 """Blocks of one text that are read with those of others."""
 _IDS_AT_ONCE = 500
+
+Dates: TypeAlias = tuple[int | None, int | None, int | None]
+"""dated, dated_until, dated_by: the date that follows from the document, or else from its file."""
+BY_FILE = TOLD_BY.index(FILE)
+TOLD = f"d.dated_by != {BY_FILE:d}"
+"""SQL condition that the date of a document ``d`` follows from the document itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +107,45 @@ def by_number(connection: Connection, row: int) -> DocumentRow:
 def _rows(connection: Connection, which: str, *parameters: str | int) -> list[DocumentRow]:
     query = f"SELECT {_COLUMNS} FROM documents {which}"  # noqa: S608 - constants
     return [
-        DocumentRow(*(*stored[:-5], dates.loaded(*stored[-5:-2]), dates.valid(*stored[-2:])))
+        DocumentRow(*(*stored[:-5], loaded_date(*stored[-5:-2]), loaded_valid(*stored[-2:])))
         for stored in connection.execute(query, parameters)
     ]
+
+
+def date_columns(metadata: Iterable[Metadata], title: str, text: str) -> Dates:
+    """Return the date that follows from a document itself: from its metadata, then its chunks', its title or text."""
+    dated = date_of(metadata, title, text)
+    return (None, None, None) if dated is None else (dated.when.first, dated.when.last, TOLD_BY.index(dated.told_by))
+
+
+def loaded_span(first: Any, last: Any) -> Span | None:
+    """Return the span of two stored seconds; None if they are no span."""
+    if not (isinstance(first, int) and isinstance(last, int) and FIRST <= first <= last <= LAST):
+        return None
+    return Span(first, last)
+
+
+def loaded_date(first: Any, last: Any, told_by: Any) -> Dated | None:
+    """Return the date of a document from its columns; None if they are no date."""
+    when = loaded_span(first, last)
+    if when is None or not isinstance(told_by, int) or not 0 <= told_by < len(TOLD_BY):
+        return None
+    return Dated(when, TOLD_BY[told_by])
+
+
+def loaded_valid(since: Any, until: Any) -> Valid | None:
+    """Return the time in which a document is valid from its columns; None if it is not known, or no time."""
+    if not isinstance(since, int) or not FIRST <= since <= LAST:
+        return None
+    if until is not None and not (isinstance(until, int) and since < until <= LAST):
+        return None
+    return Valid(since, until)
+
+
+def newest(connection: Connection) -> int | None:
+    """Return the last second of all dates that follow from documents themselves; None if there are none."""
+    (last,) = connection.execute(f"SELECT max(d.dated_until) FROM documents AS d WHERE {TOLD}").fetchone()  # noqa: S608
+    return last if isinstance(last, int) and FIRST <= last <= LAST else None
 
 
 def name_of(connection: Connection, row: int) -> str:
@@ -120,7 +162,7 @@ class DocumentColumns:
     source: int | None
     own: tuple[str, str, str, str, str, bytes, int]
     """id, uri, title, metadata, sections, sha256, characters."""
-    dated: dates.Columns
+    dated: Dates
     blocks: list[tuple[int, str]]
     since: int | None = None
 
@@ -132,7 +174,7 @@ def columns(
 
     ``since`` is the second from which it stands so, in a file that keeps former versions.
     """
-    text = document.text
+    text, metadata = document.text, (document.metadata, *(one.metadata for one in document.passages))
     own = (
         document.id,
         document.uri,
@@ -143,7 +185,8 @@ def columns(
         len(text),
     )
     pieces = (text[at : at + BLOCK_CHARACTERS] for at in range(0, max(len(text), 1), BLOCK_CHARACTERS))
-    return DocumentColumns(row, source, own, dates.columns(document), list(enumerate(pieces, blocks_of(row)[0])), since)
+    dated = date_columns(metadata, document.title, text)
+    return DocumentColumns(row, source, own, dated, list(enumerate(pieces, blocks_of(row)[0])), since)
 
 
 def is_too_long(document: Document) -> bool:
@@ -157,7 +200,10 @@ def add(connection: Connection, new: Sequence[tuple[DocumentColumns, int]]) -> N
         """INSERT INTO documents (id, uri, title, metadata, sections, sha256, characters, document, source, checksum,
         dated, dated_until, dated_by, valid_from, dates_checksum)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-        ((*one.own, one.row, one.source, seal, *one.dated, one.since, checksum(one.since)) for one, seal in new),
+        (
+            (*one.own, one.row, one.source, seal, *one.dated, one.since, checksum(one.since, *one.dated))
+            for one, seal in new
+        ),
     )
     connection.executemany("INSERT INTO texts VALUES (?, ?)", (block for one, _ in new for block in one.blocks))
 
@@ -167,7 +213,7 @@ def update(connection: Connection, changed: Sequence[tuple[DocumentColumns, int]
     connection.executemany(
         """UPDATE documents SET uri = ?2, title = ?3, metadata = ?4, sections = ?5, sha256 = ?6, characters = ?7,
         source = ?9, checksum = ?10, dated = ?11, dated_until = ?12, dated_by = ?13, valid_from = ?14,
-        dates_checksum = checksum(?14)
+        dates_checksum = checksum(?14, ?11, ?12, ?13)
         WHERE document = ?8 AND id = ?1""",
         ((*one.own, one.row, one.source, checksum, *one.dated, one.since) for one, checksum in changed),
     )
@@ -268,32 +314,6 @@ def remove(connection: Connection, rows: Sequence[int]) -> None:
     """Delete documents whose chunks are deleted already."""
     connection.executemany("DELETE FROM texts WHERE block BETWEEN ? AND ?", map(blocks_of, rows))
     connection.executemany("DELETE FROM documents WHERE document = ?", ((row,) for row in rows))
-
-
-def resolve(connection: Connection, names: Sequence[str]) -> tuple[list[DocumentRow], list[str]]:
-    """Return the documents that names stand for: ids, uris, or paths of synced files.
-
-    Returns
-    -------
-    (found, unknown): the documents, each once, in the order asked for; the names that fit none.
-    """
-    found: dict[int, DocumentRow] = {}
-    unknown = []
-    for name in names:
-        one = find(connection, name)
-        rows = [one] if one is not None else by_uri(connection, name) or _by_path(connection, name)
-        if not rows:
-            unknown.append(name)
-        found.update((row.row, row) for row in rows)
-    return list(found.values()), unknown
-
-
-def _by_path(connection: Connection, name: str) -> list[DocumentRow]:
-    path = os.path.abspath(name)  # noqa: PTH100 - resolve() would follow links
-    from monograph.store.documents import roots
-
-    root = roots.owner_of(roots.every(connection), path)
-    return [] if root is None else by_uri(connection, root.uri(path))
 
 
 def names(connection: Connection) -> list[tuple[int, str, str]]:

@@ -1,13 +1,23 @@
-"""Rows of ``sources``: files on disk, in the state in which they were last read."""
+"""Rows of ``roots``, ``sources`` and ``failures``: what is synced, the files as last read, and what failed in them."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from monograph.store.documents import dates
+from monograph import values
+from monograph.store.documents import documents
+from monograph.store.documents.documents import DocumentRow
+from monograph.store.file import checksums
 from monograph.store.file.database import Connection
-from monograph.store.file.rows import select
+from monograph.store.file.errors import decoding, path_of
+from monograph.store.file.rows import select, text, whole
+
+if TYPE_CHECKING:
+    from monograph.values import Problem, Root
 
 _UNFINISHED, _FAULTY = -1, -2
 """Stored as ``modified_ns`` of files that are not completely stored."""
@@ -93,8 +103,18 @@ def touch(connection: Connection, states: Iterable[tuple[str, int, int]]) -> Non
     """Store (uri, size, modified_ns) of files whose bytes are the same."""
     listed = list(states)
     connection.executemany("UPDATE sources SET size = ?2, modified_ns = ?3 WHERE uri = ?1", listed)
-    for row in rows(connection, [uri for uri, _, _ in listed]).values():
-        dates.follow_file(connection, row)
+    date_documents(connection, rows(connection, [uri for uri, _, _ in listed]).values())
+
+
+def date_documents(connection: Connection, files: Iterable[int]) -> None:
+    """Give the documents of files, by row, that tell no date themselves the date of their file; both are stored."""
+    connection.executemany(
+        """UPDATE documents SET dated = f.second, dated_until = f.second, dated_by = ?2,
+            dates_checksum = checksum(valid_from, f.second, f.second, ?2)
+        FROM (SELECT source, modified_ns / 1000000000 AS second FROM sources WHERE modified_ns >= 0) AS f
+        WHERE documents.source = ?1 AND f.source = ?1 AND (dated IS NULL OR dated_by = ?2) AND dated IS NOT f.second""",
+        [(row, documents.BY_FILE) for row in files],
+    )
 
 
 def doubt(connection: Connection, row: int, *, faulty: bool) -> None:
@@ -118,12 +138,6 @@ def uris(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
     return dict(select(connection, "SELECT source, uri FROM sources WHERE source IN", list(rows)))
 
 
-def row_of(connection: Connection, uri: str) -> int | None:
-    """Return the row of a known file; None if it is not known."""
-    row = connection.execute("SELECT source FROM sources WHERE uri = ?", (uri,)).fetchone()
-    return None if row is None else int(row[0])
-
-
 def remove(connection: Connection, rows: Iterable[int]) -> None:
     """Delete files whose documents are deleted already."""
     connection.executemany("DELETE FROM sources WHERE source = ?", ((row,) for row in rows))
@@ -134,3 +148,167 @@ def remove_empty(connection: Connection) -> None:
     connection.execute(
         "DELETE FROM sources WHERE source NOT IN (SELECT source FROM documents WHERE source IS NOT NULL)"
     )
+
+
+MOST_FAILURES = 100_000
+_TEXTS = ("file", "root", "uri", "reason", "mend", "needs")
+UNREADABLE_FAILURE = " OR ".join([
+    *(f"typeof({one}) != 'text' OR NOT is_utf8(CAST({one} AS BLOB))" for one in _TEXTS),
+    *(f"typeof({one}) != 'integer'" for one in ("size", "modified_ns")),
+])  # fmt: skip
+"""SQL condition that a row of failures cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A problem with a file on disk, which was found under a root.
+
+    ``size`` in bytes and ``modified_ns`` (nanoseconds since 1970) are the file's when it was read; both are kept only
+    if the problem has ``needs``, and are 0 otherwise.
+    """
+
+    file: str
+    root: str
+    problem: Problem
+    size: int = 0
+    modified_ns: int = 0
+
+
+def roots(connection: Connection) -> list[Root]:
+    """Return all roots in order of name."""
+    home = _home(connection)
+    return [
+        values.Root(name, os.path.normpath(os.path.join(home, place)), follow_links=bool(follow_links))  # noqa: PTH118
+        for name, place, follow_links in connection.execute("SELECT name, place, follow_links FROM roots ORDER BY name")
+    ]
+
+
+def put_root(connection: Connection, root: Root, *, absolute: bool = False) -> None:
+    """Store a root: a new one, or one with another place or other links.
+
+    ``absolute`` always stores an absolute place: for a file of which copies are read in other folders.
+    """
+    place = root.place if absolute else stored_place(_home(connection), root.place)
+    (row,) = connection.execute(
+        """INSERT INTO roots (name, place, follow_links) VALUES (?, ?, ?)
+        ON CONFLICT (name) DO UPDATE SET place = excluded.place, follow_links = excluded.follow_links RETURNING root""",
+        (root.name, place, root.follow_links),
+    ).fetchone()
+    checksums.put(connection, f"roots/{row}", root.name, place, int(root.follow_links))
+
+
+def remove_root(connection: Connection, name: str) -> None:
+    """Delete a root whose files are gone already, and its failures."""
+    connection.execute(
+        "DELETE FROM checksums WHERE name IN (SELECT 'roots/' || root FROM roots WHERE name = ?)", (name,)
+    )
+    connection.execute("DELETE FROM roots WHERE name = ?", (name,))
+    connection.execute("DELETE FROM failures WHERE root = ?", (name,))
+
+
+def synced(connection: Connection) -> dict[str, float]:
+    """Return when each root was last synced as a whole, in seconds since 1970, by name."""
+    found = connection.execute("SELECT name, synced FROM roots WHERE synced > 0").fetchall()
+    with decoding(connection, "the time of a row of roots"):
+        return {name: float(second) for name, second in found}
+
+
+def described(connection: Connection) -> dict[str, str]:
+    """Return the key of the describer that last saw the pictures of a root, by the root's name."""
+    return dict(connection.execute("SELECT name, described FROM roots WHERE described != ''").fetchall())
+
+
+def save_synced(connection: Connection, names: Iterable[str], second: float, describer: str = "") -> None:
+    """Note when roots were synced as a whole, and the key of the describer that saw their pictures, if one did."""
+    connection.executemany(
+        "UPDATE roots SET synced = ?2, described = COALESCE(NULLIF(?3, ''), described) WHERE name = ?1",
+        [(name, second, describer) for name in names],
+    )
+
+
+def forget_describers(connection: Connection) -> None:
+    """Note of every root that no describer has seen its pictures."""
+    connection.execute("UPDATE roots SET described = ''")
+
+
+def failures(connection: Connection) -> list[Failure]:
+    """Return all failures in order of file. Raises DamagedFile if one cannot be read."""
+    query = "SELECT file, root, uri, reason, mend, needs, size, modified_ns FROM failures ORDER BY 1, 2, 3, 4, 5"
+    with decoding(connection, "a row of failures"):
+        return [
+            Failure(text(file), text(root), values.Problem(*map(text, problem)), whole(size), whole(modified_ns))
+            for file, root, *problem, size, modified_ns in connection.execute(query)
+        ]
+
+
+def unread_files(connection: Connection) -> dict[str, tuple[int, int, str]]:
+    """Return (bytes, time of change, module) by uri of the files that cannot be read without a module."""
+    return {
+        one.file: (one.size, one.modified_ns, one.problem.needs) for one in failures(connection) if one.problem.needs
+    }
+
+
+def save_failures(connection: Connection, kept: Iterable[Failure]) -> None:
+    """Store these failures in place of all others, at most ``MOST_FAILURES``."""
+    rows = sorted(
+        (one.file, one.root, one.problem.uri, one.problem.reason, one.problem.mend, one.problem.needs)
+        + ((one.size, one.modified_ns) if one.problem.needs else (0, 0))
+        for one in kept
+    )[:MOST_FAILURES]
+    connection.execute("DELETE FROM failures")
+    connection.executemany("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def _home(connection: Connection) -> str:
+    return str(Path(path_of(connection)).parent)
+
+
+def owner_of(roots: Iterable[Root], path: str) -> Root | None:
+    """Return the innermost root at or above a path; None if there is none."""
+    above = (root for root in roots if root.holds(path))
+    return max(above, key=lambda root: len(root.place), default=None)
+
+
+def unused_name(place: str, taken: Iterable[str]) -> str:
+    """Return a name for a root: that of its folder, with a number if the name is taken."""
+    base = place.rstrip("/").rpartition("/")[2] or "root"
+    name, number, others = base, 1, set(taken)
+    while name in others:
+        number += 1
+        name = f"{base}-{number}"
+    return name
+
+
+def stored_place(home: str, place: str) -> str:
+    """Return a place as it is stored: relative to the file's folder if it is below that, or below its parent.
+
+    File and folder may then be moved together, to another machine too.
+    """
+    relative = os.path.relpath(place, home)
+    # Files in / or /tmp belong together by chance.
+    at_top = len(Path(home).parts) <= 2
+    return place if relative.startswith("../../") or relative == "../.." or at_top else relative
+
+
+def resolve(connection: Connection, names: Sequence[str]) -> tuple[list[DocumentRow], list[str]]:
+    """Return the documents that names stand for: ids, uris, or paths of synced files.
+
+    Returns
+    -------
+    (found, unknown): the documents, each once, in the order asked for; the names that fit none.
+    """
+    found: dict[int, DocumentRow] = {}
+    unknown = []
+    for name in names:
+        one = documents.find(connection, name)
+        rows = [one] if one is not None else documents.by_uri(connection, name) or _by_path(connection, name)
+        if not rows:
+            unknown.append(name)
+        found.update((row.row, row) for row in rows)
+    return list(found.values()), unknown
+
+
+def _by_path(connection: Connection, name: str) -> list[DocumentRow]:
+    path = os.path.abspath(name)  # noqa: PTH100 - resolve() would follow links
+    root = owner_of(roots(connection), path)
+    return [] if root is None else documents.by_uri(connection, root.uri(path))

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from monograph.store.file import checksums, encryption
 from monograph.store.file.encryption import RawKey
-from monograph.store.file.errors import BUSY_SECONDS
+from monograph.store.file.errors import BUSY_SECONDS, is_utf8
 from monograph.store.file.mapped import _mapped
 
 _PATIENCE, _LONGEST_PATIENCE = 50, 3_200
@@ -78,6 +78,7 @@ def _set_up(uri: str, path: Path, key: RawKey | None, by: _Connect) -> sqlite3.C
     if key is not None:
         encryption.require_opened(path, connection)
     connection.create_function("casefold", 1, _casefold, deterministic=True)
+    connection.create_function("is_utf8", 1, is_utf8, deterministic=True)
     checksums.register(connection)
     # A file from elsewhere may have triggers of its own: they get at no function that is registered here.
     connection.execute("PRAGMA trusted_schema = OFF")

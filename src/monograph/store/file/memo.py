@@ -43,6 +43,16 @@ _UNUSED = """memo NOT IN (SELECT memo FROM vectors) AND memo NOT IN (SELECT memo
     AND NOT EXISTS (SELECT 1 FROM version_chunks WHERE extraction = memo.memo)"""
 
 
+DISOWN = (
+    "DELETE FROM vectors WHERE memo = ?",
+    "DELETE FROM extractions WHERE memo = ?",
+    "UPDATE version_chunks SET vector = NULL WHERE vector = ?",
+    "UPDATE version_chunks SET extraction = NULL WHERE extraction = ?",
+    "DELETE FROM memo WHERE memo = ?",
+)
+"""Statements that delete the value of a row, so that it is derived again, and take it from the chunks that have it."""
+
+
 def rows(connection: Connection, kind: str, keys: Sequence[bytes]) -> dict[bytes, int]:
     """Return the row of each key that the memo holds.
 
@@ -142,24 +152,11 @@ def accept(connection: Connection, row: int, key: bytes) -> None:
     )
 
 
-def vectors_of_other_length(connection: Connection, size: int) -> list[int]:
-    """Return the rows of vectors in use that are not of so many bytes; unused ones may be another embedder's."""
-    found = connection.execute(
-        """SELECT memo FROM memo WHERE kind = ? AND length(value) != ?
-        AND (memo IN (SELECT memo FROM vectors) OR memo IN (SELECT vector FROM nodes WHERE vector IS NOT NULL))""",
-        (VECTOR, size),
-    ).fetchall()
-    return [int(row) for (row,) in found]
-
-
 def disown(connection: Connection, rows: Iterable[int]) -> None:
     """Delete values, so that they are derived again, and take them from the chunks that have them."""
-    asked = [(row,) for row in rows]
-    connection.executemany("DELETE FROM vectors WHERE memo = ?", asked)
-    connection.executemany("DELETE FROM extractions WHERE memo = ?", asked)
-    connection.executemany("UPDATE version_chunks SET vector = NULL WHERE vector = ?", asked)
-    connection.executemany("UPDATE version_chunks SET extraction = NULL WHERE extraction = ?", asked)
-    connection.executemany("DELETE FROM memo WHERE memo = ?", asked)
+    listed = [(row,) for row in rows]
+    for statement in DISOWN:
+        connection.executemany(statement, listed)
 
 
 def assigned(connection: Connection, table: Assigned, chunks: Iterable[int]) -> dict[int, int]:

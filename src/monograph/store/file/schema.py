@@ -70,7 +70,7 @@ FORMAT_1 = (
     # what tells it (0 its metadata, 1 its text, 2 its file). NULL where nothing does.
     # valid_from is the second since which the file has the document as it is; NULL where the file keeps no former
     # versions. A snapshot has in valid_until the second until which the document stood. dates_checksum is of
-    # valid_from.
+    # valid_from, dated, dated_until and dated_by.
     """CREATE TABLE documents (
         document INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, source INTEGER REFERENCES sources,
         uri TEXT NOT NULL, title TEXT NOT NULL, metadata TEXT NOT NULL, sections TEXT NOT NULL,

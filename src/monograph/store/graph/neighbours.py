@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from monograph.dates.span import Span
-from monograph.store.documents import dates
+from monograph.store.documents import documents
 from monograph.store.file.database import Connection
 
 _ENTITIES = """(SELECT COALESCE(h.head, n.head, n.name) AS entity, n.key AS key, n.uses AS uses
@@ -95,16 +95,16 @@ def chunk_counts(connection: Connection, members: Mapping[int, int]) -> dict[int
 
 def seen(connection: Connection, members: Mapping[int, int]) -> dict[int, Span]:
     """Return the time span of the documents that name each entity; those without a date of their own do not count."""
-    if dates.newest(connection) is None:
+    if documents.newest(connection) is None:
         return {}
     found = connection.execute(
         f"""SELECT f.value, min(d.dated), max(d.dated_until) FROM json_each(?) AS f CROSS JOIN mentions AS m
         CROSS JOIN chunks AS c CROSS JOIN documents AS d
-        WHERE m.name = CAST(f.key AS INTEGER) AND c.chunk = m.chunk AND d.document = c.document AND {dates.TOLD}
+        WHERE m.name = CAST(f.key AS INTEGER) AND c.chunk = m.chunk AND d.document = c.document AND {documents.TOLD}
         GROUP BY f.value""",  # noqa: S608 - a constant
         (json.dumps(members),),
     ).fetchall()
-    spans = ((entity, dates.span(first, last)) for entity, first, last in found)
+    spans = ((entity, documents.loaded_span(first, last)) for entity, first, last in found)
     return {entity: one for entity, one in spans if one is not None}
 
 
@@ -112,10 +112,10 @@ def seen_in(connection: Connection, chunks: Iterable[int]) -> Span | None:
     """Return the time span of the documents of some chunks, as :func:`seen` does."""
     first, last = connection.execute(
         f"""SELECT min(d.dated), max(d.dated_until) FROM json_each(?) AS f CROSS JOIN chunks AS c
-        CROSS JOIN documents AS d WHERE c.chunk = f.value AND d.document = c.document AND {dates.TOLD}""",  # noqa: S608
+        CROSS JOIN documents AS d WHERE c.chunk = f.value AND d.document = c.document AND {documents.TOLD}""",  # noqa: S608
         (json.dumps(list(chunks)),),
     ).fetchone()
-    return dates.span(first, last)
+    return documents.loaded_span(first, last)
 
 
 def chunks_naming(connection: Connection, members: Mapping[int, int], most: int) -> list[tuple[int, int, str, int]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from monograph.dates.span import FIRST, LAST
 from monograph.errors import InputError
-from monograph.store.documents import dates, documents
+from monograph.store.documents import documents
 from monograph.store.file import checksums, settings
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, decoding, path_of
@@ -154,7 +154,7 @@ def listed(connection: Connection, numbers: Iterable[int]) -> list[Version]:
         name, title, uri, characters, since, until = connection.execute(
             "SELECT id, title, uri, characters, valid_from, valid_until FROM versions WHERE version = ?", (number,)
         ).fetchone()
-        valid = dates.valid(since, until)
+        valid = documents.loaded_valid(since, until)
         if valid is None:
             raise damaged(path_of(connection), f"row {number} of versions tells no time")
         found.append(Version(name, title, uri, characters, valid))
@@ -174,7 +174,7 @@ class Former:
     valid: Valid
     chunks: tuple[Chunk, ...]
     given: tuple[bytes | None, ...]
-    dated: dates.Columns
+    dated: documents.Dates
 
 
 def load(connection: Connection, numbers: Iterable[int]) -> Iterator[Former]:
@@ -193,7 +193,7 @@ def _former(connection: Connection, number: int) -> Former:
     ).fetchone()
     if len(text) != characters:
         raise ValueError(f"{len(text):,} of the {characters:,} characters of its text are there")
-    valid = dates.valid(since, until)
+    valid = documents.loaded_valid(since, until)
     if valid is None:
         raise ValueError("it tells no time")
     document = Document(
@@ -203,7 +203,7 @@ def _former(connection: Connection, number: int) -> Former:
         uri=uri,
         metadata=loaded_object(metadata),
         sections=documents.loaded_sections(sections),
-        date=dates.loaded(*dated),
+        date=documents.loaded_date(*dated),
         valid=valid,
     )
     chunks, given = [], []
@@ -225,7 +225,7 @@ def mark(connection: Connection, some: Iterable[Former]) -> None:
     """Set the dates of documents in a copy that has them as they were."""
     connection.executemany(
         """UPDATE documents SET valid_from = ?1, valid_until = ?2, dated = ?3, dated_until = ?4, dated_by = ?5,
-        dates_checksum = checksum(?1) WHERE id = ?6""",
+        dates_checksum = checksum(?1, ?3, ?4, ?5) WHERE id = ?6""",
         ((one.valid.since, one.valid.until, *one.dated, one.document.id) for one in some),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -28,11 +28,6 @@ _TOGETHER = """SELECT group_concat(memo.memo), CAST(group_concat(memo.value, '')
 def pack(vector: Float32) -> bytes:
     """Return a vector of shape (dimension,) as the bytes that are stored."""
     return np.ascontiguousarray(vector, dtype=STORED).tobytes()
-
-
-def take(connection: Connection, chunks: Iterable[int]) -> None:
-    """Delete which vectors chunks have."""
-    connection.executemany("DELETE FROM vectors WHERE chunk = ?", ((chunk,) for chunk in chunks))
 
 
 def load(connection: Connection, memos: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
