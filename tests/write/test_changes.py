@@ -191,13 +191,13 @@ def as_numbered(connection: Connection) -> dict[str, list[tuple[object, ...]]]:
 
 
 def one_by_one(
-    connection: Connection, batch: Sequence[Ready], derived: writer.Derived, *given: Any, strict: bool
+    connection: Connection, batch: Sequence[Ready], rows: graph.BatchRows, *given: Any, strict: bool
 ) -> Tally:
     """Store a batch parcel by parcel, each as if it were a batch of its own."""
     tally = Tally()
     for one in batch:
-        tally.include(store_together(connection, [one], derived, *given, strict=strict))
-        derived = replace(derived, graph=replace(derived.graph, new=[], codes={}))
+        tally.include(store_together(connection, [one], rows, *given, strict=strict))
+        rows = replace(rows, new=[], codes={})
     return tally
 
 

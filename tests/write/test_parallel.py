@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,9 @@ from monograph.derive.embed import StaticEmbedder
 from monograph.errors import InvalidDocument
 from monograph.graph.build import document_part
 from monograph.read.worker import PROCESSES, Worker
-from monograph.write import batch, parallel
+from monograph.write import apply, batch, parallel
 from monograph.write.batch import Prepared, prepare
-from monograph.write.graph import Parts, relate
+from monograph.write.graph import NOTHING_PRECOMPUTED, relate
 from support.models import HashEmbedder
 from support.raw_sql import connected
 
@@ -68,7 +69,7 @@ def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ahead") / "texts"
     write_folder(folder, COUNT)
-    assert sum(file.stat().st_size for file in folder.iterdir()) > parallel.WORTHWHILE
+    assert sum(file.stat().st_size for file in folder.iterdir()) > apply.WORTHWHILE
     return folder
 
 
@@ -108,7 +109,7 @@ def test_small_batches_count_together_towards_parallel_work(
 
     monkeypatch.setattr(parallel, "PROCESSES", 2)
     monkeypatch.setattr(parallel, "Worker", Counted)
-    monkeypatch.setattr(batch, "BATCH_CHARACTERS", parallel.WORTHWHILE // 4)
+    monkeypatch.setattr(batch, "BATCH_CHARACTERS", apply.WORTHWHILE // 4)
     with Monograph.open(tmp_path / "few.mono") as monograph:
         monograph.sync(*sorted(folder.iterdir())[: COUNT // 3])
     assert started == []
@@ -227,12 +228,13 @@ def test_prepared_parts_are_remade_after_names_are_kept_apart(folder: Path, tmp_
         pipeline = monograph._file.pipeline()
         (prepared,) = prepare([(Document(text_of(3), id="a"), b"hash")], pipeline.embedder, pipeline.settings)
         assert isinstance(prepared, Prepared)
-        (wanted,) = relate(pipeline, [prepared])
+        (wanted,) = relate(pipeline, [prepared], NOTHING_PRECOMPUTED)
         other = document_part("", [], [], frozenset())
         key = (prepared.document.id, prepared.sha256)
-        (found,) = relate(pipeline, [prepared], Parts(frozenset({("x", "y")}), {key: other}))
+        made = replace(NOTHING_PRECOMPUTED, parts={key: other})
+        (found,) = relate(pipeline, [prepared], replace(made, cannot_link=frozenset({("x", "y")})))
         assert [one.names for one in found.part.chunks] == [one.names for one in wanted.part.chunks] != []
-        (ready,) = relate(pipeline, [prepared], Parts(frozenset(), {key: other}))
+        (ready,) = relate(pipeline, [prepared], made)
         assert ready.part is other
 
 

@@ -20,6 +20,7 @@ from monograph.errors import InputError, InvalidDocument
 from monograph.search.strategies import NOT_MADE
 from monograph.values import Cost
 from monograph.write import rebuild_graph
+from monograph.write.changes import Tally
 from support.contents import compacted_contents, documents_without_graph
 from support.drawn_documents import DIMENSION, documents, some_documents
 from support.model_server import ModelServer
@@ -67,7 +68,7 @@ def make(monograph: Monograph, kind: str) -> None:
         monograph.graph.build()
     elif kind == "some of the graph":
         pipeline = monograph._file.writing_pipeline()
-        rebuild_graph.make(pipeline, next(rebuild_graph.lacking(pipeline.database, "graph"), [])[::2])
+        rebuild_graph.make(pipeline, next(rebuild_graph.lacking(pipeline.database, "graph"), [])[::2], Tally())
     elif kind == "some trigrams":
         database = monograph._file.database
         rebuild_graph.index_trigrams(database, next(rebuild_graph.lacking(database, "trigrams"), [])[1:])

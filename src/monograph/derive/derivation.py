@@ -253,7 +253,8 @@ def name_codes(embedder: Embedder) -> Derivation[str]:
 def _embeddings(
     embedder: Embedder, kind: str, key: Callable[[str], bytes], packed: Callable[[Float32], list[bytes]]
 ) -> Derivation[str]:
-    at_once = PAID_AT_ONCE if is_paid(embedder) else AT_ONCE
+    is_quick = isinstance(embedder, StaticEmbedder | GivenVectors)
+    at_once = PAID_AT_ONCE if not is_quick and is_paid(embedder) else AT_ONCE
 
     def make(wanted: Mapping[bytes, str]) -> Iterator[list[Packed]]:
         keys = list(wanted)
@@ -270,7 +271,6 @@ def _embeddings(
     def price(texts: Sequence[str]) -> Cost:
         return Cost(embeddings=len(texts), embedding_tokens=sum(count_tokens(list(texts))))
 
-    is_quick = isinstance(embedder, StaticEmbedder | GivenVectors)
     return Derivation(kind, key, make, price, at_once, is_quick, is_moved=kind == memo.CODE)
 
 

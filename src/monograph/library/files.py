@@ -69,7 +69,8 @@ class Files(OriginalFiles):
             self._file.database, paths_of(sources), verify=verify, prune=prune, follow_links=follow_links
         )
         pipeline = self._file.describing(self._file.pipeline())
-        made = describe.read_again(pipeline, made)
+        if pipeline.describer is not None:
+            made = describe.read_again(pipeline, pipeline.describer, made)
         if not price:
             return made
         from monograph.write.price import price as priced

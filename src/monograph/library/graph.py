@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -364,11 +363,10 @@ class EntityGraph(GraphWriter):
         From then on they are updated with the documents. Documents are processed in batches while others read and
         write; after an interruption the next call continues. :meth:`price` returns the calls of a model.
         """
-        started = time.perf_counter()
         made = rebuild_graph.build(self._file.writing_pipeline(), progress)
         for one in (self._file, *self._file.parts.values()):
             one.settings = replace(one.settings, graph=True)
-        return Report(extracted=made.extracted, fell_back=made.fell_back, seconds=time.perf_counter() - started)
+        return made
 
     def price(self) -> Cost:
         """Return the cost of :meth:`build`; nothing is written."""
@@ -384,7 +382,7 @@ class EntityGraph(GraphWriter):
         chosen = extractor or self._file.models.extractor
         made = rebuild_graph.reextract(self._file.pipeline(extractor=chosen), progress)
         self._file.models.given_extractor = chosen
-        return Report(extracted=made.extracted, fell_back=made.fell_back)
+        return made
 
 
 def _unit(rows: Float32) -> Float32:

@@ -343,10 +343,9 @@ class Vectors:
         BusyFile
             If another process keeps emptying the memo (``compact``, ``remove(..., forget=True)``).
         """
-        from monograph.values import Report
         from monograph.write import rebuild_vectors
 
         configuration.tell_dimension(self._file.database, embedder)
         made = rebuild_vectors.reembed(self._file.pipeline(embedder), progress)
         self._file.models.given_embedder = embedder
-        return Report(embedded=made.embedded, remembered=made.remembered, summarized=made.summarized)
+        return made

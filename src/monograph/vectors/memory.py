@@ -109,7 +109,8 @@ class Memory:
         if not store.is_as_written(connection, self._space):
             raise kernel.DamagedBytes("what says how it is built is not what was written")
         space, calibration = _read(self._space, header)
-        self.ahead.centroids(connection, space.number)
+        if calibration.vectors:  # Before it is measured there are no clusters.
+            self.ahead.centroids(connection, space.number)
         found = store.searched_centroids(connection, space.number)
         made = central.NONE if found is None else central.load(*found)
         state = State(version, structure, space, calibration, made, calibration.likely)

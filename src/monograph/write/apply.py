@@ -8,7 +8,9 @@ Killed at any moment, the file holds whole batches, and the next run finds in th
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 
 from monograph import telemetry
 from monograph.derive.derivation import MissingValue, extractions, retry, vectors
@@ -22,7 +24,7 @@ from monograph.store.history.versions import Former
 from monograph.sync import rename
 from monograph.sync.roots import remember
 from monograph.values import Change, Document, OnProgress, Plan, Problem, Progress, Report
-from monograph.write import writer
+from monograph.write import describe, tree, writer
 from monograph.write.batch import (
     BATCH_DOCUMENTS,
     BATCH_FILES,
@@ -38,14 +40,16 @@ from monograph.write.batch import (
 )
 from monograph.write.changes import NOTHING_SEEN, Ready, Seen, Tally
 from monograph.write.configuration import EMBEDDER
-from monograph.write.describe import describing, read_again
-from monograph.write.graph import NO_GRAPH, BatchGraph, derive_graph, rows_of
-from monograph.write.parallel import Precomputed, with_precomputed
+from monograph.write.graph import NOTHING_PRECOMPUTED, BatchGraph, Precomputed, derive_graph, rows_of
 from monograph.write.pipeline import Pipeline
 from monograph.write.transaction import write
-from monograph.write.tree import follow
 
-NOTHING_PRECOMPUTED = Precomputed()
+WORTHWHILE = 1_000_000
+"""Characters that are new or changed, or bytes of files, for which other processes are started.
+
+To start takes each of them half a second of a processor: in that time the writer makes what 500 texts of 300 words
+need. The writer does not wait for it.
+"""
 
 
 @telemetry.traced("monograph.add")
@@ -70,7 +74,8 @@ def add(
     listed = list(given)
     done = 0
     parcels = (Parcel(None, (document,)) for document in listed)
-    for batch, made in with_precomputed(pipeline, batches(parcels, BATCH_DOCUMENTS)):
+    expected = sum(len(document.text) for document in listed)
+    for batch, made in _with_precomputed(pipeline, batches(parcels, BATCH_DOCUMENTS), expected):
         seen = NOTHING_SEEN
         if pipeline.guard is not None:
             with pipeline.database.read() as connection:
@@ -87,7 +92,8 @@ def add(
 def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgress | None = None) -> Report:
     """Do what a plan says. A source that cannot be read is a problem in the report, and what is stored of it stays."""
     started = time.perf_counter()
-    plan = read_again(pipeline, plan)
+    if pipeline.describer is not None:
+        plan = describe.read_again(pipeline, pipeline.describer, plan)
     tally = Tally(problems=list(plan.problems), moved=list(plan.moved))
     with pipeline.database.read() as connection:
         known = sources.roots(connection)
@@ -95,8 +101,10 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
         with pipeline.database.write() as connection:
             for root in plan.roots:  # Before anything that belongs to them.
                 sources.put_root(connection, root)
-    rename.carry_over(pipeline.database, rename.same_vectors(pipeline.database, pipeline.embedder.key, plan))
-    _apply_gone(pipeline, plan.of("gone"), tally)
+    gone = plan.of("gone")
+    if gone and plan.of("new"):
+        rename.carry_over(pipeline.database, rename.same_vectors(pipeline.database, pipeline.embedder.key, plan))
+    _apply_gone(pipeline, gone, tally)
     same = plan.of("same")
     tally.same += len(same)
     touched = [(change.uri, change.size, change.modified_ns) for change in same if change.touched]
@@ -104,9 +112,12 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
         with pipeline.database.write() as connection:
             sources.touch(connection, touched)
     expected = sum(change.size or 0 for kind in ("new", "changed") for change in plan.of(kind))
-    with describing(pipeline, limits) as pictured:
+    with ExitStack() as closing:
+        pictured = None
+        if pipeline.describer is not None:
+            pictured = describe.Describing(pipeline.database, pipeline.describer, limits, closing)
         parcels = readings(plan, limits, tally.problems, on_progress, pictured)
-        for batch, made in with_precomputed(pipeline, batches(parcels, BATCH_FILES), expected):
+        for batch, made in _with_precomputed(pipeline, batches(parcels, BATCH_FILES), expected):
             tally.include(store(pipeline, batch, made, strict=False))
     if pictured is not None:
         tally.described = pictured.described
@@ -114,6 +125,17 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     describer = "" if pipeline.describer is None else pipeline.describer.key
     remember(pipeline.database, plan, tally.problems, describer)
     return tally.report(started)
+
+
+def _with_precomputed(
+    pipeline: Pipeline, batches: Iterator[list[Parcel]], expected: int
+) -> Iterator[tuple[list[Parcel], Precomputed]]:
+    """Return batches with what other processes make for them, if so many characters are worth it."""
+    if expected < WORTHWHILE:
+        return ((batch, NOTHING_PRECOMPUTED) for batch in batches)
+    from monograph.write.parallel import with_precomputed
+
+    return with_precomputed(pipeline, batches)
 
 
 def store(
@@ -164,17 +186,11 @@ def store(
             EMBEDDER.check(pipeline.database, pipeline.embedder)
             if settings.has_graph(connection) == (graph is None):
                 raise MissingValue
-            parts = None
-            if graph is not None:
-                parts = {(one.document.id, one.sha256): part for one, part in zip(work, graph.parts, strict=True)}
-            keys = (key for one in work for key in one.keys)
-            derived = writer.Derived(
-                vectors(pipeline.embedder).rows(connection, keys, waiting),
-                rows_of(connection, pipeline, graph or NO_GRAPH, waiting),
-                parts,
-            )
-            ending = versions.ending(connection, pipeline.database.clock, forgotten=pipeline.forgets)
-            return writer.store(connection, ready, derived, ending, seen, strict=strict)
+            held = vectors(pipeline.embedder).rows(connection, (key for one in work for key in one.keys), waiting)
+            rows = rows_of(connection, pipeline, held, graph, waiting)
+            clock = pipeline.database.clock
+            ending = None if clock is None else versions.ending(connection, clock, forgotten=pipeline.forgets)
+            return writer.store(connection, ready, rows, ending, seen, strict=strict)
 
     tally.include(retry(pipeline.database, derive_and_store))
     return tally
@@ -196,12 +212,7 @@ def _derive(
     with telemetry.span("monograph.derive.graph"):
         with pipeline.database.read() as connection:
             has_graph = settings.has_graph(connection)
-        if not has_graph:
-            return None
-        graph = derive_graph(pipeline, work, waiting, precomputed.values, precomputed.parts)
-        tally.extracted += graph.extracted.extracted
-        tally.fell_back += graph.extracted.fell_back
-        return graph
+        return derive_graph(pipeline, work, tally, waiting, precomputed) if has_graph else None
 
 
 @telemetry.traced("monograph.derive.chunks")
@@ -220,10 +231,11 @@ def _prepare(pipeline: Pipeline, batch: Sequence[Parcel], precomputed: Precomput
 
 
 def grow_tree(pipeline: Pipeline, tally: Tally, on_progress: OnProgress | None = None) -> None:
-    """Bring the tree of summaries up to date with what was stored."""
-    made, problems = follow(pipeline, on_progress)
-    tally.summarized += made
-    tally.problems.extend(problems)
+    """Bring the tree of summaries, if there is one, up to date with what was stored."""
+    if pipeline.summarizer is not None:
+        made, problems = tree.follow(pipeline, on_progress)
+        tally.summarized += made
+        tally.problems.extend(problems)
 
 
 def _apply_gone(pipeline: Pipeline, gone: tuple[Change, ...], tally: Tally) -> None:
@@ -267,7 +279,7 @@ def restore(pipeline: Pipeline, second: int) -> None:
     for first in range(0, len(former), BATCH_DOCUMENTS):
         some = former[first : first + BATCH_DOCUMENTS]
         hashes = [(one.document.id, document_hash(one.document, pipeline.settings)) for one in some]
-        prepared = Precomputed(prepared=dict(zip(hashes, _prepared(pipeline, some), strict=True)))
+        prepared = replace(NOTHING_PRECOMPUTED, prepared=dict(zip(hashes, _prepared(pipeline, some), strict=True)))
         store(pipeline, [Parcel(None, tuple(one.document for one in some))], prepared, strict=True)
     with database.write() as connection:
         versions.mark(connection, former)

@@ -26,6 +26,7 @@ from monograph.values import Finding
 from monograph.vectors import verify as verify_vectors
 from monograph.vectors.index import EcoVectorIndex
 from monograph.write import rebuild_graph, tree
+from monograph.write.changes import Tally
 from monograph.write.graph import Related, complete_codes, keys_of, node_of
 from monograph.write.pipeline import Pipeline
 from monograph.write.rebuild_vectors import assign, derive_vectors
@@ -215,7 +216,9 @@ def repair(pipeline: Pipeline) -> None:
         for index in pipeline.indexes:
             index.settle(connection)
     if is_graph_wrong:
-        rebuild_graph.derive_extractions(pipeline, unread)  # The graph that is there stands until this is done.
+        rebuild_graph.derive_extractions(
+            pipeline, unread, Tally()
+        )  # The graph that is there stands until this is done.
         if rebuild_graph.clear(pipeline):
             rebuild_graph.complete(pipeline)
     else:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
@@ -29,7 +29,7 @@ _SEPARATOR = "\n\n"
 
 @dataclass(slots=True)
 class Describing:
-    """Puts descriptions into the documents of a sync, file after file. Made by :func:`describing`.
+    """Puts descriptions into the documents of a sync, file after file.
 
     What a model says is remembered at once. A picture that it fails on gets the words that are recognised in it, where
     the extra ``ocr`` is installed, and is a problem.
@@ -117,21 +117,11 @@ class Pricing:
         return in_places(uri, part, said, problems)
 
 
-@contextmanager
-def describing(pipeline: Pipeline, limits: Limits) -> Iterator[Describing | None]:
-    """Describe pictures while files are read; None where the file has no describer."""
-    with ExitStack() as closing:
-        one = pipeline.describer
-        yield None if one is None else Describing(pipeline.database, one, limits, closing)
-
-
-def read_again(pipeline: Pipeline, plan: Plan) -> Plan:
+def read_again(pipeline: Pipeline, describer: Describer, plan: Plan) -> Plan:
     """Return a plan that reads files with pictures again if another describer, or none, saw them last."""
-    if pipeline.describer is None:
-        return plan
     with pipeline.database.read() as connection:
         known = sources.described(connection)
-    again = {root.name: root for root in plan.roots if known.get(root.name) != pipeline.describer.key}
+    again = {root.name: root for root in plan.roots if known.get(root.name) != describer.key}
 
     def changed(one: Change) -> Change:
         if one.kind != "same" or one.root not in again or is_harmless(text_to_path(again[one.root].path(one.uri))):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from types import MappingProxyType
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from monograph.store.file.rows import next_row
 from monograph.store.graph import extractions, graphs, names
 from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS, Chunk
 from monograph.write.batch import Prepared
+from monograph.write.changes import Tally
 from monograph.write.configuration import EMBEDDER
 from monograph.write.pipeline import Pipeline
 from monograph.write.transaction import write
@@ -29,27 +29,40 @@ _PLACE_OF_KIND = {kind: place for place, kind in enumerate(ENTITY_KINDS)}
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
-    """Chunks that the extractor was given, and those of them that a model failed on."""
+class Precomputed:
+    """Values that were made ahead for a batch.
 
-    extracted: int = 0
-    fell_back: int = 0
+    Parameters
+    ----------
+    prepared, parts:
+        Documents cut into chunks, and their parts of the graph, by the document's id and hash.
+    values:
+        Derived values by key.
+    cannot_link:
+        Names that were kept apart while the parts were made.
+    """
 
-    def __add__(self, other: Extracted) -> Extracted:
-        """Return the sum of both."""
-        return Extracted(self.extracted + other.extracted, self.fell_back + other.fell_back)
+    prepared: Mapping[tuple[str, bytes], Prepared]
+    values: Mapping[bytes, bytes]
+    parts: Mapping[tuple[str, bytes], DocumentPart]
+    cannot_link: frozenset[tuple[str, str]]
+
+
+NOTHING_PRECOMPUTED = Precomputed({}, {}, {}, frozenset())
 
 
 def extract(
     pipeline: Pipeline,
     chunks: Iterable[Chunk],
+    tally: Tally,
     waiting: dict[bytes, bytes] | None = None,
     ahead: Mapping[bytes, bytes] = NOTHING,
-) -> Extracted:
+) -> None:
     """Derive the extractions of chunks that are missing; parameters as for ``Derivation.derive_missing``."""
     derivation = derive_extractions(pipeline.extractor)
     made = derivation.derive_missing(pipeline.database, derivation.keyed(chunks), waiting, ahead)
-    return Extracted(len(made), sum(extractions.failed(value) for _, value, _ in made))
+    tally.extracted += len(made)
+    tally.fell_back += sum(extractions.failed(value) for _, value, _ in made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,48 +78,31 @@ class Related:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """Parts that were made ahead, by the document's id and hash, while the names in ``cannot_link`` were set apart."""
-
-    cannot_link: frozenset[tuple[str, str]]
-    by_document: Mapping[tuple[str, bytes], DocumentPart]
-
-
-NO_PARTS = Parts(frozenset(), MappingProxyType({}))
-
-
-@dataclass(frozen=True, slots=True)
 class BatchGraph:
     """The graph of a batch of documents, derived and not stored yet.
 
     Parameters
     ----------
     parts:
-        Of each document.
+        By the document's id and hash.
     names, embedded:
         Keys of all names, and of those that have a code.
     codes:
         Memo keys of the codes that are missing, by name.
-    extracted:
-        Extractions that were made for it.
     """
 
-    parts: Sequence[Related]
+    parts: Mapping[tuple[str, bytes], Related]
     names: frozenset[str]
     embedded: frozenset[str]
     codes: Mapping[str, bytes]
-    extracted: Extracted
-
-
-NO_GRAPH = BatchGraph((), frozenset(), frozenset(), {}, Extracted())
 
 
 def derive_graph(
     pipeline: Pipeline,
     batch: Sequence[Prepared],
+    tally: Tally,
     waiting: dict[bytes, bytes],
-    ahead: Mapping[bytes, bytes] = NOTHING,
-    made: Parts = NO_PARTS,
+    made: Precomputed = NOTHING_PRECOMPUTED,
 ) -> BatchGraph:
     """Derive the extractions that are missing, the parts of the graph, and the codes of names that are missing.
 
@@ -114,17 +110,19 @@ def derive_graph(
     ----------
     pipeline, batch:
         Documents, cut into chunks, and the models of their file.
-    waiting, ahead:
+    tally:
+        Counts the extractions that are made.
+    waiting:
         As for :meth:`monograph.derive.derivation.Derivation.derive_missing`.
     made:
-        Parts that were made elsewhere already.
+        Values that were made ahead.
 
     Raises
     ------
     MissingValue
         If another process empties the memo meanwhile.
     """
-    extracted = extract(pipeline, (chunk for one in batch for chunk in one.chunks), waiting, ahead)
+    extract(pipeline, (chunk for one in batch for chunk in one.chunks), tally, waiting, made.values)
     parts = relate(pipeline, batch, made, waiting)
     keys = frozenset[str]().union(*(keys_of(one.part) for one in parts))
     embedded = frozenset[str]().union(*(embedded_keys(one.part) for one in parts))
@@ -132,12 +130,13 @@ def derive_graph(
         lacking = names.without_code(connection, sorted(embedded), names.code_size(pipeline.embedder.dimension))
     codes = name_codes(pipeline.embedder)
     wanted = codes.keyed(lacking)
-    codes.derive_missing(pipeline.database, wanted, waiting, ahead)
-    return BatchGraph(parts, keys, embedded, {name: key for key, name in wanted.items()}, extracted)
+    codes.derive_missing(pipeline.database, wanted, waiting, made.values)
+    by_document = {(one.document.id, one.sha256): part for one, part in zip(batch, parts, strict=True)}
+    return BatchGraph(by_document, keys, embedded, {name: key for key, name in wanted.items()})
 
 
 def relate(
-    pipeline: Pipeline, batch: Sequence[Prepared], made: Parts = NO_PARTS, waiting: Mapping[bytes, bytes] = NOTHING
+    pipeline: Pipeline, batch: Sequence[Prepared], made: Precomputed, waiting: Mapping[bytes, bytes] = NOTHING
 ) -> list[Related]:
     """Return each document's part of the graph. Raises MissingValue if an extraction is neither stored nor waiting."""
     keys = [[extraction_key(pipeline.extractor.key, chunk.text) for chunk in one.chunks] for one in batch]
@@ -146,7 +145,7 @@ def relate(
         if any(key not in held and key not in waiting for some in keys for key in some):
             raise MissingValue
         cannot_link = names.cannot_link(connection)
-        ready = made.by_document if made.cannot_link == cannot_link else {}
+        ready = made.parts if made.cannot_link == cannot_link else {}
         parts = [ready.get((one.document.id, one.sha256)) for one in batch]
         lacking = {key for part, some in zip(parts, keys, strict=True) if part is None for key in some}
         values = memo.values(connection, {held[key] for key in lacking if key in held})
@@ -184,28 +183,44 @@ def embedded_keys(part: DocumentPart) -> set[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class GraphRows:
-    """Rows for the graph of a batch, within a write transaction.
+class BatchRows:
+    """Rows for a batch of documents, within a write transaction.
 
-    Rows of extractions by memo key and of names by key; rows of ``new`` names are still to be inserted. ``codes`` are
-    those that names lack, by name.
+    Parameters
+    ----------
+    vectors, extractions:
+        Of the memo, by key.
+    names, new:
+        Of names by key; rows of new names are still to be inserted.
+    codes:
+        Those that names lack, by name.
+    parts:
+        Of the graph, by the document's id and hash; None in a file without a graph.
     """
 
+    vectors: Mapping[bytes, int]
     extractions: Mapping[bytes, int]
     names: Mapping[str, int]
     new: Sequence[str]
     codes: Mapping[str, bytes]
+    parts: Mapping[tuple[str, bytes], Related] | None
 
 
-def rows_of(connection: Connection, pipeline: Pipeline, graph: BatchGraph, waiting: Mapping[bytes, bytes]) -> GraphRows:
-    """Return the rows for the graph of a batch; extractions that are waiting are stored.
+def rows_of(
+    connection: Connection,
+    pipeline: Pipeline,
+    vectors: Mapping[bytes, int],
+    graph: BatchGraph | None,
+    waiting: Mapping[bytes, bytes],
+) -> BatchRows:
+    """Return the rows for a batch, with those of its vectors; extractions that are waiting are stored.
 
     Raises MissingValue if a code is not there any more, or an extraction is not in the row from which a part was made:
     it was forgotten, and may differ now.
     """
-    # Another process may have given the file another embedder since this one was opened.
-    EMBEDDER.check(pipeline.database, pipeline.embedder)
-    before = {key: row for one in graph.parts for key, row in zip(one.keys, one.extractions, strict=True)}
+    if graph is None:
+        return BatchRows(vectors, {}, {}, (), {}, None)
+    before = {key: row for one in graph.parts.values() for key, row in zip(one.keys, one.extractions, strict=True)}
     extracted = derive_extractions(pipeline.extractor).rows(connection, before, waiting)
     if any(row and extracted[key] != row for key, row in before.items()):
         raise MissingValue
@@ -215,7 +230,8 @@ def rows_of(connection: Connection, pipeline: Pipeline, graph: BatchGraph, waiti
     if any(name not in graph.codes for name in lacking):
         raise MissingValue
     codes = take_codes(connection, {name: graph.codes[name] for name in lacking}, waiting)
-    return GraphRows(extracted, held | dict(zip(new, count(next_row(connection, "names")))), new, codes)
+    numbered = held | dict(zip(new, count(next_row(connection, "names"))))
+    return BatchRows(vectors, extracted, numbered, new, codes, graph.parts)
 
 
 def node_of(chunks: Sequence[int], related: Related, rows: Mapping[str, int]) -> graphs.DocumentGraph:
@@ -247,14 +263,14 @@ def node_of(chunks: Sequence[int], related: Related, rows: Mapping[str, int]) ->
     )
 
 
-def store_parts(
+def store_graph(
     connection: Connection,
     parts: Sequence[tuple[int, Sequence[int], Related]],
-    rows: GraphRows,
+    rows: BatchRows,
     uses: graphs.Uses,
     known: Iterable[int],
 ) -> None:
-    """Store the parts of the graph of documents that are stored with their chunks.
+    """Store the parts of the graph of documents that are stored with their chunks, and their names.
 
     Parameters
     ----------
@@ -268,16 +284,12 @@ def store_parts(
     pairs = [(row, rows.extractions[key]) for _, own, one in parts for row, key in zip(own, one.keys, strict=True)]
     memo.assign(connection, "extractions", pairs)
     graphs.put(connection, {document: node_of(own, one, rows.names) for document, own, one in parts}, uses, known)
-
-
-def store_names(connection: Connection, rows: GraphRows, uses: graphs.Uses) -> None:
-    """Store new names, missing codes of known ones, and the changed numbers of uses."""
     new = {rows.names[key] for key in rows.new}
     coming = [names.NewName(rows.names[key], key, signature(key), rows.codes.get(key)) for key in rows.new]
     names.set_codes(connection, [(code, key) for key, code in rows.codes.items() if rows.names[key] not in new])
     names.add(connection, coming, uses.uses, uses.persons)
-    known = ({row: change for row, change in one.items() if row not in new} for one in (uses.uses, uses.persons))
-    names.use(connection, *known)
+    old = ({row: change for row, change in one.items() if row not in new} for one in (uses.uses, uses.persons))
+    names.use(connection, *old)
 
 
 def take_codes(

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from threading import local
 from typing import TypeAlias
@@ -27,17 +27,10 @@ from monograph.store.file import settings
 from monograph.store.graph import extractions, names
 from monograph.values import Document, Problem
 from monograph.write.batch import Parcel, Prepared, changed, grouped, prepare
-from monograph.write.graph import NO_PARTS, Parts, embedded_keys
+from monograph.write.graph import NOTHING_PRECOMPUTED, Precomputed, embedded_keys
 from monograph.write.pipeline import Pipeline
 
 MODULE = "monograph.write.parallel"
-WORTHWHILE = 1_000_000
-"""Characters that are new or changed, of this batch and those before it, for which processes are started.
-
-To start takes each of them half a second of a processor: in that time the writer makes what 500 texts of 300 words
-need. The writer does not wait for it.
-"""
-
 AT_ONCE = 130_000
 """Characters after which no more documents are given to a process together."""
 
@@ -46,22 +39,10 @@ MOST_CODED = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Precomputed:
-    """What was made ahead for a batch: documents cut, by id and hash; derived values by key; parts of the graph."""
-
-    prepared: Mapping[tuple[str, bytes], Prepared] = field(default_factory=dict)
-    values: Mapping[bytes, bytes] = field(default_factory=dict)
-    parts: Parts = NO_PARTS
-
-
-_Group: TypeAlias = tuple[tuple[Document, bytes], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Asked:
     """Documents with their hashes, how they are cut, and the names that someone set apart."""
 
-    documents: _Group
+    documents: tuple[tuple[Document, bytes], ...]
     settings: Settings
     cannot_link: frozenset[tuple[str, str]]
 
@@ -69,26 +50,16 @@ class _Asked:
 _FIRST = _Asked(((Document("Ada Lovelace wrote to Charles Babbage."), b""),), Settings(), frozenset())
 """By making this a process loads all that it needs."""
 
-
 _Made: TypeAlias = tuple[list[tuple[Prepared, DocumentPart] | None], dict[bytes, bytes]]
 """What a process sends back: for each document that can be stored, that without its texts, and its part of the graph;
 and derived values by key."""
 
+_Begun: TypeAlias = list[tuple[_Asked, Future[bytes]]]
+"""A batch on its way."""
 
-def with_precomputed(
-    pipeline: Pipeline, batches: Iterable[list[Parcel]], expected: int = 0
-) -> Iterator[tuple[list[Parcel], Precomputed]]:
-    """Every batch with what was made for it; while the caller has one, the next is made.
 
-    Parameters
-    ----------
-    pipeline:
-        The file, the embedder and the settings.
-    batches:
-        Of documents.
-    expected:
-        Characters that are new or changed in all of them, as far as that is known before they are read.
-    """
+def with_precomputed(pipeline: Pipeline, batches: Iterable[list[Parcel]]) -> Iterator[tuple[list[Parcel], Precomputed]]:
+    """Yield every batch with what was made for it; while the caller has one, the next is made."""
     with pipeline.database.read() as connection:
         has_graph = settings.has_graph(connection)
     if (
@@ -97,68 +68,30 @@ def with_precomputed(
         or type(pipeline.extractor) is not PatternExtractor
         or not has_graph  # What is left takes the writer less than to hand it out.
     ):
-        yield from ((batch, Precomputed()) for batch in batches)
+        yield from ((batch, NOTHING_PRECOMPUTED) for batch in batches)
         return
-    with closing(_Makers(expected)) as makers:
+    with closing(_Makers()) as makers:
         waiting: deque[tuple[list[Parcel], _Begun]] = deque()
         for batch in batches:
             begun = makers.begin(pipeline, batch)
             waiting.append((batch, begun))
             # What is not made elsewhere need not wait, and what is waits for one batch only.
-            while len(waiting) > (1 if begun.results else 0):
-                yield waiting[0][0], waiting.popleft()[1].done()
+            while len(waiting) > (1 if begun else 0):
+                yield waiting[0][0], makers.done(waiting.popleft()[1])
         while waiting:
-            yield waiting[0][0], waiting.popleft()[1].done()
-
-
-@dataclass(frozen=True, slots=True)
-class _Begun:
-    """A batch on its way; ``coded`` are names whose codes were made here."""
-
-    cannot_link: frozenset[tuple[str, str]]
-    asked: Sequence[_Asked]
-    results: Sequence[Future[bytes]]
-    coded: set[str]
-
-    def done(self) -> Precomputed:
-        """Wait for it, and make meanwhile what no process has begun, from the end.
-
-        What a process could not make is left out: the writer makes it, and says what is wrong.
-        """
-        here: list[_Made] = []
-        while len(here) < len(self.results) and self.results[-1 - len(here)].cancel():
-            here.append(_make(self.asked[-1 - len(here)], self.coded))
-        # Read by the writer: a thread that does so would stand in its way.
-        sent = (one.result() for one in self.results[: len(self.results) - len(here)])
-        there: Iterator[_Made] = (pickle.loads(one) if one else ([], {}) for one in sent)  # noqa: S301
-        prepared: dict[tuple[str, bytes], Prepared] = {}
-        values: dict[bytes, bytes] = {}
-        parts: dict[tuple[str, bytes], DocumentPart] = {}
-        for asked, (documents, derived) in zip(self.asked, chain(there, reversed(here)), strict=True):
-            values.update(derived)
-            for (document, sha256), made in zip(asked.documents, documents, strict=False):
-                if made is not None:
-                    prepared[document.id, sha256] = replace(made[0], document=document)
-                    parts[document.id, sha256] = made[1]
-        return Precomputed(prepared, values, Parts(self.cannot_link, parts))
-
-
-_NOTHING_BEGUN = _Begun(frozenset(), (), (), set())
+            yield waiting[0][0], makers.done(waiting.popleft()[1])
 
 
 class _Makers:
     """Processes, each with a thread that speaks to it. Started when there is work, to be closed at the end."""
 
-    def __init__(self, expected: int) -> None:
+    def __init__(self) -> None:
         self._most = max(1, PROCESSES - 1)  # The writer makes as much as one.
         self._threads = ThreadPoolExecutor(self._most, thread_name_prefix="ahead")
         self._own = local()  # Each thread has a process.
         self._workers: list[Worker] = []
-        self._characters = 0  # Of what was new or changed so far.
-        self._coded: set[str] = set()
+        self._coded: set[str] = set()  # Names whose codes were made here.
         self._started = False
-        if expected >= WORTHWHILE:
-            self._start()
 
     def close(self) -> None:
         """End them, whatever they do."""
@@ -169,32 +102,40 @@ class _Makers:
             worker.end()
 
     def begin(self, pipeline: Pipeline, batch: Sequence[Parcel]) -> _Begun:
-        """Have a batch made, if it is worth it."""
-        characters = sum(len(document.text) for parcel in batch for document in parcel.documents)
-        self._characters += characters
-        if not self._is_worthwhile():
-            return _NOTHING_BEGUN
+        """Have the new and changed documents of a batch made."""
         with pipeline.database.read() as connection:
             cannot_link = frozenset(names.cannot_link(connection))
             pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
-        self._characters -= characters - sum(len(document.text) for document, _ in pairs)
-        if not self._is_worthwhile():
-            return _NOTHING_BEGUN
-        self._start()
-        groups = grouped(pairs, (lambda pair: len(pair[0].text), AT_ONCE))
-        asked = [_Asked(tuple(group), pipeline.settings, cannot_link) for group in groups]
-        return _Begun(cannot_link, asked, [self._threads.submit(self._make, one) for one in asked], self._coded)
-
-    def _is_worthwhile(self) -> bool:
-        """Whether processes are there, or there was so much to do that they should be."""
-        return self._started or self._characters >= WORTHWHILE
-
-    def _start(self) -> None:
-        """Start them, each by its thread, before which that does nothing else: so long the writer makes everything."""
-        if not self._started:
+        if pairs and not self._started:
+            # Each thread first starts its process: until that has loaded, the writer makes everything.
             self._started = True
             for _ in range(self._most):
                 self._threads.submit(self._worker)  # Where that fails it is tried again for what is to be made.
+        groups = grouped(pairs, (lambda pair: len(pair[0].text), AT_ONCE))
+        asked = [_Asked(tuple(group), pipeline.settings, cannot_link) for group in groups]
+        return [(one, self._threads.submit(self._make, one)) for one in asked]
+
+    def done(self, begun: _Begun) -> Precomputed:
+        """Wait for a batch, and make meanwhile what no process has begun, from the end.
+
+        What a process could not make is left out: the writer makes it, and says what is wrong.
+        """
+        here: list[_Made] = []
+        while len(here) < len(begun) and begun[-1 - len(here)][1].cancel():
+            here.append(_make(begun[-1 - len(here)][0], self._coded))
+        # Read by the writer: a thread that does so would stand in its way.
+        sent = (one.result() for _, one in begun[: len(begun) - len(here)])
+        there: Iterator[_Made] = (pickle.loads(one) if one else ([], {}) for one in sent)  # noqa: S301
+        prepared: dict[tuple[str, bytes], Prepared] = {}
+        values: dict[bytes, bytes] = {}
+        parts: dict[tuple[str, bytes], DocumentPart] = {}
+        for (asked, _), (documents, derived) in zip(begun, chain(there, reversed(here)), strict=True):
+            values.update(derived)
+            for (document, sha256), made in zip(asked.documents, documents, strict=False):
+                if made is not None:
+                    prepared[document.id, sha256] = replace(made[0], document=document)
+                    parts[document.id, sha256] = made[1]
+        return Precomputed(prepared, values, parts, begun[0][0].cannot_link if begun else frozenset())
 
     def _make(self, asked: _Asked) -> bytes:
         """Have documents made by the process of this thread; empty where that fails."""

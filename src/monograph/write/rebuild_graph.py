@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
@@ -20,10 +21,11 @@ from monograph.store.graph import graphs, names
 from monograph.store.graph.extractions import BEFORE_ALL, documents_lacking
 from monograph.store.history import versions
 from monograph.store.words import terms
-from monograph.values import Cost, Document, OnProgress, Progress, arguments
+from monograph.values import Cost, Document, OnProgress, Progress, Report, arguments
 from monograph.write.batch import Prepared
-from monograph.write.configuration import EXTRACTOR
-from monograph.write.graph import Extracted, derive_graph, extract, rows_of, store_names, store_parts
+from monograph.write.changes import Tally
+from monograph.write.configuration import EMBEDDER, EXTRACTOR
+from monograph.write.graph import derive_graph, extract, rows_of, store_graph
 from monograph.write.pipeline import Pipeline
 from monograph.write.transaction import write
 
@@ -59,11 +61,12 @@ def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
         complete(pipeline, on_progress)
 
 
-def build(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extracted:
+def build(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report:
     """Build the graph and the trigrams of a file that has none; from now on they are built with the documents."""
+    started = time.perf_counter()
     with pipeline.database.read() as connection:
         has_graph = settings.has_graph(connection)
-    return Extracted() if has_graph else complete(pipeline, on_progress)
+    return (Tally() if has_graph else complete(pipeline, on_progress)).report(started)
 
 
 def price(pipeline: Pipeline) -> Cost:
@@ -79,22 +82,22 @@ def price(pipeline: Pipeline) -> Cost:
     return replace(cost, documents=len(rows))
 
 
-def complete(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extracted:
+def complete(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Tally:
     """Give the graph and the trigrams what they lack, a batch of documents at a time; from now on every write does.
 
     Killed before the end, what is made stays. Others may write meanwhile, and may do the same.
     """
-    extracted = Extracted()
+    tally = Tally()
     while True:
         with pipeline.database.write() as connection:
             if not any(documents_lacking(connection, what, most=1) for what in ("graph", "trigrams")):
                 _note(connection, pipeline, GRAPH)
                 settings.set_graph(connection)
-                return extracted
+                return tally
         for rows in lacking(pipeline.database, "trigrams", on_progress):
             index_trigrams(pipeline.database, rows)
         for rows in lacking(pipeline.database, "graph", on_progress):
-            extracted += make(pipeline, rows)
+            make(pipeline, rows, tally)
 
 
 def lacking(
@@ -125,18 +128,19 @@ def index_trigrams(database: Database, rows: Sequence[int]) -> None:
         terms.add_trigrams(connection, [one for one in entries if one.chunk not in held])
 
 
-def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extracted:
+def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report:
     """Make the graph anew with the pipeline's extractor, which becomes the file's own.
 
     Extractions that failed are asked for again. All are made and remembered first; then the graph is exchanged.
     """
+    started, tally = time.perf_counter(), Tally()
     with pipeline.database.write() as connection:
         memo.drop_failed(connection)
-        rows = [row.row for row in documents.every(connection)]
-    total = derive_extractions(pipeline, rows, on_progress)
+        rows = documents.numbers(connection)
+    derive_extractions(pipeline, rows, tally, on_progress)
     clear(pipeline)
     complete(pipeline, on_progress)
-    return total
+    return tally.report(started)
 
 
 def clear(pipeline: Pipeline) -> bool:
@@ -146,30 +150,31 @@ def clear(pipeline: Pipeline) -> bool:
         stored = None
         with suppress(DamagedFile):
             stored = settings.load_model(connection, "extractor")
-        if stored is None or stored.key != pipeline.extractor.key:
+        # Without a clock the file keeps no versions.
+        if pipeline.database.clock is not None and (stored is None or stored.key != pipeline.extractor.key):
             versions.drop_extractions(connection)
         _note(connection, pipeline, UNDER_WAY)
         return settings.has_graph(connection)
 
 
-def derive_extractions(pipeline: Pipeline, rows: Sequence[int], on_progress: OnProgress | None = None) -> Extracted:
+def derive_extractions(
+    pipeline: Pipeline, rows: Sequence[int], tally: Tally, on_progress: OnProgress | None = None
+) -> None:
     """Derive the extractions of documents, by row, that the memo lacks."""
-    total = Extracted()
     for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
         some = rows[first : first + DOCUMENTS_AT_ONCE]
         with pipeline.database.read() as connection:
             found = [one.chunk for row in some for one in chunks.of_document(connection, row)]
-        total += extract(pipeline, found)
+        extract(pipeline, found, tally)
         if on_progress is not None:
             on_progress(Progress("reextract", first + len(some), len(rows), "documents"))
-    return total
 
 
 def end_again(pipeline: Pipeline, rows: Sequence[int]) -> None:
     """Make the parts of documents again that were noted; those that are gone by now are passed over."""
     with pipeline.database.read() as connection:
         there = [row for row in rows if chunks.rows_of_document(connection, row)]
-    make(pipeline, there)
+    make(pipeline, there, Tally())
     with pipeline.database.write() as connection:
         settings.save_documents_again(connection, set(settings.documents_again(connection)) - set(rows))
 
@@ -179,20 +184,18 @@ def _note(connection: Connection, pipeline: Pipeline, graph: int) -> None:
     settings.save_model(connection, "extractor", stored)
 
 
-def make(pipeline: Pipeline, rows: Sequence[int]) -> Extracted:
+def make(pipeline: Pipeline, rows: Sequence[int], tally: Tally) -> None:
     """Make the parts of some documents anew, by row; where others keep changing them, these wait for the last try."""
-    total = Extracted()
     for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
         for left in reversed(range(TRIES)):
             with suppress(MissingValue), nullcontext() if left else pipeline.database.write():
-                total += _make_once(pipeline, rows[first : first + DOCUMENTS_AT_ONCE])
+                _make_once(pipeline, rows[first : first + DOCUMENTS_AT_ONCE], tally)
                 break
         else:
             raise BusyFile(f"another process keeps changing {pipeline.database.path}", "try again when it is done")
-    return total
 
 
-def _make_once(pipeline: Pipeline, rows: Sequence[int]) -> Extracted:
+def _make_once(pipeline: Pipeline, rows: Sequence[int], tally: Tally) -> None:
     """Make the parts of documents. Raises MissingValue where one of them, or a name, changes meanwhile."""
     with pipeline.database.read() as connection:
         found = [chunks.of_document(connection, row) for row in rows]
@@ -200,16 +203,14 @@ def _make_once(pipeline: Pipeline, rows: Sequence[int]) -> Extracted:
     loaded = [tuple(one.chunk for one in some) for some in found]
     prepared = [Prepared(one, b"", some, ()) for one, some in zip(titled, loaded, strict=True)]
     waiting: dict[bytes, bytes] = {}
-    graph = derive_graph(pipeline, prepared, waiting)
+    graph = derive_graph(pipeline, prepared, tally, waiting)
     held = [[one.row for one in some] for some in found]
     with write(pipeline.database, pipeline.indexes) as connection:
+        EMBEDDER.check(pipeline.database, pipeline.embedder)  # Another process may have given the file another.
         if held != [chunks.rows_of_document(connection, row) for row in rows]:
             raise MissingValue
-        known = rows_of(connection, pipeline, graph, waiting)
-        uses = graphs.Uses()
-        store_parts(connection, list(zip(rows, held, graph.parts, strict=True)), known, uses, rows)
-        store_names(connection, known, uses)
-    return graph.extracted
+        parts = list(zip(rows, held, graph.parts.values(), strict=True))
+        store_graph(connection, parts, rows_of(connection, pipeline, {}, graph, waiting), graphs.Uses(), rows)
 
 
 def set_apart(pipeline: Pipeline, name: str, other: str) -> None:

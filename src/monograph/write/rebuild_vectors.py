@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from monograph.derive.derivation import Derivation, MissingValue, embedded_text, name_codes, retry, vectors
 from monograph.store.documents import chunks, documents
@@ -15,8 +16,9 @@ from monograph.store.tree import tree as stored_tree
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree import build
 from monograph.tree.hash import Planes, random_planes
-from monograph.values import Cost, OnProgress, Progress
+from monograph.values import Cost, OnProgress, Progress, Report
 from monograph.write import price, tree
+from monograph.write.changes import Tally
 from monograph.write.graph import names_without_code, take_codes
 from monograph.write.pipeline import Pipeline
 from monograph.write.transaction import write
@@ -26,16 +28,7 @@ MADE_INSIDE = 256
 """Vectors that are made while the file is locked, at most: those of documents that came at the last moment."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rebuilt:
-    """Texts of chunks that the embedder was given, vectors that the memo held, and summaries that were made."""
-
-    embedded: int
-    remembered: int
-    summarized: int
-
-
-def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Rebuilt:
+def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report:
     """Give every chunk a vector of the pipeline's embedder, and make that the file's embedder.
 
     All that follows from it is derived first: the vectors of chunks, the codes of names, the summaries and the tree of
@@ -49,17 +42,17 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Rebuil
     BusyFile
         If another process keeps emptying the memo.
     """
-    embedded = remembered = 0
+    started, tally = time.perf_counter(), Tally()
     spent = tree.TreeUpdate()
 
     def derive_and_exchange() -> None:
-        nonlocal embedded, remembered
         with pipeline.database.read() as connection:
             rows = list(documents.every(connection))
             lacking = names_without_code(connection, pipeline)
             other = _is_other(connection, pipeline)
         made, known = derive_vectors(pipeline, rows, on_progress)
-        embedded, remembered = embedded + made, remembered or known
+        tally.embedded += made
+        tally.remembered = tally.remembered or known
         codes = name_codes(pipeline.embedder)
         codes.derive_missing(pipeline.database, codes.keyed(lacking))
         try:
@@ -71,8 +64,8 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Rebuil
 
     retry(pipeline.database, derive_and_exchange)
     # Where it is the same embedder as before, lost vectors may have come back.
-    followed = tree.update(pipeline, on_progress)
-    return Rebuilt(embedded, remembered, spent.made + followed.made)
+    tally.summarized = spent.made + tree.update(pipeline, on_progress).made
+    return tally.report(started)
 
 
 def _prepare_tree(

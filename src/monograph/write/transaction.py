@@ -9,6 +9,7 @@ from itertools import groupby
 from monograph import telemetry
 from monograph.graph.resolve import LARGEST_GROUP, Candidate, heads, related, stands_alone
 from monograph.store.file.database import Connection, Database
+from monograph.store.file.rows import is_marked
 from monograph.store.graph import names
 from monograph.tree.leaves import update_leaves
 from monograph.vectors.index import EcoVectorIndex
@@ -30,7 +31,8 @@ def flush(connection: Connection, indexes: Sequence[EcoVectorIndex]) -> None:
 
     A summary over a chunk that has gone is taken out here; others come in its place when the tree is grown.
     """
-    update_leaves(connection)
+    if is_marked(connection, "unplanted"):
+        update_leaves(connection)
     for index in indexes:
         index.settle(connection)
     resolve(connection)

@@ -19,27 +19,15 @@ from monograph.values import Report
 from monograph.vectors.index import EcoVectorIndex
 from monograph.write.batch import BATCH_CHARACTERS, Prepared, grouped
 from monograph.write.changes import NOTHING_SEEN, Changes, Ready, Seen, State, Stored, Tally, Target, decide
-from monograph.write.graph import GraphRows, Related, store_names, store_parts
+from monograph.write.graph import BatchRows, store_graph
 from monograph.write.pipeline import WriteGuard
 from monograph.write.transaction import flush
-
-
-@dataclass(frozen=True, slots=True)
-class Derived:
-    """What the documents of a batch need: memo rows of vectors by key, rows of the graph, and its parts.
-
-    ``parts`` by the document's id and hash; None in a file without a graph.
-    """
-
-    vectors: Mapping[bytes, int]
-    graph: GraphRows
-    parts: Mapping[tuple[str, bytes], Related] | None
 
 
 def store(
     connection: Connection,
     batch: Sequence[Ready],
-    derived: Derived,
+    rows: BatchRows,
     ending: versions.Ending | None,
     seen: Seen = NOTHING_SEEN,
     *,
@@ -57,7 +45,7 @@ def store(
     changes = decide(batch, read(connection, batch, seen), seen)
     if strict and changes.refuse:
         raise changes.refuse[0]
-    write(connection, changes, derived, ending)
+    write(connection, changes, rows, ending)
     if seen.gone:
         sources.remove_empty(connection)
     return changes.tally
@@ -89,7 +77,7 @@ def read(connection: Connection, batch: Sequence[Ready], seen: Seen = NOTHING_SE
     return State(stored, owners, sources.faulty(connection, uris))
 
 
-def write(connection: Connection, changes: Changes, derived: Derived, ending: versions.Ending | None) -> None:
+def write(connection: Connection, changes: Changes, rows: BatchRows, ending: versions.Ending | None) -> None:
     """Write what a batch changes.
 
     The inverted index comes last: a statement that SQLite may have to take back by itself makes FTS5 write out what it
@@ -104,20 +92,19 @@ def write(connection: Connection, changes: Changes, derived: Derived, ending: ve
     new, known = placed[: len(changes.insert)], placed[len(changes.insert) :]
     uses = graphs.Uses()
     _remove_chunks(connection, [row for one in known for row in one.gone], uses)
-    if derived.parts is None:
+    if rows.parts is None:
         graphs.remove(connection, [row for one in known for row in one.kept], [one.row for one in known], uses)
     documents.add(connection, [(one.columns, one.checksum) for one in new])
     documents.update(connection, [(one.columns, one.checksum) for one in known])
     chunks.update(connection, (pair for one in known for pair in one.chunk_columns if pair[0] in one.kept))
     chunks.add(connection, (pair for one in placed for pair in one.chunk_columns if pair[0] not in one.kept))
-    vectors = (zip(one.rows, one.prepared.keys, strict=True) for one in placed)
-    memo.assign(connection, "vectors", [(row, derived.vectors[key]) for some in vectors for row, key in some])
-    if derived.parts is not None:
-        keys = ((one, (one.prepared.document.id, one.prepared.sha256)) for one in placed)
-        parts = [(one.row, one.rows, derived.parts[key]) for one, key in keys]
-        replaced = [one.row for one in known]
-        store_parts(connection, parts, derived.graph, uses, replaced)
-    store_names(connection, derived.graph, uses)
+    keys = (pair for one in placed for pair in zip(one.rows, one.prepared.keys, strict=True))
+    memo.assign(connection, "vectors", [(row, rows.vectors[key]) for row, key in keys])
+    if rows.parts is None:
+        names.use(connection, uses.uses, uses.persons)
+    else:
+        parts = [(one.row, one.rows, rows.parts[one.prepared.document.id, one.prepared.sha256]) for one in placed]
+        store_graph(connection, parts, rows, uses, [one.row for one in known])
     sources.date_documents(connection, files.values())
     for file in changes.files:
         if file.faulty or file.unfinished:
@@ -216,9 +203,10 @@ def remove_rows(connection: Connection, rows: Sequence[documents.DocumentRow], e
 
 def _remove_chunks(connection: Connection, gone: Sequence[int], uses: graphs.Uses) -> None:
     """Remove chunks from every table but the inverted index."""
-    graphs.remove(connection, gone, [], uses)
-    assertions.remove_chunks(connection, gone)
-    chunks.remove(connection, gone)
+    if gone:
+        graphs.remove(connection, gone, [], uses)
+        assertions.remove_chunks(connection, gone)
+        chunks.remove(connection, gone)
 
 
 def remove(

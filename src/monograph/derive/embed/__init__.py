@@ -37,10 +37,10 @@ def load_embedder(spec: str, allow: Allow | None = None, api_key: str = "") -> E
     MissingExtra
         If the package it needs is not installed.
     """
-    kind, _, source = spec.partition(":")
-    ask(spec, allow)
     if spec == "static":
         return StaticEmbedder()
+    kind, _, source = spec.partition(":")
+    ask(spec, allow)
     if kind == "given" and source.isdecimal():
         return GivenVectors(int(source))
     if kind == "onnx" and source:

@@ -44,6 +44,11 @@ def next_row(connection: sqlite3.Connection, table: Literal["documents", "chunks
     return int(highest or 0) + 1
 
 
+def is_marked(connection: sqlite3.Connection, table: Literal["unplanted"]) -> bool:
+    """Return whether triggers have marked rows in a table."""
+    return connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None  # noqa: S608 - constants
+
+
 def text(value: Any) -> str:
     """Return a value that must be a text. Raises ValueError if it is none."""
     if not isinstance(value, str):
