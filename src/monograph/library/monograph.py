@@ -12,8 +12,7 @@ from monograph import where as filters
 from monograph.errors import InputError
 from monograph.library.file_models import OpenOptions
 from monograph.library.opened import WholeFile, spends
-from monograph.library.questions import allowed
-from monograph.library.reader import Reader, View, chunk_names, document_names
+from monograph.library.reader import View, Writable, document_names
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.values import arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
@@ -25,12 +24,12 @@ if TYPE_CHECKING:
     from monograph.library.tree import SummaryTree
     from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
     from monograph.settings import Settings
-    from monograph.values import Cost, Document, Finding, LedgerEntry, OnProgress, Report, Version
+    from monograph.values import Cost, Finding, LedgerEntry, OnProgress, Report, Version
     from monograph.vectors.design import Kind
     from monograph.where import Moment
 
 
-class Monograph(Reader):
+class Monograph(Writable):
     """One open .mono file. Safe for use by many threads; a context manager. Made by :meth:`open`.
 
     A copy shares the open file and is closed with it. A pickled one opens the file again by its path; if the file is
@@ -184,53 +183,6 @@ class Monograph(Reader):
             limits=limits, progress=progress,
         )  # fmt: skip
 
-    @spends
-    def add(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
-        """Store documents; a document of a known id replaces the stored one, and an unchanged one costs nothing.
-
-        Raises InvalidDocument if a document cannot be stored; then nothing of its batch (1,024 documents) is.
-        """
-        from monograph.write import apply
-
-        pipeline = self._file.writing_pipeline()
-        return self._file.forgetting(lambda forgets: apply.add(pipeline.forgetting(forgets), documents, progress))
-
-    @spends
-    def put(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
-        """Add passages to documents, as frameworks hand them over; other chunks of the documents stay.
-
-        A passage of a known id replaces that chunk, in whichever document it is. Title, uri and metadata are merged
-        into the stored ones. If all passages of a new file bring vectors, the file keeps given vectors: see
-        :class:`monograph.derive.embed.GivenVectors`.
-
-        Raises InvalidDocument if a document has no passages, is part of a synced file, or cannot be stored; then
-        nothing of its batch (1,024 documents) is.
-        """
-        from monograph.write import passages
-
-        listed = list(documents)
-        pipeline = self._file.writing_pipeline(listed)
-        return self._file.forgetting(lambda forgets: passages.put(pipeline.forgetting(forgets), listed, progress))
-
-    @spends
-    def remove(self, ids: Iterable[str], *, forget: bool | None = None) -> Report:
-        """Remove documents, named by id or uri; on an error none is removed.
-
-        A document whose file is still in a synced folder returns with the next sync. With ``forget`` (by default as
-        ``files.always_forget`` says) the method returns only when no trace of the texts and their previous versions is
-        left in the bytes of the file and its write-ahead log; documents that have only previous versions may then be
-        named too. Raises NotFound for an unknown name, and BusyFile if another process still reads the forgotten text:
-        then the next write forgets it.
-        """
-        from monograph.write import writer
-
-        file, named = self._file, document_names(ids)
-        return file.forgetting(
-            lambda forgets: file.update_tree(writer.remove(file.database, file.indexes, named, forgets=forgets)),
-            forget,
-            strict=True,
-        )
-
     def forget_versions(self, names: Iterable[str] | None = None, *, before: Moment | None = None) -> int:
         """Forget previous versions of documents: of named ones, those that ended before a moment, or both at once.
 
@@ -249,22 +201,6 @@ class Monograph(Reader):
         self._require_history()
         report = file.forgetting(lambda _: writer.drop_versions(file.database, named, first), True, strict=True)
         return report.removed
-
-    @spends
-    def remove_chunks(self, ids: Iterable[str] | None = None, *, where: Mapping[str, Any] | None = None) -> Report:
-        """Remove single chunks; a document is removed with the last of its chunks.
-
-        Unknown ``ids`` are skipped; ``where`` as for :meth:`search`. Raises InputError if neither is given, and
-        InvalidDocument if a chunk belongs to a synced file of which other chunks would stay.
-        """
-        from monograph.values import Report
-        from monograph.write import passages
-
-        named = chunk_names(ids, where)
-        if configuration.EMBEDDER.known(self._file.database) is None:
-            return Report()  # It holds nothing yet, and what its vectors come from is still open.
-        pipeline, narrowed = self._file.writing_pipeline(), allowed(where)
-        return self._file.forgetting(lambda forgets: passages.remove(pipeline.forgetting(forgets), named, narrowed))
 
     def versions(self, name: str) -> list[Version]:
         """Return the versions of a document, by its id or uri, oldest first; the present one is last.

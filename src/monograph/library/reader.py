@@ -343,7 +343,96 @@ class Snapshot(Reader):
         return Snapshot(self._narrowed(where))
 
 
-class View(Reader):
+class Writable(Reader):
+    """The methods that write documents: base of :class:`monograph.Monograph` and :class:`View`."""
+
+    @property
+    def _guard(self) -> WriteGuard | None:
+        """Guard of writes through a view; None for a whole file."""
+        return None
+
+    @spends
+    def add(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
+        """Store documents; a document of a known id replaces the stored one, and an unchanged one costs nothing.
+
+        Raises InvalidDocument if a document cannot be stored; then nothing of its batch (1,024 documents) is. In a view
+        raises OutsideView if the filter has no exact values, a document has others, or its id is taken outside.
+        """
+        from monograph.write import apply
+
+        guard = self._guard
+        given = list(documents) if guard is None else guard.carried(documents)
+        pipeline = replace(self._file.whole.writing_pipeline(), guard=guard)
+        return self._change(lambda forgets: apply.add(pipeline.forgetting(forgets), given, progress))
+
+    @spends
+    def put(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
+        """Add passages to documents, as frameworks hand them over; other chunks of the documents stay.
+
+        A passage of a known id replaces that chunk, in whichever document it is. Title, uri and metadata are merged
+        into the stored ones. If all passages of a new file bring vectors, the file keeps given vectors: see
+        :class:`monograph.derive.embed.GivenVectors`.
+
+        Raises InvalidDocument if a document has no passages, is part of a synced file, or cannot be stored; then
+        nothing of its batch (1,024 documents) is. Raises OutsideView as :meth:`add`.
+        """
+        from monograph.write import passages
+
+        guard = self._guard
+        given = list(documents) if guard is None else guard.carried(documents)
+        pipeline = replace(self._file.whole.writing_pipeline(given), guard=guard)
+        return self._change(lambda forgets: passages.put(pipeline.forgetting(forgets), given, progress))
+
+    @spends
+    def remove(self, ids: Iterable[str], *, forget: bool | None = None) -> Report:
+        """Remove documents, named by id or uri; on an error none is removed.
+
+        A document whose file is still in a synced folder returns with the next sync. With ``forget`` (by default as
+        ``files.always_forget`` says) the method returns only when no trace of the texts and their previous versions is
+        left in the bytes of the file and its write-ahead log; documents that have only previous versions may then be
+        named too, except in a view. Raises NotFound for an unknown name, and BusyFile if another process still reads
+        the forgotten text: then the next write forgets it.
+        """
+        from monograph.write import writer
+
+        whole, named, guard = self._file.whole, document_names(ids), self._guard
+        return self._change(
+            lambda forgets: whole.update_tree(
+                writer.remove(whole.database, whole.indexes, named, guard, forgets=forgets)
+            ),
+            forget,
+            strict=True,
+        )
+
+    @spends
+    def remove_chunks(self, ids: Iterable[str] | None = None, *, where: Mapping[str, Any] | None = None) -> Report:
+        """Remove single chunks; a document is removed with the last of its chunks.
+
+        Unknown ``ids`` are skipped; ``where`` as for :meth:`search`. Raises InputError if neither is given, and
+        InvalidDocument if a chunk belongs to a synced file of which other chunks would stay.
+        """
+        from monograph.values import Report
+        from monograph.write import passages
+
+        if ids is None and not where:
+            raise InputError("neither ids nor a filter says which chunks", "name them; to clear the file, remove all")
+        named = None if ids is None else arguments.names(ids, "an id")
+        guard = self._guard
+        narrowed = allowed(where) if guard is None else guard.chunks(allowed(where))
+        if configuration.EMBEDDER.known(self._file.whole.database) is None:
+            return Report()  # It holds nothing yet, and what its vectors come from is still open.
+        pipeline = self._file.whole.writing_pipeline()
+        return self._change(lambda forgets: passages.remove(pipeline.forgetting(forgets), named, narrowed))
+
+    def _change(self, work: Callable[[bool], Report], forget: bool | None = None, *, strict: bool = False) -> Report:
+        """Write to the file; leave out of the report of a view what others' documents may say."""
+        report = self._file.whole.forgetting(work, forget, strict=strict)
+        if self._guard is None:
+            return report
+        return replace(report, embedded=0, remembered=0, extracted=0, fell_back=0, summarized=0)
+
+
+class View(Writable):
     """The documents of an open file that match a filter: see :meth:`monograph.Monograph.within`.
 
     Documents that are added get the filter's values as metadata. Documents outside of the view are neither overwritten
@@ -371,67 +460,7 @@ class View(Reader):
         """Return a view of the documents that match both filters: see :meth:`monograph.Monograph.within`."""
         return View(self._narrowed(where))
 
-    @spends
-    def add(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
-        """Store documents in the view: see :meth:`monograph.Monograph.add`.
-
-        Raises OutsideView if the filter has no exact values, a document has others, or its id is taken outside.
-        """
-        from monograph.write import apply
-
-        carried = self._guard.carried(documents)
-        pipeline = replace(self._file.whole.writing_pipeline(), guard=self._guard)
-        return self._change(lambda forgets: apply.add(pipeline.forgetting(forgets), carried, progress))
-
-    @spends
-    def put(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
-        """Store passages in the view: see :meth:`monograph.Monograph.put`. Raises OutsideView as :meth:`add`."""
-        from monograph.write import passages
-
-        carried = self._guard.carried(documents)
-        pipeline = replace(self._file.whole.writing_pipeline(carried), guard=self._guard)
-        return self._change(lambda forgets: passages.put(pipeline.forgetting(forgets), carried, progress))
-
-    @spends
-    def remove(self, ids: Iterable[str], *, forget: bool | None = None) -> Report:
-        """Remove documents of the view: see :meth:`monograph.Monograph.remove`."""
-        from monograph.write import writer
-
-        whole, named = self._file.whole, document_names(ids)
-        return self._change(
-            lambda forgets: whole.update_tree(
-                writer.remove(whole.database, whole.indexes, named, self._guard, forgets=forgets)
-            ),
-            forget,
-            strict=True,
-        )
-
-    @spends
-    def remove_chunks(self, ids: Iterable[str] | None = None, *, where: Mapping[str, Any] | None = None) -> Report:
-        """Remove single chunks of the view: see :meth:`monograph.Monograph.remove_chunks`."""
-        from monograph.values import Report
-        from monograph.write import passages
-
-        whole, named = self._file.whole, chunk_names(ids, where)
-        narrowed = self._guard.chunks(allowed(where))
-        if configuration.EMBEDDER.known(whole.database) is None:
-            return Report()  # The file holds nothing yet.
-        pipeline = whole.writing_pipeline()
-        return self._change(lambda forgets: passages.remove(pipeline.forgetting(forgets), named, narrowed))
-
-    def _change(self, work: Callable[[bool], Report], forget: bool | None = None, *, strict: bool = False) -> Report:
-        """Write to the file; leave out of its report what others' documents may say."""
-        report = self._file.whole.forgetting(work, forget, strict=strict)
-        return replace(report, embedded=0, remembered=0, extracted=0, fell_back=0, summarized=0)
-
 
 def document_names(ids: Iterable[str]) -> list[str]:
     """Check ids, uris or paths of documents."""
     return arguments.names(map(path_to_text, ids), "an id")
-
-
-def chunk_names(ids: Iterable[str] | None, where: Mapping[str, Any] | None) -> list[str] | None:
-    """Check ids of chunks. Raises InputError if there are neither ids nor a filter."""
-    if ids is None and not where:
-        raise InputError("neither ids nor a filter says which chunks", "name them; to clear the file, remove all")
-    return None if ids is None else arguments.names(ids, "an id")
