@@ -23,7 +23,7 @@ import numpy as np
 
 from machine import console, run_sections
 from monograph import Monograph
-from monograph.library.file_models import OpenOptions
+from monograph.library.opened import OpenOptions
 from monograph.shelf import Shelf, build
 from monograph.shelf.engines import Engine, Local
 from monograph.shelf.manifest import Manifest

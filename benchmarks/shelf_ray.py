@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from monograph.library.file_models import OpenOptions
+from monograph.library.opened import OpenOptions
 from monograph.shelf import Shelf, build
 from monograph.shelf.engines import Engine, Local
 from monograph.shelf.manifest import latest

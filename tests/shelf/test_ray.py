@@ -39,7 +39,7 @@ from monograph.errors import (
     ObjectMissing,
     ShardLost,
 )
-from monograph.library.file_models import OpenOptions
+from monograph.library.opened import OpenOptions
 from monograph.shelf import Shelf, Tasks, build, local, remove
 from monograph.shelf.building import documents_in
 from monograph.shelf.engines import Local

@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from monograph import Document, Hit, Monograph, Settings
-from monograph.library.file_models import OpenOptions
+from monograph.library.opened import OpenOptions
 from monograph.library.questions import Questions
 from monograph.models import Embedder
 from monograph.shelf import catalogue

@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 
 from monograph.errors import BusyFile, DamagedFile, InputError, WrongKey
-from monograph.library.file_models import OpenOptions
-from monograph.library.opened import WholeFile
+from monograph.library.opened import OpenOptions, WholeFile
 from monograph.store.check import rules, structure, words
 from monograph.store.file import copies, encryption, replacing
 from monograph.store.file.database import is_open

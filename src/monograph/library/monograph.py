@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from monograph import where as filters
 from monograph.errors import InputError
-from monograph.library.file_models import OpenOptions
-from monograph.library.opened import WholeFile, spends
+from monograph.library.opened import OpenOptions, WholeFile, spends
 from monograph.library.reader import View, Writable, document_names
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.values import arguments

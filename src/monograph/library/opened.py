@@ -4,34 +4,39 @@ from __future__ import annotations
 
 import copy
 import functools
+import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
 from monograph.dates.span import Span
 from monograph.errors import InputError, ModelError, calling_model
-from monograph.library.file_models import FileModels, OpenOptions
 from monograph.spending import noting, noting_pieces
 from monograph.store.documents.filters import compile_condition
 from monograph.store.file import settings
 from monograph.store.file.database import Database
 from monograph.store.file.errors import translate_system_errors
 from monograph.store.vectors.clusters import SUMMARIES
-from monograph.vectors.index import EcoVectorIndex
+from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL, EcoVectorIndex
 from monograph.write import configuration
+from monograph.write.configuration import FileModels
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from monograph.answer.cache import AnswerCache
     from monograph.explore.surroundings import Surroundings
-    from monograph.models import Embedder, Extractor, Summarizer
+    from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
     from monograph.search.one_file.memory import Memory
     from monograph.search.one_file.scores import Scores
     from monograph.search.reader import Reader
     from monograph.settings import Settings
+    from monograph.store.file.encryption import RawKey
     from monograph.values import Document, Float32, Report
+    from monograph.vectors.design import Kind
     from monograph.where import Condition
     from monograph.write.pipeline import Pipeline
 
@@ -39,6 +44,28 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Indexes: TypeAlias = tuple[EcoVectorIndex, EcoVectorIndex]
 """The vector indexes of chunks and of summaries."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenOptions:
+    """Options of an open file. See :meth:`monograph.Monograph.open`."""
+
+    path: Path
+    embedder: Embedder | None = None
+    extractor: Extractor | None = None
+    summarizer: Summarizer | None = None
+    model: LanguageModel | None = None
+    settings: Settings | None = None
+    vector_index: Kind | None = None
+    create: bool = True
+    read_only: bool = False
+    target_recall: float = DEFAULT_TARGET_RECALL
+    cache_bytes: int = DEFAULT_CACHE_BYTES
+    trusted: Trusted = ()
+    key: str | RawKey | None = field(default=None, repr=False)
+    reranker: Reranker | str | None = None
+    describer: Describer | str | None = None
+    clock: Callable[[], float] = time.time
 
 
 class OpenFile:
@@ -316,25 +343,19 @@ class WholeFile(OpenFile):
 
     def describing(self, pipeline: Pipeline, *, adopt: bool = False) -> Pipeline:
         """Return a pipeline that describes pictures if the file has a describer, which it may ``adopt`` first."""
-        if adopt and (self.models.describer_disabled or self.models.given_describer is not None):
-            configuration.adopt_describer(self.database, self.models.given_describer)
+        if adopt:
+            self.models.adopt_describer()
         return replace(pipeline, describer=self.models.describer)
 
-    def writing_pipeline(self, passages: Iterable[Document] = ()) -> Pipeline:
+    def writing_pipeline(self, passages: Sequence[Document] = ()) -> Pipeline:
         """Return a pipeline whose models the file has adopted, and whose graph lacks nothing.
 
         A file that holds nothing yet may take the vectors of ``passages`` for those of a model.
         """
         from monograph.write import rebuild_graph
 
-        listed = list(passages)
-        if listed and self.models.given_embedder is None:
-            self.models.given_embedder = configuration.outside_embedder(self.database, listed)
-        configuration.adopt_embedder(self.database, self.models.embedder)
-        if self.models.given_summarizer is not None:
-            configuration.SUMMARIZER.adopt(self.database, self.models.given_summarizer)
+        self.models.adopt(passages)
         pipeline = self.pipeline()
-        configuration.EXTRACTOR.check(self.database, self.models.extractor)
         rebuild_graph.catch_up(pipeline)
         return pipeline
 

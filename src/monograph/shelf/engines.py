@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, TypeVar, TypeVarTuple
 
 from monograph.errors import NotFound
-from monograph.library.file_models import OpenOptions
+from monograph.library.opened import OpenOptions
 from monograph.shelf.manifest import Manifest
 from monograph.shelf.place import Place
 from monograph.shelf.pools import Rows

@@ -15,9 +15,8 @@ from typing import Any
 from monograph.derive.embed import load_embedder
 from monograph.derive.extract import load_extractor
 from monograph.errors import InputError, MonographError, NotAMonograph, ShardLost, ShelfUnreachable
-from monograph.library.file_models import OpenOptions
 from monograph.library.monograph import Monograph
-from monograph.library.opened import WholeFile
+from monograph.library.opened import OpenOptions, WholeFile
 from monograph.models import Embedder, Extractor, Trusted
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings

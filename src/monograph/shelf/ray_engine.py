@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from monograph.errors import ClosedFile, InputError, MissingExtra, MonographError, ShardLost, ShelfUnreachable
-from monograph.library.file_models import OpenOptions
+from monograph.library.opened import OpenOptions
 from monograph.shelf.manifest import Manifest, ObjectName
 from monograph.shelf.place import Place
 from monograph.shelf.shard import Call, Shard

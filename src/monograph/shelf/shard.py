@@ -16,8 +16,7 @@ from monograph.explore.one_file import OneFile
 from monograph.graph.evidence import Int64
 from monograph.graph.text import Words
 from monograph.library import copies
-from monograph.library.file_models import OpenOptions
-from monograph.library.opened import WholeFile
+from monograph.library.opened import OpenOptions, WholeFile
 from monograph.search.one_file.snapshot import FileReader
 from monograph.search.one_file.written_names import written
 from monograph.search.reader import Nearest, Pooling

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from monograph.errors import NotFound, NotOnShelf
-from monograph.library.file_models import OpenOptions
 from monograph.library.monograph import Monograph
-from monograph.library.opened import OpenFile
+from monograph.library.opened import OpenFile, OpenOptions
 from monograph.library.questions import Questions, allowed
 from monograph.library.reader import Reader
 from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Trusted

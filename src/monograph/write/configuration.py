@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -19,7 +19,7 @@ from monograph.vectors.cluster import MOST_DIMENSIONS
 from monograph.vectors.design import DESIGNS, Design, Kind, design_of
 
 if TYPE_CHECKING:
-    from monograph.models import Describer, Embedder, Extractor, Summarizer, Trusted
+    from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
     from monograph.values import Document
     from monograph.vectors.index import EcoVectorIndex
 
@@ -249,26 +249,6 @@ def addresses_named(database: Database) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one for model in stored if model is not None for one in addresses(model.spec)))
 
 
-def outside_embedder(database: Database, given: Iterable[Document]) -> Embedder | None:
-    """Return a stand-in for the embedder of a new file if all passages bring their vectors; else None."""
-    from monograph.derive.embed.given import GivenVectors
-
-    passages = [passage for document in given for passage in document.passages]
-    vectors = [passage.vector for passage in passages if passage.vector is not None]
-    if not vectors or len(vectors) < len(passages) or EMBEDDER.known(database) is not None:
-        return None
-    _require_dimension(len(vectors[0]))
-    return GivenVectors(len(vectors[0]))
-
-
-def _require_dimension(dimension: int) -> None:
-    """Raise InputError if a vector index cannot hold vectors of a dimension."""
-    if not 0 < dimension <= MOST_DIMENSIONS:
-        raise InputError(
-            f"the vectors have {dimension:,} dimensions", f"give vectors of 1 to {MOST_DIMENSIONS:,} dimensions"
-        )
-
-
 def tell_dimension(database: Database, embedder: Embedder) -> None:
     """Tell an embedder that learns its dimension that of the vectors which the file holds of it.
 
@@ -301,29 +281,158 @@ def adopt_embedder(database: Database, embedder: Embedder) -> None:
     tell_dimension(database, embedder)
 
 
+def _require_dimension(dimension: int) -> None:
+    """Raise InputError if a vector index cannot hold vectors of a dimension."""
+    if not 0 < dimension <= MOST_DIMENSIONS:
+        raise InputError(
+            f"the vectors have {dimension:,} dimensions", f"give vectors of 1 to {MOST_DIMENSIONS:,} dimensions"
+        )
+
+
 NOBODY = "none"
 """The spec of a file's describer that was given up."""
 
 
-def describer_of(database: Database, trusted: Trusted) -> Describer | None:
-    """Make the file's describer again; None if it has none. Raises as :meth:`PluggedIn.made_again`."""
-    stored = DESCRIBER.known(database)
-    return None if stored is None or stored.spec == NOBODY else DESCRIBER.made_again(database, trusted)
+class FileModels:
+    """Models of a file: those that were given, else those that it was built with, which are loaded at first use."""
 
+    def __init__(self, database: Database, language_model: LanguageModel | None, trusted: Trusted) -> None:
+        self._database = database
+        self.language_model = language_model
+        self.trusted = trusted
+        self.given_embedder: Embedder | None = None
+        self.given_extractor: Extractor | None = None
+        self.given_summarizer: Summarizer | None = None
+        self.given_describer: Describer | None = None
+        self.given_reranker: Reranker | str | None = None
+        self.describer_disabled = False
+        """Whether the file is to have no describer from now on."""
+        self.loaded: list[Embedder | Extractor | Summarizer | Describer] = []
+        """Models that the file named itself."""
+        self._rerankers: dict[str, Reranker] = {}
 
-def adopt_describer(database: Database, describer: Describer | None) -> None:
-    """Make a describer the file's own in place of any other, or none: then no picture is described from now on.
+    def plug_in(
+        self, embedder: Embedder | None = None, extractor: Extractor | None = None, summarizer: Summarizer | None = None
+    ) -> None:
+        """Use these models for the file from now on. Raises ModelMismatch if the file was built with another."""
+        if embedder is not None:
+            EMBEDDER.check(self._database, embedder)
+            tell_dimension(self._database, embedder)
+            self.given_embedder = embedder
+        if extractor is not None:
+            EXTRACTOR.check(self._database, extractor)
+            self.given_extractor = extractor
+        if summarizer is not None:
+            SUMMARIZER.check(self._database, summarizer)
+            self.given_summarizer = summarizer
 
-    With another one, what may hold pictures is read again by the next sync.
-    """
-    known = DESCRIBER.known(database)
-    stored = stored_settings.StoredModel(NOBODY, NOBODY)
-    if describer is not None:
-        stored = stored_settings.StoredModel(describer.key, describer.spec)
-    if known != stored and (known is not None or describer is not None):
-        with database.write() as connection:
-            stored_settings.save_model(connection, DESCRIBER.name, stored)
-            if describer is None:  # What comes until there is one again, that is to see.
-                from monograph.store.documents import sources
+    def adopt(self, passages: Sequence[Document] = ()) -> None:
+        """Make these models the file's own, unless it has some. Raises ModelMismatch if it has others.
 
-                sources.forget_describers(connection)
+        A new file takes the vectors of ``passages``, if all bring some, for those of a model.
+        """
+        found = [passage.vector for document in passages for passage in document.passages]
+        vectors = [one for one in found if one is not None]
+        all_given = self.given_embedder is None and vectors and len(vectors) == len(found)
+        if all_given and EMBEDDER.known(self._database) is None:
+            from monograph.derive.embed.given import GivenVectors
+
+            _require_dimension(len(vectors[0]))
+            self.given_embedder = GivenVectors(len(vectors[0]))
+        adopt_embedder(self._database, self.embedder)
+        if self.given_summarizer is not None:
+            SUMMARIZER.adopt(self._database, self.given_summarizer)
+        EXTRACTOR.check(self._database, self.extractor)
+
+    @property
+    def embedder(self) -> Embedder:
+        """The model that makes vectors. Raises ModelError if the file's own cannot be loaded here."""
+        if self.given_embedder is None:
+            self.given_embedder = EMBEDDER.made_again(self._database, self.trusted)
+            tell_dimension(self._database, self.given_embedder)
+            self.loaded.append(self.given_embedder)
+        return self.given_embedder
+
+    @property
+    def extractor(self) -> Extractor:
+        """The model that finds names in chunks. Raises as :attr:`embedder`."""
+        if self.given_extractor is None:
+            self.given_extractor = EXTRACTOR.made_again(self._database, self.trusted)
+            self.loaded.append(self.given_extractor)
+        return self.given_extractor
+
+    @property
+    def summarizer(self) -> Summarizer:
+        """The model that makes summaries; in a file without a tree the one that would. Raises as :attr:`embedder`."""
+        if self.given_summarizer is None:
+            self.given_summarizer = SUMMARIZER.made_again(self._database, self.trusted)
+            self.loaded.append(self.given_summarizer)
+        return self.given_summarizer
+
+    @property
+    def describer(self) -> Describer | None:
+        """The model that describes pictures in synced files; None if the file has none."""
+        if self.given_describer is None and not self.describer_disabled:
+            stored = DESCRIBER.known(self._database)
+            if stored is not None and stored.spec != NOBODY:
+                self.given_describer = DESCRIBER.made_again(self._database, self.trusted)
+                self.loaded.append(self.given_describer)
+        return self.given_describer
+
+    def describe_by(self, given: Describer | str | None) -> None:
+        """Use a describer, or the one that a text names; ``none`` gives up the file's own.
+
+        Raises
+        ------
+        ModelError
+            If it cannot be made here.
+        InputError
+            If it is none.
+        """
+        self.describer_disabled = given == NOBODY
+        self.given_describer = None
+        if not self.describer_disabled and given is not None and given != "":
+            from monograph.derive.describe import checked_describer, load_describer
+
+            self.given_describer = load_describer(given) if isinstance(given, str) else checked_describer(given)
+
+    def adopt_describer(self) -> None:
+        """Make the given describer the file's own in place of any other, or none if that was given up.
+
+        With another one, what may hold pictures is read again by the next sync. Without a given one nothing changes.
+        """
+        describer = self.given_describer
+        if describer is None and not self.describer_disabled:
+            return
+        known = DESCRIBER.known(self._database)
+        stored = stored_settings.StoredModel(NOBODY, NOBODY)
+        if describer is not None:
+            stored = stored_settings.StoredModel(describer.key, describer.spec)
+        if known != stored and (known is not None or describer is not None):
+            with self._database.write() as connection:
+                stored_settings.save_model(connection, DESCRIBER.name, stored)
+                if describer is None:  # What comes until there is one again, that is to see.
+                    from monograph.store.documents import sources
+
+                    sources.forget_describers(connection)
+
+    def reranker(self, given: Reranker | str | None = None) -> Reranker | None:
+        """Return a reranker, or the one that a text names; the file's own for None, and none for an empty text.
+
+        Raises
+        ------
+        ModelError
+            If it cannot be made here.
+        InputError
+            If it is neither.
+        """
+        chosen = self.given_reranker if given is None else given
+        if chosen is None or chosen == "":
+            return None
+        from monograph.derive.rerank import checked_reranker, load_reranker
+
+        if not isinstance(chosen, str):
+            return checked_reranker(chosen)
+        if chosen not in self._rerankers:
+            self._rerankers[chosen] = load_reranker(chosen)
+        return self._rerankers[chosen]
