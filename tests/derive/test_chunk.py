@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph import Document, Passage, Section, Settings
-from monograph.derive.breaks import sentences
-from monograph.derive.chunk import cut
+from monograph.derive.chunk import cut, sentences
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InvalidDocument
 from monograph.values import content_id

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from monograph import Limits
 from monograph.errors import MonographError
+from monograph.read.file import Task
 from monograph.read.pool import ReaderPool
-from monograph.read.process import Task
 from support.bad_inputs import changed
 from support.old_office import msg, ods, xls
 from support.paths import SHARED

@@ -10,8 +10,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from monograph.graph import resolve
-from monograph.graph.names import key_of, signature, title_of
-from monograph.graph.resolve import LARGEST_GROUP, Candidate, heads, related, stands_alone
+from monograph.graph.names import key_of, signature, stands_alone, title_of
+from monograph.graph.resolve import LARGEST_GROUP, Candidate, heads, related
 from support.properties import examples
 
 

@@ -26,9 +26,8 @@ from monograph.derive.chunk import cut
 from monograph.errors import SourceDamaged, SourceError, SourceLocked, SourceTooLarge, SourceTooSlow
 from monograph.read.compose import Composer
 from monograph.read.detect import detect
-from monograph.read.file import Part, read_file
+from monograph.read.file import Part, Task, read_file
 from monograph.read.pool import ReaderPool
-from monograph.read.process import Task
 from monograph.read.rows import Row, header_among, said
 from monograph.read.sheets import number
 from monograph.read.source import Address, Clock, Opened

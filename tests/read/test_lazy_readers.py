@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from monograph.read.dispatch import _READERS
+from monograph.read.file import _READERS
 
 READ = """
 import sys

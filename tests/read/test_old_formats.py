@@ -11,9 +11,8 @@ import pytest
 
 from monograph import Limits
 from monograph.errors import SourceError
-from monograph.read.file import read_file
+from monograph.read.file import Task, read_file
 from monograph.read.pool import ReaderPool
-from monograph.read.process import Task
 from monograph.values import Document, Place, Problem
 from support.old_office import msg, ods, xls
 from support.roots import root_at

@@ -19,9 +19,8 @@ from monograph.derive.extract.clues import (
     TITLES,
 )
 from monograph.derive.extract.function_words import FUNCTION_WORDS
-from monograph.derive.extract.names import _lexicon, proper_names
 from monograph.derive.extract.number_words import JOINING, NUMBER_WORDS
-from monograph.derive.extract.pattern import mentions
+from monograph.derive.extract.pattern import _lexicon, mentions, proper_names
 from monograph.derive.extract.shapes import MAGNITUDES, MONTHS, UNITS
 from monograph.derive.extract.typed import TELLING, VERBS
 from monograph.text_pass import compiled

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 
-from monograph.derive.stretches import stretches
+from monograph.derive.stretches import ALWAYS_TAKEN, stretches
 from monograph.regex import regex
 
 BLOCK_CHARACTERS = 200_000
@@ -104,7 +104,7 @@ def _found(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
     import sentencex
 
     block = text[first:last]
-    for begin, end in stretches(block):
+    for begin, end in stretches(block) if len(block) > ALWAYS_TAKEN else ((0, len(block)),):
         stretch = block[begin:end]
         # Its sentences are asked for, not their boundaries, which it takes half as long again to tell.
         lengths = list(map(len, sentencex.segment("en", stretch)))

@@ -21,6 +21,10 @@ _SUFFIXES = ("ings", "ing", "ors", "ers", "ed", "es", "or", "er", "s", "e")
 _SHORTEST_STEM = 4
 SIGNED = 5
 """Letters of a name's last word that its signature goes by."""
+SHORTEST_HEAD = 8
+"""Letters of a word by itself that is near to one of the shortest spelling."""
+
+_DIGIT = regex(r"[0-9]")
 
 
 @lru_cache(maxsize=65_536)
@@ -77,6 +81,21 @@ def signature(key: str) -> int:
     """
     last = key.rpartition(" ")[2]
     return zlib.crc32(f"{key[:1]} {last[:SIGNED]}".encode())
+
+
+def stands_alone(key: str) -> bool:
+    """Whether a key is one that no other of its signature is ever joined with by a rule: a day's, a short word's."""
+    if has_digit(key):
+        # Only as a plural or its singular, and where the last word is shorter these differ in their signatures.
+        return len(key.rpartition(" ")[2]) < SIGNED
+    return " " not in key and len(key) < SHORTEST_HEAD
+
+
+def has_digit(key: str) -> bool:
+    """Whether a key has a digit of any script."""
+    if key.isascii():
+        return _DIGIT.search(key) is not None
+    return any(character.isdigit() for character in key)
 
 
 def entity_id(key: str) -> str:

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from math import cos, pi
 
-from monograph.graph.names import SIGNED
-from monograph.regex import regex
+from monograph.graph.names import has_digit, stands_alone
 
 LARGEST_GROUP = 200
 """In a larger group spellings are not compared: that could cost the square of its size."""
@@ -27,8 +26,6 @@ LEAST_COSINE = 0.6
 
 _LEAST_OF_WORD = 0.8
 _SHORTEST_SPELLING = 9
-_SHORTEST_HEAD = 8
-"""Letters of a word by itself that is near to one of the shortest spelling."""
 _ROMAN = frozenset(
     f"{tens}{ones}"
     for tens in ("", "x", "xx", "xxx", "xl", "l", "lx")
@@ -46,7 +43,6 @@ _SMALL_WORDS = """
 of the and in on at for de la von van der du di da del al el & to with from
 """
 SMALL = frozenset(_SMALL_WORDS.split())
-_DIGIT = regex(r"[0-9]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,20 +102,6 @@ def heads(group: Sequence[Candidate], cannot_link: Collection[tuple[str, str]], 
         if head is not None and (one.key, head[0].key) not in cannot_link:
             found[one.name] = Head(one.name, head[0].name, head[1])
     return _flat(found)
-
-
-def stands_alone(key: str) -> bool:
-    """Whether a key is one that no other of its signature is ever joined with by a rule: a day's, a short word's."""
-    if _has_digit(key):
-        # Only as a plural or its singular, and where the last word is shorter these differ in their signatures.
-        return len(_last(key)) < SIGNED
-    return " " not in key and len(key) < _SHORTEST_HEAD
-
-
-def _has_digit(key: str) -> bool:
-    if key.isascii():
-        return _DIGIT.search(key) is not None
-    return any(character.isdigit() for character in key)
 
 
 def _last(key: str) -> str:
@@ -218,7 +200,7 @@ def _shortens(words: Sequence[str], longer: Sequence[str]) -> str:
 
 def _respelt(one: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str] | None:
     """The only name of almost the same spelling and meaning that comes first: a subject, or by alphabet."""
-    if len(one.key) < _SHORTEST_SPELLING or _has_digit(one.key):
+    if len(one.key) < _SHORTEST_SPELLING or has_digit(one.key):
         return None
     near = [other for other in group if other is not one and _before(other, one) and _is_near(one, other)]
     return (near[0], "spelling") if len(near) == 1 else None
@@ -246,7 +228,7 @@ def _may_be_spelt(one: str, other: str) -> bool:
     # Every word must be almost the same: Elizabeth I is not Elizabeth II, East Ham not West Ham.
     if any(a[0] != b[0] or min(len(a), len(b)) < 5 for a, b in _differing(one, other)):
         return False
-    if _has_digit(one) or _has_digit(other):
+    if has_digit(one) or has_digit(other):
         return False
     if not (_ROMAN.isdisjoint(one.split()) and _ROMAN.isdisjoint(other.split())):
         return False  # Super Bowl XXXVII is not Super Bowl XXXVIII.
@@ -285,7 +267,7 @@ def _near(one: str, living: Collection[str]) -> set[str]:
         end = f" {words[-1]}"
         same_end = [(other, other.split()) for other in others if other.endswith(end)]
         found.update(other for other, longer in same_end if _shortens(words, longer) or _shortens(longer, words))
-    if not _has_digit(one):
+    if not has_digit(one):
         least, most = len(one) - 3, len(one) + 3
         found.update(other for other in others if least <= len(other) <= most and _may_be_spelt(one, other))
     return found

@@ -16,12 +16,13 @@ from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.store.file import settings
 from monograph.sync import plan as planning
 from monograph.sync import roots
-from monograph.values import Move, OnProgress, Plan, Report, SyncedSource, WatchEvent, arguments
+from monograph.values import arguments
 from monograph.write import apply, describe
 
 if TYPE_CHECKING:
     from monograph.carry.taken import Store
     from monograph.sync.receive import Incoming
+    from monograph.values import Move, OnProgress, Plan, Report, SyncedSource, WatchEvent
 
 
 class Files(OriginalFiles):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from monograph.errors import InputError, SourceMissing
 from monograph.explore import lookup
@@ -13,7 +13,10 @@ from monograph.read.file import open_under, sha256_of
 from monograph.read.paths import path_to_text, text_to_path
 from monograph.store.documents import documents, sources
 from monograph.store.file.database import Connection
-from monograph.values import Boxes, Chunk, Original, OriginalState, Root, arguments
+from monograph.values import arguments
+
+if TYPE_CHECKING:
+    from monograph.values import Boxes, Chunk, Original, OriginalState, Root
 
 LEAST_WIDTH, MOST_WIDTH = 50, 3_000
 """Pixels."""
@@ -35,6 +38,8 @@ class OriginalFiles:
         NotFound
             If there is no such document, or several came from that uri.
         """
+        from monograph.values import Original
+
         with self._file.database.read() as connection:
             row = lookup.only(connection, name)
             found = sources.of_document(connection, row.row)
@@ -140,6 +145,7 @@ class Pages:
             As for :meth:`picture`.
         """
         from monograph.read.painting import letters
+        from monograph.values import Boxes
 
         with self._file.database.read() as connection:
             document = lookup.document(connection, name)

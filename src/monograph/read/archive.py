@@ -6,7 +6,7 @@ import zipfile
 import zlib
 
 from monograph.errors import SourceError, UnknownFormat
-from monograph.read import dispatch
+from monograph.read.file import read
 from monograph.read.package import unpacked
 from monograph.read.source import Items, Opened, problem_of
 from monograph.regex import regex
@@ -41,7 +41,7 @@ def read_archive(opened: Opened) -> Items:
                 yield Problem(address.uri, f"it has {entry.file_size:,} bytes, more than the limit", "--max-bytes")
                 continue
             try:
-                yield from dispatch.read(opened.inside(entry.filename, archive.read(entry)))
+                yield from read(opened.inside(entry.filename, archive.read(entry)))
             except SourceError as error:
                 yield problem_of(address.uri, error)
             except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, ValueError) as error:

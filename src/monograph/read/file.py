@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import stat
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from monograph.errors import (
+    MonographError,
     SourceChanging,
+    SourceDamaged,
     SourceError,
     SourceMissing,
     SourceTooLarge,
+    SourceTooSlow,
     SourceUnreadable,
     UnknownFormat,
 )
-from monograph.read import dispatch
-from monograph.read.detect import HEAD_BYTES, detect
+from monograph.read.detect import HEAD_BYTES, Format, detect
 from monograph.read.kept import Picture
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.read.paths import path_to_text, text_to_path
-from monograph.read.source import Address, Clock, Opened
+from monograph.read.source import Address, Clock, Items, Opened, Reader
 from monograph.values import Document, Problem, Root
 
 PART_CHARACTERS = 250_000
@@ -32,6 +35,20 @@ PART_CHARACTERS = 250_000
 
 PART_BYTES = 16_000_000
 """And at so many bytes of pictures, once the document is there that has their marks."""
+
+_READERS: dict[Format, tuple[str, str]] = {
+    "text": ("text", "read_text"), "markdown": ("text", "read_markdown"), "jsonl": ("text", "read_rows"),
+    "json": ("records", "read_json"), "yaml": ("records", "read_yaml"), "table": ("table", "read_table"),
+    "code": ("code", "read_code"), "html": ("web", "read_html"), "email": ("mail", "read_email"),
+    "msg": ("mail", "read_msg"), "rtf": ("rtf", "read_rtf"), "pdf": ("pdf", "read_pdf"),
+    "image": ("image", "read_image"), "docx": ("word", "read_docx"), "pptx": ("slides", "read_pptx"),
+    "xlsx": ("sheets", "read_xlsx"), "xls": ("sheets", "read_others"), "ods": ("sheets", "read_others"),
+    "odt": ("opendocument", "read_odt"), "odp": ("opendocument", "read_odp"), "epub": ("epub", "read_epub"),
+    "archive": ("archive", "read_archive"),
+}  # fmt: skip
+
+HARMLESS: frozenset[Format] = frozenset({"text", "markdown", "jsonl"})
+"""Formats whose readers neither hang nor crash, and need not be watched."""
 
 _TRIES = 3
 
@@ -52,6 +69,11 @@ class Part:
     last: bool
     error: SourceError | None = None
     pictures: tuple[Picture, ...] = ()
+
+    @staticmethod
+    def failed(error: SourceError) -> Part:
+        """Return the part of a file that cannot be read."""
+        return Part(b"", 0, 0, (), (), last=True, error=error)
 
 
 def sha256_of(path: Path) -> bytes | None:
@@ -97,7 +119,7 @@ def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS, *, descri
     error = None
     started = False
     try:
-        for item in dispatch.read(opened):
+        for item in read(opened):
             if isinstance(item, Problem):
                 problems.append(item)
                 continue
@@ -116,6 +138,57 @@ def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS, *, descri
             raise
         error = failure
     yield Part(*of_file, tuple(documents), tuple(problems), last=True, error=error, pictures=tuple(pictures))
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A file to be read: see :func:`read_file`."""
+
+    path: Path
+    root: Root
+    limits: Limits
+    describing: bool = False
+
+    def parts(self) -> Iterator[Part]:
+        """What is read of it."""
+        return read_file(self.path, self.root, self.limits, describing=self.describing)
+
+    def parts_or_error(self) -> Iterator[Part]:
+        """Read it here; if it cannot be read, it has one part, with the error."""
+        try:
+            yield from self.parts()
+        except SourceError as error:
+            yield Part.failed(error)
+        except MemoryError:
+            yield Part.failed(SourceTooSlow("reading it took more memory than there is", "divide it"))
+
+
+def read(opened: Opened) -> Items:
+    """Read bytes of any format.
+
+    Raises
+    ------
+    SourceError
+        If nothing of them can be read. Whatever a parser raises over broken bytes becomes SourceDamaged.
+    """
+    form = detect(opened.data[:HEAD_BYTES], opened.address.path)
+    try:
+        if form in ("zip", "ole"):
+            from monograph.read import package
+
+            form = package.look_inside(opened, form)
+        # The reader of a format; its module is imported now.
+        module, name = _READERS[form]
+        yield from cast(Reader, getattr(importlib.import_module(f"monograph.read.{module}"), name))(opened)
+    except (MonographError, MemoryError):
+        raise
+    except RecursionError as error:
+        raise SourceDamaged("it is nested too deeply", "save it anew") from error
+    except Exception as error:
+        said = " ".join(str(error).split())[:200]
+        raise SourceDamaged(
+            f"it cannot be read as {form}: {type(error).__name__}{': ' if said else ''}{said}", "save it anew"
+        ) from error
 
 
 def whole(path: Path, root: Root, max_bytes: int) -> tuple[bytes, os.stat_result]:
@@ -171,7 +244,7 @@ def is_harmless(path: Path) -> bool:
     """Whether a file may be read in this process: a text, or nothing that can be read at all."""
     try:
         with open(path, "rb", opener=_opener) as file:
-            return detect(file.read(HEAD_BYTES), path.name) in dispatch.HARMLESS
+            return detect(file.read(HEAD_BYTES), path.name) in HARMLESS
     except (OSError, UnknownFormat):
         return True  # Reading it says why not.
 

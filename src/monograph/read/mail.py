@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 from monograph.errors import SourceError
-from monograph.read import dispatch
 from monograph.read.compose import Composer
+from monograph.read.file import read
 from monograph.read.source import Items, Opened, missing, problem_of, text_of
 from monograph.read.text import decode
 from monograph.read.web import add_page, parse
@@ -144,6 +144,6 @@ def _attachment(opened: Opened, name: str, take_out: Callable[[], bytes | None])
     if not data:
         return
     try:
-        yield from dispatch.read(opened.inside(name, data))
+        yield from read(opened.inside(name, data))
     except SourceError as error:
         yield problem_of(uri, error)

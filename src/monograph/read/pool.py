@@ -10,9 +10,8 @@ from multiprocessing.connection import wait
 from types import TracebackType
 
 from monograph.errors import SourceDamaged, SourceError, SourceTooSlow
-from monograph.read.file import Part, is_harmless
+from monograph.read.file import Part, Task, is_harmless
 from monograph.read.limits import Limits
-from monograph.read.process import Task
 from monograph.read.worker import Worker
 
 AHEAD = 64
@@ -75,17 +74,9 @@ class ReaderPool:
                 looked_at += 1
             self._ask(slots)
             slot = slots[0]
-            for part in self._here(slot) if slot.harmless else self._there(slot, slots):
+            for part in slot.task.parts_or_error() if slot.harmless else self._there(slot, slots):
                 yield slot.index, part
             slots.popleft()
-
-    def _here(self, slot: _Slot) -> Iterator[Part]:
-        try:
-            yield from slot.task.parts()
-        except SourceError as error:
-            yield _failed(error)
-        except MemoryError:
-            yield _failed(SourceTooSlow("reading it took more memory than there is", "divide it"))
 
     def _there(self, slot: _Slot, slots: deque[_Slot]) -> Iterator[Part]:
         while True:
@@ -138,15 +129,11 @@ class ReaderPool:
         code = worker.end()
         self._workers.remove(worker)
         if worker.slot is not None:
-            worker.slot.parts.append(_failed(death(code, worker.slot.task.limits)))
+            worker.slot.parts.append(Part.failed(death(code, worker.slot.task.limits)))
 
 
 def _weight(part: Part) -> int:
     return sum(len(one.text) for one in part.documents) + sum(len(one.data) for one in part.pictures)
-
-
-def _failed(error: SourceError) -> Part:
-    return Part(b"", 0, 0, (), (), last=True, error=error)
 
 
 def death(code: int, limits: Limits) -> SourceError:

@@ -12,31 +12,16 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from pathlib import Path
 
 from monograph.errors import SourceError, SourceTooSlow
 from monograph.read.compose import clean
-from monograph.read.file import Part, read_file
+from monograph.read.file import Part, Task
 from monograph.read.limits import Limits
 from monograph.read.worker import writer
-from monograph.values import Document, Root
+from monograph.values import Document
 
 GRACE_SECONDS = 2.0
 """Readers look at the clock themselves: only one that hangs is still there so long after its time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A file to be read: see :func:`monograph.read.read_file`."""
-
-    path: Path
-    root: Root
-    limits: Limits
-    describing: bool = False
-
-    def parts(self) -> Iterator[Part]:
-        """What is read of it."""
-        return read_file(self.path, self.root, self.limits, describing=self.describing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +68,11 @@ def _read(answers: Connection, task: Task | PictureTask) -> bool:
             signal.setitimer(signal.ITIMER_REAL, left)
     except SourceError as error:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        answers.send(Part(b"", 0, 0, (), (), last=True, error=error))
+        answers.send(Part.failed(error))
     except MemoryError:
         signal.setitimer(signal.ITIMER_REAL, 0)
         much = SourceTooSlow(f"reading it took more than {task.limits.max_memory:,} bytes of memory", "divide it")
-        answers.send(Part(b"", 0, 0, (), (), last=True, error=much))
+        answers.send(Part.failed(much))
         return False
     signal.setitimer(signal.ITIMER_REAL, 0)
     return True

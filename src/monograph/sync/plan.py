@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from monograph import telemetry
 from monograph.errors import SourceError, SourceMissing
@@ -19,7 +19,10 @@ from monograph.store.documents.sources import owner_of
 from monograph.store.file.database import Database
 from monograph.sync import roots
 from monograph.sync.ignore import IGNORE_FILE, Rules
-from monograph.values import Change, ChangeKind, Move, Plan, Problem, Root
+from monograph.values import Change, Move, Plan, Problem, Root
+
+if TYPE_CHECKING:
+    from monograph.values import ChangeKind
 
 FileState: TypeAlias = tuple[str, int, int]
 """A file found on disk: its absolute path, bytes, and time of change in nanoseconds since 1970. There are many."""

@@ -1,4 +1,4 @@
-// Runs of words with capitals: what the regular expression of monograph.derive.extract.names finds.
+// Runs of words with capitals: what the regular expression of monograph.derive.extract.pattern finds.
 #pragma once
 #include "lexicon.hpp"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -14,11 +15,10 @@ from monograph.derive.derivation import embedded_text, vector_key
 from monograph.derive.embed.given import GivenVectors
 from monograph.errors import InvalidDocument
 from monograph.models import Embedder
-from monograph.read.file import Part
+from monograph.read.file import Part, Task, is_harmless
 from monograph.read.limits import Limits
 from monograph.read.paths import text_to_path
 from monograph.read.pool import ReaderPool
-from monograph.read.process import Task
 from monograph.read.source import problem_of
 from monograph.read.worker import PROCESSES
 from monograph.settings import Settings
@@ -37,6 +37,9 @@ BATCH_DOCUMENTS = 1_024
 BATCH_FILES = 256
 """The same for documents of a folder, none of which is left out for another's sake: others make the next batch while
 one is written, and at the first and the last they have nothing to do."""
+
+FEW_FILES = 64
+"""So many files are read in this process if all are texts, without looking for others to read beside them."""
 
 CUTTER = 1
 """Raised when chunks are cut otherwise than before, so that documents are cut anew at their next sync."""
@@ -112,8 +115,13 @@ def readings(
     done = -1
     read = 0
     before: frozenset[str] = frozenset()
-    with ReaderPool(PROCESSES) as pool:
-        for at, part in pool.read(tasks):
+    with ExitStack() as closing:
+        parts: Iterator[tuple[int, Part]]
+        if len(tasks) <= FEW_FILES and all(is_harmless(task.path) for task in tasks):
+            parts = ((at, part) for at, task in enumerate(tasks) for part in task.parts_or_error())
+        else:
+            parts = closing.enter_context(ReaderPool(PROCESSES)).read(tasks)
+        for at, part in parts:
             change = work[at]
             if at != done:
                 if on_progress is not None:

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from itertools import groupby
 
 from monograph import telemetry
-from monograph.graph.resolve import LARGEST_GROUP, Candidate, heads, related, stands_alone
+from monograph.graph.names import stands_alone
+from monograph.graph.resolve import LARGEST_GROUP, Candidate, heads, related
 from monograph.store.file.database import Connection, Database
 from monograph.store.file.rows import is_marked
 from monograph.store.graph import names

@@ -22,8 +22,8 @@ from monograph.derive.extract.clues import (
     TITLES,
 )
 from monograph.derive.extract.function_words import FUNCTION_WORDS
-from monograph.derive.extract.names import ALSO_NAMES, NEAR
 from monograph.derive.extract.number_words import bare, is_number_word
+from monograph.derive.extract.pattern import ALSO_NAMES, NEAR
 from monograph.derive.extract.typed import kind_of_name
 from support.oracles.phrases import character_class
 
@@ -67,7 +67,7 @@ def _name() -> re.Pattern[str]:
 
 
 def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()) -> Iterator[Name]:
-    """See :func:`monograph.derive.extract.names.proper_names`."""
+    """See :func:`monograph.derive.extract.pattern.proper_names`."""
     small = FUNCTION_WORDS[language]
     loose = LOOSE | GERMAN_LOOSE if language == "german" else LOOSE
     elides = language in ("french", "italian")

@@ -73,14 +73,15 @@ def save_vector_index(connection: Connection, kind: str) -> None:
 
 def has_graph(connection: Connection) -> bool:
     """Return whether the graph and the trigrams are built with the documents: see ``Settings.graph``."""
-    stored = load(connection)
-    return stored is None or stored.graph
+    text = _get(connection, "build")
+    with _decoding(connection, "build"):
+        return text is None or bool(json.loads(text)["graph"])
 
 
 def set_graph(connection: Connection) -> None:
     """Note that from now on the graph and the trigrams are built with the documents."""
-    stored = load(connection)
-    if stored is not None and not stored.graph:
+    stored = None if has_graph(connection) else load(connection)
+    if stored is not None:
         save(connection, replace(stored, graph=True))
 
 
