@@ -25,8 +25,11 @@ from monograph.evaluate.datasets import Question
 from monograph.graph import evidence
 from monograph.library.opened import OpenFile
 from monograph.search import fusion, walk, words
-from monograph.search.question import take_apart
-from monograph.search.ranking import POOL, nearest
+from monograph.search.query import Query
+from monograph.search.question import parse
+from monograph.search.ranking import POOL
+from monograph.search.reader import WalkRequest
+from monograph.search.strategies import Graph
 from monograph.search.walk import Walk
 from monograph.store.documents.filters import EVERYTHING
 from monograph.store.graph import graphs
@@ -92,27 +95,28 @@ class Walked:
 def walked_question(file: OpenFile, asked: Question) -> Walked:
     """A question as it is known from every start that counts."""
     with file.reading() as snapshot:
-        question = take_apart(snapshot, asked.question)
+        query = Query(asked.question, POOL, Graph())
+        question = parse(snapshot, query)
         vector, *_ = made = file.embed([asked.question, *question.clauses])
-        rankings = [
-            words.bm25(snapshot, asked.question, POOL, EVERYTHING, question.frequencies),
-            nearest(snapshot, vector, POOL, EVERYTHING),
-        ]
+        entities = snapshot.members({one.name.head for one in question.names})
+        names = {one.name.row for one in question.names}.union(one.row for some in entities.values() for one in some)
+        request = WalkRequest(names, question.words, made[1:])
+        pool, rankings = words.pool(snapshot, query, question.counts, POOL, vector, request)
         weighted = [(one, fusion.WEIGHTS[one.retriever]) for one in rankings]
-        whole = walk.walk(snapshot, question, weighted, made[1:], EVERYTHING)
-        again = Walk(snapshot, question, EVERYTHING)
-        walk._start(again, weighted, walk._subjects_asked(again), made[1:])
+        whole = walk.walk(snapshot, question, entities, weighted, pool, EVERYTHING)
+        again = Walk(snapshot, question, EVERYTHING, entities)
+        walk._start(again, weighted, pool)
         known = again.reckoning
         assert isinstance(known, PlainReckoning)
         fused = list(known.features)
         starts = list(dict.fromkeys([*whole.highest(STARTS), *again.highest(10)]))
-        again.know(starts)
+        again.learn(known.unknown(starts), pool.evidence)
         walk.follow(again, starts)
         rows = sorted({*fused, *whole.reckoning.chances(), *(target for _, target, *_ in known.links)})
-        again.know(rows)
+        again.learn(known.unknown(rows), pool.evidence)
         owners = graphs.documents_of(snapshot.connection, rows)
         names = dict(snapshot.connection.execute("SELECT document, id FROM documents"))
-        matches = words.matches(snapshot, asked.question, POOL, EVERYTHING)
+        matches = words.matches(snapshot, query, question.counts, POOL)
         lifts = fusion.lifted(dict.fromkeys(rows, 0.0), matches)
     place = {row: number for number, row in enumerate(rows)}
     links = sorted(

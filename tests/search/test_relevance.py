@@ -15,9 +15,8 @@ from monograph import Chunk, Document, Hit, Hybrid, Monograph
 from monograph.search import fusion, words
 from monograph.search.fusion import settled, share
 from monograph.search.query import Query
-from monograph.search.ranking import POOL, nearest
+from monograph.search.ranking import POOL
 from monograph.search.reader import Reader
-from monograph.store.documents.filters import EVERYTHING
 from support.letter_corpus import PEOPLE, PLACES, THINGS
 from support.properties import examples
 
@@ -94,10 +93,9 @@ def test_relevance_of_lexical_search_is_a_share_of_the_best(archive: Monograph, 
 def test_relevance_of_hybrid_search_is_counted_from_the_floor(archive: Monograph, query: str) -> None:
     """The floor by hand: a chunk that has no word of the question, and that the dense search ranks with its last."""
     with archive._file.reading() as snapshot:
-        rankings = [
-            words.bm25(snapshot, query, POOL, EVERYTHING, words.of_question(snapshot, query)),
-            nearest(snapshot, archive.embedder.embed([query], "query")[0], POOL, EVERYTHING),
-        ]
+        asked = Query(query, 60, Hybrid())
+        vector = archive.embedder.embed([query], "query")[0]
+        _, rankings = words.pool(snapshot, asked, words.count(snapshot, asked), POOL, vector)
     floor = 0.0
     for one in rankings:
         # The dense search ranks all there are.

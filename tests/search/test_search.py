@@ -14,9 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from monograph import Document, Monograph, Origin
+from monograph import Document, Lexical, Monograph, Origin
 from monograph.errors import InputError, InvalidFilter
 from monograph.search import fusion, words
+from monograph.search.query import Query
 from monograph.search.ranking import Ranking
 from monograph.store.documents import documents
 from monograph.store.documents.filters import EVERYTHING
@@ -291,10 +292,12 @@ def test_more_hits_begin_with_fewer(monograph: Monograph, how: str) -> None:
 def test_frequencies_of_other_words_beside_change_no_ranking(filled: Monograph, asked: list[str]) -> None:
     query = " ".join(asked)
     with filled._file.reading() as snapshot:
-        expected = words.bm25(snapshot, query, 5, EVERYTHING, words.of_question(snapshot, query))
-        known = snapshot.frequencies([one for one in asked if len(one) > 3], [one for one in asked if len(one) <= 3])
-        snapshot.frequencies(["another"])
-        assert words.bm25(snapshot, query, 5, EVERYTHING, known) == expected
+        search = Query(query, 5, Lexical())
+        _, expected = words.pool(snapshot, search, words.count(snapshot, search), 5)
+        long, short = [one for one in asked if len(one) > 3], [one for one in asked if len(one) <= 3]
+        counts = snapshot.count(long, short, allowed=EVERYTHING)
+        snapshot.count(["another"], allowed=EVERYTHING)
+        assert words.pool(snapshot, search, counts, 5)[1] == expected
 
 
 def test_texts_are_read_at_once_as_one_by_one(monograph: Monograph) -> None:

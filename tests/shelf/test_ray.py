@@ -40,6 +40,7 @@ from monograph.errors import (
     ShardLost,
 )
 from monograph.library.opened import OpenOptions
+from monograph.search.reader import PoolRequest
 from monograph.shelf import Shelf, Tasks, build, local, remove
 from monograph.shelf.building import documents_in
 from monograph.shelf.engines import Local
@@ -204,7 +205,7 @@ def test_processes_are_dealt_out_over_the_machines(cluster: Any, made: Made, rep
 
 def test_an_error_of_a_shard_is_raised_as_here(engine: OnRay, made: Made) -> None:
     local = made.local()
-    wrong = {0: [call(ShardReader.nearest, np.ones(3, dtype=np.float32), 1, EVERYTHING, 1.0)]}
+    wrong = {0: [call(ShardReader.pool, PoolRequest(1, EVERYTHING, vector=np.ones(3, dtype=np.float32)), None, (), 1)]}
     for one in (engine, local):
         with pytest.raises(InputError) as caught:
             one.ask(wrong)

@@ -16,23 +16,28 @@ from hypothesis import strategies as st
 
 from monograph import Document, Monograph
 from monograph.library.questions import Questions
-from monograph.search.reader import Pooling
+from monograph.search.reader import PoolRequest
 from monograph.shelf.engines import Engine
 from monograph.shelf.pools import (
+    FULL,
+    SHORT,
     ChunkFacts,
-    KnownChunks,
-    Pools,
     Rows,
+    SentEvidence,
+    ShardPool,
+    best_of,
     cut,
+    evidence_of,
     first_bytes,
-    merged,
+    first_bytes_of,
+    joined,
     merged_pools,
     records_of,
     share,
     too_few,
 )
+from monograph.shelf.reader import Memory
 from monograph.shelf.shard import Call
-from monograph.shelf.snapshot import Memory
 from monograph.store.documents.filters import EVERYTHING
 from monograph.values import Passage
 from support.corpora import QUERIES, SENTENCES, TITLES
@@ -116,7 +121,7 @@ def test_shard_that_gave_too_few_hits_is_asked_again(tmp_path: Path) -> None:
         for how in ROUNDS:
             asked.clear()
             assert hits_of(shelf, QUERIES[6], how, 20) == hits_of(one, QUERIES[6], how, 20), how
-            assert asked.count({"pools"}) == 2, how
+            assert asked.count({"pool"}) == 2, how
 
 
 def test_equal_scores_are_ordered_by_whole_ids(tmp_path: Path) -> None:
@@ -142,22 +147,21 @@ SCORES = st.lists(st.integers(0, 9).map(lambda one: one / 4), max_size=12).map(l
 def test_merged_pools_keep_the_best_of_all_shards(shards: list[list[float]], k: int, most: int) -> None:
     rows = Rows(len(shards))
 
-    def pools(some: list[float], most: int) -> Pools:
+    def pools(some: list[float], most: int) -> ShardPool:
         scored = list(enumerate(some))
         least = some[min(most, k, len(some)) - 1] if some else 0.0
         # By words no more are looked for than are given, by meaning all.
         best = cut([one for one in scored if one[1] >= least], most, k)
-        return Pools(
+        return ShardPool(
             best, cut([one for one in scored if one[1] >= some[min(k, len(some)) - 1]], most, k), (), (), ChunkFacts()
         )
 
     found = {shard: pools(some, min(most, k)) for shard, some in enumerate(shards)}
     short = too_few(found, k, rows)
     found.update((shard, pools(shards[shard], k)) for shard in short)
-    made = merged_pools(found, Pooling(k, EVERYTHING), rows, {})
-    whole = merged([list(enumerate(some)) for some in shards], k, rows)
-    assert made.near is not None
-    assert (made.best, made.near.scored) == (whole, whole)
+    made = merged_pools(found, PoolRequest(k, EVERYTHING), rows, {}, joined([], SHORT, rows))
+    whole = best_of([cut(list(enumerate(some)), len(some), 0).scored for some in shards], k, rows)
+    assert (made.lexical, made.dense) == (whole, whole)
     assert sum(len(one.best.records) for one in found.values()) <= sum(map(len, shards))
 
 
@@ -172,20 +176,18 @@ def test_query_terms_round_trip_as_bits(asked: int, held: list[list[int]]) -> No
     question = np.arange(asked, dtype=np.uint32) * 3
     packed = [np.array(sorted(some), dtype="<u4").tobytes() for some in held]
     rows = list(range(len(held)))
-    made = records_of(rows, [str(row) for row in rows], (np.array(rows, dtype=np.int64), packed), question)
-    known = KnownChunks(Rows(2), question)
-    known.learn(1, ChunkFacts(made.tobytes()))
-    found, is_known = known.records([2 * row + 1 for row in rows])
-    assert is_known.all()
-    assert found["document"].tolist() == [2 * row + 1 for row in rows]
-    words = [np.frombuffer(some, dtype="<u4").tolist() for some in known.packed(found)]
-    assert words == [sorted(set(some).intersection(question.tolist())) for some in held]
-    alike = found["alike"].tolist()
+    evidence = SentEvidence(dict(zip(rows, rows, strict=True)), np.array(rows, dtype=np.int64), packed, rows)
+    sent = records_of(rows, [str(row) for row in rows], evidence, question)
+    records = joined([(1, ChunkFacts(sent.tobytes()))], FULL, Rows(2))
+    made = evidence_of(records, question)
+    whole = [2 * row + 1 for row in rows]
+    documents, words, alike = made.chunk_words(whole)
+    assert documents.tolist() == whole
+    assert [np.frombuffer(some, dtype="<u4").tolist() for some in words] == [
+        sorted(set(some).intersection(question.tolist())) for some in held
+    ]
     assert all(alike[one] == alike[other] for one in rows for other in rows if packed[one] == packed[other])
-    assert not known.records([0, 2 * len(held) + 1])[1].any()
-    assert known.first_bytes([0]) is None
-    assert known.first_bytes([1]) == [b"0".ljust(8, b"\0").hex()]
-    assert known.cosines([1]) is None
+    assert first_bytes_of(records)[0] == b"0".ljust(8, b"\0").hex()
 
 
 @pytest.mark.parametrize("shards", [1, 3, 16])

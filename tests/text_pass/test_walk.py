@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from monograph.derive.extract.function_words import FUNCTION_WORDS
 from monograph.graph.names import LONGEST_KEY
 from monograph.search import titles
-from monograph.search.frequencies import Frequencies
 from monograph.search.leads import Start, start_of
 from monograph.search.question import Question
+from monograph.search.reader import Counts
 from monograph.search.walk import beside
 from monograph.text_pass import compiled
 from support import evaluation_data, multilingual
@@ -54,7 +54,7 @@ def asking(text: str) -> Question:
     weights = np.power(np.arange(1, len(asked) + 1), 1.5, dtype=np.float64)
     place = {word: at for at, word in enumerate(asked.tolist())}
     weights = weights / weights.sum() if len(asked) else weights
-    return Question(text, frozenset(), asked, weights, place, (), (), (text,), Frequencies(0, {}))
+    return Question(text, frozenset(), asked, weights, place, (), (), (text,), Counts(0, {}))
 
 
 def assert_same_beside(question: Question, start: Start, keys: Sequence[str], where: list[tuple[int, ...]]) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from monograph.models import reads_context
 from monograph.search import feedback, fusion, hits, minirag, paths, rerank, walk, words
 from monograph.search.fusion import share
-from monograph.search.question import take_apart
+from monograph.search.question import parse
 from monograph.search.ranking import nearest, pool_size
-from monograph.search.reader import Pooling, Walking
+from monograph.search.reader import WalkRequest
 from monograph.values import Origin
 
 if TYPE_CHECKING:
@@ -31,15 +31,15 @@ def by_walk(reader: Reader, query: Query, question: Question) -> list[Hit]:
         clause_vectors = made[1:]
     else:
         vector, clause_vectors = query.vector, reader.models.embed(question.clauses)
-    heads = [one.name.head for one in question.names]
-    reader.expect(Pooling(pool, query.filter, vector, Walking(clause_vectors, heads, question.words)))
-    rankings = [
-        words.bm25(reader, query.text, pool, query.filter, question.frequencies),
-        nearest(reader, vector, pool, query.filter),
-    ]
-    matches = words.matches(reader, query.text, pool, query.filter)
+    entities = reader.members({one.name.head for one in question.names})
+    names = dict.fromkeys(
+        [one.name.row for one in question.names] + [one.row for some in entities.values() for one in some]
+    )
+    asked = WalkRequest(names, question.words, clause_vectors)
+    found_pool, rankings = words.pool(reader, query, question.counts, pool, vector, asked)
+    matches = words.matches(reader, query, question.counts, pool)
     weighted = [(one, fusion.WEIGHTS[one.retriever]) for one in fusion.with_zeros(rankings)]
-    found = walk.walk(reader, question, weighted, clause_vectors, query.filter)
+    found = walk.walk(reader, question, entities, weighted, found_pool, query.filter)
     in_context = feedback.NOTHING
     if reads_context(reader.models.embedder):
         in_context = feedback.nearest(reader, query.text, found.reckoning.chances(), reader.models.embed)
@@ -54,11 +54,11 @@ def by_walk(reader: Reader, query: Query, question: Question) -> list[Hit]:
 def by_formulas(reader: Reader, query: Query) -> list[Hit]:
     """Search by MiniRAG's formulas."""
     vector, k = query.vector_by(reader), rerank.most(query)
-    asked = minirag.Request(take_apart(reader, query.text), vector, query.answer_types)
+    asked = minirag.Request(parse(reader, query), vector, query.answer_types)
     pool = nearest(reader, vector, pool_size(k), query.filter)
     found = minirag.search(reader, reader.models.embedder, asked, pool, query.filter)
     fused = fusion.best(reader, fusion.cosines(found.ranking), k)
-    loaded = reader.chunks(one.row for one in fused)
+    loaded, _ = reader.show([one.row for one in fused])
     ways = minirag.to_chunks(reader, found, (one.row for one in fused))
     return rerank.hits(query, hits.of(loaded, fused, ways))
 

@@ -19,9 +19,9 @@ NO_PATHS: Mapping[int, Path] = MappingProxyType({})
 
 
 @telemetry.traced("monograph.search.hits")
-def load(snapshot: Reader, fused: Sequence[Fused]) -> list[Hit]:
-    """Hits in the order given, without ways; rows that are not there are left out."""
-    return of(snapshot.chunks(one.row for one in fused), fused)
+def load(reader: Reader, fused: Sequence[Fused]) -> list[Hit]:
+    """Return hits in the order given, without paths; rows that are not there are left out."""
+    return of(reader.show([one.row for one in fused])[0], fused)
 
 
 def of(found: Mapping[int, LoadedChunk], fused: Sequence[Fused], paths: Mapping[int, Path] = NO_PATHS) -> list[Hit]:

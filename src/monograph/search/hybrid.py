@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 from monograph.search import fusion, hits, rerank, words
 from monograph.search.ranking import nearest, pool_size
-from monograph.search.reader import Opening, Pooling
 
 if TYPE_CHECKING:
-    from monograph.search.frequencies import Frequencies
     from monograph.search.query import Query
-    from monograph.search.reader import Reader
+    from monograph.search.reader import Counts, Reader
     from monograph.values import Hit
 
 LEAST = 10
@@ -23,26 +21,20 @@ without, 86 % of the ten nearest to a question were found where 95 % were wanted
 for."""
 
 
-def search_hybrid(
-    reader: Reader, query: Query, alpha: float | None = None, known: Frequencies | None = None
-) -> list[Hit]:
-    """Search by words (``alpha`` 0), by meaning (1) or by both; ``known`` are frequencies of the query's words."""
+def search_hybrid(reader: Reader, query: Query, alpha: float | None = None, counts: Counts | None = None) -> list[Hit]:
+    """Search by words (``alpha`` 0), by meaning (1) or by both; ``counts`` are those of the query's words."""
     k = rerank.most(query)
     if alpha == 1:
         found = nearest(reader, query.vector_by(reader), max(k, LEAST), query.filter, stretch=STRETCH)
         return rerank.hits(query, hits.load(reader, fusion.cosines(found)[:k]))
     pool = pool_size(k)
-    if known is None:
-        reader.expect(Opening(query.text, query.filter, words.counted))
-        known = words.of_question(reader, query.text)
-    vector = None if alpha == 0 else query.vector_by(reader)
-    reader.expect(Pooling(pool, query.filter, vector))
-    lexical = words.bm25(reader, query.text, pool, query.filter, known)
-    dense = None if vector is None else nearest(reader, vector, pool, query.filter)
-    matches = words.matches(reader, query.text, pool, query.filter)
-    if dense is None:
-        fused = fusion.alone(lexical, matches, k)
+    if counts is None:
+        counts = words.count(reader, query)
+    _, rankings = words.pool(reader, query, counts, pool, None if alpha == 0 else query.vector_by(reader))
+    matches = words.matches(reader, query, counts, pool)
+    if alpha == 0:
+        fused = fusion.alone(rankings[0], matches, k)
     else:
         weights = fusion.WEIGHTS if alpha is None else {"lexical": 1 - alpha, "dense": alpha}
-        fused = fusion.fuse([lexical, dense], matches, weights, k)
+        fused = fusion.fuse(rankings, matches, weights, k)
     return rerank.hits(query, hits.load(reader, fusion.best(reader, fused, k)))

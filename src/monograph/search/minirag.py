@@ -146,7 +146,7 @@ def to_chunks(snapshot: Reader, found: Found, rows: Iterable[int]) -> dict[int, 
     """The way from the question to each of some chunks, by row; what the dense search gave has none."""
     ways = {row: found.ways[row] for row in rows if row in found.ways}
     passed = {node: found.written[node] for way in ways.values() for node in way.nodes}
-    loaded, shown = snapshot.shown(ways, dict(passed.values()), {}, {})
+    loaded, shown = snapshot.show(ways, dict(passed.values()), {}, {})
     result = {}
     for row, way in ((row, way) for row, way in ways.items() if row in loaded):
         entities = (PathNode("entity", *shown[passed[node][0]]) for node in way.nodes)

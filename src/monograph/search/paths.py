@@ -27,7 +27,7 @@ def to_chunks(found: Walk, best: Sequence[int]) -> tuple[dict[int, LoadedChunk],
     where.update({found.asked[way.head]: way.head for way in ways.values() if way.head in found.asked})
     texts = {row: (one.start.title, one.start.text) for row, one in found.texts.items()}
     seen = set(best) | {way.head for way in ways.values()}
-    loaded, shown = found.snapshot.shown(sorted(seen), where, found.names, texts)
+    loaded, shown = found.snapshot.show(sorted(seen), where, found.names, texts)
     return loaded, {
         row: Path(_nodes(row, way, found.asked.get(way.head), shown, loaded), way.chance)
         for row, way in ways.items()

@@ -18,13 +18,14 @@ from monograph.graph.near_days import yearless_days_in
 from monograph.graph.text import word_hash
 from monograph.regex import regex
 from monograph.search.titles import unspaced_spans
+from monograph.search.words import count
 from monograph.store.words.terms import words_of
 
 if TYPE_CHECKING:
     from monograph.graph.evidence import Float64
     from monograph.graph.text import Words
-    from monograph.search.frequencies import Frequencies
-    from monograph.search.reader import Reader
+    from monograph.search.query import Query
+    from monograph.search.reader import Counts, Reader
     from monograph.store.graph.names import NameRow
 
 LONGEST_NAME = 10
@@ -74,8 +75,8 @@ class Question:
         What looks like a name and is none that the file knows.
     clauses:
         Its parts of three words or more, itself where it has only one.
-    frequencies:
-        Of all its words.
+    counts:
+        Of all its words, codes and phrases.
     """
 
     text: str
@@ -86,7 +87,7 @@ class Question:
     names: tuple[NamedEntity, ...]
     unknown: tuple[str, ...]
     clauses: tuple[str, ...]
-    frequencies: Frequencies
+    counts: Counts
 
     def places(self, words: Iterable[str]) -> frozenset[int]:
         """Which of the question's words stand among some folded ones, by their places in ``words``."""
@@ -101,21 +102,24 @@ class _Token:
 
 
 @telemetry.traced("monograph.search.question")
-def take_apart(snapshot: Reader, text: str) -> Question:
-    """Take a question apart."""
+def parse(reader: Reader, query: Query) -> Question:
+    """Return the query's text taken apart, with the counts of its words."""
+    text = query.text
     tokens = _tokens(text)
     small = FUNCTION_WORDS[language_of(text)] | ASKING_WORDS
     telling = _telling(tokens, small)
-    known = snapshot.frequencies(*_counted(text, telling, small))
-    weights = _weights(known, telling)
+    words = words_of(text)
+    counted = {*telling, *(word for word in words if word not in small)}, [word for word in words if word in small]
+    counts = count(reader, query, counted)
+    weights = _weights(counts, telling)
     hashes = {word_hash(key): 0.0 for key in weights}
     for key, weight in weights.items():
         hashes[word_hash(key)] = max(hashes[word_hash(key)], weight)
     total = sum(hashes.values()) or 1.0
     ordered = sorted(hashes)
-    found, unknown = _names(snapshot, tokens, small)
-    found += _unspaced(snapshot, text, found)
-    found += _otherwise_written(snapshot, text, tokens, small, found)
+    found, unknown = _names(reader, tokens, small)
+    found += _unspaced(reader, text, found)
+    found += _otherwise_written(reader, text, tokens, small, found)
     asked = tuple(
         NamedEntity(row, min(1.0, sum(hashes[word_hash(key)] for key in words_of(row.key) if key in weights) / total))
         for row in found
@@ -129,19 +133,8 @@ def take_apart(snapshot: Reader, text: str) -> Question:
         names=asked,
         unknown=unknown,
         clauses=clauses(text),
-        frequencies=known,
+        counts=counts,
     )
-
-
-def counted(text: str) -> tuple[set[str], list[str]]:
-    """(the words of a question, those that name nothing), which :func:`take_apart` has counted."""
-    small = FUNCTION_WORDS[language_of(text)] | ASKING_WORDS
-    return _counted(text, _telling(_tokens(text), small), small)
-
-
-def _counted(text: str, telling: list[str], small: Collection[str]) -> tuple[set[str], list[str]]:
-    words = words_of(text)
-    return {*telling, *(word for word in words if word not in small)}, [word for word in words if word in small]
 
 
 def _telling(tokens: list[_Token], small: Collection[str]) -> list[str]:
@@ -161,7 +154,7 @@ def clauses(text: str) -> tuple[str, ...]:
     return long or (text,)
 
 
-def _weights(known: Frequencies, keys: list[str]) -> dict[str, float]:
+def _weights(known: Counts, keys: list[str]) -> dict[str, float]:
     """Inverse document frequency of the telling words: known to the file, in at most half of the chunks."""
     telling = list(dict.fromkeys(keys))[:MOST_WORDS]
     total, frequency = known.total, known.chunks

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monograph import telemetry
+from monograph.search.reader import PoolRequest
 
 if TYPE_CHECKING:
     from monograph.graph.evidence import Float64
@@ -44,7 +44,7 @@ class Ranking:
     is_exhaustive: bool = False
 
 
-def highest(snapshot: Reader, scores: Mapping[int, float], k: int | None = None) -> list[int]:
+def highest(reader: Reader, scores: Mapping[int, float], k: int | None = None) -> list[int]:
     """The k chunks of highest score, or all, by row number; ties by id. Ids are looked up where scores tie alone."""
     best = sorted(scores, key=scores.__getitem__, reverse=True)
     if k is not None and k < len(best):
@@ -53,30 +53,27 @@ def highest(snapshot: Reader, scores: Mapping[int, float], k: int | None = None)
         best = [row for row in best if scores[row] >= least]
     tied = {row for pair in pairwise(best) if scores[pair[0]] == scores[pair[1]] for row in pair}
     if tied:
-        ids = snapshot.ids(tied)
+        ids = reader.ids(tied)
         best.sort(key=lambda row: (-scores[row], ids.get(row, "")))
     return best[:k]
 
 
 def ranking(
-    snapshot: Reader, retriever: str, scored: Iterable[tuple[int, float]], k: int, effort: Effort | None = None
+    reader: Reader, retriever: str, scored: Iterable[tuple[int, float]], k: int, effort: Effort | None = None
 ) -> Ranking:
     """The k best of (row, score) pairs, ties by id."""
     scores = dict(scored)
-    rows = highest(snapshot, scores, k)
+    rows = highest(reader, scores, k)
     return Ranking(retriever, tuple(rows), tuple(scores[row] for row in rows), effort)
 
 
-@telemetry.traced("monograph.search.vectors")
-def nearest(snapshot: Reader, vector: Float32, k: int, allowed: Allowed, *, stretch: float = 1.0) -> Ranking:
+def nearest(reader: Reader, vector: Float32, k: int, allowed: Allowed, *, stretch: float = 1.0) -> Ranking:
     """Return the k chunks of highest cosine; none for a query without any known word, whose vector is zero.
 
     ``stretch`` is a factor on the window of the search's stop condition.
     """
-    if not vector.any():
-        return Ranking("dense", (), ())
-    near = snapshot.nearest(vector, k, allowed, stretch)
-    return ranking(snapshot, "dense", near.scored, k, near.effort)
+    found = reader.pool(PoolRequest(k, allowed, vector=vector, stretch=stretch))
+    return ranking(reader, "dense", found.dense, k, found.effort)
 
 
 def standardised(scores: Float64) -> Float64:

@@ -1,14 +1,17 @@
-"""What a search reads of the corpus: the port behind which a file stands, or many files that answer as one.
+"""Interface through which a search reads one state of a corpus: a file, or the many files of a shelf.
 
-Whatever is looked up is asked for all at once, since it may have a way to go; and it is asked by rows, which are
-numbers that the snapshot gives. What it reads ahead or remembers is its own affair.
+Each method is one network round of a search of a shelf: count, pool, starts and leads for each hop, show. Chunks, names
+and documents are known by rows, which are numbers of the reader's own. No answer depends on an earlier call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import numpy as np
 
 from monograph.store.documents.chunks import LoadedChunk
 
@@ -16,64 +19,148 @@ if TYPE_CHECKING:
     from monograph.graph.evidence import Int64
     from monograph.graph.text import Words
     from monograph.models import Embedder
-    from monograph.search.frequencies import Frequencies
     from monograph.search.leads import Leads, StartText
     from monograph.store.documents.filters import Allowed
     from monograph.store.graph.graphs import Records, SubjectChunk
     from monograph.store.graph.names import NameRow
+    from monograph.store.words.postings import Postings
     from monograph.values import Effort, Float32, Mention, Summary
 
 NO_DOCUMENT = -1
 """In the place of the document of a chunk that is not there."""
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Nearest:
-    """(row, cosine) of what lies nearest to a vector, all that ties with the last too; and what the search took."""
-
-    scored: Sequence[tuple[int, float]]
-    effort: Effort | None = None
+COMMON = 0.08
+SOME = 250
+"""Words that stand in more than this share of the chunks, and in more than so many of them or in half, are not looked
+up, unless there are no others: they cost most and tell least (docs/measuring.md)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """What a search for a text begins with.
-
-    It will count the words that ``counted`` gives of the text, as :meth:`Reader.frequencies` takes them, and look for
-    the codes and phrases in it word for word.
-    """
-
-    text: str
-    allowed: Allowed
-    counted: Callable[[str], tuple[Collection[str], Collection[str]]]
+def most(total: int) -> float:
+    """Return the number of chunks, of ``total``, above which a word is common."""
+    return max(total * COMMON, min(total / 2, SOME))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Walking:
-    """What a search along the graph asks of the chunks that it begins with.
+class Counts:
+    """Counts of a question's words, and the chunks that hold its codes and phrases word for word.
 
-    It will ask for the documents about entities, by the rows of their ``heads``; and of these and all other chunks that
-    it begins with for the cosines to ``clauses`` (clauses, dimension), for which of ``words`` they have, and for which
-    of the entities they name.
+    Parameters
+    ----------
+    total:
+        Chunks in the corpus.
+    chunks:
+        The number of chunks that have each folded word; words in no chunk are left out. Words that name nothing are
+        counted until they are common.
+    held:
+        (row, worth) of the chunks that hold each code or phrase: see :func:`monograph.search.words.worth`.
+    postings:
+        What a file read to count, by which it ranks.
     """
 
-    clauses: Float32
-    heads: Collection[int]
+    total: int
+    chunks: Mapping[str, int]
+    held: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)
+    postings: Postings | None = None
+
+    @property
+    def most(self) -> float:
+        """The number of chunks above which a word is common."""
+        return most(self.total)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WalkRequest:
+    """What a search along the graph asks about the chunks of its pool.
+
+    ``names`` are rows of the question's names; ``words`` are hashes of its words; ``clauses`` are vectors of its
+    clauses, float32 (n, dimension).
+    """
+
+    names: Collection[int]
     words: Words
+    clauses: Float32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pooling:
-    """What a search goes on with: the ``k`` best chunks by words, and the k nearest to ``vector`` (dimension,).
+class PoolRequest:
+    """The candidates that a search asks for.
 
-    No vector where meaning does not count; ``walking`` where it follows the graph from there.
+    Parameters
+    ----------
+    k:
+        Most chunks by words, and as many by meaning; and all that tie with the last.
+    filter:
+        Which chunks may be found.
+    words, counts:
+        Folded words to rank by, and the counts that they are among. None are ranked without words.
+    vector:
+        float32 (dimension,); chunks are not searched by meaning without one, or if it is zero.
+    stretch:
+        A factor on the window of the stop condition of the search by meaning.
+    walk:
+        What is asked about the chunks that are found.
     """
 
     k: int
-    allowed: Allowed
+    filter: Allowed
+    words: Sequence[str] = ()
+    counts: Counts | None = None
     vector: Float32 | None = None
-    walking: Walking | None = None
+    stretch: float = 1.0
+    walk: WalkRequest | None = None
 
+
+class Evidence(Protocol):
+    """Documents and words of chunks that one round of a search found."""
+
+    def chunk_words(self, rows: Sequence[int]) -> tuple[Int64, list[bytes], Sequence[Hashable]]:
+        """Return what is known of different chunks that were found.
+
+        Returns
+        -------
+        (the document of each, (n,), NO_DOCUMENT for a chunk that is not there; packed hashes of the question's words
+        that each has, and maybe of other words; values that are equal for chunks with the same words, and seldom for
+        others).
+        """
+        ...
+
+
+NO_COSINES: tuple[Int64, Float32] = np.empty(0, np.int64), np.empty((0, 0), np.float32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pool:
+    """Candidates of a search.
+
+    Parameters
+    ----------
+    evidence:
+        Documents and words of all chunks of the pool; of none without a walk.
+    lexical, dense:
+        (row, score) of the k best chunks by FTS5's BM25 (k1 = 1.2, b = 0.75) over title and text, and by cosine; with
+        all that tie with the last.
+    effort:
+        The effort of the search by meaning.
+    subjects:
+        The first chunks of the documents about the question's names, by their place in the document, ties by id.
+    named:
+        (name, chunk) of the chunks of the pool that have any of the question's names.
+    cosines:
+        (rows of those chunks that have a vector, their cosines to the clauses (clauses, rows)).
+    """
+
+    evidence: Evidence
+    lexical: Sequence[tuple[int, float]] = ()
+    dense: Sequence[tuple[int, float]] = ()
+    effort: Effort | None = None
+    subjects: Sequence[SubjectChunk] = ()
+    named: Sequence[tuple[int, int]] = ()
+    cosines: tuple[Int64, Float32] = NO_COSINES
+
+
+NOWHERE: Mapping[int, int] = MappingProxyType({})
+NO_NAMES: Mapping[int, NameRow] = MappingProxyType({})
+NO_TEXTS: Mapping[int, tuple[str, str]] = MappingProxyType({})
 
 Shown: TypeAlias = tuple[dict[int, LoadedChunk], dict[int, tuple[str, str]]]
 """(chunks by row, (entity id, name as it is written) of names by row)."""
@@ -101,9 +188,9 @@ class SearchModels(Protocol):
 
 
 class Reader(Protocol):
-    """One state of a corpus, as long as a search goes on. Rows that are not there are left out of what is given.
+    """One state of a corpus, for as long as a search goes on. Rows that are not there are left out of results.
 
-    ``allowed`` tells which chunks may be found, or be passed on the way.
+    ``allowed`` says which chunks may be found, or be passed on the way.
     """
 
     @property
@@ -111,72 +198,52 @@ class Reader(Protocol):
         """The models of the archive."""
         ...
 
-    def expect(self, coming: Opening | Pooling) -> None:
-        """Hear what is about to be asked, so that it can be asked for together; nothing hangs on it."""
-        ...
-
-    # Words: folded ones, as monograph.store.words.terms.words_of gives them.
-
-    def frequencies(self, words: Collection[str], small: Collection[str] = ()) -> Frequencies:
-        """Of some words, and of others that name nothing, which are counted until they are common."""
-        ...
+    # Words are folded ones, as monograph.store.words.terms.words_of returns them.
 
     def total(self) -> int:
-        """How many chunks there are."""
-        ...
-
-    def document_frequency(self, words: Collection[str]) -> dict[str, int]:
-        """In how many chunks each of some words, or of very many, stands; those that stand in none are left out."""
-        ...
-
-    def bm25(self, words: Sequence[str], k: int, allowed: Allowed) -> list[tuple[int, float]]:
-        """(row, score) of the k best chunks that have any of some words, and of all that tie with the last.
-
-        By FTS5's BM25 (k1 = 1.2, b = 0.75) over title and text.
-        """
-        ...
-
-    def holding(self, text: str, allowed: Allowed) -> list[tuple[int, float]]:
-        """(row, worth) of the chunks that hold a code or phrase: see :func:`monograph.search.words.worth`.
-
-        Of the chunks that have its words one after the other so many are read as
-        :data:`monograph.search.words.CANDIDATES` tells.
-        """
-        ...
-
-    def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
-        """At most k chunks that may have a folded text somewhere within."""
-        ...
-
-    # Meaning.
-
-    def nearest(self, vector: Float32, k: int, allowed: Allowed, stretch: float = 1.0) -> Nearest:
-        """The k chunks of highest cosine to a vector (dimension,) that is not zero; more where several share a vector.
-
-        ``stretch`` is a factor on the window of the search's stop condition.
-        """
-        ...
-
-    def cosines(self, chunks: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
-        """(rows of those of some chunks that have a vector, its cosines (n, rows) to some vectors (n, dimension))."""
-        ...
-
-    # Texts.
-
-    def chunks(self, rows: Iterable[int]) -> dict[int, LoadedChunk]:
-        """Chunks by row, in the order asked for."""
-        ...
-
-    def titled_texts(self, rows: Iterable[int]) -> list[tuple[str, str]]:
-        """(title of the document, text) of chunks in the order asked for; empty for one that cannot be read."""
-        ...
-
-    def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
-        """What puts chunks in the order of their ids, by row: these, or what tells them apart; and maybe of others."""
+        """Return the number of chunks."""
         ...
 
     def newest(self) -> int | None:
-        """The last second, since 1970, that any document may be from; None where none tells when it is from."""
+        """Return the last second, since 1970, that any document may be from; None if no document has a date."""
+        ...
+
+    def has_graph(self) -> bool:
+        """Whether there is a graph to walk along."""
+        ...
+
+    def count(
+        self, words: Collection[str], small: Collection[str] = (), held: Collection[str] = (), *, allowed: Allowed
+    ) -> Counts:
+        """Return the counts of some words, and the chunks that hold some codes and phrases.
+
+        ``small`` are words that name nothing, which are counted until they are common. Of the chunks that have the
+        words of a code or phrase in a row, :data:`monograph.search.words.CANDIDATES` are read.
+        """
+        ...
+
+    def document_frequency(self, words: Collection[str]) -> dict[str, int]:
+        """Return the number of chunks that have each word, of very many; words in no chunk are left out."""
+        ...
+
+    def pool(self, request: PoolRequest) -> Pool:
+        """Return the candidates of a search."""
+        ...
+
+    def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
+        """Return at most k chunks that may contain a folded text."""
+        ...
+
+    def cosines(self, chunks: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
+        """Return (rows of the chunks that have a vector, their cosines (n, rows) to vectors (n, dimension))."""
+        ...
+
+    def titled_texts(self, rows: Iterable[int]) -> list[tuple[str, str]]:
+        """Return (title of the document, text) of chunks, in order; empty texts for one that cannot be read."""
+        ...
+
+    def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
+        """Return texts that sort chunks as their ids do, by row; maybe of other chunks too."""
         ...
 
     # Names.
@@ -214,20 +281,6 @@ class Reader(Protocol):
 
     # The graph.
 
-    def has_graph(self) -> bool:
-        """Whether there is a graph to walk along."""
-        ...
-
-    def words_in(self, chunks: Sequence[int], asked: Words) -> tuple[Int64, list[bytes], Sequence[Hashable]]:
-        """What words tell of chunks.
-
-        Returns
-        -------
-        (the document of each, NO_DOCUMENT where it is not there; hashes of those of its words that are asked for, and
-        maybe of others, packed; what is the same for chunks of the same words, and seldom for others).
-        """
-        ...
-
     def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
         """What tells whether chunks say the same, by row: (what was extracted, as a number; the document's title)."""
         ...
@@ -239,16 +292,13 @@ class Reader(Protocol):
         """
         ...
 
-    def leads(self, heads: Sequence[int], known: Mapping[int, NameRow], allowed: Allowed) -> list[Leads]:
-        """Where each of some entities leads; ``known`` are names that were read before, by row."""
-        ...
+    def leads(
+        self, heads: Sequence[int], known: Mapping[int, NameRow], words: Words, allowed: Allowed
+    ) -> tuple[list[Leads], Evidence]:
+        """Return where each of some entities leads, and the evidence of the chunks that they lead to.
 
-    def subject_chunks(self, names: Collection[int], allowed: Allowed) -> list[SubjectChunk]:
-        """The first chunks of the documents that are about some names, by their place in the document, ties by id."""
-        ...
-
-    def naming(self, chunks: Sequence[int], names: Collection[int]) -> list[tuple[int, int]]:
-        """(name, chunk) for those of some chunks that name any of some names."""
+        ``known`` are names that were read before, by row; ``words`` are hashes of the question's words.
+        """
         ...
 
     def mentions(self, names: Collection[int], allowed: Allowed) -> dict[int, list[int]]:
@@ -267,14 +317,14 @@ class Reader(Protocol):
         """What a model wrote of what it found in chunks, by row, in the order asked; nothing of those without any."""
         ...
 
-    def shown(
+    def show(
         self,
         rows: Collection[int],
-        where: Mapping[int, int],
-        known: Mapping[int, NameRow],
-        texts: Mapping[int, tuple[str, str]],
+        where: Mapping[int, int] = NOWHERE,
+        known: Mapping[int, NameRow] = NO_NAMES,
+        texts: Mapping[int, tuple[str, str]] = NO_TEXTS,
     ) -> Shown:
-        """:meth:`chunks` by row, and names as they are written, each looked for in the chunk that ``where`` gives it.
+        """Return chunks by row, in order, and names as they are written in the chunk that ``where`` gives each.
 
         ``known`` are names, and ``texts`` titles and texts of chunks, that were read before.
         """
@@ -282,17 +332,16 @@ class Reader(Protocol):
 
     # The tree of summaries.
 
-    def require_tree(self) -> None:
-        """Raise InputError where there is none."""
-        ...
+    def nearest_summaries(
+        self, vector: Float32, k: int, allowed: Allowed
+    ) -> tuple[list[tuple[int, float]], Effort | None]:
+        """Return (node, cosine) of the k summaries nearest to a vector; ties by key, a hash of a summary's sources.
 
-    def nearest_summaries(self, vector: Float32, k: int, allowed: Allowed) -> Nearest:
-        """The k summaries of highest cosine to a vector that is not zero, by node; ties by key, a hash of its sources.
-
-        Only those are there that stand over nothing that is not allowed.
+        A summary is left out unless all chunks under it are allowed. A vector that is zero has none. Raises InputError
+        if there is no tree.
         """
         ...
 
     def summaries(self, nodes: Sequence[int]) -> dict[int, tuple[Summary, int]]:
-        """Summaries by node, each with the chunk under it that lies nearest to it; none that cannot be read."""
+        """Return summaries by node, with the chunk under each that is nearest to it; none that cannot be read."""
         ...

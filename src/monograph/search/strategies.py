@@ -46,22 +46,19 @@ class Auto(BuiltIn):
         """Search as ``Graph`` or ``Hybrid``; hits of a file without a graph have a note that says so."""
         from monograph.search import times
         from monograph.search.hybrid import search_hybrid
-        from monograph.search.question import counted, take_apart
-        from monograph.search.reader import Opening
+        from monograph.search.question import parse
 
-        reader.expect(Opening(query.text, query.filter, counted))
+        question = parse(reader, query)
         asked = times.times_of(reader, query)
         wide = times.widened(query, asked)
-        if not reader.has_graph():
-            found = [replace(one, note=NOT_MADE) for one in search_hybrid(reader, wide)]
-        else:
-            question = take_apart(reader, query.text)
-            if question.names:
-                from monograph.search import graph
+        if question.names and reader.has_graph():
+            from monograph.search import graph
 
-                found = graph.by_walk(reader, wide, question)
-            else:
-                found = search_hybrid(reader, wide, known=question.frequencies)
+            found = graph.by_walk(reader, wide, question)
+        else:
+            found = search_hybrid(reader, wide, counts=question.counts)
+            if not reader.has_graph():
+                found = [replace(one, note=NOT_MADE) for one in found]
         return times.lifted(found, asked, query.k)
 
 
@@ -100,13 +97,11 @@ class Graph(BuiltIn):
     def search(self, reader: Reader, query: Query) -> list[Hit]:
         """Every hit that the graph led to has the path to it; by MiniRAG's formulas there may be fewer than k."""
         from monograph.search import graph
-        from monograph.search.question import counted, take_apart
-        from monograph.search.reader import Opening
+        from monograph.search.question import parse
 
         if self.faithful:
             return graph.by_formulas(reader, query)
-        reader.expect(Opening(query.text, query.filter, counted))
-        return graph.by_walk(reader, query, take_apart(reader, query.text))
+        return graph.by_walk(reader, query, parse(reader, query))
 
 
 @dataclass(frozen=True, slots=True)

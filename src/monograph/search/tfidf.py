@@ -27,21 +27,22 @@ CANDIDATES = 64
 
 def search(reader: Reader, query: Query, alpha: float, beta: float) -> list[Hit]:
     """Search with ``alpha`` as the cosine's weight, and ``beta`` as that of a word-for-word match."""
-    known = words.of_question(reader, query.text)
+    counts = words.count(reader, query)
     k = rerank.most(query)
     pool = max(CANDIDATES, 4 * k)
-    exact = words.word_for_word(reader, "exact", words.codes(query.text), pool, query.filter)
+    exact = words.word_for_word(reader, "exact", counts, words.codes(query.text), pool)
     lifted = dict(zip(exact.rows, exact.scores, strict=True))
     lifted.update((row, 1.0) for row in words.substring(reader, query.text, pool, query.filter).rows)
-    rows = list(dict.fromkeys([*words.bm25(reader, query.text, pool, query.filter, known).rows, *lifted]))
-    counts = [Counter(terms.words_of("\n".join(titled))) for titled in reader.titled_texts(rows)]
+    _, (lexical,) = words.pool(reader, query, counts, pool)
+    rows = list(dict.fromkeys([*lexical.rows, *lifted]))
+    texts = [Counter(terms.words_of("\n".join(titled))) for titled in reader.titled_texts(rows)]
     asked = Counter(terms.words_of(query.text))
-    vocabulary = {word for count in [asked, *counts] for word in count}
-    idf = inverse_document_frequency(reader.document_frequency(vocabulary), known.total)
+    vocabulary = {word for count in [asked, *texts] for word in count}
+    idf = inverse_document_frequency(reader.document_frequency(vocabulary), counts.total)
     vector = unit_vector(asked, idf)
     scored = [
         (row, alpha * _cosine(vector, unit_vector(count, idf)) + beta * lifted.get(row, 0.0))
-        for row, count in zip(rows, counts, strict=True)
+        for row, count in zip(rows, texts, strict=True)
     ]
     best = fusion.best(reader, fusion.alone(ranking(reader, "tfidf", scored, k), []), k)
     return rerank.hits(query, hits.load(reader, best))

@@ -18,28 +18,18 @@ from monograph.values import Hit, Origin
 if TYPE_CHECKING:
     from monograph.search.query import Query
     from monograph.search.reader import Reader
-    from monograph.store.documents.filters import Allowed
-    from monograph.values import Float32
 
 
 def search(reader: Reader, query: Query, detail: float | None, budget: int | None) -> list[Hit]:
     """See :class:`monograph.search.strategies.Tree`."""
-    reader.require_tree()
     vector, k = query.vector_by(reader), rerank.most(query)
+    scored, effort = reader.nearest_summaries(vector, k, query.filter)
+    over = Ranking("tree", tuple(node for node, _ in scored), tuple(one for _, one in scored), effort)
     near = nearest(reader, vector, k, query.filter)
-    over = nearest_summaries(reader, vector, k, query.filter)
     found = rerank.hits(query, _hits(reader, near, over, _chosen(near, over, k, detail)))
     if budget is not None:
         found = _within(found, budget, detail)
     return [replace(one, rank=rank) for rank, one in enumerate(found)]
-
-
-def nearest_summaries(reader: Reader, vector: Float32, k: int, allowed: Allowed) -> Ranking:
-    """The k summaries of highest cosine, by node; ties by key, which is a hash of what is summarized."""
-    if not vector.any():
-        return Ranking("tree", (), ())
-    near = reader.nearest_summaries(vector, k, allowed)
-    return Ranking("tree", tuple(node for node, _ in near.scored), tuple(one for _, one in near.scored), near.effort)
 
 
 _Place = tuple[bool, int]
@@ -62,7 +52,7 @@ def _chosen(near: Ranking, over: Ranking, k: int, detail: float | None) -> list[
 def _hits(reader: Reader, near: Ranking, over: Ranking, chosen: list[_Place]) -> list[Hit]:
     found = reader.summaries([over.rows[place] for summary, place in chosen if summary])
     wanted = (near.rows[place] for summary, place in chosen if not summary)
-    read = reader.chunks(dict.fromkeys([*wanted, *(chunk for _, chunk in found.values())]))
+    read, _ = reader.show(dict.fromkeys([*wanted, *(chunk for _, chunk in found.values())]))
     hits: list[Hit] = []
     for summary, place in chosen:
         ranking = over if summary else near

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import attrgetter
@@ -17,14 +17,14 @@ from monograph.graph.names import key_of
 from monograph.search.leads import Start, StartText
 from monograph.search.question import Question
 from monograph.search.ranking import Ranking
-from monograph.search.reader import Reader
+from monograph.search.reader import Evidence, Pool, Reader
 from monograph.search.reckoning._reckoning import Reckoning
 from monograph.search.rerank import Reordered
 from monograph.store.documents.filters import Allowed
+from monograph.store.graph.graphs import SubjectChunk
 from monograph.store.graph.names import NameRow
 from monograph.store.words.terms import words_of
 from monograph.text_pass import compiled
-from monograph.values import Float32
 
 _ROW, _KEY = attrgetter("row"), attrgetter("key")
 
@@ -41,30 +41,25 @@ class Walk:
     snapshot: Reader
     question: Question
     allowed: Allowed
+    entities: Mapping[int, list[NameRow]]
     asked: dict[int, int] = field(default_factory=dict)
     names: dict[int, NameRow] = field(init=False)
     texts: dict[int, StartText] = field(default_factory=dict)
     reckoning: Reckoning = field(init=False)
-    entities: dict[int, list[NameRow]] = field(init=False)
     _words: dict[int, Hashable] = field(default_factory=dict)
     _told: dict[int, tuple[int, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         heads = {one.name.head for one in self.question.names}
-        self.entities = self.snapshot.members(heads)
         self.names = {one.name.row: one.name for one in self.question.names}
         models = tuple((one.bias, one.weights) for one in (evidence.FOUND, evidence.DEFINES, evidence.MENTIONS))
         words, weights = self.question.words.tolist(), self.question.weights.tolist()
         self.reckoning = Reckoning(words, weights, list(heads), models, evidence.COVERAGE)
 
-    def know(self, wanted: Sequence[int]) -> None:
-        """Find out of which documents chunks are, and which of the question's words they have."""
-        self.learn(self.reckoning.unknown(wanted))
-
-    def learn(self, missing: Sequence[int]) -> None:
-        """The same of different chunks that are not known."""
+    def learn(self, missing: Sequence[int], known: Evidence) -> None:
+        """Take in the documents of different chunks that are not known, and which of the question's words they have."""
         if missing:
-            documents, packed, alike = self.snapshot.words_in(missing, self.question.words)
+            documents, packed, alike = known.chunk_words(missing)
             self._words.update(zip(missing, alike, strict=True))
             self.reckoning.learn(missing, documents, packed)
 
@@ -95,8 +90,9 @@ class Walk:
 def walk(
     snapshot: Reader,
     question: Question,
+    entities: Mapping[int, list[NameRow]],
     rankings: Sequence[tuple[Ranking, float]],
-    clause_vectors: Float32,
+    pool: Pool,
     allowed: Allowed,
 ) -> Walk:
     """Start from what rankings and the question's names give, and follow the graph.
@@ -107,15 +103,17 @@ def walk(
         What is searched.
     question:
         Taken apart.
+    entities:
+        All names of the entities that the question names, by the row of their head.
     rankings:
         With the weight of each one's standardised scores.
-    clause_vectors:
-        float32 (clauses, dimension), of unit length.
+    pool:
+        The candidates that are ranked.
     allowed:
         Which chunks may be found, and be passed on the way.
     """
-    found = Walk(snapshot, question, allowed)
-    _start(found, rankings, _subjects_asked(found), clause_vectors)
+    found = Walk(snapshot, question, allowed, entities)
+    _start(found, rankings, pool)
     done: set[int] = set()
     for _ in range(evidence.HOPS):
         starts = [chunk for chunk in _most_probable(found) if chunk not in done]
@@ -135,8 +133,8 @@ def follow(found: Walk, starts: Sequence[int]) -> None:
     keys = [(list(map(_KEY, text.names)), text.sentences) for text in texts]
     tells = beside(found.question, [text.start for text in texts], keys)
     heads = found.reckoning.begin(starts, texts, tells)
-    leads = found.snapshot.leads(heads, found.names, found.allowed)
-    found.learn(found.reckoning.lead(leads))
+    leads, known = found.snapshot.leads(heads, found.names, found.question.words, found.allowed)
+    found.learn(found.reckoning.lead(leads), known)
     found.reckoning.follow()
 
 
@@ -242,7 +240,7 @@ class _About:
     rarity: float
 
 
-def _subjects_asked(found: Walk) -> dict[int, _About]:
+def _subjects_asked(found: Walk, subjects: Sequence[SubjectChunk]) -> dict[int, _About]:
     """The chunks whose documents are about a name of the question; the most telling name of each."""
     asked = {one.name.row: one for one in found.question.names}
     key = {one.name.row: one.name.key for one in found.question.names}
@@ -252,7 +250,7 @@ def _subjects_asked(found: Walk) -> dict[int, _About]:
             asked.setdefault(member.row, entity[member.head])
             key[member.row] = member.key
     best: dict[int, _About] = {}
-    for one in sorted(found.snapshot.subject_chunks(asked, found.allowed), key=lambda one: key[one.name]):
+    for one in sorted(subjects, key=lambda one: key[one.name]):
         fit = 0.0
         if one.qualifier:
             words = one.qualifier.split()
@@ -264,32 +262,29 @@ def _subjects_asked(found: Walk) -> dict[int, _About]:
     return best
 
 
-def _start(
-    found: Walk,
-    rankings: Sequence[tuple[Ranking, float]],
-    subjects: Mapping[int, _About],
-    clause_vectors: Float32,
-) -> None:
+def _start(found: Walk, rankings: Sequence[tuple[Ranking, float]], pool: Pool) -> None:
+    subjects = _subjects_asked(found, pool.subjects)
     rows = list(dict.fromkeys(chain(*(ranking.rows for ranking, _ in rankings), subjects)))
     if not rows:
         return
-    found.know(rows)
+    found.learn(found.reckoning.unknown(rows), pool.evidence)
     found.asked.update((row, about.name) for row, about in subjects.items())
-    cosines = found.snapshot.cosines(rows, clause_vectors)
+    with_vector, cosines = pool.cosines
+    ranked = np.isin(with_vector, rows)  # The pool has all chunks that tie with the last.
     said = [sorted(found.question.places(words_of(clause))) for clause in found.question.clauses]
     found.reckoning.start(
         [(ranking.rows, ranking.scores, weight) for ranking, weight in rankings],
         said,
-        cosines,
+        (with_vector[ranked], np.ascontiguousarray(cosines[:, ranked])),
         [(row, one.by_title, one.share, one.fit, one.rarity) for row, one in subjects.items()],
-        _naming(found, rows),
+        _naming(found, pool.named, set(rows)),
     )
 
 
-def _naming(found: Walk, rows: Sequence[int]) -> dict[int, float]:
+def _naming(found: Walk, pairs: Sequence[tuple[int, int]], rows: Set[int]) -> dict[int, float]:
     """By chunk, its share of the entities that the question names, rare ones counting more."""
     entities = found.entities
-    total = found.question.frequencies.total
+    total = found.question.counts.total
     rarity = {
         head: max(0.0, math.log((total + 1) / (sum(one.uses for one in some) + 0.5))) for head, some in entities.items()
     }
@@ -298,6 +293,7 @@ def _naming(found: Walk, rows: Sequence[int]) -> dict[int, float]:
         return {}
     head = {one.row: one.head for some in entities.values() for one in some}
     named: dict[int, set[int]] = {}
-    for name, chunk in found.snapshot.naming(rows, head):
-        named.setdefault(chunk, set()).add(head[name])
+    for name, chunk in pairs:
+        if chunk in rows:
+            named.setdefault(chunk, set()).add(head[name])
     return {chunk: math.fsum(rarity[one] for one in some) / whole for chunk, some in named.items()}

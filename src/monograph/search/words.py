@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from monograph import telemetry
 from monograph.derive.extract.function_words import FUNCTION_WORDS, language_of
 from monograph.regex import regex
 from monograph.search.ranking import ranking
+from monograph.search.reader import PoolRequest
 from monograph.store.words import terms
 
 if TYPE_CHECKING:
-    from monograph.search.frequencies import Frequencies
+    from monograph.search.query import Query
     from monograph.search.ranking import Ranking
-    from monograph.search.reader import Reader
+    from monograph.search.reader import Counts, Pool, Reader, WalkRequest
     from monograph.store.documents.filters import Allowed
+    from monograph.values import Float32
 
 MOST_WORDS = 64
 """A longer query is cut down to its rarest words."""
@@ -34,53 +35,59 @@ _CODE = regex(rf"\w+(?:{_JOINED}\w+)*")
 _YEARS = regex(r"\d{4}[-/]\d{4}")
 
 
-def counted(query: str) -> tuple[set[str], set[str]]:
-    """(the words of a question, those that name nothing)."""
+def counted_words(query: str) -> tuple[set[str], set[str]]:
+    """Return (the words of a question, those that name nothing)."""
     words, small = set(terms.words_of(query)), FUNCTION_WORDS[language_of(query)]
     return words - small, words & small
 
 
-def of_question(snapshot: Reader, query: str) -> Frequencies:
-    """Of the words of a question."""
-    return snapshot.frequencies(*counted(query))
+def count(reader: Reader, query: Query, counted: tuple[Collection[str], Collection[str]] | None = None) -> Counts:
+    """Return the counts of a query's words, or of ``counted`` ones, and the chunks that hold its codes and phrases."""
+    words, small = counted_words(query.text) if counted is None else counted
+    return reader.count(words, small, [*codes(query.text), *phrases(query.text)], allowed=query.filter)
 
 
-@telemetry.traced("monograph.search.words")
-def bm25(snapshot: Reader, query: str, k: int, allowed: Allowed, known: Frequencies) -> Ranking:
-    """BM25 (FTS5's: k1 = 1.2, b = 0.75) over title and text of each chunk; any word of the query may match.
+def pool(
+    reader: Reader, query: Query, counts: Counts, k: int, vector: Float32 | None = None, walk: WalkRequest | None = None
+) -> tuple[Pool, list[Ranking]]:
+    """Return the candidates of a search, and their rankings: BM25's, and by cosine if there is a vector.
 
-    Common words are not looked up, unless there are no others; in half of the chunks they have no weight in BM25.
-    ``known`` are the frequencies of the query's words. Where fewer than k chunks have one, the ranking is exhaustive.
+    Common words are not looked up, unless there are no others; in half of the chunks they have no weight in BM25. A
+    lexical ranking is exhaustive if fewer than k chunks have any of the words.
     """
-    words = list(dict.fromkeys(terms.words_of(query)))
+    words = list(dict.fromkeys(terms.words_of(query.text)))
     # A single character of writing without spaces matches pairs, which have frequencies of their own.
-    found = [word for word in words if 0 < known.chunks.get(word, len(word) == 1) <= known.most]
+    found = [word for word in words if 0 < counts.chunks.get(word, len(word) == 1) <= counts.most]
     if not found:
-        known = snapshot.frequencies(words)
-        found = [word for word in words if word in known.chunks]
-    rarest = sorted(found, key=lambda word: known.chunks.get(word, 0))[:MOST_WORDS]
-    best = ranking(snapshot, "lexical", snapshot.bm25(rarest, k, allowed), k)
-    return replace(best, is_exhaustive=len(best.rows) < k)
+        counts = reader.count(words, allowed=query.filter)
+        found = [word for word in words if word in counts.chunks]
+    rarest = sorted(found, key=lambda word: counts.chunks.get(word, 0))[:MOST_WORDS]
+    made = reader.pool(PoolRequest(k, query.filter, rarest, counts, vector, walk=walk))
+    lexical = ranking(reader, "lexical", made.lexical, k)
+    rankings = [replace(lexical, is_exhaustive=len(lexical.rows) < k)]
+    if vector is not None:
+        rankings.append(ranking(reader, "dense", made.dense, k, made.effort))
+    return made, rankings
 
 
-def word_for_word(snapshot: Reader, retriever: str, wanted: Sequence[str], k: int, allowed: Allowed) -> Ranking:
-    """Chunks that hold codes or phrases word for word (RAGdb, Sec. 4.2, mended).
+def word_for_word(reader: Reader, retriever: str, counts: Counts, wanted: Sequence[str], k: int) -> Ranking:
+    """Return chunks that hold codes or phrases word for word (RAGdb, Sec. 4.2, corrected).
 
     The paper lifts a text that holds the whole query as a substring: that does nothing for a question, and finds
     INV-2024 inside INV-20245. Here each code counts by itself, at word boundaries.
 
     Parameters
     ----------
-    snapshot:
-        What is searched.
+    reader:
+        The corpus.
     retriever:
-        What the ranking is called: ``exact`` for :func:`codes`, ``phrase`` for :func:`phrases`.
+        The ranking's name: ``exact`` for :func:`codes`, ``phrase`` for :func:`phrases`.
+    counts:
+        The chunks that hold each.
     wanted:
         The codes or phrases.
     k:
         Most chunks to return.
-    allowed:
-        Which chunks may be found.
 
     Returns
     -------
@@ -88,28 +95,27 @@ def word_for_word(snapshot: Reader, retriever: str, wanted: Sequence[str], k: in
     """
     found: dict[int, float] = {}
     for text in wanted:
-        for row, value in snapshot.holding(text, allowed):
+        for row, value in counts.held.get(text, ()):
             if value > 0:
                 found[row] = found.get(row, 0.0) + value / len(wanted)
-    return ranking(snapshot, retriever, found.items(), k)
+    return ranking(reader, retriever, found.items(), k)
 
 
-@telemetry.traced("monograph.search.word_for_word")
-def matches(snapshot: Reader, query: str, k: int, allowed: Allowed) -> list[Ranking]:
-    """The chunks that hold the query's codes, and those that hold its quoted phrases, word for word."""
+def matches(reader: Reader, query: Query, counts: Counts, k: int) -> list[Ranking]:
+    """Return the chunks that hold the query's codes, and those that hold its quoted phrases, word for word."""
     return [
-        word_for_word(snapshot, "exact", codes(query), k, allowed),
-        word_for_word(snapshot, "phrase", phrases(query), k, allowed),
+        word_for_word(reader, "exact", counts, codes(query.text), k),
+        word_for_word(reader, "phrase", counts, phrases(query.text), k),
     ]
 
 
-def substring(snapshot: Reader, query: str, k: int, allowed: Allowed) -> Ranking:
+def substring(reader: Reader, query: str, k: int, allowed: Allowed) -> Ranking:
     """Chunks whose text holds the whole query as a substring, case and accents aside; each scores 1."""
     needle = terms.fold(query.strip())
-    rows = snapshot.containing(needle, CANDIDATES, allowed)
-    texts = snapshot.titled_texts(rows)
+    rows = reader.containing(needle, CANDIDATES, allowed)
+    texts = reader.titled_texts(rows)
     held = ((row, 1.0) for row, (_, text) in zip(rows, texts, strict=True) if needle in terms.fold(text))
-    return ranking(snapshot, "substring", held, k)
+    return ranking(reader, "substring", held, k)
 
 
 def codes(query: str) -> list[str]:

@@ -88,11 +88,6 @@ class Shards:
         answers = self.engine.ask({shard: [one] for shard in range(self.rows.shards)})
         return [answers[shard][0] for shard in range(self.rows.shards)]
 
-    def each(self, calls: Sequence[Call[Any]]) -> list[list[Any]]:
-        """Make several calls of all shards in one round: for each call the results of the shards, in their order."""
-        answers = self.engine.ask(dict.fromkeys(range(self.rows.shards), calls))
-        return [[answers[shard][place] for shard in range(self.rows.shards)] for place in range(len(calls))]
-
     def some(
         self, shards: Iterable[int], method: Callable[[ShardReader, *Arguments], R], *arguments: *Arguments
     ) -> dict[int, R]:

@@ -16,8 +16,8 @@ from monograph.explore.surroundings import ToldRelations
 from monograph.library.graph import EntityGraph, GraphReader
 from monograph.read.paths import path_to_text
 from monograph.shelf.engines import only
+from monograph.shelf.reader import ShelfReader
 from monograph.shelf.shard import ShardReader
-from monograph.shelf.snapshot import ShelfSnapshot
 from monograph.store.documents.chunks import LoadedChunk
 from monograph.store.file.database import Connection
 from monograph.store.graph import neighbours
@@ -30,7 +30,7 @@ from monograph.values import Document, Extraction, Float32, Told, ToldNode
 class ShelfSurroundings:
     """One version of a shelf, at an address: see :class:`monograph.explore.surroundings.Surroundings`."""
 
-    snapshot: ShelfSnapshot
+    snapshot: ShelfReader
     place: str
 
     @property
@@ -124,7 +124,7 @@ class ShelfSurroundings:
         }
 
     def chunks(self, rows: Sequence[int]) -> dict[int, LoadedChunk]:
-        return self.snapshot.chunks(rows)
+        return self.snapshot.show(rows)[0]
 
     def chunks_of(self, name: str) -> list[int]:
         found = [
@@ -144,8 +144,7 @@ class ShelfSurroundings:
         )
 
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
-        _, found = self.snapshot.shown((), where, {}, {})
-        return found
+        return self.snapshot.show((), where)[1]
 
     def told(self, keys: Collection[str]) -> ToldRelations:
         return ToldRelations((), {})

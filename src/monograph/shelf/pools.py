@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
@@ -14,10 +14,10 @@ import numpy as np
 
 from monograph.graph.evidence import Bools, Float64, Int64
 from monograph.graph.text import Words
-from monograph.search.reader import NO_DOCUMENT, Nearest, Pooling
+from monograph.search.reader import NO_DOCUMENT, Evidence, Pool, PoolRequest
 from monograph.store.documents.filters import Allowed
 from monograph.store.graph.graphs import WORDS, Records, SubjectChunk
-from monograph.values import Effort, Float32
+from monograph.values import Effort
 
 FULL = np.dtype(
     [("row", "<i8"), ("document", "<i8"), ("first", "<u8"), ("words", "<u8"), ("alike", "<u8"), ("vector", "?")]
@@ -80,17 +80,17 @@ def first_bytes(ids: Iterable[str]) -> Numbers:
 
 
 def records_of(
-    rows: Sequence[int], ids: Sequence[str], words: tuple[Int64, Sequence[bytes]] | None = None, asked: Words = NO_WORDS
+    rows: Sequence[int], ids: Sequence[str], evidence: Evidence | None = None, asked: Words = NO_WORDS
 ) -> Records:
     """Return records of chunks of one shard: FULL, with ``vector`` unset, or SHORT without words.
 
-    ``words`` are (documents (n,), packed hashes of all words) of each chunk; ``asked`` are the question's words.
+    ``evidence`` is that of the chunks, with all their words; ``asked`` are the question's words.
     """
-    made = np.zeros(len(rows), dtype=SHORT if words is None else FULL)
+    made = np.zeros(len(rows), dtype=SHORT if evidence is None else FULL)
     made["row"] = rows
     made["first"] = first_bytes(ids)
-    if words is not None:
-        made["document"], packed = words
+    if evidence is not None:
+        made["document"], packed, _ = evidence.chunk_words(rows)
         held = np.packbits(words_held(asked, packed), axis=1, bitorder="little")
         bits = np.zeros((len(rows), 8), dtype=np.uint8)
         bits[:, : held.shape[1]] = held
@@ -116,95 +116,48 @@ def words_held(asked: Words, packed: Sequence[bytes]) -> Bools:
     return held
 
 
-class KnownChunks:
-    """Facts about chunks that one search was sent, by row over all shards.
+@dataclass(frozen=True, slots=True, eq=False)
+class SentEvidence:
+    """Evidence that shards sent (:class:`monograph.search.reader.Evidence`); ``place`` has that of each, by row."""
 
-    Parameters
-    ----------
-    rows:
-        Row numbers over all shards.
-    asked:
-        The question's words; None if shards send SHORT records.
-    clauses:
-        Vectors of the question's clauses (n, dimension), for which shards send cosines.
-    """
+    place: Mapping[int, int]
+    documents: Int64
+    packed: list[bytes]
+    alike: list[int]
 
-    def __init__(self, rows: Rows, asked: Words | None = None, clauses: Float32 | None = None) -> None:
-        self.asked = asked
-        self.clauses = clauses
-        self._rows = rows
-        self._new: list[tuple[int, bytes]] = []
-        self._near: list[tuple[int, ChunkFacts]] = []
-        self._held: Records = np.empty(0, dtype=FULL)
-        self._packed: dict[int, bytes] = {}
+    def chunk_words(self, rows: Sequence[int]) -> tuple[Int64, list[bytes], Sequence[Hashable]]:
+        """Return the evidence of some of the chunks."""
+        at = [self.place[row] for row in rows]
+        return self.documents[at], [self.packed[one] for one in at], [self.alike[one] for one in at]
 
-    def learn(self, shard: int, facts: ChunkFacts) -> None:
-        """Store what a shard sent."""
-        self._new.append((shard, facts.records))
-        if facts.cosines:
-            self._near.append((shard, facts))
 
-    def records(self, rows: Sequence[int]) -> tuple[Records, Bools]:
-        """Return (records (n,) of chunks, which of them are known (n,)); records of the others mean nothing."""
-        held, wanted = self._every(), np.array(rows, dtype=np.int64)
-        if not len(held):
-            return np.zeros(len(wanted), dtype=FULL), np.zeros(len(wanted), dtype=bool)
-        found = held[np.minimum(np.searchsorted(held["row"], wanted), len(held) - 1)]
-        return found, found["row"] == wanted
+NO_EVIDENCE = SentEvidence({}, np.empty(0, dtype=np.int64), [], [])
 
-    def first_bytes(self, rows: Sequence[int]) -> list[str] | None:
-        """Return the first bytes of the ids of chunks, as texts in the same order; None if one is not known."""
-        found, known = self.records(rows)
-        if not known.all():
-            return None
-        every, width = found["first"].astype(">u8").tobytes().hex(), 2 * FIRST
-        return [every[at : at + width] for at in range(0, len(every), width)]
 
-    def cosines(self, rows: Sequence[int]) -> tuple[Int64, Float32] | None:
-        """Return (rows of the chunks that have a vector, cosines (clauses, rows)); None if one is not known."""
-        if not self._near:
-            return None
-        held = self._whole([(shard, one.records) for shard, one in self._near])
-        cosines = np.frombuffer(b"".join(one.cosines for _, one in self._near), dtype=np.float32)
-        wanted, order = np.array(rows, dtype=np.int64), np.argsort(held["row"], kind="stable")
-        at = order[np.minimum(np.searchsorted(held["row"], wanted, sorter=order), len(held) - 1)]
-        if not np.array_equal(held["row"][at], wanted):
-            return None
-        at = at[held["vector"][at]]
-        return held["row"][at], np.ascontiguousarray(cosines.reshape(len(held), -1)[at].T)
+def joined(parts: Sequence[tuple[int, ChunkFacts]], kind: np.dtype[np.void], rows: Rows) -> Records:
+    """Return the records that shards sent, (shard, facts), with rows over all shards."""
+    sent = np.frombuffer(b"".join(one.records for _, one in parts), dtype=kind)
+    shards = np.repeat([shard for shard, _ in parts], [len(one.records) // kind.itemsize for _, one in parts])
+    made: Records = sent.copy()
+    made["row"] = sent["row"] * rows.shards + shards
+    if kind == FULL:
+        document = sent["document"]
+        made["document"] = np.where(document == NO_DOCUMENT, NO_DOCUMENT, document * rows.shards + shards)
+    return made
 
-    def packed(self, records: Records) -> list[bytes]:
-        """Return the hashes of the question's words that each chunk has, ascending, as bytes."""
-        made, bits = self._packed, records["words"].tolist()
-        if missing := set(bits).difference(made):
-            asked = np.empty(0, dtype=WORDS) if self.asked is None else self.asked.astype(WORDS)
-            places = range(len(asked))
-            made.update((one, asked[[place for place in places if one >> place & 1]].tobytes()) for one in missing)
-        return list(map(made.__getitem__, bits))
 
-    def _every(self) -> Records:
-        """Return all records, ordered by row, each once."""
-        if self._new:
-            new, count = self._whole(self._new), len(self._held)
-            every = np.empty(count + len(new), dtype=FULL)
-            every[:count], every[count:] = self._held, new
-            every = every[np.argsort(every["row"], kind="stable")]
-            other = np.ones(len(every), dtype=bool)
-            other[1:] = every["row"][1:] != every["row"][:-1]
-            self._held, self._new = every[other], []
-        return self._held
+def first_bytes_of(records: Records) -> list[str]:
+    """Return the first bytes of the ids of chunks, as texts in the same order."""
+    every, width = records["first"].astype(">u8").tobytes().hex(), 2 * FIRST
+    return [every[at : at + width] for at in range(0, len(every), width)]
 
-    def _whole(self, parts: Sequence[tuple[int, bytes]]) -> Records:
-        """Return records of shards with rows over all shards."""
-        kind = SHORT if self.asked is None else FULL
-        sent = np.frombuffer(b"".join(some for _, some in parts), dtype=kind)
-        shards = np.repeat([shard for shard, _ in parts], [len(some) // kind.itemsize for _, some in parts])
-        made: Records = np.zeros(len(sent), dtype=FULL)
-        made[list(kind.names or ())] = sent
-        made["row"] = made["row"] * self._rows.shards + shards
-        there = made["document"] != NO_DOCUMENT
-        made["document"] = np.where(there, made["document"] * self._rows.shards + shards, NO_DOCUMENT)
-        return made
+
+def evidence_of(records: Records, asked: Words) -> SentEvidence:
+    """Return the evidence in records of FULL; ``asked`` are the question's words."""
+    words, bits = asked.astype(WORDS), records["words"].tolist()
+    packed = {one: words[[place for place in range(len(words)) if one >> place & 1]].tobytes() for one in set(bits)}
+    place = {row: at for at, row in enumerate(records["row"].tolist())}
+    return SentEvidence(place, records["document"], [packed[one] for one in bits], records["alike"].tolist())
 
 
 SCORED = np.dtype([("row", "<i8"), ("score", "<f8")])
@@ -235,7 +188,7 @@ class Best(NamedTuple):
         return np.frombuffer(self.scored, dtype=SCORED)
 
 
-class Pools(NamedTuple):
+class ShardPool(NamedTuple):
     """The lexical and dense candidates of a shard, documents about the question's names, and facts about all chunks.
 
     ``naming`` are (key, row) of those chunks that have any of these names.
@@ -248,28 +201,26 @@ class Pools(NamedTuple):
     facts: ChunkFacts
 
 
+class CountRequest(NamedTuple):
+    """Words that a shard counts, and codes and phrases that it looks for in the chunks that a filter allows.
+
+    ``few`` are counted up to ``most`` only; ``halves`` are half pairs, which are counted as parts of pairs.
+    """
+
+    words: Sequence[str]
+    few: Sequence[str]
+    most: int
+    halves: Sequence[str]
+    held: Sequence[str]
+    filter: Allowed
+
+
 class NameLinks(NamedTuple):
     """Chunks that some names link to in a shard, and facts about them; ``mentions`` are bytes of MENTIONED."""
 
     subjects: Sequence[Subject]
     mentions: bytes
     facts: ChunkFacts
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Merged:
-    """Pools of all shards, with rows over all shards.
-
-    ``names`` are the question's names, by row; ``rows`` are the chunks that may have them.
-    """
-
-    allowed: Allowed
-    best: list[tuple[int, float]]
-    near: Nearest | None
-    subjects: list[SubjectChunk]
-    naming: Sequence[tuple[int, int]]
-    names: Mapping[int, str]
-    rows: frozenset[int]
 
 
 def share(k: int, shards: int) -> int:
@@ -292,31 +243,35 @@ def cut(scored: Sequence[tuple[int, float]], most: int, k: int, effort: Effort |
     return Best(made[made["score"] >= least].tobytes(), False, effort)
 
 
-def merged(parts: Iterable[Sequence[tuple[int, float]]], k: int, rows: Rows) -> list[tuple[int, float]]:
-    """Return (row, score) of the k best of all shards and all that tie with the last, highest first."""
-    return _best([np.array(one, dtype=SCORED).tobytes() for one in parts], k, rows)
-
-
-def too_few(found: Mapping[int, Pools], k: int, rows: Rows) -> list[int]:
+def too_few(found: Mapping[int, ShardPool], k: int, rows: Rows) -> list[int]:
     """Return the shards that may have more of the k best of all."""
     best = _short({shard: one.best for shard, one in found.items()}, k)
     near = _short({shard: one.near for shard, one in found.items() if one.near is not None}, k)
     return sorted(best | near)
 
 
-def merged_pools(found: Mapping[int, Pools], asked: Pooling, rows: Rows, names: Mapping[str, int]) -> Merged:
-    """Merge the pools of all shards, given in order; ``names`` are the question's, by key."""
-    k = asked.k
+def merged_pools(
+    found: Mapping[int, ShardPool], asked: PoolRequest, rows: Rows, names: Mapping[str, int], records: Records
+) -> Pool:
+    """Merge the pools of all shards, given in order; ``names`` are the question's, by key; ``records`` are joined."""
+    k, walk = asked.k, asked.walk
     near = [one.near for one in found.values() if one.near is not None]
-    efforts = [one.effort for one in near if one.effort is not None]
-    return Merged(
-        asked.allowed,
-        _best([one.best.scored for one in found.values()], k, rows),
-        Nearest(_best([one.scored for one in near], k, rows), effort_of(efforts)) if near else None,
+    lexical = best_of([one.best.scored for one in found.values()], k, rows)
+    dense = best_of([one.scored for one in near], k, rows)
+    effort = effort_of([one.effort for one in near if one.effort is not None])
+    if walk is None:
+        return Pool(NO_EVIDENCE, lexical, dense, effort)
+    clauses = len(walk.clauses)
+    sent = np.frombuffer(b"".join(one.facts.cosines for one in found.values()), dtype=np.float32)
+    held = records["vector"]
+    return Pool(
+        evidence_of(records, walk.words),
+        lexical,
+        dense,
+        effort,
         subject_chunks([(shard, some) for shard, one in found.items() for some in one.subjects], names, rows),
         [(names[key], rows.whole(shard, row)) for shard, one in found.items() for key, row in one.naming],
-        {row: key for key, row in names.items()},
-        _rows(found, rows) if names else frozenset(),
+        (records["row"][held], np.ascontiguousarray(sent.reshape(len(records), clauses)[held].T)),
     )
 
 
@@ -364,13 +319,7 @@ _SUREST = ("exact", "all", "enough", "short")
 """Reasons why searches stop, the surest first."""
 
 
-def _rows(found: Mapping[int, Pools], rows: Rows) -> frozenset[int]:
-    """Return the chunks of the pools of a search along the graph."""
-    each = [np.frombuffer(one.facts.records, dtype=FULL)["row"] * rows.shards + shard for shard, one in found.items()]
-    return frozenset(np.concatenate(each).tolist())
-
-
-def _best(parts: Sequence[bytes], k: int, rows: Rows) -> list[tuple[int, float]]:
+def best_of(parts: Sequence[bytes], k: int, rows: Rows) -> list[tuple[int, float]]:
     """Return the k best of all shards, given in order, and all that tie with the last, highest first."""
     every = np.frombuffer(b"".join(parts), dtype=SCORED)
     shards = np.repeat(np.arange(len(parts)), [len(part) // SCORED.itemsize for part in parts])

@@ -19,10 +19,10 @@ from monograph.library import copies
 from monograph.library.opened import OpenOptions, WholeFile
 from monograph.search.one_file.snapshot import FileReader
 from monograph.search.one_file.written_names import written
-from monograph.search.reader import Nearest, Pooling
+from monograph.search.reader import PoolRequest
 from monograph.shelf import pools
 from monograph.shelf.catalogue import Origin, origin
-from monograph.shelf.pools import ChunkFacts, NameLinks, Pools, Subject, mentions_of, records_of
+from monograph.shelf.pools import ChunkFacts, CountRequest, NameLinks, ShardPool, Subject, mentions_of, records_of
 from monograph.store.catalogue import catalogue
 from monograph.store.documents import chunks, documents, sources
 from monograph.store.documents.chunks import LoadedChunk
@@ -56,6 +56,15 @@ class ShardFacts:
     words: int
     newest: int | None
     has_graph: bool
+
+
+class ShardCounts(NamedTuple):
+    """Facts about a shard, counts of words, counts of half pairs, and {row: (id, worth)} for each code or phrase."""
+
+    facts: ShardFacts
+    chunks: dict[str, int]
+    having: dict[str, int]
+    held: list[dict[int, tuple[str, float]]]
 
 
 class NamedText(NamedTuple):
@@ -169,23 +178,20 @@ class ShardReader(OneFile):
 
     # Words.
 
-    def count(self, words: Collection[str], few: Collection[str], most: int) -> dict[str, int]:
-        """Return the number of chunks that have each word; ``few`` are counted up to ``most`` only."""
+    def count(self, asked: CountRequest) -> ShardCounts:
+        """Count words, and find codes and phrases."""
         connection = self.connection
-        found = postings.read(connection, words, few, most, self.snapshot.remembered.counted)
-        if found is not None:
-            return dict(found.chunks)
-        return terms.document_frequency(connection, {*words, *few})
+        read = postings.read(connection, asked.words, asked.few, asked.most, self.snapshot.remembered.counted)
+        chunks = terms.document_frequency(connection, {*asked.words, *asked.few}) if read is None else read.chunks
+        held = [dict(self.snapshot.holding(text, asked.filter)) for text in asked.held]
+        named = [{row: (name, some[row]) for row, name in self.ids(list(some)).items()} for some in held]
+        return ShardCounts(self.facts(), dict(chunks), terms.having(connection, asked.halves), named)
 
     def document_frequency(self, words: Collection[str]) -> dict[str, int]:
         """Return the number of chunks that have each word."""
         return terms.document_frequency(self.connection, words)
 
-    def having(self, words: Collection[str]) -> dict[str, int]:
-        """Return the number of chunks in which each word or half pair is found."""
-        return terms.having(self.connection, words)
-
-    def bm25(self, words: Sequence[str], k: int, of_all: terms.Counts, allowed: Allowed) -> list[tuple[int, float]]:
+    def _bm25(self, words: Sequence[str], k: int, of_all: terms.Counts, allowed: Allowed) -> list[tuple[int, float]]:
         """Return (row, score) of the k best chunks and all that tie with the last, with the counts of all shards."""
         connection = self.connection
         known = postings.read(connection, words, (), of_all.chunks + 1, self.snapshot.remembered.counted)
@@ -197,25 +203,23 @@ class ShardReader(OneFile):
                     return scored
         return terms.bm25_of_all(connection, words, k, of_all, allowed)
 
-    def pools(
-        self, words: Sequence[str], of_all: terms.Counts, pooling: Pooling, keys: Sequence[str], most: int
-    ) -> Pools:
-        """Return :meth:`bm25`, :meth:`nearest` and :meth:`subject_chunks` together, with facts about these chunks.
+    def pool(self, request: PoolRequest, of_all: terms.Counts | None, keys: Sequence[str], most: int) -> ShardPool:
+        """Return the candidates of a search, with facts about these chunks.
 
-        ``most`` limits the chunks of the first two; ``keys`` are those of the question's names.
+        ``most`` limits the chunks by words, and as many by meaning; ``keys`` are those of the question's names.
         """
-        k, allowed = pooling.k, pooling.allowed
-        best, near = pools.cut(self.bm25(words, min(most, k), of_all, allowed), most, k), None
-        if pooling.vector is not None and pooling.vector.any():
-            found = self.nearest(pooling.vector, k, allowed, 1.0)
+        k, allowed, walk, near = request.k, request.filter, request.walk, None
+        scored = [] if of_all is None else self._bm25(request.words, min(most, k), of_all, allowed)
+        best = pools.cut(scored, most, k)
+        if request.vector is not None and request.vector.any():
+            found = self.snapshot.nearest(request.vector, k, allowed, request.stretch)
             near = pools.cut(found.scored, most, k, found.effort)
         about = self.subject_chunks(keys, allowed) if keys else []
         found_rows = (one.records["row"].tolist() for one in (best, near) if one is not None)
         rows = list(dict.fromkeys([*chain.from_iterable(found_rows), *(one[3] for one in about if one[3])]))
         naming = self.naming(rows, keys) if keys else []
-        walking = pooling.walking
-        facts = self._facts_of(rows) if walking is None else self._facts_of(rows, walking.words, walking.clauses)
-        return Pools(best, near, about, naming, facts)
+        facts = self._facts_of(rows) if walk is None else self._facts_of(rows, walk.words, walk.clauses)
+        return ShardPool(best, near, about, naming, facts)
 
     def _facts_of(self, rows: Sequence[int], asked: Words | None = None, clauses: Float32 | None = None) -> ChunkFacts:
         """Return facts about different chunks: with words, and with cosines, if these are given."""
@@ -223,8 +227,7 @@ class ShardReader(OneFile):
         names = [ids.get(row, "") for row in rows]
         if asked is None:
             return ChunkFacts(records_of(rows, names).tobytes())
-        documents, packed, _ = self.snapshot.words_in(rows, asked)
-        made = records_of(rows, names, (documents, packed), asked)
+        made = records_of(rows, names, self.snapshot, asked)
         if clauses is None or not len(clauses):
             return ChunkFacts(made.tobytes())
         held, cosines = self.cosines(rows, clauses)
@@ -235,30 +238,15 @@ class ShardReader(OneFile):
         made["vector"][at] = True
         return ChunkFacts(made.tobytes(), each.tobytes())
 
-    def holding(self, text: str, allowed: Allowed) -> dict[int, tuple[str, float]]:
-        """Return (id, worth) of chunks that may have a code or phrase, by row: see ``Reader.holding``."""
-        held = dict(self.snapshot.holding(text, allowed))
-        return {row: (name, held[row]) for row, name in self.ids(list(held)).items()}
-
     def containing(self, text: str, k: int, allowed: Allowed) -> dict[int, str]:
         """Return at most k chunks that may contain a folded text, with their ids."""
         return self.ids(self.snapshot.containing(text, k, allowed))
-
-    # Meaning.
-
-    def nearest(self, vector: Float32, k: int, allowed: Allowed, stretch: float) -> Nearest:
-        """See ``Reader.nearest``."""
-        return self.snapshot.nearest(vector, k, allowed, stretch)
 
     def cosines(self, rows: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
         """See ``Reader.cosines``."""
         return self.snapshot.cosines(rows, vectors)
 
     # Texts.
-
-    def chunks(self, rows: Sequence[int]) -> dict[int, LoadedChunk]:
-        """Return chunks by row."""
-        return self.snapshot.chunks(rows)
 
     def titled_texts(self, rows: Sequence[int]) -> list[tuple[str, str]]:
         """Return (title, text) of chunks, in order."""
@@ -269,10 +257,6 @@ class ShardReader(OneFile):
         return chunks.ids(self.connection, rows)
 
     # The graph.
-
-    def words_in(self, rows: Sequence[int], asked: Words) -> ChunkFacts:
-        """Return facts about different chunks; ``asked`` are the question's words."""
-        return self._facts_of(rows, asked)
 
     def titled_extractions(self, rows: Sequence[int]) -> dict[int, tuple[bytes, str]]:
         """Return (key of the extraction, title) of chunks, by row."""
@@ -333,14 +317,14 @@ class ShardReader(OneFile):
         """Return the descriptions that a model wrote of things in chunks, by row."""
         return self.snapshot.descriptions(rows)
 
-    def written_in(self, wanted: Sequence[tuple[str, int]]) -> list[str]:
-        """Return names as a chunk or its title writes them, of (key, row), in order; empty if neither has it."""
-        found = written(
-            self.connection,
-            {place: row for place, (_, row) in enumerate(wanted)},
-            {place: key for place, (key, _) in enumerate(wanted)},
-        )
-        return [found[place] for place in range(len(wanted))]
+    def show(self, rows: Sequence[int], wanted: Sequence[tuple[str, int]]) -> tuple[dict[int, LoadedChunk], list[str]]:
+        """Return chunks by row; and names, of (key, row), as that chunk or its title has them, empty if neither has."""
+        where, keys = {}, {}
+        for place, (key, row) in enumerate(wanted):
+            where[place], keys[place] = row, key
+        found = written(self.connection, where, keys)
+        loaded, _ = self.snapshot.show(rows)
+        return loaded, [found[place] for place in where]
 
     def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
         """See ``Reader.named_in``."""

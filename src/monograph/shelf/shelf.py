@@ -25,8 +25,8 @@ from monograph.shelf.graph import ShelfGraph, ShelfSurroundings
 from monograph.shelf.manifest import Manifest, latest, load
 from monograph.shelf.place import Place, place_at
 from monograph.shelf.pools import Rows
+from monograph.shelf.reader import Memory, ShelfReader
 from monograph.shelf.shard import ShardReader
-from monograph.shelf.snapshot import Memory, ShelfSnapshot
 from monograph.store.graph import names
 from monograph.values import Brief, Chunk, Document, Finding, Listed, ShelfStats, StoredChunk, arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
@@ -45,12 +45,12 @@ class OpenShelf(OpenFile):
         self.read_before = Memory()
 
     @contextmanager
-    def reading(self) -> Iterator[ShelfSnapshot]:
+    def reading(self) -> Iterator[ShelfReader]:
         """Begin a search of all shards: nothing of a version changes."""
         self.read_before = memory = self.read_before.for_search()
         with super().reading() as catalogue:
             assert isinstance(catalogue, FileReader)  # noqa: S101 - what a file gives
-            yield ShelfSnapshot(self.shards, catalogue, memory)
+            yield ShelfReader(self.shards, catalogue, memory)
 
     @contextmanager
     def around(self) -> Iterator[ShelfSurroundings]:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from monograph import telemetry
 from monograph.graph import GRAPH
 from monograph.search import words as word_for_word
-from monograph.search.frequencies import Frequencies, most
-from monograph.search.reader import Nearest
+from monograph.search.reader import NO_NAMES, NO_TEXTS, NOWHERE, Counts, Pool, PoolRequest, most
 from monograph.store.documents import chunks, documents
 from monograph.store.documents.chunks import titled_extractions
 from monograph.store.documents.filters import EVERYTHING
@@ -28,19 +28,27 @@ if TYPE_CHECKING:
     from monograph.graph.text import Words
     from monograph.search.leads import Leads, StartText
     from monograph.search.one_file.memory import Remembered
-    from monograph.search.reader import NearName, Opening, Pooling, SearchModels, Shown
-    from monograph.store.documents.chunks import LoadedChunk
+    from monograph.search.reader import Evidence, NearName, SearchModels, Shown
     from monograph.store.documents.filters import Allowed
     from monograph.store.file.database import Connection
-    from monograph.store.graph.graphs import Records, SubjectChunk
+    from monograph.store.graph.graphs import Records
     from monograph.store.graph.names import NameRow
-    from monograph.store.words.postings import Postings
     from monograph.values import Float32, Mention, Summary
     from monograph.vectors.index import EcoVectorIndex
     from monograph.vectors.search import Bits, Read
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
+class Near:
+    """A search by meaning: (chunk, cosine), its effort, chunks by the row of their vector, and the vectors it read."""
+
+    scored: Sequence[tuple[int, float]] = ()
+    effort: Effort | None = None
+    chunks: Mapping[int, list[int]] = field(default_factory=dict)
+    read: Read | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class FileReader:
     """The state of a file that a read transaction sees: see :class:`monograph.search.reader.Reader`.
 
@@ -65,25 +73,34 @@ class FileReader:
     summary_index: EcoVectorIndex
     models: SearchModels
     view: str = ""
-    _postings: Postings | None = field(default=None, init=False)
-    _near: tuple[Mapping[int, list[int]], Read | None] = field(default=({}, None), init=False)
-
-    def expect(self, coming: Opening | Pooling) -> None:
-        pass
-
-    def frequencies(self, words: Collection[str], small: Collection[str] = ()) -> Frequencies:
-        """Counted in what was read of FTS5's pages, which :meth:`bm25` then ranks by; else by FTS5 itself."""
-        total = terms.count(self.connection)
-        few = {word for word in small if word not in words and word.isascii()}
-        whole = {*words, *small} - few
-        above = int(most(total)) + 1
-        self._postings = postings.read(self.connection, whole, few, above, self.remembered.counted)
-        if self._postings is not None:
-            return Frequencies(total, self._postings.chunks)
-        return Frequencies(total, terms.document_frequency(self.connection, whole | few))
 
     def total(self) -> int:
         return terms.count(self.connection)
+
+    def newest(self) -> int | None:
+        return documents.newest(self.connection)
+
+    def has_graph(self) -> bool:
+        stored = settings.load_model(self.connection, "extractor")
+        return stored is not None and stored.graph == GRAPH
+
+    def count(
+        self, words: Collection[str], small: Collection[str] = (), held: Collection[str] = (), *, allowed: Allowed
+    ) -> Counts:
+        """Count in what is read of FTS5's pages, by which :meth:`pool` then ranks; else by FTS5 itself."""
+        total = terms.count(self.connection)
+        few = {word for word in small if word not in words and word.isascii()}
+        whole = {*words, *small} - few
+        read = postings.read(self.connection, whole, few, int(most(total)) + 1, self.remembered.counted)
+        chunks = terms.document_frequency(self.connection, whole | few) if read is None else read.chunks
+        with telemetry.span("monograph.search.word_for_word"):
+            return Counts(total, chunks, {text: self.holding(text, allowed) for text in held}, read)
+
+    def holding(self, text: str, allowed: Allowed) -> list[tuple[int, float]]:
+        """Return (row, worth) of the chunks that have the words of a code or phrase in a row."""
+        rows = terms.phrase(self.connection, text, word_for_word.CANDIDATES, allowed.within(self.view))
+        texts = map("\n".join, self.titled_texts(rows))
+        return [(row, word_for_word.worth(text, one)) for row, one in zip(rows, texts, strict=True)]
 
     def document_frequency(self, words: Collection[str]) -> dict[str, int]:
         counted = self.remembered.counted.exact
@@ -91,59 +108,82 @@ class FileReader:
             return {word: counted[word] for word in words if counted[word]}
         return terms.document_frequency(self.connection, words)
 
-    def bm25(self, words: Sequence[str], k: int, allowed: Allowed) -> list[tuple[int, float]]:
-        scored, allowed = None, allowed.within(self.view)
-        if self._postings is not None and self._postings.can_rank(words):
-            scored = self._postings.bm25(self.connection, words, k, allowed)
-        return terms.bm25(self.connection, words, k, allowed) if scored is None else scored
+    def pool(self, request: PoolRequest) -> Pool:
+        lexical: list[tuple[int, float]] = []
+        if request.words:
+            with telemetry.span("monograph.search.words"):
+                lexical = self._bm25(request)
+        near = Near()
+        if request.vector is not None and request.vector.any():
+            with telemetry.span("monograph.search.vectors"):
+                near = self.nearest(request.vector, request.k, request.filter, request.stretch)
+        walk = request.walk
+        if walk is None:
+            return Pool(self, lexical, near.scored, near.effort)
+        subjects = graphs.subject_chunks(self.connection, walk.names, request.filter)
+        scored = (row for row, _ in (*lexical, *near.scored))
+        rows = list(dict.fromkeys([*scored, *(one.chunk for one in subjects)]))
+        return Pool(
+            self,
+            lexical,
+            near.scored,
+            near.effort,
+            subjects,
+            graphs.that_name(self.connection, rows, walk.names),
+            self.cosines(rows, walk.clauses, near),
+        )
 
-    def holding(self, text: str, allowed: Allowed) -> list[tuple[int, float]]:
-        rows = terms.phrase(self.connection, text, word_for_word.CANDIDATES, allowed.within(self.view))
-        texts = map("\n".join, self.titled_texts(rows))
-        return [(row, word_for_word.worth(text, one)) for row, one in zip(rows, texts, strict=True)]
+    def _bm25(self, request: PoolRequest) -> list[tuple[int, float]]:
+        words, allowed = request.words, request.filter.within(self.view)
+        read = None if request.counts is None else request.counts.postings
+        scored = None
+        if read is not None and read.can_rank(words):
+            scored = read.bm25(self.connection, words, request.k, allowed)
+        return terms.bm25(self.connection, words, request.k, allowed) if scored is None else scored
 
-    def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
-        return terms.containing(self.connection, text, k, allowed.within(self.view))
-
-    def nearest(self, vector: Float32, k: int, allowed: Allowed, stretch: float = 1.0) -> Nearest:
+    def nearest(self, vector: Float32, k: int, allowed: Allowed, stretch: float = 1.0) -> Near:
+        """Return the k chunks of highest cosine to a vector that is not zero; more if several share a vector."""
         bits = self._bits(self.chunk_index, allowed)
         near = self.chunk_index.search(self.connection, vector, Query(k, bits, stretch=stretch, ties=True))
         found = vectors.chunks_of(self.connection, near.items)
         if bits is not None and any(len(some) > 1 for some in found.values()):
             # A vector is allowed where one of its chunks is: of several, not all need be.
             found = vectors.chunks_of(self.connection, near.items, allowed)
-        self._near = found, near.read
         # Chunks of one text share a vector.
         pairs = zip(near.items, near.scores, strict=True)
         scored = [(chunk, score) for memo, score in pairs for chunk in found[memo]]
-        return Nearest(scored, Effort(near.loads, near.compared, near.stopped))
+        return Near(scored, Effort(near.loads, near.compared, near.stopped), found, near.read)
 
-    def _vectors(self, chunks: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
-        """(rows of those of some chunks that have a vector, their vectors (n, dimension))."""
-        found, read = self._near
-        if read is None or read[1].shape[1] != dimension:
-            self.remembered.ahead.vectors(self.connection, chunks)
-            return vectors.of_chunks(self.connection, chunks, dimension)
-        memos = {chunk: memo for memo, some in found.items() for chunk in some}
-        place = {memo: at for at, memo in enumerate(read[0].tolist())}
-        places = {chunk: place[memo] for chunk, memo in memos.items() if memo in place}
-        # Those that a search by meaning came by were read for it.
-        near = [chunk for chunk in chunks if chunk in places]
-        missing = [chunk for chunk in chunks if chunk not in places]
-        self.remembered.ahead.vectors(self.connection, missing)
-        rows, others = vectors.of_chunks(self.connection, missing, dimension)
-        at = np.array([places[chunk] for chunk in near], dtype=np.int64)
-        return np.concatenate((np.array(near, dtype=np.int64), rows)), np.concatenate((read[1][at], others))
-
-    def cosines(self, chunks: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
-        rows, held = self._vectors(chunks, vectors.shape[1])
+    def cosines(self, chunks: Sequence[int], vectors: Float32, near: Near | None = None) -> tuple[Int64, Float32]:
+        """``near`` is a search by meaning, which has read the vectors of some chunks."""
+        rows, held = self._vectors(chunks, vectors.shape[1], near or Near())
         made = [inner_products(held, one) for one in vectors]
         return rows, np.array(made, dtype=np.float32).reshape(len(vectors), len(rows))
 
-    def chunks(self, rows: Iterable[int]) -> dict[int, LoadedChunk]:
-        asked = list(rows)
-        self.remembered.ahead.texts(self.connection, asked)
-        return {one.row: one for one in chunks.load(self.connection, asked)}
+    def _vectors(self, chunks: Sequence[int], dimension: int, near: Near) -> tuple[Int64, Float32]:
+        """(rows of those of some chunks that have a vector, their vectors (n, dimension))."""
+        read = near.read
+        if read is None or read[1].shape[1] != dimension:
+            self.remembered.ahead.vectors(self.connection, chunks)
+            return vectors.of_chunks(self.connection, chunks, dimension)
+        memos = {chunk: memo for memo, some in near.chunks.items() for chunk in some}
+        place = {memo: at for at, memo in enumerate(read[0].tolist())}
+        places = {chunk: place[memo] for chunk, memo in memos.items() if memo in place}
+        held = [chunk for chunk in chunks if chunk in places]
+        missing = [chunk for chunk in chunks if chunk not in places]
+        self.remembered.ahead.vectors(self.connection, missing)
+        rows, others = vectors.of_chunks(self.connection, missing, dimension)
+        at = np.array([places[chunk] for chunk in held], dtype=np.int64)
+        return np.concatenate((np.array(held, dtype=np.int64), rows)), np.concatenate((read[1][at], others))
+
+    def chunk_words(self, rows: Sequence[int]) -> tuple[Int64, list[bytes], Sequence[Hashable]]:
+        """Return the evidence of chunks, with all their words: see :class:`monograph.search.reader.Evidence`."""
+        self.remembered.ahead.graphs(self.connection, rows)
+        packed = self.remembered.words.get(rows, lambda some: graphs.words(self.connection, some))
+        return self.remembered.documents.of(self.connection, rows), packed, packed
+
+    def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
+        return terms.containing(self.connection, text, k, allowed.within(self.view))
 
     def titled_texts(self, rows: Iterable[int]) -> list[tuple[str, str]]:
         return chunks.titled_texts(self.connection, rows)
@@ -178,19 +218,6 @@ class FileReader:
     def names_like(self, vectors: Float32, k: int) -> list[list[NearName]]:
         return self.remembered.codes.nearest(self.connection, vectors, k)
 
-    def newest(self) -> int | None:
-        return documents.newest(self.connection)
-
-    def has_graph(self) -> bool:
-        stored = settings.load_model(self.connection, "extractor")
-        return stored is not None and stored.graph == GRAPH
-
-    def words_in(self, chunks: Sequence[int], asked: Words) -> tuple[Int64, list[bytes], Sequence[Hashable]]:
-        self.remembered.ahead.graphs(self.connection, chunks)
-        documents = self.remembered.documents.of(self.connection, chunks)
-        packed = self.remembered.words.get(chunks, lambda rows: graphs.words(self.connection, rows))
-        return documents, packed, packed
-
     def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
         def read(rows: list[int]) -> dict[int, tuple[int, int, str]]:
             self.remembered.ahead.titles(self.connection, rows)
@@ -205,20 +232,17 @@ class FileReader:
         subjects = self.remembered.subjects
         return self.remembered.starts.get(chunks, lambda rows: start_texts.read(self.connection, rows, subjects))
 
-    def leads(self, heads: Sequence[int], known: Mapping[int, NameRow], allowed: Allowed) -> list[Leads]:
+    def leads(
+        self, heads: Sequence[int], known: Mapping[int, NameRow], words: Words, allowed: Allowed
+    ) -> tuple[list[Leads], Evidence]:
         def read(some: Sequence[int]) -> dict[int, Leads]:
             from monograph.search.one_file import leads
 
             self.remembered.ahead.leads(self.connection, some)
             return leads.read(self.connection, some, known, allowed)
 
-        return self.remembered.leads.get(heads, read) if allowed == EVERYTHING else list(read(heads).values())
-
-    def subject_chunks(self, names: Collection[int], allowed: Allowed) -> list[SubjectChunk]:
-        return graphs.subject_chunks(self.connection, names, allowed)
-
-    def naming(self, chunks: Sequence[int], names: Collection[int]) -> list[tuple[int, int]]:
-        return graphs.that_name(self.connection, chunks, names)
+        found = self.remembered.leads.get(heads, read) if allowed == EVERYTHING else list(read(heads).values())
+        return found, self
 
     def mentions(self, names: Collection[int], allowed: Allowed) -> dict[int, list[int]]:
         return graphs.mentions(self.connection, names, allowed)
@@ -242,31 +266,37 @@ class FileReader:
                 found[row] = extractions.descriptions(value)
         return found
 
-    def shown(
+    def show(
         self,
         rows: Collection[int],
-        where: Mapping[int, int],
-        known: Mapping[int, NameRow],
-        texts: Mapping[int, tuple[str, str]],
+        where: Mapping[int, int] = NOWHERE,
+        known: Mapping[int, NameRow] = NO_NAMES,
+        texts: Mapping[int, tuple[str, str]] = NO_TEXTS,
     ) -> Shown:
-        from monograph.search.one_file.written_names import written_names
+        written = {}
+        if where:
+            from monograph.search.one_file.written_names import written_names
 
-        written = written_names(self.connection, where, known, texts)
-        return self.chunks(rows), written
+            written = written_names(self.connection, where, known, texts)
+        asked = list(rows)
+        self.remembered.ahead.texts(self.connection, asked)
+        return {one.row: one for one in chunks.load(self.connection, asked)}, written
 
-    def require_tree(self) -> None:
+    def nearest_summaries(
+        self, vector: Float32, k: int, allowed: Allowed
+    ) -> tuple[list[tuple[int, float]], Effort | None]:
         from monograph.search.one_file import summaries
 
         summaries.need_tree(self.connection)
-
-    def nearest_summaries(self, vector: Float32, k: int, allowed: Allowed) -> Nearest:
+        if not vector.any():
+            return [], None
         bits = self._bits(self.summary_index, allowed)
         barred = set() if allowed == EVERYTHING else stored_tree.barred(self.connection, allowed)
         near = self.summary_index.search(self.connection, vector, Query(k, bits, ties=True))
         found = stored_tree.of_vectors(self.connection, near.items, barred)
         scored = [(score, *one) for memo, score in zip(near.items, near.scores, strict=True) for one in found[memo]]
         best = sorted(scored, key=lambda one: (-one[0], one[2]))[:k]
-        return Nearest([(node, score) for score, node, _ in best], Effort(near.loads, near.compared, near.stopped))
+        return [(node, score) for score, node, _ in best], Effort(near.loads, near.compared, near.stopped)
 
     def summaries(self, nodes: Sequence[int]) -> dict[int, tuple[Summary, int]]:
         from monograph.search.one_file import summaries

@@ -1,0 +1,393 @@
+"""The shards of a shelf as one reader: a search asks all shards in few rounds, and names come from the catalogue."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import Any, NoReturn
+
+import numpy as np
+
+from monograph.errors import InputError
+from monograph.graph.evidence import Int64
+from monograph.graph.names import entity_id
+from monograph.graph.text import Words
+from monograph.search import words as word_for_word
+from monograph.search.leads import Leads, StartText
+from monograph.search.one_file import leads, start_texts
+from monograph.search.one_file.snapshot import FileReader
+from monograph.search.reader import (
+    NO_NAMES,
+    NO_TEXTS,
+    NOWHERE,
+    Counts,
+    Evidence,
+    NearName,
+    Pool,
+    PoolRequest,
+    SearchModels,
+    Shown,
+    most,
+)
+from monograph.shelf.engines import Shards
+from monograph.shelf.pools import (
+    FULL,
+    SHORT,
+    ChunkFacts,
+    CountRequest,
+    Rows,
+    evidence_of,
+    first_bytes_of,
+    joined,
+    mentioned,
+    merged_pools,
+    share,
+    subject_chunks,
+    too_few,
+)
+from monograph.shelf.shard import Call, ShardFacts, ShardReader, call
+from monograph.store.documents.filters import EVERYTHING, Allowed
+from monograph.store.file.database import Connection
+from monograph.store.graph import names as stored_names
+from monograph.store.graph.graphs import Records
+from monograph.store.graph.names import NameRow
+from monograph.store.words import terms
+from monograph.values import Effort, Float32, Mention, Summary
+
+MOST = 65_536
+"""Chunks, and as many names, about which something is remembered: beyond that, a search starts with an empty memory."""
+
+MOST_STARTS = 4_096
+
+
+@dataclass(slots=True, eq=False)
+class Memory:
+    """Cache of what searches have read of a version, which does not change. Rows are over all shards.
+
+    ``counted`` is the number of chunks that have each word, ``common`` are words that are known to be common,
+    ``having`` is the number of chunks in which each half pair is found; ``extracted`` is (key of the extraction as a
+    number, title) of chunks; ``names`` are rows in the catalogue by key.
+    """
+
+    facts: Sequence[ShardFacts] = ()
+    counted: dict[str, int] = field(default_factory=dict)
+    common: set[str] = field(default_factory=set)
+    having: dict[str, int] = field(default_factory=dict)
+    ids: dict[int, str] = field(default_factory=dict)
+    extracted: dict[int, tuple[int, str]] = field(default_factory=dict)
+    starts: dict[int, StartText] = field(default_factory=dict)
+    names: dict[str, int] = field(default_factory=dict)
+
+    def names_of(self, catalogue: Connection, keys: Collection[str]) -> dict[str, int]:
+        """Return the rows of names in the catalogue, by key; 0 for one that is not there."""
+        missing = [key for key in keys if key not in self.names]
+        if missing:
+            self.names.update({**dict.fromkeys(missing, 0), **stored_names.rows(catalogue, missing)})
+        return {key: self.names[key] for key in keys}
+
+    def for_search(self) -> Memory:
+        """Return this memory, or an empty one if it is full: searches that still read this one keep it."""
+        held = max(len(self.counted), len(self.ids), len(self.extracted), len(self.names))
+        return Memory(self.facts) if held > MOST or len(self.starts) > MOST_STARTS else self
+
+
+@dataclass(slots=True, eq=False)
+class ShelfReader:
+    """One version of a shelf: see :class:`monograph.search.reader.Reader`.
+
+    Rows of chunks are those of :class:`monograph.shelf.pools.Rows`; rows of names are the catalogue's.
+    """
+
+    shards: Shards
+    catalogue: FileReader
+    memory: Memory
+    _first: dict[int, str] = field(default_factory=dict, init=False)
+    """The first bytes of the ids of chunks that shards have sent, by row."""
+
+    @property
+    def models(self) -> SearchModels:
+        return self.catalogue.models
+
+    @property
+    def rows(self) -> Rows:
+        """Row numbers over all shards."""
+        return self.shards.rows
+
+    # Words.
+
+    def facts(self) -> Sequence[ShardFacts]:
+        """Return the facts about each shard."""
+        if not self.memory.facts:
+            self._count((), (), (), EVERYTHING)
+        return self.memory.facts
+
+    def total(self) -> int:
+        return sum(one.chunks for one in self.facts())
+
+    def newest(self) -> int | None:
+        return max((one.newest for one in self.facts() if one.newest is not None), default=None)
+
+    def has_graph(self) -> bool:
+        return all(one.has_graph for one in self.facts() if one.chunks)
+
+    def count(
+        self, words: Collection[str], small: Collection[str] = (), held: Collection[str] = (), *, allowed: Allowed
+    ) -> Counts:
+        few = {word for word in small if word not in words and word.isascii()}
+        whole = {*words, *small} - few
+        found = self._count(whole, few, list(dict.fromkeys(held)), allowed)
+        total, known = self.total(), self.memory.counted
+        above = int(most(total)) + 1
+        counts = {word: known[word] for word in whole} | {word: min(above, known.get(word, above)) for word in few}
+        return Counts(total, {word: number for word, number in counts.items() if number}, found)
+
+    def _count(
+        self, words: Collection[str], few: Collection[str], held: Sequence[str], allowed: Allowed
+    ) -> dict[str, list[tuple[int, float]]]:
+        """Ask for all that is not remembered; returns (row, worth) of the chunks that hold each code or phrase."""
+        memory = self.memory
+        new = not memory.facts  # Another thread may read them meanwhile.
+        missing = [word for word in words if word not in memory.counted]
+        little = [word for word in few if word not in memory.counted and word not in memory.common]
+        halves = [word for word in words if terms.is_half(word) and word not in memory.having]
+        if new:
+            # The facts say how far to count: so all are counted to the last chunk.
+            missing, little = missing + little, []
+        if not (new or missing or little or halves or held):
+            return {}
+        above = 0 if new else int(most(self.total())) + 1
+        asked = CountRequest(missing, little, above, halves, held, allowed)
+        answers = self.shards.all(ShardReader.count, asked)
+        if new:
+            memory.facts = [one.facts for one in answers]
+            above = int(most(self.total())) + 1
+        found = summed(one.chunks for one in answers)
+        memory.counted.update((word, found.get(word, 0)) for word in missing)
+        memory.counted.update((word, found.get(word, 0)) for word in little if found.get(word, 0) < above)
+        memory.common.update(word for word in little if found.get(word, 0) >= above)
+        found = summed(one.having for one in answers)
+        memory.having.update((word, found.get(word, 0)) for word in halves)
+        return {text: self._holding([one.held[place] for one in answers]) for place, text in enumerate(held)}
+
+    def _holding(self, answers: Sequence[Mapping[int, tuple[str, float]]]) -> list[tuple[int, float]]:
+        """Return (row, worth) of the chunks with the first ids."""
+        found = {self.rows.whole(shard, row): one for shard, some in enumerate(answers) for row, one in some.items()}
+        self.memory.ids.update((row, name) for row, (name, _) in found.items())
+        first = sorted(found, key=lambda row: found[row][0])[: word_for_word.CANDIDATES]
+        return [(row, found[row][1]) for row in sorted(first)]
+
+    def document_frequency(self, words: Collection[str]) -> dict[str, int]:
+        if all(word in self.memory.counted for word in words):
+            return {word: number for word in words if (number := self.memory.counted[word])}
+        return summed(self.shards.all(ShardReader.document_frequency, words))
+
+    def pool(self, request: PoolRequest) -> Pool:
+        k, walk, of_all, names = request.k, request.walk, None, {}
+        if request.words:
+            self._count(request.words, (), (), EVERYTHING)
+            memory = self.memory
+            having = {word: memory.having.get(word) or memory.counted[word] for word in request.words}
+            of_all = terms.Counts(self.total(), sum(one.words for one in self.facts()), having)
+        if walk is not None:
+            names = self._keys(walk.names)
+            walk = replace(walk, names=())
+        asked = replace(request, counts=None, walk=walk), of_all, list(names)
+        found = dict(enumerate(self.shards.all(ShardReader.pool, *asked, share(k, self.rows.shards))))
+        if short := too_few(found, k, self.rows):
+            found.update(self.shards.some(short, ShardReader.pool, *asked, k))
+        records = self._records([(shard, one.facts) for shard, one in found.items()], full=walk is not None)
+        return merged_pools(found, replace(request, walk=walk), self.rows, names, records)
+
+    def _records(self, parts: Sequence[tuple[int, ChunkFacts]], *, full: bool) -> Records:
+        """Return the records that shards sent, and remember how their chunks are sorted."""
+        records = joined(parts, FULL if full else SHORT, self.rows)
+        self._first.update(zip(records["row"].tolist(), first_bytes_of(records), strict=True))
+        return records
+
+    def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
+        answers = self.shards.all(ShardReader.containing, text, k, allowed)
+        found = {self.rows.whole(shard, row): name for shard, some in enumerate(answers) for row, name in some.items()}
+        return sorted(sorted(found, key=found.__getitem__)[:k])
+
+    def cosines(self, chunks: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
+        rows, made = [np.empty(0, dtype=np.int64)], [np.empty((len(vectors), 0), dtype=np.float32)]
+        for shard, _, (some, values) in self.shards.of(ShardReader.cosines, chunks, vectors):
+            rows.append(some * self.rows.shards + shard)
+            made.append(values)
+        return np.concatenate(rows), np.concatenate(made, axis=1)
+
+    def titled_texts(self, rows: Iterable[int]) -> list[tuple[str, str]]:
+        wanted = list(rows)
+        found = {
+            self.rows.whole(shard, row): value
+            for shard, some, answer in self.shards.of(ShardReader.titled_texts, dict.fromkeys(wanted))
+            for row, value in zip(some, answer, strict=True)
+        }
+        return [found[row] for row in wanted]
+
+    def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
+        wanted, held = list(dict.fromkeys(rows)), self.memory.ids
+        first = {row: self._first.get(row, "") for row in wanted}
+        if "" not in first.values() and len(set(first.values())) == len(wanted):
+            return first
+        missing = [row for row in wanted if row not in held]
+        if missing:
+            held.update({**dict.fromkeys(missing, ""), **self.shards.by_row(ShardReader.ids, missing)})
+        return held
+
+    # Names.
+
+    def known(self, keys: Collection[str]) -> dict[str, NameRow]:
+        return self.catalogue.known(keys)
+
+    def called(self, first: Collection[str]) -> list[NameRow]:
+        return self.catalogue.called(first)
+
+    def subjects_among(self, names: Collection[int]) -> set[int]:
+        return self.catalogue.subjects_among(names)
+
+    def names(self, rows: Collection[int]) -> dict[int, NameRow]:
+        return self.catalogue.names(rows)
+
+    def members(self, heads: Collection[int]) -> dict[int, list[NameRow]]:
+        return self.catalogue.members(heads)
+
+    def entities(self, names: Iterable[int]) -> tuple[Mapping[int, int], Mapping[int, str]]:
+        return self.catalogue.entities(names)
+
+    def names_like(self, vectors: Float32, k: int) -> list[list[NearName]]:
+        return self.catalogue.names_like(vectors, k)
+
+    def _keys(self, names: Iterable[int]) -> dict[str, int]:
+        """Names by their keys."""
+        wanted = list(names)
+        _, keys = self.catalogue.entities(wanted)
+        return {keys[row]: row for row in wanted if row in keys}
+
+    def _names_of(self, keys: Collection[str]) -> dict[str, int]:
+        """Names by their keys; 0 for one that the catalogue lacks, which only a shard that it is not of has."""
+        return self.memory.names_of(self.catalogue.connection, keys)
+
+    # The graph.
+
+    def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
+        missing = [row for row in dict.fromkeys(chunks) if row not in self.memory.extracted]
+        for row, (key, title) in self.shards.by_row(ShardReader.titled_extractions, missing).items():
+            self.memory.extracted[row] = int.from_bytes(blake2b(key, digest_size=8).digest()), title
+        return {row: self.memory.extracted[row] for row in chunks if row in self.memory.extracted}
+
+    def starts(self, chunks: Sequence[int]) -> list[StartText]:
+        missing = [row for row in chunks if row not in self.memory.starts]
+        given: dict[int, start_texts.NamedText] = {}
+        for shard, some, (keys, texts) in self.shards.of(ShardReader.starts, missing):
+            held = self._names_of(keys)
+            rows = np.array([held[key] for key in keys], dtype=np.int64)
+            for row, one in zip(self.rows.all_of(shard, some), texts, strict=True):
+                names = one.names.copy()
+                names["name"] = rows[one.names["name"]]
+                own = json.dumps(rows[list(one.own)].tolist())
+                given[row] = one.title, one.text, names.tobytes(), own
+        made = start_texts.of(self.catalogue.connection, list(given.values()), self.catalogue.remembered.subjects)
+        self.memory.starts.update(zip(given, made, strict=True))
+        return [self.memory.starts[row] for row in chunks if row in self.memory.starts]
+
+    def leads(
+        self, heads: Sequence[int], known: Mapping[int, NameRow], words: Words, allowed: Allowed
+    ) -> tuple[list[Leads], Evidence]:
+        asked = leads.ask(self.catalogue.connection, heads, known)
+        rare = self._keys(asked.rare)
+        keys = {**rare, **self._keys(asked.names)}
+        answers = self.shards.all(ShardReader.leads, list(keys), len(rare), allowed, words)
+        about = [(shard, one) for shard, some in enumerate(answers) for one in some.subjects]
+        naming = mentioned([one.mentions for one in answers], list(keys.values()), self.rows)
+        records = self._records([(shard, one.facts) for shard, one in enumerate(answers)], full=True)
+        found = leads.found(asked, subject_chunks(about, keys, self.rows), naming)
+        return list(found.values()), evidence_of(records, words)
+
+    def mentions(self, names: Collection[int], allowed: Allowed) -> dict[int, list[int]]:
+        keys = self._keys(names)
+        found: dict[int, list[int]] = {}
+        for shard, some in enumerate(self.shards.all(ShardReader.mentions, list(keys), allowed)):
+            for key, rows in some.items():
+                found.setdefault(keys[key], []).extend(self.rows.all_of(shard, rows))
+        return {name: sorted(rows) for name, rows in found.items()}
+
+    def linked(self, chunks: Collection[int]) -> dict[int, tuple[Records, Records]]:
+        found = {}
+        for shard, _, answer in self.shards.of(ShardReader.name_links, chunks):
+            held = self._names_of(answer.keys)
+            rows = np.array([held[key] for key in answer.keys], dtype=np.int64)
+            for row, (named, links) in answer.links.items():
+                names = named.copy()
+                names["name"] = rows[named["name"]]
+                found[self.rows.whole(shard, row)] = names, links
+        return {row: found[row] for row in chunks if row in found}
+
+    def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
+        found = {
+            name: some
+            for answer in self.shards.all(ShardReader.named_in, dict(texts), kinds)
+            for name, some in answer.items()
+        }
+        return {name: found[name] for name in texts if name in found}
+
+    def descriptions(self, chunks: Iterable[int]) -> dict[int, list[str]]:
+        asked = list(chunks)
+        found = self.shards.by_row(ShardReader.descriptions, asked)
+        return {row: found[row] for row in asked if row in found}
+
+    def show(
+        self,
+        rows: Collection[int],
+        where: Mapping[int, int] = NOWHERE,
+        known: Mapping[int, NameRow] = NO_NAMES,
+        texts: Mapping[int, tuple[str, str]] = NO_TEXTS,
+    ) -> Shown:
+        heads, keys = self.catalogue.entities(where)
+        named: dict[int, list[int]] = {}
+        for name, chunk in where.items():
+            named.setdefault(chunk % self.rows.shards, []).append(name)
+        wanted = self.rows.split(rows)
+        asked: dict[int, list[Call[Any]]] = {}
+        for shard in wanted.keys() | named.keys():
+            written = [(keys.get(one, ""), where[one] // self.rows.shards) for one in named.get(shard, ())]
+            asked[shard] = [call(ShardReader.show, wanted.get(shard, ()), written)]
+        answers = {shard: answer for shard, (answer,) in self.shards.engine.ask(asked).items()} if asked else {}
+        loaded = {self.rows.whole(shard, row): one for shard, (some, _) in answers.items() for row, one in some.items()}
+        found = {
+            name: text for shard, some in named.items() for name, text in zip(some, answers[shard][1], strict=True)
+        }
+        shown = {
+            name: (entity_id(keys.get(heads.get(name, name), key)), found[name] or key)
+            for name in where
+            for key in (keys.get(name, ""),)
+        }
+        return {row: replace(loaded[row], row=row) for row in rows if row in loaded}, shown
+
+    # A shelf has no tree of summaries.
+
+    def nearest_summaries(
+        self, vector: Float32, k: int, allowed: Allowed
+    ) -> tuple[list[tuple[int, float]], Effort | None]:
+        _refuse_tree()
+
+    def summaries(self, nodes: Sequence[int]) -> dict[int, tuple[Summary, int]]:
+        _refuse_tree()
+
+
+def summed(answers: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Return the sums of counts of all shards."""
+    found: Counter[str] = Counter()
+    for one in answers:
+        found.update(one)
+    return dict(found)
+
+
+def _refuse_tree() -> NoReturn:
+    raise InputError(
+        "a shelf has no tree of summaries",
+        "search another way: --how auto; of a file: monograph resummarize FILE",
+    )
