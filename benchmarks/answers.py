@@ -24,10 +24,10 @@ import graph_files
 from graph_files import dataset, fresh
 from machine import SHARED, console, run_sections
 from monograph import Monograph
-from monograph.answer import abstain, best, preamble
+from monograph.answer import abstain, best, context
 from monograph.answer.pack import Packing
 from monograph.answer.query_terms import take_apart
-from monograph.answer.units import units
+from monograph.answer.reading import read_hits
 from monograph.derive.embed import load_embedder
 from monograph.derive.tokens import count_tokens
 from monograph.evaluate.datasets import Question
@@ -148,7 +148,7 @@ def cases(name: str, folder: Path | None, most: int | None, spec: str = "static"
         def case(kind: str, question: Question, where: dict[str, Any] | None = None) -> Case:
             hits = monograph.search(question.question, FOUND, where=where)
             terms = take_apart(snapshot, question.question)
-            return Case(kind, abstain.read(terms, hits) if hits and terms.words else np.zeros(2))
+            return Case(kind, abstain.read(read_hits(terms, hits), hits) if hits and terms.words else np.zeros(2))
 
         for question in told:
             gone = list(question.evidence_ids)
@@ -310,12 +310,11 @@ def read_sentences(name: str, options: argparse.Namespace) -> list[Sentences]:
         for question in some[: options.questions or None]:
             hits: list[Hit] = [one for one in monograph.search(question.question, FOUND) if one.text.strip()]
             asked = take_apart(snapshot, question.question)
-            spans = [units(hit.text) for hit in hits]
-            places = [(place, *span) for place, held in enumerate(spans) for span in held]
-            names = best._names(places, preamble.of_kind(snapshot, asked, hits))
+            named = context.of_kind(snapshot, asked, hits)
+            places, rows = best.features(read_hits(asked, hits), dict(enumerate(hits)), named)
             holds = np.array([contains_answer(hits[at].text[start:end], question.answers) for at, start, end in places])
             if holds.any():
-                made.append((best.features(asked, hits, names), holds, 1.0))
+                made.append((rows, holds, 1.0))
     return made if name == "squad" else [(rows, holds, OTHERS / len(made)) for rows, holds, _ in made]
 
 

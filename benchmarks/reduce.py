@@ -24,11 +24,10 @@ import reduce_report
 from graph_files import dataset, fresh, questions
 from machine import SHARED, console, run_sections
 from monograph import Monograph
-from monograph.answer.compared import Terms
 from monograph.answer.pack import Packing, pack
 from monograph.answer.query_terms import QueryTerms, take_apart
-from monograph.answer.reduce import reduce
-from monograph.answer.windows import PAPER, Windows, reduce_to_windows
+from monograph.answer.reading import compare, read_hits
+from monograph.answer.reduce import PAPER, Windows, reduce, reduce_to_windows
 from monograph.derive.embed import load_embedder
 from monograph.derive.sentences import sentence_spans
 from monograph.derive.tokens import count_tokens
@@ -123,7 +122,7 @@ def measured(name: str, pairs: Sequence[tuple[Question, list[Hit]]], cut: Cut) -
 
 
 def ours(cut: float) -> Cut:
-    return lambda asked, _, hits: reduce(asked, hits, cut)
+    return lambda asked, _, hits: reduce(read_hits(asked, hits), hits, cut)
 
 
 def windows(embedder: Embedder, shape: Windows) -> Cut:
@@ -143,7 +142,7 @@ def prototype(embedder: Embedder, least: float) -> Cut:
 def _by_prototype(asked: QueryTerms, vector: Any, embedder: Embedder, hit: Hit, least: float) -> ReducedHit:
     spans = sentence_spans(hit.text)
     texts = [hit.text[start:end] for start, end in spans]
-    rows, _ = Terms(asked.words, asked.every).compare([hit.text], [spans])
+    rows, _ = compare(asked, [hit.text], [spans])
     size = len(asked.words)
     raw = embedder.embed(texts) @ vector + 2 * (rows[:, size : 2 * size] @ asked.weights)
     scores = raw + 0.25 * (np.append(raw[1:], 0.0) + np.insert(raw[:-1], 0, 0.0))
@@ -235,7 +234,7 @@ def ranks(options: argparse.Namespace) -> Results:
                 asked = take_apart(snapshot, question.question)
                 orders = (
                     hits,
-                    [one.hit for one in reduce(asked, hits)],
+                    [one.hit for one in reduce(read_hits(asked, hits), hits)],
                     [one.hit for one in reduce_to_windows(static, question.question, hits)],
                 )
                 for some, ranked in zip((before, after, paper), orders, strict=True):
@@ -263,7 +262,7 @@ def facts(options: argparse.Namespace) -> Results:
             for hit in _chunk_with(monograph, fact["doc"], fact["fact"])
         ]
     ways: dict[str, Callable[[QueryTerms, str, Hit], list[ReducedHit]]] = {
-        f"ours, {cut:.0%} asked for": (lambda asked, _, hit, cut=cut: reduce(asked, [hit], cut))
+        f"ours, {cut:.0%} asked for": (lambda asked, _, hit, cut=cut: reduce(read_hits(asked, [hit]), [hit], cut))
         for cut in (0.1, 0.2, 0.3, DEFAULT_CUT, 0.6)
     }
     ways["the paper's windows"] = lambda _, text, hit: reduce_to_windows(static, text, [hit])
@@ -332,7 +331,7 @@ def _pack_all(name: str, some: Sequence[Question], tally: Tally) -> None:
             windowed = [one.text for one in reduce_to_windows(static, question.question, hits)]
             for at, budget in enumerate(BUDGETS):
                 for way, cut in (("reduce and pack", 0.0), ("reduce and pack, cut 0.42", DEFAULT_CUT)):
-                    made = pack(asked, hits, Packing(budget, cut))
+                    made = pack(read_hits(asked, hits), hits, Packing(budget, cut))
                     texts = [span.text for one in made.citations for span in one.spans]
                     tally.note(way, at, question, texts, made.tokens)
                 tally.note("truncated", at, question, *truncated([hit.text for hit in hits], budget))
@@ -390,7 +389,7 @@ def speed(options: argparse.Namespace) -> Results:
             times = []
             for _ in range(REPEATS):
                 begun, busy = time.perf_counter(), time.process_time()
-                reduce(question, hits)
+                reduce(read_hits(question, hits), hits)
                 times.append(((time.perf_counter() - begun) * 1000, (time.process_time() - busy) * 1000))
             first.append(times[0])
             again.append(tuple(map(min, zip(*times[1:], strict=True))))

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from monograph import Document, Monograph, count_tokens
 from monograph.answer.abstain import LEAST
-from monograph.answer.compared import runs_of
-from monograph.answer.excerpt import excerpt
+from monograph.answer.best import excerpt
 from monograph.answer.query_terms import weighed
+from monograph.answer.reading import runs_of
 from monograph.errors import InputError
 from monograph.graph.names import stem
 from monograph.values import ABSTENTION

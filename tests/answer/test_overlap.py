@@ -9,10 +9,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monograph.answer.compared import Terms
-from monograph.answer.overlap import Comparison, Passage, nearness
 from monograph.answer.query_terms import weighed
-from monograph.answer.units import units, units_of_texts
+from monograph.answer.reading import Reading, TitledText, compare, units, units_of_texts
 from monograph.derive.embed.static import StaticEmbedder, stored_vectors
 from monograph.derive.sentences import sentence_spans, spans_of_texts
 from monograph.graph.names import stem
@@ -38,7 +36,7 @@ TEXTS = st.lists(PIECES, max_size=5).map(" ".join) | st.text(max_size=200)
 QUESTIONS = st.sampled_from(["Who found the comet?", "", "the of and", "彗星是谁发现的？", "Café cafe cafés?"]) | TEXTS
 
 
-TITLED = st.lists(st.builds(Passage, TEXTS, st.sampled_from(["", "The comet", "Café"])), min_size=1, max_size=4)
+TITLED = st.lists(st.builds(TitledText, TEXTS, st.sampled_from(["", "The comet", "Café"])), min_size=1, max_size=4)
 _FORM = re.compile(r"[\w\u0300-\u036f]+")
 
 
@@ -52,9 +50,9 @@ def cosines(words: list[str], others: tuple[str, ...]) -> np.ndarray:
 
 @settings(max_examples=examples(60))
 @given(QUESTIONS, TITLED)
-def test_nearness_equals_that_of_the_nearest_word(question: str, passages: list[Passage]) -> None:
+def test_nearness_equals_that_of_the_nearest_word(question: str, passages: list[TitledText]) -> None:
     asked = weighed(question, {}, 9)
-    found = nearness(asked, passages)
+    found = Reading(asked, passages).nearness(passages)
     assert found.shape == (len(passages), len(asked.words))
     last = {one: place for place, one in enumerate(asked.stems)}
     for row, one in zip(found, passages, strict=True):
@@ -67,19 +65,25 @@ def test_nearness_equals_that_of_the_nearest_word(question: str, passages: list[
 
 @settings(max_examples=examples(60))
 @given(QUESTIONS, TITLED)
-def test_reading_texts_before_changes_no_result(question: str, passages: list[Passage]) -> None:
-    together = Comparison(weighed(question, {}, 9)).passages(passages)
-    one_by_one = Comparison(weighed(question, {}, 9))
-    for passage, both in zip(passages, together, strict=True):
-        for held, alone in zip(both, one_by_one.passages([passage])[0], strict=True):
-            assert held.spans == alone.spans
-            np.testing.assert_array_equal(held.rows, alone.rows)
-            np.testing.assert_array_equal(held.whole, alone.whole)
+def test_reading_texts_before_changes_no_result(question: str, passages: list[TitledText]) -> None:
+    asked = weighed(question, {}, 9)
+    together = Reading(asked, passages)
+    both = together.sentences(passages)
+    end = 0
+    for passage, spans in zip(passages, both.spans, strict=True):
+        own = slice(end, end := end + len(spans))
+        reading = Reading(asked, [passage])
+        alone = reading.sentences([passage])
+        assert list(alone.spans) == [spans]
+        for one, other in ((both.near, alone.near), (both.has, alone.has), (both.told, alone.told)):
+            np.testing.assert_array_equal(one[own], other)
+        np.testing.assert_array_equal(together.nearness([passage]), reading.nearness([passage]))
+        assert together.triples([passage]) == reading.triples([passage])
 
 
 def told(text: str, question: str = "Who found the comet?") -> list[float]:
     asked = weighed(question, {}, 9)
-    rows, _ = Terms(asked.words, asked.every).compare([text], [[(0, len(text))]])
+    rows, _ = compare(asked, [text], [[(0, len(text))]])
     return [round(float(one), 3) for one in rows[0, 2 * len(asked.words) :]]
 
 
@@ -110,7 +114,7 @@ def test_stretches_that_touch_are_one_word() -> None:
     text = "A com" + "et was found."
     for cut in ([(0, 5), (5, len(text))], [(0, len(text))]):
         assert all(one[1] <= other[0] for one, other in pairwise(cut))
-        rows, wholes = Terms(asked.words, asked.every).compare([text], [cut])
+        rows, wholes = compare(asked, [text], [cut])
         place = asked.words.index("comet")
         assert wholes[0, place] == 1.0
         assert (rows[:, place].max() == 1.0) == (len(cut) == 1)

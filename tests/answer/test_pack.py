@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monograph import Chunk, Document, Hit, Monograph, Passage
-from monograph.answer.pack import Packing, pack
-from monograph.answer.query_terms import weighed
+from monograph.answer.pack import Packing
+from monograph.answer.pack import pack as pack_reading
+from monograph.answer.query_terms import QueryTerms, weighed
+from monograph.answer.reading import read_hits
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError
 from monograph.values import Context, Source, Summary
@@ -39,6 +42,10 @@ def of_document(text: str, cuts: Sequence[tuple[int, int]], name: str, rank: int
         for n, (a, b) in enumerate(cuts)
         if text[a:b].strip()
     ]
+
+
+def pack(question: QueryTerms, hits: Sequence[Hit], *more: Any, **options: Any) -> Context:
+    return pack_reading(read_hits(question, hits), hits, *more, **options)
 
 
 @st.composite

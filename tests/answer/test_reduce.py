@@ -11,15 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph import Chunk, Document, Hit, Monograph
-from monograph.answer.overlap import Passage as Judged
-from monograph.answer.query_terms import telling_words, weighed
-from monograph.answer.reduce import _CUTS, least_value, reduce
-from monograph.answer.sentence_scores import score_sentences
-from monograph.answer.units import units
-from monograph.answer.windows import PAPER, Windows, reduce_to_windows
+from monograph.answer.query_terms import QueryTerms, telling_words, weighed
+from monograph.answer.reading import Reading, TitledText, read_hits, units
+from monograph.answer.reduce import (
+    _CUTS,
+    PAPER,
+    SentenceScores,
+    Windows,
+    least_value,
+    reduce_to_windows,
+    score_sentences,
+)
+from monograph.answer.reduce import reduce as reduce_reading
 from monograph.derive.sentences import sentence_spans
 from monograph.errors import InputError
-from monograph.values import Summary
+from monograph.values import DEFAULT_CUT, ReducedHit, Summary
 from support.models import HashEmbedder
 from support.properties import examples
 
@@ -66,8 +72,8 @@ def hit(text: str, rank: int = 0, start: int = 0, title: str = "", document: str
     return Hit(chunk, 1.0, rank, title, f"{name}.txt", {}, ())
 
 
-def asked(question: str) -> object:
-    return weighed(question, {}, 100)
+def reduce(question: QueryTerms, hits: Sequence[Hit], cut: float = DEFAULT_CUT) -> list[ReducedHit]:
+    return reduce_reading(read_hits(question, hits), hits, cut)
 
 
 @settings(max_examples=examples(80))
@@ -193,12 +199,17 @@ def test_units_hold_every_character_but_white_space(text: str) -> None:
     assert all(one[1] <= two[0] for one, two in zip(found, found[1:], strict=False))
 
 
+def judged(question: str, texts: Sequence[str]) -> list[SentenceScores]:
+    passages = list(map(TitledText, texts))
+    return score_sentences(Reading(weighed(question, {}, 9), passages), passages)
+
+
 @settings(max_examples=examples(40))
 @given(st.lists(TEXTS, min_size=1, max_size=4), QUESTIONS)
 def test_a_passage_is_judged_alike_alone_and_among_others(texts: list[str], question: str) -> None:
-    together = score_sentences(weighed(question, {}, 9), [Judged(text) for text in texts])
+    together = judged(question, texts)
     for text, one in zip(texts, together, strict=True):
-        (alone,) = score_sentences(weighed(question, {}, 9), [Judged(text)])
+        (alone,) = judged(question, [text])
         assert alone.spans == one.spans
         np.testing.assert_allclose(alone.values, one.values, atol=1e-4)
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monograph import Answer, Document, Monograph
-from monograph.answer.windows import PAPER
+from monograph.answer.reduce import PAPER
 from monograph.derive.embed import load_embedder
 from monograph.derive.extract import load_extractor
 from monograph.derive.openai_compatible import OpenAICompatible

@@ -17,7 +17,7 @@ import pytest
 
 from monograph import Document, Monograph, Passage, Settings
 from monograph import where as filters
-from monograph.answer.windows import Windows
+from monograph.answer.reduce import Windows
 from monograph.derive.embed.given import GivenVectors
 from monograph.derive.server import Server
 from monograph.errors import InputError, InvalidDocument, InvalidFilter, MonographError, NotAMonograph, StorageFull

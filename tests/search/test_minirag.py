@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph import Document, Graph, Hit, Monograph
-from monograph.answer.cache import AnswerCache, answer_types
+from monograph.answer.ask import AnswerCache, answer_types
 from monograph.derive.extract import answer_kinds
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from monograph import Document, Embedder, Hit, Monograph, MonographError, Passage, Settings, strategies
-from monograph.answer.cache import AnswerCache
+from monograph.answer.ask import AnswerCache
 from monograph.derive.embed import load_embedder
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import DamagedFile

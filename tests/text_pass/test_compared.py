@@ -11,12 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monograph.answer.compared import Terms
-from monograph.answer.query_terms import telling_words
-from monograph.answer.units import units
+from monograph.answer.query_terms import weighed
+from monograph.answer.reading import compare, units
 from monograph.derive.embed.static import stored_vectors
 from monograph.derive.tokens import tokenizer
-from monograph.store.words.terms import words_of
 from monograph.text_pass import compiled
 from support import multilingual
 from support.oracles import compared as oracle
@@ -32,9 +30,9 @@ QUESTIONS = st.sampled_from(["Who found the comet?", "", "the of and", "彗星�
 
 
 def assert_same(question: str, texts: Sequence[str], stretches: Sequence[Sequence[tuple[int, int]]]) -> None:
-    terms = Terms(telling_words(question), words_of(question))
-    expected = oracle.compare(terms.words, terms.every, texts, stretches)
-    for made, one in zip(terms.compare(texts, stretches), expected, strict=True):
+    asked = weighed(question, {}, 9)
+    expected = oracle.compare(asked.words, asked.every, texts, stretches)
+    for made, one in zip(compare(asked, texts, stretches), expected, strict=True):
         np.testing.assert_array_equal(made, one)
 
 

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from monograph.answer.overlap import Passage, comparison, nearness
 from monograph.answer.query_terms import QueryTerms, telling_words
+from monograph.answer.reading import Reading, titled
 from monograph.errors import InputError
 from monograph.graph.evidence import Float64, Model
 from monograph.graph.names import stem
@@ -58,20 +58,19 @@ def check(threshold: float) -> None:
         raise InputError(f"threshold is {threshold}", "give the least confidence of an answer, from 0 to 1")
 
 
-def confidence(asked: QueryTerms, hits: Sequence[Hit]) -> float:
+def confidence(reading: Reading, hits: Sequence[Hit]) -> float:
     """How probable it is that what was found answers a question, 0 to 1; 0 where nothing was found or asked."""
     looked_at = hits[:LOOKED_AT]
-    if not looked_at or not asked.words:
+    if not looked_at or not reading.question.words:
         return 0.0
-    features = read(asked, looked_at)[None]
-    return float(CONFIDENCE.probability(features)[0])
+    return float(CONFIDENCE.probability(read(reading, looked_at)[None])[0])
 
 
-def read(asked: QueryTerms, hits: Sequence[Hit]) -> Float64:
+def read(reading: Reading, hits: Sequence[Hit]) -> Float64:
     """What the model reads of a question and the hits that are looked at: float64 (2,)."""
-    passages = [Passage(hit.text, hit.title) for hit in hits]
-    most = max(text.whole[-1] for _, text in comparison(asked).passages(passages))
-    return np.array([_coverage(asked, hits, nearness(asked, passages)), min(most, MOST_RUNS) / MOST_RUNS])
+    passages = list(map(titled, hits))
+    coverage = _coverage(reading.question, hits, reading.nearness(passages))
+    return np.array([coverage, min(reading.triples(passages), MOST_RUNS) / MOST_RUNS])
 
 
 def _coverage(asked: QueryTerms, looked_at: Sequence[Hit], near: Float64) -> float:

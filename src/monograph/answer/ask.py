@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Collection, Iterator
@@ -9,23 +10,60 @@ from dataclasses import dataclass, replace
 
 from monograph import spending
 from monograph.answer.abstain import LEAST, LEAST_FOR_A_MODEL
-from monograph.answer.cache import AnswerCache, key_of
-from monograph.answer.excerpt import Counter
+from monograph.answer.best import MARK
 from monograph.models import Completion, LanguageModel, StreamingModel
 from monograph.regex import regex
-from monograph.values import ABSTENTION, Answer, Citation, Context, Timings
+from monograph.store.file import memo
+from monograph.store.file.database import Database
+from monograph.store.file.errors import decoding
+from monograph.store.file.rows import text, whole
+from monograph.values import ABSTENTION, Answer, Context, Timings, content_hash
+from monograph.values.answer import TokenCounter
 
 QUOTED = 3
 """Passages that stand for an answer where there is no model: the best ones."""
 
-MARK = "» "
-"""What stands before the sentence most likely to answer, where there is no model."""
+MOST_TOKENS = 40
+MOST_TYPES = 3
+
+_PROMPT = (
+    "What kind of thing answers the question? Choose up to three of: person, organisation, place, work, event, date,"
+    " time, quantity, term. Write only these words, the likeliest first, with commas between them.\n\n"
+    "Question: {question}\nKinds:"
+)
 
 _CITED = regex(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\]")
 _NUMBER = regex(r"\d+")
 _ABSTAINS = regex(r"\W*i\s+(?:do\s+not|don['’]?t)\s+know\b", re.IGNORECASE)
 _THOUGHT = regex(r"\s*<think>.*?(?:</think>|\Z)\s*", re.DOTALL)
 _BLANKS = regex(r"[ \t]+(?=[.,;:!?]|$)", re.MULTILINE)
+
+
+class AnswerCache:
+    """What models answered before, as a file holds it: until it is compacted, or something is forgotten."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def recall(self, key: bytes) -> Completion | None:
+        """What was answered, or None."""
+        with self._database.read() as connection:
+            held = memo.rows(connection, memo.ANSWER, [key])
+            values = memo.values(connection, held.values())
+            for row, value in values.items():
+                with decoding(connection, f"row {row} of memo, an answer,"):
+                    made = json.loads(value)
+                    return Completion(text(made["text"]), whole(made["tokens_in"]), whole(made["tokens_out"]))
+        return None
+
+    def keep(self, key: bytes, made: Completion) -> None:
+        """Remember an answer; a file that is only read keeps none."""
+        if self._database.read_only:
+            return
+        value = {"text": made.text, "tokens_in": made.tokens_in, "tokens_out": made.tokens_out}
+        spent = made.tokens_in + made.tokens_out
+        with self._database.write() as connection:
+            memo.put(connection, memo.ANSWER, [(key, json.dumps(value, ensure_ascii=False).encode(), spent)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +82,7 @@ class Terms:
 
     max_tokens: int
     threshold: float | None
-    count: Counter
-
-
-def mark_tokens(count: Counter) -> int:
-    """Tokens that the mark of the best sentence takes."""
-    return int(count([MARK])[0])
+    count: TokenCounter
 
 
 def stream(
@@ -72,7 +105,7 @@ def stream(
         yield answer.text
         yield answer
         return
-    key = key_of(model.key, context.prompt(), terms.max_tokens)
+    key = content_hash(memo.ANSWER, model.key, context.prompt(), terms.max_tokens)
     known = memory.recall(key) if memory is not None else None
     if known is not None:
         answer = answered(context, Completion(known.text), model.key)
@@ -135,26 +168,39 @@ def answered(context: Context, made: Completion, model: str) -> Answer:
     )
 
 
-def quoted(context: Context, count: Counter, *, abstained: bool) -> Answer:
+def quoted(context: Context, count: TokenCounter, *, abstained: bool) -> Answer:
     """What can be said without a model: the best sentence and the best passages, as the budget allows, or nothing."""
     if abstained or (context.best is None and not context.citations):
         return Answer(ABSTENTION, (), context, abstained=True)
     for number in range(min(QUOTED, len(context.citations)), -1, -1):
         shown = context.citations[:number]
-        text = "\n\n".join([*_lead(context), *map(_quotation, shown)])
+        lead = [] if context.best is None else [f"{MARK}{context.best.text}"]
+        text = "\n\n".join([*lead, *(f"{one.heading}\n{one.text}" for one in shown)])
         if context.best is None or count([text])[0] <= context.budget:
             break
     return Answer(text, shown, context)
 
 
-def _lead(context: Context) -> list[str]:
-    return [] if context.best is None else [f"{MARK}{context.best.text}"]
-
-
-def _quotation(citation: Citation) -> str:
-    return f"{citation.heading}\n{citation.text}"
-
-
 def _kept(numbers: str, known: Collection[int]) -> str:
     left = [number for number in _NUMBER.findall(numbers) if int(number) in known]
     return f"[{', '.join(left)}]" if left else ""
+
+
+def answer_types(model: LanguageModel, memory: AnswerCache, question: str) -> tuple[str, ...]:
+    """Return of which types a model says the answer would be (MiniRAG, Sec. 3.2), the likeliest first; remembered.
+
+    Raises
+    ------
+    ModelUnavailable
+        If the model does not answer.
+    """
+    prompt = _PROMPT.format(question=" ".join(question.split()))
+    key = content_hash(memo.ANSWER, model.key, prompt, MOST_TOKENS)
+    made = memory.recall(key)
+    if made is None:
+        made = model.complete(prompt, MOST_TOKENS)
+        spending.note("types", model.key, made.tokens_in, made.tokens_out)
+        memory.keep(key, made)
+    lines = [line for line in made.text.splitlines() if line.strip()]
+    said = lines[-1].rpartition(":")[2].split(",") if lines else []
+    return tuple(word.strip(" .*-\"'") for word in said[:MOST_TYPES])

@@ -2,28 +2,26 @@
 
 A linear model ranks the sentences of the best hits; its weights were chosen once, by a softmax over the sentences of
 each question, on SQuAD's questions whose id has an even SHA-256 and the dev halves of three other sets
-(docs/answering.md). It reads the words that :mod:`monograph.answer.sentence_scores` reads, and holds hits against each
-other, which that does not.
+(docs/answering.md). It reads the words that :class:`monograph.answer.reading.Reading` has, and compares hits with each
+other, which :mod:`monograph.answer.reduce` does not.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
-from monograph.answer.compared import runs_of
-from monograph.answer.excerpt import Counter, excerpt
-from monograph.answer.overlap import Passage, comparison
-from monograph.answer.preamble import may_answer
 from monograph.answer.query_terms import QueryTerms
-from monograph.answer.sentence_scores import sentence_features
+from monograph.answer.reading import Reading, runs_of, titled
 from monograph.graph.evidence import Float64, Model
 from monograph.graph.names import stem
 from monograph.regex import regex
 from monograph.store.words.terms import words_of
 from monograph.values import BestSentence, Hit, Mention, Span
+from monograph.values.answer import TokenCounter
 
 LOOKED_AT = 10
 """Hits whose sentences are looked at, the best ones."""
@@ -37,30 +35,44 @@ the sentence before adds; whether it is its passage's first."""
 HOLDS = Model(-1.09, (0.68,))
 """That the best sentence holds the answer, if any does: the log-odds of its share in the softmax."""
 
+MARK = "» "
+"""What stands before the sentence most likely to answer, where there is no model."""
+
+WANTED = 1.5
+"""What a word of the name, date or number that is asked for counts, where a word of the question counts 1."""
+
+BREAK = 0.3
+"""What it counts that a stretch begins, or ends, where a clause does."""
+
+AWAY = 0.05
+"""What each word counts that the middle of a stretch lies away from the middle of what is looked for."""
+
 _WORD = regex(r"\w+")
+_WRITTEN = regex(r"\S+")
+_BLANK_LINE = regex(r"\n\s*\n")
+_CLOSES = ",;:.!?—–)"
 _NARROW = frozenset(("person", "place", "date", "quantity"))
 
 
 def best_sentence(
-    asked: QueryTerms, hits: Sequence[Hit], named: Mapping[int, Sequence[Mention]], confidence: float
+    reading: Reading, hits: Sequence[Hit], named: Mapping[int, Sequence[Mention]], confidence: float
 ) -> BestSentence | None:
     """The sentence most likely to answer; None where no sentence of a document was found.
 
     Parameters
     ----------
-    asked, hits:
-        The question and what was found, best first. Summaries are passed over: their words stand in no document.
+    reading, hits:
+        The hits, held against the question, best first. Summaries are passed over: their words stand in no document.
     named:
         What in each hit is of the kind that is asked for, by its place among the hits.
     confidence:
         How probable it is that what was found answers at all.
     """
     looked_at = [place for place, hit in enumerate(hits[:LOOKED_AT]) if hit.summary is None and hit.text.strip()]
-    if not looked_at or not asked.words:
+    if not looked_at or not reading.question.words:
         return None
-    read = sentence_features(comparison(asked), [Passage(hits[place].text, hits[place].title) for place in looked_at])
-    places = [(place, *span) for place, some in zip(looked_at, read.spans, strict=True) for span in some]
-    scores = features(asked, [hits[place] for place in looked_at], _names(places, named)) @ RANKED
+    places, rows = features(reading, {place: hits[place] for place in looked_at}, named)
+    scores = rows @ RANKED
     best = int(np.argmax(scores))
     shares = np.exp(scores - scores[best])
     odds = -np.log(max(float(shares.sum()) - 1.0, 1e-6))
@@ -73,35 +85,39 @@ def best_sentence(
         title=hit.title,
         uri=hit.uri,
         confidence=confidence * holds,
-        within=_within(asked, hit, (start, end), inside),
+        within=_within(reading.question, hit, (start, end), inside),
     )
 
 
-def features(asked: QueryTerms, hits: Sequence[Hit], names: Sequence[bool]) -> Float64:
-    """What the model reads of all sentences of all hits, in order: float64 (sentences, len(RANKED)).
+def features(
+    reading: Reading, hits: Mapping[int, Hit], named: Mapping[int, Sequence[Mention]]
+) -> tuple[list[tuple[int, int, int]], Float64]:
+    """Return ((place, start, end) of all sentences of hits, in order; what the model reads of each).
 
-    ``names`` says of each sentence whether something of the kind that is asked for stands in it.
+    ``hits`` and ``named`` are by place. The latter is float64 (sentences, len(RANKED)).
     """
-    read = sentence_features(comparison(asked), [Passage(hit.text, hit.title) for hit in hits])
+    read = reading.sentences([titled(hit) for hit in hits.values()])
+    places = [(place, *span) for place, some in zip(hits, read.spans, strict=True) for span in some]
+    names = [any(start <= one.start and one.end <= end for one in named.get(place, ())) for place, start, end in places]
     at, near, has = read.at, read.near, read.has
     title = read.titles[at.of]
     here = np.maximum(has, title)
-    most = max(hit.relevance for hit in hits) or 1.0
-    weights = asked.weights
+    most = max(hit.relevance for hit in hits.values()) or 1.0
+    question = reading.question
     columns = [
         read.odds,
-        np.maximum(at.most(near), title) @ weights,
-        np.array([hit.relevance / most for hit in hits])[at.of],
-        read.told[:, -1] / max(1, len(runs_of(asked.every, 2))),
+        np.maximum(at.most(near), title) @ question.weights,
+        np.array([hit.relevance / most for hit in hits.values()])[at.of],
+        read.told[:, -1] / max(1, len(runs_of(question.every, 2))),
         np.array(names),
-        np.maximum(near, title) @ weights,
-        (np.maximum(here, at.before(has)) - here) @ weights,
+        np.maximum(near, title) @ question.weights,
+        (np.maximum(here, at.before(has)) - here) @ question.weights,
         at.number == 0,
     ]
-    return np.stack(columns, axis=1).astype(np.float64)
+    return places, np.stack(columns, axis=1).astype(np.float64)
 
 
-def fitted(asked: QueryTerms, best: BestSentence, budget: int, count: Counter) -> BestSentence | None:
+def fitted(asked: QueryTerms, best: BestSentence, budget: int, count: TokenCounter) -> BestSentence | None:
     """The best sentence without headings, or the stretch of it that has room under a budget; None where no word has.
 
     The stretch holds the name, date or number that is asked for, where there is one and it has room.
@@ -115,10 +131,6 @@ def fitted(asked: QueryTerms, best: BestSentence, budget: int, count: Counter) -
     span = Span(one.document_id, one.start + start, one.start + end, one.text[start:end])
     whole = inner is not None and span.start <= inner.start and inner.end <= span.end
     return BestSentence(span, best.title, best.uri, best.confidence, inner if whole else None)
-
-
-def _names(places: Sequence[tuple[int, int, int]], named: Mapping[int, Sequence[Mention]]) -> list[bool]:
-    return [any(start <= one.start and one.end <= end for one in named.get(place, ())) for place, start, end in places]
 
 
 def _within(asked: QueryTerms, hit: Hit, sentence: tuple[int, int], inside: Sequence[Mention]) -> Span | None:
@@ -148,3 +160,65 @@ def _within(asked: QueryTerms, hit: Hit, sentence: tuple[int, int], inside: Sequ
 def _span(hit: Hit, start: int, end: int) -> Span:
     chunk = hit.chunk
     return Span(chunk.document_id, chunk.start + start, chunk.start + end, hit.text[start:end])
+
+
+def may_answer(one: Mention, text: str) -> bool:
+    """Whether a name may be an answer: one word of unknown kind at the head of a sentence is just a word."""
+    if one.kind != "name" or " " in one.name:
+        return True
+    before = text[: one.start].rstrip(" \t\"'“")
+    return not (before == "" or before[-1] in ".!?:\n")
+
+
+def excerpt(
+    asked: QueryTerms, text: str, wanted: tuple[int, int] | None, budget: int, count: TokenCounter
+) -> tuple[int, int]:
+    """Where the best stretch of at most ``budget`` tokens stands; (0, 0) where no word has room.
+
+    It is the paragraph with most of the question in it (a heading is one), or as many whole words of that as have room.
+    ``wanted`` is what in the text is most likely the answer itself.
+    """
+    words = [found.span() for found in _WRITTEN.finditer(text)]
+    if not words:
+        return 0, 0
+    if _BLANK_LINE.search(text) is None and count([text[words[0][0] : words[-1][1]]])[0] <= budget:
+        return words[0][0], words[-1][1]
+    value = _values(asked, text, words, wanted)
+    opens = [0, *(at for at, (one, two) in enumerate(pairwise(words), 1) if _BLANK_LINE.search(text, one[1], two[0]))]
+    paragraphs = list(pairwise([*opens, len(words)]))
+    first, last = max(paragraphs, key=lambda some: (value[some[0] : some[1]].sum(), some))
+    if count([text[words[first][0] : words[last - 1][1]]])[0] > budget:
+        begin, end = _stretch(text, words[first:last], value[first:last], budget, count)
+        first, last = first + begin, first + end
+    # Tokens of words alone add up to about those of the whole, not to exactly as many.
+    while last > first and count([text[words[first][0] : words[last - 1][1]]])[0] > budget:
+        last -= 1
+    return (words[first][0], words[last - 1][1]) if last > first else (0, 0)
+
+
+def _stretch(
+    text: str, words: Sequence[tuple[int, int]], value: Float64, budget: int, count: TokenCounter
+) -> tuple[int, int]:
+    """The words, from and to, that count most of those that have room by a count of each alone."""
+    costs = np.maximum(count([text[start:end] for start, end in words]), 1)
+    spent, gained = np.concatenate(([0], np.cumsum(costs))), np.concatenate(([0.0], np.cumsum(value)))
+    sought = np.flatnonzero(value)
+    middle = float(sought.mean()) if len(sought) else len(words) / 2
+    best, first, last = -np.inf, 0, 0
+    for begin in range(len(words)):
+        end = int(np.searchsorted(spent, spent[begin] + budget, side="right")) - 1
+        breaks = (begin == 0 or text[words[begin - 1][1] - 1] in _CLOSES) + (text[words[end - 1][1] - 1] in _CLOSES)
+        worth = gained[end] - gained[begin] + BREAK * breaks - AWAY * abs((begin + end) / 2 - middle)
+        if end > begin and worth > best:
+            best, first, last = worth, begin, end
+    return first, last
+
+
+def _values(asked: QueryTerms, text: str, words: Sequence[tuple[int, int]], wanted: tuple[int, int] | None) -> Float64:
+    """What each word counts."""
+    stems = set(asked.stems)
+    told = [float(not stems.isdisjoint(map(stem, words_of(text[start:end])))) for start, end in words]
+    first, last = wanted or (0, 0)
+    return np.array(
+        [one + WANTED * (start < last and first < end) for one, (start, end) in zip(told, words, strict=True)]
+    )

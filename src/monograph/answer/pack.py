@@ -9,19 +9,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monograph.answer.excerpt import Counter
-from monograph.answer.overlap import Passage
 from monograph.answer.overviews import Overview
-from monograph.answer.pieces import Piece, cite, gather, heading
-from monograph.answer.query_terms import QueryTerms
-from monograph.answer.reduce import CUT_MEND, RANK, kept, least_value, runs
-from monograph.answer.sentence_scores import score_sentences
-from monograph.answer.units import units as split
+from monograph.answer.reading import Piece, Reading, gather, titled_parts
+from monograph.answer.reading import units as split
+from monograph.answer.reduce import CUT_MEND, RANK, kept, least_value, runs, score_sentences
 from monograph.derive.sentences import spans_of_texts
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError
-from monograph.values import DEFAULT_CUT, Citation, Context, Hit, PassageOrder, arguments, rendered
-from monograph.values.defaults import BUDGET
+from monograph.values import (
+    DEFAULT_CUT,
+    Citation,
+    Context,
+    Hit,
+    PassageOrder,
+    Span,
+    Summary,
+    arguments,
+    joined,
+    rendered,
+)
+from monograph.values.answer import TokenCounter, headed, name_of
+from monograph.values.arguments import BUDGET
 
 FAR = 4.0
 """Where anything is to be cut, what is worth less than the best by this much goes too, though the budget has room: on
@@ -58,7 +66,7 @@ class Packing:
     budget: int = BUDGET
     cut: float = DEFAULT_CUT
     order: PassageOrder = "relevance"
-    count: Counter = count_tokens
+    count: TokenCounter = count_tokens
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "budget", arguments.whole_number(self.budget, "budget", 1))
@@ -82,7 +90,7 @@ class _Unit(NamedTuple):
 
 
 def pack(
-    asked: QueryTerms,
+    reading: Reading,
     hits: Sequence[Hit],
     packing: Packing = DEFAULT_PACKING,
     relations: Sequence[str] = (),
@@ -98,8 +106,8 @@ def pack(
 
     Parameters
     ----------
-    asked:
-        The question.
+    reading:
+        The hits, held against the question.
     hits:
         What was found, best first.
     packing:
@@ -111,7 +119,7 @@ def pack(
     """
     pieces = gather(hits)
     opening = over is not None and over.opening
-    units = _different(_in_order(pieces) if opening else _units(asked, pieces, packing.cut), pieces)
+    units = _different(_in_order(pieces) if opening else _units(reading, pieces, packing.cut), pieces)
     if over is None:
         chosen = _fitting(units, pieces, packing)
     else:
@@ -129,7 +137,7 @@ def pack(
         else:
             chosen = _less(chosen, pieces, tokens / packing.budget)
     return Context(
-        question=asked.text,
+        question=reading.question.text,
         citations=citations,
         relations=preamble[0] if text else (),
         candidates=named,
@@ -141,12 +149,12 @@ def pack(
     )
 
 
-def _units(asked: QueryTerms, pieces: Sequence[Piece], cut: float) -> list[_Unit]:
+def _units(reading: Reading, pieces: Sequence[Piece], cut: float) -> list[_Unit]:
     """The sentences that are worth their tokens, the best first."""
     places = [(number, part) for number, piece in enumerate(pieces) for part in range(len(piece.parts))]
-    passages = [Passage(pieces[number].parts[part].text, pieces[number].hit.title) for number, part in places]
+    passages = [one for piece in pieces for one in titled_parts(piece)]
     units, least = [], least_value(cut)
-    for (number, part), passage, scores in zip(places, passages, score_sentences(asked, passages), strict=True):
+    for (number, part), passage, scores in zip(places, passages, score_sentences(reading, passages), strict=True):
         hit = pieces[number].hit
         prior = RANK * math.log1p(hit.rank)
         if hit.summary is not None:
@@ -200,7 +208,7 @@ def _in_order(pieces: Sequence[Piece]) -> list[_Unit]:
 class _Room:
     """What is left of a budget, by a count of each text alone; a piece's heading costs once."""
 
-    def __init__(self, budget: int, pieces: Sequence[Piece], count: Counter) -> None:
+    def __init__(self, budget: int, pieces: Sequence[Piece], count: TokenCounter) -> None:
         fence, *self._headings = count([_FENCE, *(f"{heading(piece, 10)}\n\n" for piece in pieces)])
         self.left = budget - 2 * fence
         self._count = count
@@ -314,3 +322,48 @@ def _spans(chosen: Sequence[_Unit], number: int, piece: Piece) -> list[list[tupl
         else:
             some.append((unit.start, unit.end))
     return kept_of
+
+
+def cite(piece: Piece, number: int, spans: Sequence[Sequence[tuple[int, int]]], value: float) -> Citation:
+    """The citation of a piece of which some is kept: (start, end) in each part, in order."""
+    hit, summary = piece.hit, piece.hit.summary
+    kept = tuple(
+        Span(hit.chunk.document_id, part.start + start, part.start + end, part.text[start:end])
+        for part, some in zip(piece.parts, spans, strict=True)
+        for start, end in some
+    )
+    return Citation(
+        number=number,
+        title="" if summary else hit.title,
+        uri="" if summary else hit.uri,
+        page=_page(hit),
+        chunks=piece.chunks,
+        spans=kept if summary is None else _repeated(summary, spans[0]),
+        text=joined(kept),
+        summary=summary is not None,
+        value=value,
+        valid=None if summary else hit.valid,
+    )
+
+
+def heading(piece: Piece, number: int) -> str:
+    """The heading of its citation under that number."""
+    hit, page = piece.hit, _page(piece.hit)
+    return (
+        headed(number, "", "summary")
+        if hit.summary
+        else headed(number, name_of(hit.title, hit.uri), page and f"page {page}")
+    )
+
+
+def _page(hit: Hit) -> str:
+    return "" if hit.summary else str(hit.metadata.get("page", hit.metadata.get("page_label", "")))
+
+
+def _repeated(summary: Summary, kept: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
+    """What of documents a summary repeats word for word, in what is kept of it."""
+    return tuple(
+        Span(one.document_id, one.document_start, one.document_end, summary.text[one.start : one.end])
+        for one in summary.sources
+        if any(start <= one.start and one.end <= end for start, end in kept)
+    )

@@ -61,10 +61,10 @@ class QueryTerms:
     kind: str
 
 
-def take_apart(snapshot: Reader, text: str) -> QueryTerms:
+def take_apart(reader: Reader, text: str) -> QueryTerms:
     """Take a question apart, its words weighed by how rare they are in a corpus."""
     words = telling_words(text)
-    return weighed(text, snapshot.document_frequency(words), snapshot.total(), words)
+    return weighed(text, reader.document_frequency(words), reader.total(), words)
 
 
 def telling_words(text: str) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """Hits cut down to the sentences that a question needs.
 
 MobileRAG's selective content reduction keeps the window of three sentences that is nearest to the question, and one
-more on either side; :mod:`monograph.answer.windows` is that. Here every sentence is judged by itself, as many are kept
-as are worth it, from a hit of many good sentences more than from one of few.
+more on either side: :func:`reduce_to_windows`. :func:`reduce` judges every sentence by itself and keeps as many as are
+worth it, from a hit of many good sentences more than from one of few.
 """
 
 from __future__ import annotations
@@ -10,14 +10,19 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monograph.answer.overlap import Passage
-from monograph.answer.query_terms import QueryTerms
-from monograph.answer.sentence_scores import SentenceScores, score_sentences
-from monograph.graph.evidence import Bools
+from monograph.answer.reading import Reading, Spans, TitledText, titled
+from monograph.derive.sentences import sentence_spans
+from monograph.errors import InputError
+from monograph.graph.evidence import Bools, Float64
 from monograph.values import DEFAULT_CUT, Hit, ReducedHit, Span, arguments
+
+if TYPE_CHECKING:
+    from monograph.models import Embedder
 
 _CUTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.42, 0.5, 0.6, 0.7, 1.0)
 _LEAST = (-30.0, -9.3, -8.65, -8.14, -7.67, -7.58, -7.22, -6.73, -6.12, 0.0)
@@ -30,6 +35,41 @@ SHORT = 240
 
 RANK = 1.5
 """What a hit's rank takes off the value of its sentences, times ln(1 + rank)."""
+
+SMALLEST_COST = 20
+"""Characters that a sentence costs beside its own: its place in what is shown."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SentenceScores:
+    """The sentences of a passage, in order.
+
+    Parameters
+    ----------
+    spans:
+        (start, end) of each.
+    values:
+        The logarithm of chance over cost, float64 (sentences,): what to keep first.
+    told:
+        Whether any word of the question stands in the passage: where none does, nothing tells its sentences apart.
+    """
+
+    spans: Spans
+    values: Float64
+    told: bool
+
+
+def score_sentences(reading: Reading, passages: Sequence[TitledText]) -> list[SentenceScores]:
+    """Judge the sentences of passages: one result a passage, in order."""
+    read = reading.sentences(passages)
+    costs = np.array([end - start + SMALLEST_COST for some in read.spans for start, end in some], dtype=np.float64)
+    values = -np.logaddexp(0.0, -read.odds) - np.log(costs)
+    share = read.shares.tolist()
+    scores, end = [], 0
+    for spans in read.spans:
+        own = slice(end, end := end + len(spans))
+        scores.append(SentenceScores(spans, values[own], any(share[own])))
+    return scores
 
 
 def least_value(cut: float) -> float:
@@ -61,15 +101,15 @@ def kept(scores: SentenceScores, length: int, least: float) -> Bools:
     return chosen
 
 
-def reduce(asked: QueryTerms, hits: Sequence[Hit], cut: float = DEFAULT_CUT) -> list[ReducedHit]:
+def reduce(reading: Reading, hits: Sequence[Hit], cut: float = DEFAULT_CUT) -> list[ReducedHit]:
     """Cut hits down to the sentences that a question needs.
 
     What is kept of a hit does not depend on the others, nor on their order: to reduce again changes nothing.
 
     Parameters
     ----------
-    asked:
-        The question.
+    reading:
+        The hits, held against the question.
     hits:
         What was found. A summary is kept whole.
     cut:
@@ -86,24 +126,14 @@ def reduce(asked: QueryTerms, hits: Sequence[Hit], cut: float = DEFAULT_CUT) -> 
         If ``cut`` is not in [0, 1].
     """
     least = least_value(cut)
-    scores = score_sentences(asked, [Passage(hit.text, hit.title) for hit in hits])
+    scores = score_sentences(reading, list(map(titled, hits)))
     made = []
     for hit, one in zip(hits, scores, strict=True):
         best = float(one.values.max()) if len(one.values) else -np.inf
         chosen = kept(one, len(hit.text), least)
-        made.append(ReducedHit(hit, spans_of(hit, one, chosen), best - RANK * float(np.log1p(hit.rank))))
+        spans = _spans(hit, runs(one.spans, chosen.tolist()))
+        made.append(ReducedHit(hit, spans, best - RANK * float(np.log1p(hit.rank))))
     return sorted(made, key=lambda one: (-one.value, one.hit.rank))
-
-
-def spans_of(hit: Hit, scores: SentenceScores, chosen: Bools) -> tuple[Span, ...]:
-    """The chosen sentences of a hit's chunk as spans of its document; those that follow each other are one."""
-    if hit.summary is not None:
-        return ()
-    chunk = hit.chunk
-    return tuple(
-        Span(chunk.document_id, chunk.start + start, chunk.start + end, chunk.text[start:end])
-        for start, end in runs(scores.spans, chosen.tolist())
-    )
 
 
 def runs(spans: Sequence[tuple[int, int]], chosen: Sequence[bool]) -> list[tuple[int, int]]:
@@ -117,3 +147,91 @@ def runs(spans: Sequence[tuple[int, int]], chosen: Sequence[bool]) -> list[tuple
             found.append((start, end))
         before = keep
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """How windows are cut.
+
+    Parameters
+    ----------
+    window:
+        Sentences of one.
+    overlap:
+        Sentences that it shares with the next. The paper calls this the step size; the step is window - overlap.
+    extension:
+        Sentences added on both sides of the best.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+    """
+
+    window: int = 3
+    overlap: int = 2
+    extension: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("window", "overlap", "extension"):
+            object.__setattr__(self, name, arguments.whole_number(getattr(self, name), name))
+        if self.window < 1 or not 0 <= self.overlap < self.window or self.extension < 0:
+            raise InputError(
+                f"window is {self.window}, overlap {self.overlap} and extension {self.extension}",
+                "give at least one sentence, an overlap below that, and an extension of 0 or more",
+            )
+
+
+PAPER = Windows()
+"""The paper's numbers."""
+
+
+def reduce_to_windows(
+    embedder: Embedder, question: str, hits: Sequence[Hit], windows: Windows = PAPER
+) -> list[ReducedHit]:
+    """Cut each hit down to its window that is nearest to a question, and put them in order of that.
+
+    All windows of all hits are embedded in one batch, the question with them.
+
+    Returns
+    -------
+    One a hit, those with the nearest window first; ``value`` is its cosine. A summary is kept whole.
+    """
+    sentences = [sentence_spans(hit.text) for hit in hits]
+    cuts = [_cuts(len(some), windows) for some in sentences]
+    texts = [
+        hit.text[some[first][0] : some[last - 1][1]]
+        for hit, some, places in zip(hits, sentences, cuts, strict=True)
+        for first, last in places
+    ]
+    cosines = embedder.embed(texts, "document") @ embedder.embed([question], "query")[0] if texts else np.zeros(0)
+    made, at = [], 0
+    for hit, some, places in zip(hits, sentences, cuts, strict=True):
+        own = cosines[at : at + len(places)]
+        at += len(places)
+        if not places:
+            made.append(ReducedHit(hit, (), -1.0))
+            continue
+        best = int(np.argmax(own))
+        first, last = places[best]
+        start = some[max(0, first - windows.extension)][0]
+        end = some[min(len(some), last + windows.extension) - 1][1]
+        made.append(ReducedHit(hit, _spans(hit, [(start, end)]), float(own[best])))
+    return sorted(made, key=lambda one: (-one.value, one.hit.rank))
+
+
+def _cuts(count: int, windows: Windows) -> list[tuple[int, int]]:
+    """(first, last) of each window of so many sentences; the last one ends where they end."""
+    step = windows.window - windows.overlap
+    firsts = range(0, max(1, count - windows.window + step), step) if count else ()
+    return [(first, min(count, first + windows.window)) for first in firsts if first < count]
+
+
+def _spans(hit: Hit, places: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
+    """Return stretches of a hit's chunk as spans of its document; none of a summary."""
+    chunk = hit.chunk
+    return tuple(
+        Span(chunk.document_id, chunk.start + start, chunk.start + end, chunk.text[start:end])
+        for start, end in places
+        if hit.summary is None
+    )

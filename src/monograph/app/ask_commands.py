@@ -24,7 +24,7 @@ from monograph.app.command import (
     where_of,
 )
 from monograph.errors import InputError
-from monograph.values.defaults import BUDGET, DEFAULT_CUT, FOUND, PassageOrder
+from monograph.values.arguments import BUDGET, DEFAULT_CUT, FOUND, PassageOrder
 
 if TYPE_CHECKING:
     from monograph.models import LanguageModel

@@ -27,7 +27,7 @@ from monograph.write.configuration import FileModels
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from monograph.answer.cache import AnswerCache
+    from monograph.answer.ask import AnswerCache
     from monograph.explore.surroundings import Surroundings
     from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
     from monograph.search.one_file.memory import Memory
@@ -164,7 +164,7 @@ class OpenFile:
 
     def answers(self) -> AnswerCache:
         """Return the stored answers of models: one is found by the question and all of its context."""
-        from monograph.answer.cache import AnswerCache
+        from monograph.answer.ask import AnswerCache
 
         return AnswerCache(self.origin)
 

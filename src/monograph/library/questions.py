@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +19,15 @@ from monograph.search.query import Query, Reranking, given_vector
 from monograph.search.strategies import Tree, strategy
 from monograph.store.documents.filters import Allowed, compile_condition
 from monograph.values import arguments
-from monograph.values.defaults import BUDGET, DEFAULT_CUT, FOUND, MAX_TOKENS
+from monograph.values.arguments import BUDGET, DEFAULT_CUT, FOUND, MAX_TOKENS
 
 if TYPE_CHECKING:
-    from monograph.answer.excerpt import Counter
-    from monograph.answer.pack import Packing
-    from monograph.answer.windows import Windows
+    from monograph.answer.reduce import Windows
     from monograph.models import LanguageModel, Reranker
     from monograph.search.query import Strategy
+    from monograph.search.reader import Reader
     from monograph.values import Answer, Context, Float32, Hit, PassageOrder, ReducedHit, Turn
+    from monograph.values.answer import TokenCounter
     from monograph.where import Moment
 
 MANY = 10_000
@@ -98,20 +99,21 @@ class Questions:
 
         About the share ``cut`` (0 to 1) of their tokens is removed: see :func:`monograph.answer.reduce.reduce`. With
         ``windows`` each hit is cut as in MobileRAG, to the window of sentences nearest to the question by the file's
-        embedder (:data:`monograph.answer.windows.PAPER` has the paper's numbers).
+        embedder (:data:`monograph.answer.reduce.PAPER` has the paper's numbers).
 
         Hits are ordered by their best sentence or window. Raises InputError if ``cut`` is out of range.
         """
-        from monograph.answer import query_terms
-        from monograph.answer.reduce import reduce
-        from monograph.answer.windows import reduce_to_windows
+        from monograph.answer.query_terms import take_apart
+        from monograph.answer.reading import Reading, titled
+        from monograph.answer.reduce import reduce, reduce_to_windows
 
         with telemetry.span("monograph.reduce", {}):
             arguments.text(query, "the query")
             if windows is not None:
                 return reduce_to_windows(self._file.models.embedder, query, hits, windows)
-            with self._file.reading() as snapshot:
-                return reduce(query_terms.take_apart(snapshot, query), hits, cut)
+            with self._file.reading() as reader:
+                question = take_apart(reader, query)
+            return reduce(Reading(question, map(titled, hits)), hits, cut)
 
     def context(  # noqa: PLR0913 - each is a choice of its own
         self,
@@ -123,7 +125,7 @@ class Questions:
         where: Mapping[str, Any] | None = None,
         cut: float = DEFAULT_CUT,
         order: PassageOrder = "relevance",
-        count: Counter = count_tokens,
+        count: TokenCounter = count_tokens,
         threshold: float = 0.0,
         reranker: Reranker | str | None = None,
         as_of: Moment | None = None,
@@ -147,11 +149,15 @@ class Questions:
         threshold:
             Confidence from 0 to 1 below which the context is empty. ``relevance`` of the context is its confidence.
         """
+        from monograph.answer import abstain
+        from monograph.answer.context import make_context
         from monograph.answer.pack import Packing
 
         packing, file = Packing(budget, cut, order, count), self._at(as_of)
         asked = make_query(file, query, k, how, where, reranker=reranker)
-        return packed(file, query, find(file, asked), packing, _overviewed(asked), threshold)
+        abstain.check(threshold)
+        with searched(file, asked) as (reader, hits), file.database.read() as connection:
+            return make_context(connection, reader, query, hits, packing, _overviewed(asked), least=threshold)
 
     def ask(  # noqa: PLR0913 - each is a choice of its own
         self,
@@ -227,6 +233,7 @@ class Questions:
             Replaces the model that the file was opened with.
         """
         from monograph.answer import abstain, ask
+        from monograph.answer.context import make_context
         from monograph.answer.pack import Packing
         from monograph.values import Answer, Timings
 
@@ -241,9 +248,9 @@ class Questions:
 
                 query = follow_up.alone(chosen, question, turns)
             asked = make_query(file, query, k, how, where, vector=vector, reranker=reranker)
-            hits = find(file, asked)
-            found = time.perf_counter()
-            context = packed(file, query, hits, packing, _overviewed(asked))
+            with searched(file, asked) as (reader, hits), file.database.read() as connection:
+                found = time.perf_counter()
+                context = make_context(connection, reader, query, hits, packing, _overviewed(asked))
             spent = Timings(retrieval=found - begun, reduction=time.perf_counter() - found)
             terms = ask.Terms(max_tokens, threshold, packing.count)
             for piece in ask.stream(chosen, context, file.answers() if remember else None, terms):
@@ -273,36 +280,46 @@ def make_query(  # noqa: PLR0913 - as a search has them
 
 def find(file: OpenFile, query: Query) -> list[Hit]:
     """Run a search: see :meth:`Questions.search`."""
+    with searched(file, query) as (_, hits):
+        return hits
+
+
+@contextmanager
+def searched(file: OpenFile, query: Query) -> Iterator[tuple[Reader, list[Hit]]]:
+    """Run a search; give its hits with the reader, which reads the state that was searched until the context ends."""
     chosen, model = query.how, file.models.language_model
-    if not query.k:
-        return []
-    if getattr(chosen, "needs_graph", False):
+    if query.k and getattr(chosen, "needs_graph", False):
         file.require_graph()
     since, told = time.perf_counter(), {"monograph.search.mode": type(chosen).__name__.lower()}
-    with file.spending(), telemetry.span("monograph.search", {**told, "monograph.search.k": query.k}) as span:
-        span.text("monograph.search.query", query.text)
-        if model is not None and getattr(chosen, "asks_model", False):
-            from monograph.answer.cache import answer_types
+    with file.spending(), ExitStack() as opened:
+        with telemetry.span("monograph.search", {**told, "monograph.search.k": query.k}) as span:
+            span.text("monograph.search.query", query.text)
+            if query.k and model is not None and getattr(chosen, "asks_model", False):
+                from monograph.answer.ask import answer_types
 
-            query = replace(query, answer_types=answer_types(model, file.answers(), query.text))
-        with file.reading() as reader:
+                # Before anything is read: what the model says is stored.
+                query = replace(query, answer_types=answer_types(model, file.answers(), query.text))
+            reader = opened.enter_context(file.reading())
             if query.k > MANY:
                 # A summary stands for at least two of what is below it: there are fewer of them than chunks.
                 query = replace(query, k=min(query.k, 2 * reader.total()))
-            found = settled(chosen.search(reader, query)) if query.k else []
-        span.set({"monograph.search.hits": len(found)})
-    telemetry.took("monograph.search.duration", since, told)
+            hits = settled(chosen.search(reader, query)) if query.k else []
+            span.set({"monograph.search.hits": len(hits)})
+        telemetry.took("monograph.search.duration", since, told)
+        yield reader, hits
     if query.reranker is not None:
         file.scores.keep()
-    return found
 
 
 def confidence_in(archive: Questions, question: str, hits: Sequence[Hit]) -> float:
     """Return how probable it is that hits answer a question, 0 to 1: see :mod:`monograph.answer.abstain`."""
-    from monograph.answer import abstain, query_terms
+    from monograph.answer import abstain
+    from monograph.answer.query_terms import take_apart
+    from monograph.answer.reading import Reading, titled
 
     with archive._file.reading() as reader:
-        return abstain.confidence(query_terms.take_apart(reader, question), hits)
+        asked = take_apart(reader, question)
+    return abstain.confidence(Reading(asked, map(titled, hits)), hits)
 
 
 def allowed(where: Mapping[str, Any] | None) -> Allowed:
@@ -321,39 +338,3 @@ def keeps_no_versions(file: OpenFile) -> InputError:
 def _overviewed(query: Query) -> Allowed | None:
     """Return which chunks a context may show an overview of; None if it shows none."""
     return query.filter if query.k and not isinstance(query.how, Tree) else None
-
-
-@telemetry.traced("monograph.pack")
-def packed(
-    file: OpenFile,
-    query: str,
-    hits: Sequence[Hit],
-    packing: Packing,
-    overviewed: Allowed | None,
-    least: float = 0.0,
-) -> Context:
-    """Return the context that hits make: see :meth:`Questions.context`."""
-    from monograph.answer import abstain, ask, overviews, preamble, query_terms
-    from monograph.answer.best import best_sentence, fitted
-    from monograph.answer.pack import pack
-    from monograph.values import Context
-
-    abstain.check(least)
-    with file.database.read() as connection, file.reading() as snapshot:
-        over = None
-        if overviewed is not None:
-            over = overviews.overview(connection, query, hits, overviewed, packing.budget)
-        hits = hits if over is None else over.hits
-        question = query_terms.take_apart(snapshot, query)
-        named = preamble.of_kind(snapshot, question, hits)
-    confidence = abstain.confidence(question, hits)
-    whole = over is not None and over.whole
-    if confidence < least and not whole:
-        return Context(query, (), budget=packing.budget, relevance=confidence, hits=tuple(hits))
-    made = pack(question, hits, packing, preamble.relations(hits), preamble.candidates(named, hits), over)
-    if whole and made.citations:
-        return replace(made, relevance=1.0)  # What was asked for is the file itself: no one sentence answers.
-    best = best_sentence(question, hits, named, confidence)
-    if best is not None:
-        best = fitted(question, best, packing.budget - ask.mark_tokens(packing.count), packing.count)
-    return replace(made, relevance=confidence, best=best)

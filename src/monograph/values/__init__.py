@@ -10,11 +10,11 @@ _MODULES = {
     "monograph.values.answer": (
         "ABSTENTION Answer BestSentence Citation Context Message ReducedHit Span Timings Turn joined rendered"
     ),
+    "monograph.values.arguments": "DEFAULT_CUT PassageOrder",
     "monograph.values.arrays": "Float32 Float64 inner_products",
     "monograph.values.content": (
         "PASSAGE_SEPARATOR Chunk Document Metadata Passage Place Section check_json cite content_hash content_id"
     ),
-    "monograph.values.defaults": "DEFAULT_CUT PassageOrder",
     "monograph.values.found": "Effort Hit Listed Origin StoredChunk",
     "monograph.values.graph": (
         "EMBEDDED_KINDS ENTITY_KINDS Entity Extraction Link Mention Merge Neighbourhood Path PathNode Relation Route"
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from monograph.values.answer import Turn as Turn
     from monograph.values.answer import joined as joined
     from monograph.values.answer import rendered as rendered
+    from monograph.values.arguments import DEFAULT_CUT as DEFAULT_CUT
+    from monograph.values.arguments import PassageOrder as PassageOrder
     from monograph.values.arrays import Float32 as Float32
     from monograph.values.arrays import Float64 as Float64
     from monograph.values.arrays import inner_products as inner_products
@@ -57,8 +59,6 @@ if TYPE_CHECKING:
     from monograph.values.content import cite as cite
     from monograph.values.content import content_hash as content_hash
     from monograph.values.content import content_id as content_id
-    from monograph.values.defaults import DEFAULT_CUT as DEFAULT_CUT
-    from monograph.values.defaults import PassageOrder as PassageOrder
     from monograph.values.found import Effort as Effort
     from monograph.values.found import Hit as Hit
     from monograph.values.found import Listed as Listed

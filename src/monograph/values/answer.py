@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from monograph.values.content import content_hash
 from monograph.values.found import Hit
 from monograph.values.versions import Valid
+
+TokenCounter: TypeAlias = Callable[[Sequence[str]], Sequence[int]]
+"""Returns the numbers of tokens of texts."""
 
 GAP = " … "
 """What stands between two spans that do not follow each other."""
@@ -34,7 +37,7 @@ class ReducedHit:
     """A hit cut down to what a question needs.
 
     ``spans`` are in reading order and never overlap; of a summary there are none, and it is kept whole. ``value`` is
-    what its best sentence is worth (see :mod:`monograph.answer.sentence_scores`), or the cosine of its best window.
+    what its best sentence is worth (see :mod:`monograph.answer.reduce`), or the cosine of its best window.
     """
 
     hit: Hit

@@ -1,4 +1,4 @@
-"""Values that a caller hands over, checked before anything is done with them."""
+"""Checks of values that a caller hands over, and the defaults of a search, a context and an answer."""
 
 from __future__ import annotations
 
@@ -7,12 +7,28 @@ import operator
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from monograph.errors import InputError
 
 if TYPE_CHECKING:
     from monograph.values.arrays import Float32
+
+FOUND = 10
+"""Hits that a context is made of."""
+
+BUDGET = 1_000
+"""Most tokens of a context."""
+
+DEFAULT_CUT = 0.42
+"""Share of the tokens of a found passage that goes: MobileRAG's, on SQuAD."""
+
+MAX_TOKENS = 400
+"""Most tokens of an answer."""
+
+PassageOrder: TypeAlias = Literal["relevance", "edges"]
+"""``relevance``: the best first. ``edges``: the best first, the second last, and so on: what stands in the middle of a
+long prompt is read least."""
 
 MOST = 2**31 - 1
 """A number above this is taken for this: no file holds as many of anything."""

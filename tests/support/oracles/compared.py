@@ -8,7 +8,7 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from monograph.answer.compared import _CLUES, AMOUNT, DATE, POINTER, TOLD, TOLD_OF_TEXT, Spans, runs_of
+from monograph.answer.reading import _CLUES, AMOUNT, DATE, POINTER, TOLD, TOLD_OF_TEXT, Spans, runs_of
 from monograph.derive.embed.static import token_vectors
 from monograph.derive.tokens import token_ids
 from monograph.graph.evidence import Float64
@@ -28,7 +28,7 @@ _DIGIT = re.compile(r"\d")
 def compare(
     words: Sequence[str], every: Sequence[str], texts: Sequence[str], stretches: Sequence[Spans]
 ) -> tuple[Float64, Float64]:
-    """See :meth:`monograph.answer.compared.Terms.compare`."""
+    """See :func:`monograph.answer.reading.compare`."""
     cut = [[text[first:last] for first, last in some] for text, some in zip(texts, stretches, strict=True)]
     reading = _Reading(words, every, [*texts, *chain.from_iterable(cut)])
     rows, wholes = [], []

@@ -10,7 +10,7 @@ from monograph.app.serve.events import Event
 from monograph.app.serve.finding import MOST_HITS
 from monograph.app.serve.served import Served
 from monograph.values import Answer, Citation, Context, Turn
-from monograph.values.defaults import BUDGET, FOUND
+from monograph.values.arguments import BUDGET, FOUND
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from monograph.app.serve.pieces import Marks, Piece, Words
 from monograph.app.serve.served import Served
 from monograph.errors import MonographError
 from monograph.values import DEFAULT_CUT, Context, Hit, PassageOrder, cite
-from monograph.values.defaults import BUDGET, FOUND
+from monograph.values.arguments import BUDGET, FOUND
 
 if TYPE_CHECKING:
     from monograph.shelf import Archive

@@ -26,7 +26,7 @@ CODE = "code"
 SUMMARY = "summary"
 """Kind of what a summarizer made of some texts: see :mod:`monograph.store.tree.tree`."""
 ANSWER = "answer"
-"""Kind of a model's answer: see :mod:`monograph.answer.cache`. No row uses it: it goes with what is unused."""
+"""Kind of a model's answer: see :mod:`monograph.answer.ask`. No row uses it: it goes with what is unused."""
 
 SCORE = "score"
 """Kind of a reranker's score: see :mod:`monograph.search.one_file.scores`. No row uses it either."""

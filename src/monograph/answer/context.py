@@ -1,0 +1,120 @@
+"""Context of a question: summaries that go with its hits, what the graph tells of them, and their best sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from monograph import telemetry
+from monograph.answer import abstain
+from monograph.answer.best import MARK, best_sentence, fitted, may_answer
+from monograph.answer.overviews import overview
+from monograph.answer.pack import Packing, pack
+from monograph.answer.query_terms import take_apart
+from monograph.answer.reading import Reading, read_hits, titled
+from monograph.regex import regex
+from monograph.store.words.terms import words_of
+from monograph.values import Context
+
+if TYPE_CHECKING:
+    from monograph.answer.query_terms import QueryTerms
+    from monograph.search.reader import Reader
+    from monograph.store.documents.filters import Allowed
+    from monograph.store.file.database import Connection
+    from monograph.values import Hit, Mention
+
+RELATIONS = 3
+CANDIDATES = 6
+_LOOKED_AT = 10
+_WORD = regex(r"\w+")
+
+
+@telemetry.traced("monograph.pack")
+def make_context(  # noqa: PLR0913 - one state, what was found in it, and how it is packed
+    connection: Connection,
+    reader: Reader,
+    text: str,
+    hits: Sequence[Hit],
+    packing: Packing,
+    overviewed: Allowed | None,
+    *,
+    least: float = 0.0,
+) -> Context:
+    """Return the context that hits make.
+
+    Parameters
+    ----------
+    connection, reader:
+        The state in which the hits were found.
+    text:
+        The question.
+    hits:
+        What was found, best first.
+    packing:
+        Budget, cut, order, tokens.
+    overviewed:
+        The chunks that summaries may tell of; None for no summaries.
+    least:
+        Confidence below which the context is empty.
+    """
+    over = None if overviewed is None else overview(connection, text, hits, overviewed, packing.budget)
+    hits = hits if over is None else over.hits
+    question = take_apart(reader, text)
+    named = of_kind(reader, question, hits)
+    # Of a document that is read from its beginning, sentences are not judged.
+    is_opening, whole = over is not None and over.opening, over is not None and over.whole
+    reading = Reading(question, map(titled, hits[:_LOOKED_AT])) if is_opening else read_hits(question, hits)
+    confidence = abstain.confidence(reading, hits)
+    if confidence < least and not whole:
+        return Context(text, (), budget=packing.budget, relevance=confidence, hits=tuple(hits))
+    made = pack(reading, hits, packing, relations(hits), candidates(named, hits), over)
+    if whole and made.citations:
+        return replace(made, relevance=1.0)  # What was asked for is the file itself: no one sentence answers.
+    best = best_sentence(reading, hits, named, confidence)
+    if best is not None:
+        best = fitted(question, best, packing.budget - packing.count([MARK])[0], packing.count)
+    return replace(made, relevance=confidence, best=best)
+
+
+def relations(hits: Sequence[Hit]) -> tuple[str, ...]:
+    """The ways through the graph that led to the best hits, those that name something, each once."""
+    told = [
+        " → ".join(dict.fromkeys(" ".join(node.name.split()) for node in hit.path.nodes[1:]))
+        for hit in hits[:_LOOKED_AT]
+        if hit.path is not None and sum(node.kind == "entity" for node in hit.path.nodes) > 1
+    ]
+    return tuple(dict.fromkeys(told))[:RELATIONS]
+
+
+def of_kind(reader: Reader, question: QueryTerms, hits: Sequence[Hit]) -> dict[int, list[Mention]]:
+    """What in the best hits is of the kind that a question asks for and does not hold: mentions by the hit's place.
+
+    Empty where its words tell no kind, or the hits have no graph.
+    """
+    if not question.kinds:
+        return {}
+    every = frozenset(question.every)
+    places = {hit.chunk.id: place for place, hit in enumerate(hits[:_LOOKED_AT]) if hit.summary is None}
+    texts = {identifier: hits[place].chunk.text for identifier, place in places.items()}
+    return {
+        places[identifier]: [one for one in some if not _is_said(one.name, every)]
+        for identifier, some in reader.named_in(texts, question.kinds).items()
+    }
+
+
+def _is_said(name: str, words: frozenset[str]) -> bool:
+    """Whether all of a name is among some words."""
+    if name.isascii() and (first := _WORD.search(name)) and first[0].lower() not in words:
+        return False
+    return words.issuperset(words_of(name))
+
+
+def candidates(named: Mapping[int, Sequence[Mention]], hits: Sequence[Hit]) -> tuple[str, ...]:
+    """The names among what is :func:`of_kind`, the most probable answer first."""
+    weights: dict[str, float] = {}
+    for place, mentions in named.items():
+        hit = hits[place]
+        for name in {" ".join(name.split()) for name in {one.name for one in mentions if may_answer(one, hit.text)}}:
+            weights[name] = weights.get(name, 0.0) + 1.0 / (1.0 + hit.rank)
+    return tuple(sorted(weights, key=lambda name: (-weights[name], name)))[:CANDIDATES]
