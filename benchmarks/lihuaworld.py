@@ -11,7 +11,7 @@ from machine import SHARED, console, machine, save, show
 from monograph import Monograph
 from monograph.evaluate import run as runs
 from monograph.evaluate.datasets import load_dataset, write_texts
-from monograph.evaluate.plot import save_plot
+from monograph.evaluate.run import save_plot
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--data", type=Path, default=SHARED / "data/lihuaworld")

@@ -13,6 +13,7 @@ import random
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,6 @@ from monograph.answer.reduce import PAPER, Windows, reduce, reduce_to_windows
 from monograph.derive.embed import load_embedder
 from monograph.derive.sentences import sentence_spans
 from monograph.derive.tokens import count_tokens
-from monograph.evaluate.answers import ReductionCase as Case
-from monograph.evaluate.answers import reduction
 from monograph.evaluate.datasets import Question
 from monograph.evaluate.metrics import contains_answer, mean, reciprocal_rank
 from monograph.models import Embedder
@@ -54,6 +53,51 @@ MOST_BUDGETED = 100
 MOST_EMBEDDED = 100
 MINILM = SHARED / "models" / "all-MiniLM-L6-v2"
 Results = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """What a reduction leaves of some texts: mean tokens of a question's texts, and the share of answers still there.
+
+    ``kept`` is of the questions whose texts held an answer before; ``cut`` the share of all tokens that went.
+    """
+
+    questions: int
+    tokens_before: float
+    tokens_after: float
+    cut: float
+    kept: float
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One question's texts before and after, their tokens, and the right answers."""
+
+    before: Sequence[str]
+    after: Sequence[str]
+    tokens_before: int
+    tokens_after: int
+    answers: Sequence[str]
+
+
+def reduction(cases: Sequence[Case]) -> Reduction:
+    """What a reduction comes to over questions, as in MobileRAG's Table 4, with answers in place of accuracy.
+
+    An answer counts where it stands within one text, or within one span of what is left of it.
+    """
+    held = [one for one in cases if any(contains_answer(text, one.answers) for text in one.before)]
+    left = [one for one in held if any(contains_answer(text, one.answers) for text in one.after)]
+    before = sum(one.tokens_before for one in cases)
+    after = sum(one.tokens_after for one in cases)
+    return Reduction(
+        questions=len(cases),
+        tokens_before=mean([one.tokens_before for one in cases]),
+        tokens_after=mean([one.tokens_after for one in cases]),
+        cut=1.0 - after / before if before else 0.0,
+        kept=len(left) / len(held) if held else 1.0,
+    )
+
+
 Cut = Callable[[QueryTerms, Question, Sequence[Hit]], list[ReducedHit]]
 
 

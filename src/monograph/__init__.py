@@ -30,10 +30,9 @@ _MODULES = {
     "monograph.search.strategies": "Auto Dense Graph Hybrid Lexical Tfidf Tree strategies strategy",
     "monograph.settings": "Settings",
     "monograph.values.answer": "Answer BestSentence Citation Context ReducedHit Span Turn",
-    "monograph.values.content": "Chunk Document Passage Section",
+    "monograph.values.content": "Chunk Document Passage Section Valid Version",
     "monograph.values.found": "Hit Origin StoredChunk",
     "monograph.values.state": "Finding Stats",
-    "monograph.values.versions": "Valid Version",
     "monograph.values.work": "Plan Problem Progress Report",
 }
 __all__ = [name for names in _MODULES.values() for name in names.split()]
@@ -73,13 +72,13 @@ if TYPE_CHECKING:
     from monograph.values.content import Document as Document
     from monograph.values.content import Passage as Passage
     from monograph.values.content import Section as Section
+    from monograph.values.content import Valid as Valid
+    from monograph.values.content import Version as Version
     from monograph.values.found import Hit as Hit
     from monograph.values.found import Origin as Origin
     from monograph.values.found import StoredChunk as StoredChunk
     from monograph.values.state import Finding as Finding
     from monograph.values.state import Stats as Stats
-    from monograph.values.versions import Valid as Valid
-    from monograph.values.versions import Version as Version
     from monograph.values.work import Plan as Plan
     from monograph.values.work import Problem as Problem
     from monograph.values.work import Progress as Progress

@@ -15,8 +15,7 @@ from monograph import Monograph
 from monograph.errors import InputError, SourceMissing
 from monograph.evaluate import metrics
 from monograph.evaluate.datasets import Question, file_stem, load_dataset, load_questions, write_texts
-from monograph.evaluate.plot import save_plot
-from monograph.evaluate.run import compare, evaluate, headings, row
+from monograph.evaluate.run import compare, evaluate, headings, row, save_plot
 from support.properties import examples
 
 W = [math.exp(-((r / 1.8) ** 0.5)) for r in range(10)]

@@ -65,7 +65,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - options are arguments
         task = measure.Task(dataset, queries, file, embedder, how or DEFAULT_HOWS, k, reranker=reranker)
         results, name = measure.run(task, quiet=json_output)
         if plot is not None:
-            from monograph.evaluate.plot import save_plot
+            from monograph.evaluate.run import save_plot
 
             save_plot(results, name, plot)
         output.print_json(results) if json_output else measure.print_results(results, name)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 
-from monograph.dates.days import MONTHS, days_in
-from monograph.dates.span import Span, between, of_day, parse
+from monograph.dates.span import MONTH_NAMES, MONTHS, Span, between, days_in, of_day, parse
 from monograph.regex import regex
 
-_NAMES = "january february march april may june july august september october november december"
-_MONTH = rf"(?:{_NAMES.replace(' ', '|')}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?"
+_MONTH = (
+    rf"(?:{'|'.join(names.split()[0] for names in MONTH_NAMES)}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?"
+)
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _COUNTED = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
 _UNIT = r"(?P<unit>day|week|month|year)s?"

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from monograph.dates import span
-from monograph.dates.days import own_day
-from monograph.dates.span import Span
+from monograph.dates.span import Span, own_day
 from monograph.regex import regex
 
 TOLD_BY = ("metadata", "text", "file")

@@ -1,4 +1,4 @@
-"""A time as it is written, as the seconds that it may be: an instant, a day, a month or a year."""
+"""Times as texts write them, as the seconds that they may be: an instant, a day, a month or a year."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
-from monograph.dates.days import MONTHS, days_in
 from monograph.regex import regex
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -60,7 +59,7 @@ def parse(text: str) -> Span | None:
         found = _mailed(text)
     if found is None:
         days = days_in(text)
-        found = _day(date.fromisoformat(days[0])) if len(days) == 1 else None
+        found = of_day(date.fromisoformat(days[0])) if len(days) == 1 else None
     return found
 
 
@@ -75,14 +74,9 @@ def of_number(number: int | float) -> Span | None:
     return None
 
 
-def of_day(day: date) -> Span:
-    """All of a day."""
-    return _day(day)
-
-
 def between(first: date, last: date) -> Span:
     """From the beginning of a day to the end of another."""
-    return Span(_day(first).first, _day(last).last)
+    return Span(of_day(first).first, of_day(last).last)
 
 
 def _of_days(text: str) -> Span | None:
@@ -95,7 +89,7 @@ def _of_days(text: str) -> Span | None:
             month = int(found[2]) if found[2] else MONTHS.get(found[3].casefold(), 0)
             first = date(year, month, 1)
             return between(first, date(year, month, _days_of(first)))
-        return _day(date.fromisoformat(text)) if len(text) == 10 and _ISO.fullmatch(text) else None
+        return of_day(date.fromisoformat(text)) if len(text) == 10 and _ISO.fullmatch(text) else None
     except ValueError:
         return None
 
@@ -107,7 +101,8 @@ def _days_of(first: date) -> int:
     return (first.replace(month=first.month + 1) - first).days
 
 
-def _day(day: date) -> Span:
+def of_day(day: date) -> Span:
+    """All of a day."""
     first = (day - _EPOCH.date()).days * 86_400
     return Span(first, first + 86_399)
 
@@ -141,5 +136,78 @@ def _moment(second: int) -> datetime:
     return _EPOCH + timedelta(seconds=second)
 
 
-FIRST, LAST = _day(date.min).first, _day(date.max).last
+MONTH_NAMES = (
+    "January Januar Jan enero janvier gennaio janeiro января",
+    "February Februar Feb febrero février febbraio fevereiro февраля",
+    "March März Mar marzo mars março марта",
+    "April Apr abril avril aprile апреля",
+    "May Mai mai mayo maggio maio мая",
+    "June Juni Jun junio juin giugno junho июня",
+    "July Juli Jul julio juillet luglio julho июля",
+    "August Aug agosto août августа",
+    "September Sept Sep septiembre septembre settembre setembro сентября",
+    "October Oktober Oct Okt octubre octobre ottobre outubro октября",
+    "November Nov noviembre novembre novembro ноября",
+    "December Dezember Dec Dez diciembre décembre dicembre dezembro декабря",
+)
+"""Names of each month, as texts write them, the English one first."""
+
+MONTHS = {name.casefold(): number for number, names in enumerate(MONTH_NAMES, start=1) for name in names.split()}
+MONTH = "|".join(sorted(MONTHS, key=lambda name: (-len(name), name)))
+_DAY = regex(
+    rf"""(?<![^\W_])(?:
+        (?P<y1>\d{{4}})[-/.](?P<m1>\d{{1,2}})[-/.](?P<d1>\d{{1,2}})(?!\d)
+        | (?P<y2>(?:19|20)\d\d)(?P<m2>\d\d)(?P<d2>\d\d)(?![^\W_])
+        | (?P<d3>\d{{1,2}})\.(?P<m3>\d{{1,2}})\.(?P<y3>\d{{4}})(?!\d)
+        | (?P<d4>\d{{1,2}})(?:st|nd|rd|th|er|[.º°])?(?:\ (?:de|of))?\ (?P<n4>{MONTH})\.?,?(?:\ del?)?\ (?P<y4>\d{{4}})
+          (?!\d)
+        | (?P<n5>{MONTH})\.?\ (?P<d5>\d{{1,2}})(?:st|nd|rd|th)?,?\ (?P<y5>\d{{4}})(?!\d)
+        | (?P<y6>\d{{4}})年(?P<m6>\d{{1,2}})月(?P<d6>\d{{1,2}})[日号])""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+MOST_BESIDE = 24
+"""Characters beside the day in a first line that says of which day a text is: ``Time: 20260105_11:00``."""
+
+
+def days_in(text: str) -> list[str]:
+    """The days that a text names with their year, as ``2026-04-10``, in order and once each.
+
+    ``20260410``, ``10.04.2026``, ``10 April 2026``, ``April 10th, 2026``, ``10 de abril de 2026`` and ``2026年4月10日``
+    are one day. ``04/10/2026`` is none: it is April in one country and October in another.
+    """
+    if not has_digit(text):
+        return []
+    days = (_written_day(found) for found in _DAY.finditer(text))
+    return list(dict.fromkeys(day for day in days if day))
+
+
+def has_digit(text: str) -> bool:
+    """Whether a text has a digit: one without names no day, and needs no expression compiled."""
+    return any(map(str.isdecimal, text))
+
+
+def own_day(title: str, text: str) -> date | None:
+    """The day that a text is of: the one day in its title, or in a first line with hardly anything beside it.
+
+    A day within a sentence is none: a life begins with a day too.
+    """
+    days = days_in(title)
+    if not days:
+        head = text.lstrip()[:80].partition("\n")[0]
+        days = days_in(head) if len(head) <= len("2026-04-10") + MOST_BESIDE else []
+    return date.fromisoformat(days[0]) if len(days) == 1 else None
+
+
+def _written_day(found: re.Match[str]) -> str:
+    parts = {name[0]: value for name, value in found.groupdict().items() if value is not None}
+    month = int(parts["m"]) if "m" in parts else MONTHS[parts["n"].casefold()]
+    try:
+        return date(int(parts["y"]), month, int(parts["d"])).isoformat()
+    except ValueError:
+        return ""
+
+
+FIRST, LAST = of_day(date.min).first, of_day(date.max).last
 """The first and last second that a calendar has."""

@@ -54,11 +54,6 @@ def contains_answer(context: str, answers: Collection[str]) -> float:
     return float(any(_normalised(answer).strip() and _normalised(answer) in words for answer in answers))
 
 
-def words_of_answer(text: str) -> list[str]:
-    """The words of an answer without case, accents, punctuation and English articles."""
-    return [word for word in _words(text) if word not in ("a", "an", "the")]
-
-
 def _normalised(text: str) -> str:
     return f" {' '.join(_words(text))} "
 

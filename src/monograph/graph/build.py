@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from monograph.dates.days import days_in, own_day
+from monograph.dates.span import days_in, own_day
 from monograph.graph.chunk_names import SHORTEST_KEY, Brackets, Named, chunk_names, in_brackets, known_names
 from monograph.graph.names import key_of, mention_key, title_of
 from monograph.graph.near_days import days_near

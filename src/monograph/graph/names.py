@@ -6,7 +6,7 @@ import re
 import zlib
 from functools import lru_cache
 
-from monograph.dates.days import days_in
+from monograph.dates.span import days_in
 from monograph.regex import regex
 from monograph.text_pass import compiled
 from monograph.values import content_id

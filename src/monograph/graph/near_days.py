@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from monograph.dates.days import MONTH, MONTHS, has_digit
+from monograph.dates.span import MONTH, MONTHS, has_digit
 from monograph.regex import regex
 
 _WEEKDAYS = {

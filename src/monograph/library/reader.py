@@ -295,7 +295,7 @@ class Reader(Questions):
     def stats(self) -> Stats:
         """Return counts and sizes of the contents. For a view, those that tell of the whole file are left out."""
         from monograph.store.file import stats
-        from monograph.tree.measure import measure
+        from monograph.tree.leaves import measure
         from monograph.values import IndexStats, Stats, TreeStats
 
         file, whole = self._file, not self._file.view

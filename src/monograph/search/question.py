@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monograph import telemetry
-from monograph.dates.days import days_in
+from monograph.dates.span import days_in
 from monograph.derive.extract.function_words import ASKING_WORDS, FUNCTION_WORDS, language_of
 from monograph.graph.names import key_of, spaced
 from monograph.graph.near_days import yearless_days_in

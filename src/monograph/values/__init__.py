@@ -13,7 +13,8 @@ _MODULES = {
     "monograph.values.arguments": "DEFAULT_CUT PassageOrder",
     "monograph.values.arrays": "Float32 Float64 inner_products",
     "monograph.values.content": (
-        "PASSAGE_SEPARATOR Chunk Document Metadata Passage Place Section check_json cite content_hash content_id"
+        "PASSAGE_SEPARATOR Chunk Document Metadata Passage Place Section Valid Version check_json cite content_hash"
+        " content_id"
     ),
     "monograph.values.found": "Effort Hit Listed Origin StoredChunk",
     "monograph.values.graph": (
@@ -22,7 +23,6 @@ _MODULES = {
     ),
     "monograph.values.state": "Brief Finding IndexStats LedgerEntry ShelfStats Stats TreeStats",
     "monograph.values.tree": "OutlineNode Quote Source Summary SummaryText",
-    "monograph.values.versions": "Valid Version",
     "monograph.values.work": (
         "Box Boxes Change ChangeKind Cost Exported Move OnProgress Original OriginalState Plan Problem Progress"
         " Report Root SyncedSource WatchEvent WatchEventKind together"
@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from monograph.values.content import Passage as Passage
     from monograph.values.content import Place as Place
     from monograph.values.content import Section as Section
+    from monograph.values.content import Valid as Valid
+    from monograph.values.content import Version as Version
     from monograph.values.content import check_json as check_json
     from monograph.values.content import cite as cite
     from monograph.values.content import content_hash as content_hash
@@ -91,8 +93,6 @@ if TYPE_CHECKING:
     from monograph.values.tree import Source as Source
     from monograph.values.tree import Summary as Summary
     from monograph.values.tree import SummaryText as SummaryText
-    from monograph.values.versions import Valid as Valid
-    from monograph.values.versions import Version as Version
     from monograph.values.work import Box as Box
     from monograph.values.work import Boxes as Boxes
     from monograph.values.work import Change as Change

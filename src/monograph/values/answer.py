@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from monograph.values.content import content_hash
+from monograph.values.content import Valid, content_hash
 from monograph.values.found import Hit
-from monograph.values.versions import Valid
 
 TokenCounter: TypeAlias = Callable[[Sequence[str]], Sequence[int]]
 """Returns the numbers of tokens of texts."""

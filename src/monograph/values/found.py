@@ -9,10 +9,9 @@ from monograph.dates.dating import Dated
 
 if TYPE_CHECKING:
     from monograph.values.arrays import Float32
-    from monograph.values.content import Chunk, Document, Metadata
+    from monograph.values.content import Chunk, Document, Metadata, Valid
     from monograph.values.graph import Path
     from monograph.values.tree import Summary
-    from monograph.values.versions import Valid
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,20 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from monograph.dates.span import MONTH_NAMES
 from monograph.derive.extract.clues import words
 from monograph.regex import regex
 from monograph.values import Mention
 
-MONTHS = words(
-    """
-January Januar Jan February Februar Feb March März Mar April Apr May Mai mai June Juni Jun July Juli Jul August Aug
-September Sept Sep October Oktober Oct November Nov December Dezember Dec enero febrero marzo abril mayo junio julio
-agosto septiembre octubre noviembre diciembre janvier février mars avril juin juillet août septembre octobre
-novembre décembre gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre janeiro fevereiro março
-maio junho julho setembro outubro novembro dezembro января февраля марта апреля мая июня июля августа сентября
-октября ноября декабря
-"""
-)
+MONTHS = frozenset(" ".join(MONTH_NAMES).split()) - {"Okt", "Dez"}
 UNITS = words(
     """
 percent Prozent million billion trillion euro euros dollar dollars pounds km kg cm mm mph mile miles meters metres feet
