@@ -16,9 +16,9 @@ from monograph.carry import layout, told_lines
 from monograph.carry.layout import Manifest
 from monograph.errors import DamagedFile
 from monograph.explore.cooccurrence import CooccurrenceGraph
+from monograph.explore.entities import MOST_LOOKED_AT, entities
+from monograph.explore.graph_state import GraphState
 from monograph.explore.nodes import Node, Nodes
-from monograph.explore.one_file import OneFile
-from monograph.explore.surface_forms import MOST_LOOKED_AT, entities
 from monograph.store.documents import chunks, documents
 from monograph.store.file import checksums, memo, settings
 from monograph.store.file.checksums import given_key
@@ -215,7 +215,7 @@ def entity_lines(connection: Connection, heads: Sequence[int]) -> Iterator[dict[
     """The entities of some heads, of a homonym every sense."""
     for first in range(0, len(heads), ENTITIES_AT_ONCE):
         some = heads[first : first + ENTITIES_AT_ONCE]
-        nodes = Nodes(OneFile(connection))
+        nodes = Nodes(GraphState(connection))
         nodes.read_entities(some, MOST_LOOKED_AT)
         for one in entities(nodes, [node for head in some for node in nodes.nodes_of(head)]):
             yield {
@@ -236,7 +236,7 @@ def edge_lines(connection: Connection, rows: Sequence[int]) -> tuple[list[dict[s
     (mentions, links): a line for each entity that a chunk names, and for each two that it names in one sentence or that
     a model relates, in order of chunk.
     """
-    nodes = Nodes(OneFile(connection))
+    nodes = Nodes(GraphState(connection))
     nodes.read(rows)
     ids = chunks.ids(connection, rows)
     mentions: list[dict[str, Any]] = []

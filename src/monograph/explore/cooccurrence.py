@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum, log1p
 
+from monograph.explore.entities import keys_in, named_by
 from monograph.explore.nodes import Node, Nodes, Seen
-from monograph.explore.surface_forms import keys_in, named_by
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.names import asked_keys
 from monograph.store.graph import names, neighbours
@@ -121,7 +121,7 @@ class CooccurrenceGraph:
         """The links among entities, heaviest first, each with its ends in the direction that a model gave it."""
         bonds = [self._directed(*bond) for bond in self.among(some)]
         told = {chunk for _, _, bond in bonds for chunk, _, _ in bond.said}
-        places = self.nodes.around.places({chunk for _, _, bond in bonds for chunk in bond.chunks})
+        places = self.nodes.state.places({chunk for _, _, bond in bonds for chunk in bond.chunks})
         relations = self._relations(sorted(told))
         found = [
             (source, target, self._link(source, target, bond, places, relations)) for source, target, bond in bonds
@@ -165,7 +165,7 @@ class CooccurrenceGraph:
 
     def _relations(self, chunks: Sequence[int]) -> dict[tuple[int, Node, Node], list[Relation]]:
         """Return the relations that a model found, by chunk, source and target."""
-        values = self.nodes.around.extractions(chunks)
+        values = self.nodes.state.extractions(chunks)
         found: dict[tuple[int, Node, Node], list[Relation]] = {}
         for chunk in chunks:
             keys = keys_in(self.nodes, chunk)
@@ -201,10 +201,10 @@ def told_links(nodes: Nodes, some: Iterable[Node]) -> Iterator[ToldLink]:
 
     Of a homonym the plain name is meant.
     """
-    told = nodes.around.told({member.key for node in some for member in nodes.members.get(node.head, ())})
+    told = nodes.state.told({member.key for node in some for member in nodes.members.get(node.head, ())})
     if not told.said:
         return
-    known = names.known(nodes.around.names, {key for keys in told.called.values() for key in keys})
+    known = names.known(nodes.state.names, {key for keys in told.called.values() for key in keys})
     nodes.meet({row.head for row in known.values()})
     for source_id, label, target_id, chunks in told.said:
         for source in _meant(told.called.get(source_id, ()), known):

@@ -1,25 +1,28 @@
-"""Entities by name."""
+"""Entities by name, and as most chunks write them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from typing import Any
 
+from monograph.dates.span import Span
 from monograph.errors import NotFound
+from monograph.explore.graph_state import GraphState
 from monograph.explore.nodes import Node, Nodes
-from monograph.explore.surface_forms import MOST_LOOKED_AT, entities
-from monograph.explore.surroundings import Surroundings
-from monograph.graph.names import asked_keys, key_of, signature, title_of
+from monograph.graph.names import asked_keys, key_of, mention_key, signature, title_of
+from monograph.graph.short_names import is_short_form
 from monograph.store.graph import names, neighbours
-from monograph.values import Entity, Path, arguments
+from monograph.values import ENTITY_KINDS, Entity, Path, arguments
 
 SUGGESTED = 5
 _COMPARED = 500
 _LEAST_ALIKE = 0.7
 
 
-def find(around: Surroundings, name: str) -> list[Node]:
+def find(state: GraphState, name: str) -> list[Node]:
     """The entity that a name means; of a homonym every sense, unless the name has its qualifier in parentheses.
 
     A name that no chunk has as it is given may be a part of one: whole words first, then a beginning, then any part.
@@ -32,29 +35,29 @@ def find(around: Surroundings, name: str) -> list[Node]:
     key = key_of(arguments.text(name, "a name"))
     if not key:
         raise NotFound(f"{name!r} has no word that a name could have", "give a name as a text writes it")
-    known = names.known(around.names, asked_keys(name))
+    known = names.known(state.names, asked_keys(name))
     for asked in asked_keys(name):
         if asked in known:
-            return _shown(around, known[asked].head)
+            return _shown(state, known[asked].head)
     plain, qualifier = title_of(name)
-    qualified = names.known(around.names, [plain]).get(plain) if qualifier else None
+    qualified = names.known(state.names, [plain]).get(plain) if qualifier else None
     if qualified is not None:
-        return [node for node in _shown(around, qualified.head) if node.sense == qualifier] or _shown(
-            around, qualified.head
+        return [node for node in _shown(state, qualified.head) if node.sense == qualifier] or _shown(
+            state, qualified.head
         )
-    found = neighbours.with_name_like(around.names, key, SUGGESTED + 1)
+    found = neighbours.with_name_like(state.names, key, SUGGESTED + 1)
     if len(found) == 1:
-        return _shown(around, found[0])
+        return _shown(state, found[0])
     if found:
         more = " and others" if len(found) > SUGGESTED else ""
         raise NotFound(
-            f"{name!r} may be any of several in {around.place}",
-            f"give the whole name: {_listed(around, found[:SUGGESTED])}{more}",
+            f"{name!r} may be any of several in {state.place}",
+            f"give the whole name: {_listed(state, found[:SUGGESTED])}{more}",
         )
-    raise NotFound(f"{around.place} names nothing like {name!r}", _mend(around, key))
+    raise NotFound(f"{state.place} names nothing like {name!r}", _mend(state, key))
 
 
-def most_named(around: Surroundings, k: int, like: str = "") -> list[Entity]:
+def most_named(state: GraphState, k: int, like: str = "") -> list[Entity]:
     """At most k entities, those that most chunks name first; with ``like`` only those with a name that contains it.
 
     Raises
@@ -65,14 +68,14 @@ def most_named(around: Surroundings, k: int, like: str = "") -> list[Entity]:
     k = arguments.whole_number(k, "k", 0)
     if like and not key_of(like):
         return []
-    nodes = Nodes(around)
-    heads = neighbours.most_named(around.names, k, key_of(like))
+    nodes = Nodes(state)
+    heads = neighbours.most_named(state.names, k, key_of(like))
     nodes.read_entities(heads, MOST_LOOKED_AT)
     found = entities(nodes, [node for head in heads for node in nodes.nodes_of(head)])
     return sorted(found, key=lambda one: (-one.chunks, one.name, one.id))[:k]
 
 
-def of_document(around: Surroundings, name: str, k: int) -> list[Entity]:
+def of_document(state: GraphState, name: str, k: int) -> list[Entity]:
     """At most k entities that a document names, those that most of its chunks name first, then as they stand there.
 
     Raises
@@ -81,8 +84,8 @@ def of_document(around: Surroundings, name: str, k: int) -> list[Entity]:
         If there is no such document.
     """
     k = arguments.whole_number(k, "k", 0)
-    rows = around.chunks_of(name)
-    nodes = Nodes(around)
+    rows = state.chunks_of(name)
+    nodes = Nodes(state)
     nodes.read(rows)
     named = Counter(node for row in rows for node in dict.fromkeys(one.node for one in nodes.seen.get(row, ())))
     shown = [node for node, _ in named.most_common(k)]
@@ -90,41 +93,167 @@ def of_document(around: Surroundings, name: str, k: int) -> list[Entity]:
     return list(entities(nodes, shown))
 
 
-def on_paths(around: Surroundings, paths: Iterable[Path]) -> list[Entity]:
+def on_paths(state: GraphState, paths: Iterable[Path]) -> list[Entity]:
     """The entities that ways to chunks lead over, each once, in order, without those that are not known."""
     stations = {one.id: one.name for path in paths for one in path.nodes if one.kind == "entity"}
-    known = names.known(around.names, {key for name in stations.values() for key in asked_keys(name)})
+    known = names.known(state.names, {key for name in stations.values() for key in asked_keys(name)})
     heads = list(dict.fromkeys(row.head for row in known.values()))
-    nodes = Nodes(around)
+    nodes = Nodes(state)
     nodes.read_entities(heads, MOST_LOOKED_AT)
     found = {one.id: one for one in entities(nodes, [Node(head) for head in heads])}
     return [found[one] for one in stations if one in found]
 
 
-def _shown(around: Surroundings, head: int) -> list[Node]:
-    nodes = Nodes(around)
+def _shown(state: GraphState, head: int) -> list[Node]:
+    nodes = Nodes(state)
     nodes.meet([head])
     if head in nodes.senses:
         nodes.read_entities([head])
     return nodes.nodes_of(head)
 
 
-def _listed(around: Surroundings, heads: Sequence[int]) -> str:
+def _listed(state: GraphState, heads: Sequence[int]) -> str:
     """Entities as they are called, each once."""
-    nodes = Nodes(around)
+    nodes = Nodes(state)
     nodes.read_entities(heads, MOST_LOOKED_AT)
     called = entities(nodes, [Node(head) for head in heads])
     return ", ".join(dict.fromkeys(repr(one.name) for one in called))
 
 
-def _mend(around: Surroundings, key: str) -> str:
+def _mend(state: GraphState, key: str) -> str:
     """The names that are spelt most like a key, or where to see those that are there."""
-    near = neighbours.spelt_alike(around.names, key, signature(key), 3, _COMPARED)
+    near = neighbours.spelt_alike(state.names, key, signature(key), 3, _COMPARED)
     alike = {other: SequenceMatcher(None, key, other).ratio() for other in near}
     best = sorted((other for other in near if alike[other] >= _LEAST_ALIKE), key=lambda other: (-alike[other], other))
     if best:
-        rows = names.known(around.names, best[:SUGGESTED])
-        return f"perhaps {_listed(around, [rows[other].head for other in best[:SUGGESTED]])}"
-    if names.count(around.names)[0]:
-        return f"monograph entities {around.place}"
-    return f"it has no graph yet: monograph reextract {around.place}"
+        rows = names.known(state.names, best[:SUGGESTED])
+        return f"perhaps {_listed(state, [rows[other].head for other in best[:SUGGESTED]])}"
+    if names.count(state.names)[0]:
+        return f"monograph entities {state.place}"
+    return f"it has no graph yet: monograph reextract {state.place}"
+
+
+MOST_LOOKED_AT = 64
+"""Chunks of an entity in which it is looked up how its name is written."""
+
+
+@dataclass(slots=True)
+class Forms:
+    """Spellings of an entity: the number of chunks with each form of a name, by the name's row, and short forms.
+
+    ``short`` counts chunks by the form and by the row of the full name that it stands for.
+    """
+
+    full: dict[int, Counter[str]] = field(default_factory=dict)
+    short: Counter[tuple[str, int]] = field(default_factory=Counter)
+    kinds: Counter[int] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """One way in which a chunk writes a name; ``short`` if it is a last or first name that stands for a full one."""
+
+    chunk: int
+    node: Node
+    name: int
+    form: str
+    short: bool
+
+
+def entities(nodes: Nodes, wanted: Iterable[Node]) -> list[Entity]:
+    """The values of entities whose chunks were read, in the order given.
+
+    An entity is called as most of at most MOST_LOOKED_AT of its chunks write it; of two that as many write, the head's
+    name counts, then the alphabet. A homonym has its qualifier behind its name.
+    """
+    asked = list(wanted)
+    looked_at = {node: nodes.chunks_of(node)[:MOST_LOOKED_AT] for node in asked}
+    found = forms(nodes, looked_at)
+    seen = nodes.seen_when(asked)
+    return [_entity(nodes, node, found[node], seen.get(node)) for node in asked]
+
+
+def forms(nodes: Nodes, looked_at: Mapping[Node, Sequence[int]]) -> dict[Node, Forms]:
+    """Return the spellings of entities in the chunks given for each."""
+    found = {node: Forms() for node in looked_at}
+    asked = {(node, chunk) for node, some in looked_at.items() for chunk in some}
+    for node, chunk in asked:
+        found[node].kinds.update(one.kind for one in nodes.seen[chunk] if one.node == node)
+    for one in writings(nodes, sorted({chunk for _, chunk in asked})):
+        if (one.node, one.chunk) in asked and one.short:
+            found[one.node].short[one.form, one.name] += 1
+        elif (one.node, one.chunk) in asked:
+            found[one.node].full.setdefault(one.name, Counter())[one.form] += 1
+    return found
+
+
+def writings(nodes: Nodes, rows: Sequence[int]) -> Iterator[Writing]:
+    """Every different way in which chunks that were read write their names."""
+    for row, extracted in nodes.state.extractions(rows).items():
+        keys = keys_in(nodes, row)
+        seen = {one.name: one.node for one in nodes.seen[row]}
+        ways = dict.fromkeys((" ".join(one.name.split()), one.kind) for one in extracted.mentions)
+        told = set()
+        for form, kind in ways:
+            key = mention_key(form, kind)
+            name = named_by(key, keys, short=kind in ("person", "name"))
+            if name is not None and (name, form) not in told:
+                told.add((name, form))
+                yield Writing(row, seen[name], name, form, nodes.names[name].key != key)
+
+
+def keys_in(nodes: Nodes, chunk: int) -> dict[str, int]:
+    """The rows of a chunk's names by key."""
+    return {nodes.names[one.name].key: one.name for one in nodes.seen[chunk] if one.name in nodes.names}
+
+
+def named_by(key: str, keys: Mapping[str, int], *, short: bool = True) -> int | None:
+    """Return the row of the name that a key means: itself, or with ``short`` a name that it begins or ends."""
+    if key in keys:
+        return keys[key]
+    if short and key and " " not in key:
+        return next((row for full, row in keys.items() if is_short_form(key, full)), None)
+    return None
+
+
+def _entity(nodes: Nodes, node: Node, written: Forms, seen: Span | None) -> Entity:
+    named = _in_order(nodes, node, written)
+    count = nodes.count(node)
+    homonym = node.head in nodes.senses
+    about = [one for one in nodes.titled.get(node.head, ()) if not homonym or one.qualifier == node.sense]
+    kinds = sorted(written.kinds, key=lambda kind: (-written.kinds[kind], kind))
+    name = named[0] if named else title_or_key(nodes, node, nodes.key(node))
+    qualified = f"{name} ({node.sense})" if node.sense else name
+    names = [*named, *(form for (form, _), _ in _by_number(written.short))]
+    return Entity(
+        id=nodes.id(node),
+        name=qualified,
+        kind=ENTITY_KINDS[kinds[0]] if kinds else "name",
+        names=tuple(dict.fromkeys(names or [name])),
+        chunks=count,
+        documents=tuple(dict.fromkeys(one.id for one in about)),
+        first_seen="" if seen is None else seen.first_day,
+        last_seen="" if seen is None else seen.last_day,
+    )
+
+
+def _in_order(nodes: Nodes, node: Node, written: Forms) -> list[str]:
+    """One form of each of an entity's names, the most frequent first; those that no chunk looked at has come last."""
+    ranked = []
+    for one in nodes.members.get(node.head, ()):
+        ways = _by_number(written.full.get(one.row, Counter()))
+        if ways:
+            ranked.append((-sum(written.full[one.row].values()), one.row != node.head, one.key, ways[0][0]))
+        elif not node.sense:
+            ranked.append((0, one.row != node.head, one.key, title_or_key(nodes, node, one.key)))
+    return [form for *_, form in sorted(ranked)]
+
+
+def _by_number(counted: Counter[Any]) -> list[tuple[Any, int]]:
+    return sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def title_or_key(nodes: Nodes, node: Node, key: str) -> str:
+    """A name that no chunk writes, as a title writes it, else as its key."""
+    titles = (one.title.partition(" (")[0] for one in nodes.titled.get(node.head, ()))
+    return next((title for title in titles if key_of(title) == key), key)

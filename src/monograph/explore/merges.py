@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
+from monograph.explore.entities import Writing, writings
+from monograph.explore.graph_state import GraphState
 from monograph.explore.nodes import Nodes
-from monograph.explore.surface_forms import Writing, writings
-from monograph.explore.surroundings import Surroundings
 from monograph.graph.names import key_of
 from monograph.store.graph import names
 from monograph.values import Merge, content_id
@@ -22,7 +22,7 @@ _DETAILS = {
 }
 
 
-def merges(around: Surroundings, heads: Sequence[int] | None = None) -> list[Merge]:
+def merges(state: GraphState, heads: Sequence[int] | None = None) -> list[Merge]:
     """The merges of a file, or those of some entities, in order of the entity's name.
 
     Names that were joined in the whole file come first. For entities that are named, those that hold in one document
@@ -32,29 +32,29 @@ def merges(around: Surroundings, heads: Sequence[int] | None = None) -> list[Mer
 
     Parameters
     ----------
-    around:
-        What is looked round in.
+    state:
+        The graph.
     heads:
         Rows of the entities' heads; all of them without.
     """
     if heads is None:
-        return [*_by_rule(around, ()), *_undone(around, None)]
-    nodes = Nodes(around)
+        return [*_by_rule(state, ()), *_undone(state, None)]
+    nodes = Nodes(state)
     nodes.read_entities(heads)
     keys = [one.key for head in heads for one in nodes.members[head]]
     ways = _ways(nodes, heads)
     return [
-        *_by_rule(around, keys),
+        *_by_rule(state, keys),
         *_short_forms(nodes, ways),
         *_variants(nodes, ways),
-        *_undone(around, keys),
+        *_undone(state, keys),
     ]
 
 
-def _by_rule(around: Surroundings, keys: Sequence[str]) -> list[Merge]:
-    found = names.merges(around.names, keys)
-    shown = _shown(around, {key for pair in found for key in pair[:2]})
-    stated = around.stating([key for key, _, _ in found])
+def _by_rule(state: GraphState, keys: Sequence[str]) -> list[Merge]:
+    found = names.merges(state.names, keys)
+    shown = _shown(state, {key for pair in found for key in pair[:2]})
+    stated = state.stating([key for key, _, _ in found])
     made = [
         Merge(
             content_id("merge", key, head),
@@ -82,15 +82,15 @@ def _some(documents: Sequence[str]) -> str:
     return ", ".join(documents[:SHOWN_DOCUMENTS]) + more
 
 
-def _shown(around: Surroundings, keys: Iterable[str]) -> dict[str, str]:
+def _shown(state: GraphState, keys: Iterable[str]) -> dict[str, str]:
     """Names as the first of their chunks writes them, else as a title does, by key."""
     asked = set(keys)
-    rows = names.rows(around.names, asked)
+    rows = names.rows(state.names, asked)
     itself = {row: row for row in rows.values()}
-    forms = {one.entity: one.title.partition(" (")[0] for one in around.titled(itself)}
-    chunks = around.chunks_naming(itself, 1)
+    forms = {one.entity: one.title.partition(" (")[0] for one in state.titled(itself)}
+    chunks = state.chunks_naming(itself, 1)
     forms.update(
-        (row, form) for row, (_, form) in around.written({row: some[0] for row, some in chunks.items()}).items()
+        (row, form) for row, (_, form) in state.written({row: some[0] for row, some in chunks.items()}).items()
     )
     return {key: forms.get(rows[key], key) if key in rows else key for key in asked}
 
@@ -103,7 +103,7 @@ def _ways(nodes: Nodes, heads: Sequence[int]) -> list[Writing]:
 
 
 def _short_forms(nodes: Nodes, ways: Sequence[Writing]) -> list[Merge]:
-    places = nodes.around.places({one.chunk for one in ways if one.short})
+    places = nodes.state.places({one.chunk for one in ways if one.short})
     titles = {places[one.chunk].document_id: places[one.chunk].title for one in ways if one.short}
     documents: dict[tuple[str, int], set[str]] = {}
     for one in ways:
@@ -145,15 +145,15 @@ def _most_written(ways: Sequence[Writing]) -> dict[int, str]:
     return {name: min(forms, key=lambda form: (-forms[form], form)) for name, forms in counted.items()}
 
 
-def _undone(around: Surroundings, keys: Sequence[str] | None) -> list[Merge]:
+def _undone(state: GraphState, keys: Sequence[str] | None) -> list[Merge]:
     """The pairs that were set apart; of some names, those with one of them as the first."""
     pairs = {
         tuple(sorted(pair, key=lambda key: (-len(key.split()), -len(key), key)))
-        for pair in names.cannot_link(around.names)
+        for pair in names.cannot_link(state.names)
     }
     asked = None if keys is None else set(keys)
     ordered = sorted(pair for pair in pairs if asked is None or asked & set(pair))
-    shown = _shown(around, {key for pair in ordered for key in pair})
+    shown = _shown(state, {key for pair in ordered for key in pair})
     return [
         Merge(content_id("merge", other, full), shown[full], shown[other], "set apart", "by hand", undone=True)
         for full, other in ordered

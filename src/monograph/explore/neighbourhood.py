@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from monograph.errors import InputError
 from monograph.explore.cooccurrence import CooccurrenceGraph
+from monograph.explore.entities import entities
+from monograph.explore.graph_state import GraphState
 from monograph.explore.nodes import Node, Nodes
-from monograph.explore.surface_forms import entities
-from monograph.explore.surroundings import Surroundings
 from monograph.store.documents import chunks
 from monograph.store.graph import neighbours
 from monograph.values import Chunk, Document, Entity, Link, Neighbourhood, arguments
@@ -17,7 +17,7 @@ AT_ONCE = 4_096
 """Chunks of the whole graph that are asked for together: they may have a way to come."""
 
 
-def neighbourhood(around: Surroundings, centre: Sequence[Node], hops: int, most: int) -> Neighbourhood:
+def neighbourhood(state: GraphState, centre: Sequence[Node], hops: int, most: int) -> Neighbourhood:
     """The part of the graph around entities.
 
     Two entities are linked where a chunk names both in one sentence, or a model or a caller states a relation of them.
@@ -32,8 +32,8 @@ def neighbourhood(around: Surroundings, centre: Sequence[Node], hops: int, most:
 
     Parameters
     ----------
-    around:
-        What is looked round in.
+    state:
+        The graph.
     centre:
         The entities asked for.
     hops:
@@ -49,7 +49,7 @@ def neighbourhood(around: Surroundings, centre: Sequence[Node], hops: int, most:
     hops, most = arguments.whole_number(hops, "hops"), arguments.whole_number(most, "most")
     if hops < 0 or most < 1:
         raise InputError(f"hops is {hops} and most is {most}", "give 0 or more hops, and at least 1 entity")
-    nodes = Nodes(around)
+    nodes = Nodes(state)
     web = CooccurrenceGraph(nodes)
     web.add(nodes.read_titled({one.head for one in centre}))
     levels, cut = _around(web, centre, hops, most)
@@ -65,22 +65,22 @@ def neighbourhood(around: Surroundings, centre: Sequence[Node], hops: int, most:
     return _made(nodes, centre, ordered, [link for _, _, link in links], rows, cut)
 
 
-def whole(around: Surroundings) -> Neighbourhood:
+def whole(state: GraphState) -> Neighbourhood:
     """The whole graph: every entity, every link and every chunk, all in memory.
 
     Chunks come in order of their documents' ids. It is a function of what is stored, the same in every file of the same
     documents.
     """
-    nodes = Nodes(around)
+    nodes = Nodes(state)
     web = CooccurrenceGraph(nodes)
-    every = around.every_chunk()
+    every = state.every_chunk()
     for first in range(0, len(every), AT_ONCE):
         web.add(nodes.read(every[first : first + AT_ONCE]))
-    heads = neighbours.most_named(around.names, -1)
+    heads = neighbours.most_named(state.names, -1)
     nodes.read_entities(heads)
     shown = [node for head in heads for node in nodes.nodes_of(head)]
     web.tell(shown)
-    places = around.places(every)
+    places = state.places(every)
     rows = sorted(places, key=lambda chunk: (places[chunk].document_id, places[chunk].ordinal))
     return _made(nodes, (), shown, [link for _, _, link in web.links(shown)], rows, 0)
 
@@ -127,7 +127,7 @@ def _telling(
         told = web.surprise(source, target, bond) * (2.0 if source in middle or target in middle else 1.0)
         for chunk in bond.chunks & telling.keys():
             telling[chunk] += told
-    places = nodes.around.places(telling)
+    places = nodes.state.places(telling)
     return sorted(
         telling,
         key=lambda chunk: (
@@ -142,7 +142,7 @@ def _telling(
 def _made(
     nodes: Nodes, centre: Sequence[Node], shown: Sequence[Node], links: Sequence[Link], rows: Sequence[int], cut: int
 ) -> Neighbourhood:
-    found = nodes.around.chunks(rows)
+    found = nodes.state.chunks(rows)
     loaded: dict[int, Chunk] = {row: one.chunk for row, one in found.items()}
     wanted = set(shown)
     made = tuple(entities(nodes, shown))
@@ -158,16 +158,14 @@ def _made(
             if node in wanted
         ),
         cut=cut,
-        documents=_documents(nodes.around, list(found.values()), made),
+        documents=_documents(nodes.state, list(found.values()), made),
     )
 
 
-def _documents(
-    around: Surroundings, found: Sequence[chunks.LoadedChunk], shown: Sequence[Entity]
-) -> tuple[Document, ...]:
+def _documents(state: GraphState, found: Sequence[chunks.LoadedChunk], shown: Sequence[Entity]) -> tuple[Document, ...]:
     """The documents of chunks, and those about entities, without their texts, each once."""
     known = {one.chunk.document_id: Document(id=one.chunk.document_id, title=one.title, uri=one.uri) for one in found}
     about = dict.fromkeys(name for entity in shown for name in entity.documents if name not in known)
-    found_about = around.documents(about)
+    found_about = state.documents(about)
     known.update((name, found_about[name]) for name in about if name in found_about)
     return tuple(known.values())

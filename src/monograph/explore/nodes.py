@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import log1p
+from math import fsum, log1p
 
 from monograph.dates.span import Span
-from monograph.explore import disambiguation
-from monograph.explore.surroundings import Surroundings
+from monograph.explore.graph_state import GraphState
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.names import entity_id
 from monograph.store.graph import graphs, names, neighbours
@@ -66,15 +65,15 @@ class Nodes:
         The documents whose titles name each entity that was met.
     """
 
-    def __init__(self, around: Surroundings) -> None:
-        self.around = around
-        self.total = around.total()
+    def __init__(self, state: GraphState) -> None:
+        self.state = state
+        self.total = state.total()
         self.seen: dict[int, tuple[Seen, ...]] = {}
         self.told: dict[int, tuple[Told, ...]] = {}
         self.chunks: dict[int, list[int]] = {}
         self.names: dict[int, names.NameRow] = {}
         self.members: dict[int, list[names.NameRow]] = {}
-        self.senses: dict[int, list[disambiguation.Sense]] = {}
+        self.senses: dict[int, list[Sense]] = {}
         self.titled: dict[int, list[neighbours.Titled]] = {}
         self._counts: dict[int, int] = {}
         self._ids: dict[Node, str] = {}
@@ -82,23 +81,23 @@ class Nodes:
     def meet(self, heads: Iterable[int]) -> None:
         """Learn of entities what they are called, what documents are about them, and how many chunks name them."""
         fresh = {head for head in heads if head not in self.members}
-        found = names.members(self.around.names, fresh)
+        found = names.members(self.state.names, fresh)
         rows = {one.row: head for head, some in found.items() for one in some}
         self.names.update((one.row, one) for some in found.values() for one in some)
         self.members.update((head, found.get(head, [])) for head in fresh)
         titled: dict[int, list[neighbours.Titled]] = {}
-        for one in self.around.titled(rows):
+        for one in self.state.titled(rows):
             titled.setdefault(one.entity, []).append(one)
         self.titled.update(titled)
-        self.senses.update(disambiguation.senses(self.around, titled))
-        self._counts.update(self.around.chunk_counts(rows))
+        self.senses.update(senses(self.state, titled))
+        self._counts.update(self.state.chunk_counts(rows))
 
     def read_entities(self, heads: Iterable[int], most: int = MOST_READ) -> list[int]:
         """Read the chunks of entities, at most so many of each that is no homonym; returns those not read before."""
         fresh = {head for head in heads if head not in self.chunks}
         self.meet(fresh)
         rows = {one.row: head for head in fresh for one in self.members[head]}
-        chosen = self.around.chunks_naming(rows, MOST_READ)
+        chosen = self.state.chunks_naming(rows, MOST_READ)
         self.chunks.update(
             (head, some if head in self.senses else some[:most])
             for head, some in ((head, chosen.get(head, [])) for head in fresh)
@@ -118,7 +117,7 @@ class Nodes:
             for head in only
             for one in self.titled.get(head, ())
         }
-        rows = self.around.first_chunks(about, graphs.SUBJECT_CHUNKS)
+        rows = self.state.first_chunks(about, graphs.SUBJECT_CHUNKS)
         fresh = self.read(chunk for some in rows.values() for chunk in some)
         for document in sorted(rows):
             node = about[document]
@@ -132,12 +131,12 @@ class Nodes:
     def read(self, chunks: Iterable[int]) -> list[int]:
         """Read chunks; returns those that were not read before, ascending."""
         fresh = sorted(chunk for chunk in set(chunks) if chunk not in self.seen)
-        held = self.around.linked(fresh)
+        held = self.state.linked(fresh)
         rows = {int(name) for some, _ in held.values() for name in some["name"]}
-        loaded = names.load(self.around.names, rows - self.names.keys())
+        loaded = names.load(self.state.names, rows - self.names.keys())
         self.names.update(loaded)
         self.meet({one.head for one in loaded.values()})
-        documents = self.around.documents_of(held)
+        documents = self.state.documents_of(held)
         for chunk, (some, links) in held.items():
             records = some.tolist()
             nodes = self._nodes([name for name, *_ in records], documents.get(chunk, 0))
@@ -152,7 +151,7 @@ class Nodes:
             known, sense = self.senses.get(heads[row]), ""
             if known is not None:
                 beside = {other: self._rarity(other) for other in rows if heads[other] != heads[row]}
-                sense = disambiguation.meant(known, document, beside)
+                sense = meant(known, document, beside)
             found.append(Node(heads[row], sense))
         return found
 
@@ -169,12 +168,12 @@ class Nodes:
         """Return the time spans of the documents that name entities; for a homonym only of chunks that were read."""
         asked = list(wanted)
         rows = {one.row: node.head for node in asked for one in self.members.get(node.head, ())}
-        plain = self.around.seen({row: head for row, head in rows.items() if head not in self.senses})
+        plain = self.state.seen({row: head for row, head in rows.items() if head not in self.senses})
         found = {}
         for node in asked:
             told = plain.get(node.head)
             if node.head in self.senses:
-                told = self.around.seen_in(self.chunks_of(node))
+                told = self.state.seen_in(self.chunks_of(node))
             if told is not None:
                 found[node] = told
         return found
@@ -210,3 +209,71 @@ class Nodes:
             key = self.key(node)
             found = self._ids[node] = content_id("entity", key, node.sense) if node.sense else entity_id(key)
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class Sense:
+    """One of the things of a name.
+
+    Parameters
+    ----------
+    qualifier:
+        What the titles of its documents have in parentheses; empty for the plain name.
+    documents:
+        Rows of the documents whose titles name it so.
+    names:
+        Rows of the names in the first chunks of these.
+    """
+
+    qualifier: str
+    documents: frozenset[int]
+    names: frozenset[int]
+
+
+def senses(state: GraphState, titled: Mapping[int, Sequence[neighbours.Titled]]) -> dict[int, list[Sense]]:
+    """The senses, in order of qualifier, of the entities that titles qualify in several ways; of the others nothing.
+
+    Parameters
+    ----------
+    state:
+        The graph.
+    titled:
+        The documents whose titles name each entity.
+    """
+    several = {entity: some for entity, some in titled.items() if len({one.qualifier for one in some}) > 1}
+    if not several:
+        return {}
+    rows = state.first_chunks({one.document for some in several.values() for one in some}, graphs.SUBJECT_CHUNKS)
+    named = state.linked({chunk for some in rows.values() for chunk in some})
+    found: dict[int, list[Sense]] = {}
+    for entity, some in several.items():
+        for qualifier in sorted({one.qualifier for one in some}):
+            documents = frozenset(one.document for one in some if one.qualifier == qualifier)
+            chunks = [chunk for document in documents for chunk in rows.get(document, ()) if chunk in named]
+            names = frozenset(int(name) for chunk in chunks for name in named[chunk][0]["name"])
+            found.setdefault(entity, []).append(Sense(qualifier, documents, names))
+    return found
+
+
+def meant(known: Collection[Sense], document: int, beside: Mapping[int, float]) -> str:
+    """The qualifier of the sense in which a chunk uses a name; empty for the plain name, and where none is nearest.
+
+    A document about one of the senses means that one. Any other chunk means the sense whose documents have most of the
+    names that it has too.
+
+    Parameters
+    ----------
+    known:
+        The senses of the name.
+    document:
+        The chunk's.
+    beside:
+        How much each other name of the chunk counts, by row: the rarer, the more.
+    """
+    own = [one for one in known if document in one.documents]
+    if len(own) == 1:
+        return own[0].qualifier
+    shares = [(fsum(beside[name] for name in one.names & beside.keys()), one.qualifier) for one in own or known]
+    most = max(share for share, _ in shares)
+    best = [qualifier for share, qualifier in shares if share == most]
+    return best[0] if most > 0 and len(best) == 1 else ""

@@ -13,7 +13,7 @@ import numpy as np
 from monograph import where as filters
 from monograph.errors import InputError
 from monograph.explore import entities, merges, neighbourhood, routes
-from monograph.explore.surroundings import Surroundings
+from monograph.explore.graph_state import GraphState
 from monograph.graph import export
 from monograph.library.opened import FilePart, OpenFile, WholeFile, spends
 from monograph.store.graph.assertions import Ends
@@ -78,8 +78,8 @@ class GraphReader:
         InputError
             If ``limit`` is negative.
         """
-        with self._around() as around:
-            return entities.most_named(around, limit, like)
+        with self._reading() as state:
+            return entities.most_named(state, limit, like)
 
     def of_document(self, name: str, limit: int = 50) -> list[Entity]:
         """Return at most ``limit`` entities of a document, by its id or uri; those of most chunks come first.
@@ -89,13 +89,13 @@ class GraphReader:
         NotFound
             If there is no such document, or several came from that uri.
         """
-        with self._around() as around:
-            return entities.of_document(around, name, limit)
+        with self._reading() as state:
+            return entities.of_document(state, name, limit)
 
     def on_paths(self, paths: Iterable[Way]) -> list[Entity]:
         """Return the entities on the paths of hits (``hit.path``), each once, in order."""
-        with self._file.around() as around:
-            return entities.on_paths(around, paths)
+        with self._file.reading_graph() as state:
+            return entities.on_paths(state, paths)
 
     def neighbourhood(self, name: str, hops: int = 1, limit: int = 60) -> Neighbourhood:
         """Return the part of the graph around an entity: see :func:`monograph.explore.neighbourhood.neighbourhood`.
@@ -117,8 +117,8 @@ class GraphReader:
         InputError
             If ``hops`` is negative, or ``limit`` below 1.
         """
-        with self._around() as around:
-            return neighbourhood.neighbourhood(around, entities.find(around, name), hops, limit)
+        with self._reading() as state:
+            return neighbourhood.neighbourhood(state, entities.find(state, name), hops, limit)
 
     def routes(self, name: str, other: str, hops: int = 4, limit: int = 3) -> list[Route]:
         """Return routes from one entity to another, over entities that chunks name together.
@@ -174,15 +174,15 @@ class GraphReader:
         NotFound
             As for :meth:`neighbourhood`.
         """
-        with self._around() as around:
-            heads = list(dict.fromkeys(one.head for one in entities.find(around, name))) if name else None
-            return merges.merges(around, heads)
+        with self._reading() as state:
+            heads = list(dict.fromkeys(one.head for one in entities.find(state, name))) if name else None
+            return merges.merges(state, heads)
 
     def told(self, ids: Iterable[str] | None = None) -> Told:
         """Return asserted nodes by id, their relations, and the nodes at the other ends; without ids all."""
         asked = None if ids is None else arguments.names(ids, "an id")
-        with self._file.around() as around:
-            return around.told_around(asked)
+        with self._file.reading_graph() as state:
+            return state.told_around(asked)
 
     def told_like(
         self, vector: Sequence[float], k: int = 5, *, where: Mapping[str, Any] | None = None
@@ -203,13 +203,13 @@ class GraphReader:
             raise InputError("the vector is not finite", "embed the question again")
         condition = filters.parse(where)
         found: list[tuple[ToldNode, float]] = []
-        with self._file.around() as around:
-            ids, rows = around.told_embeddings(len(asked))
+        with self._file.reading_graph() as state:
+            ids, rows = state.told_embeddings(len(asked))
             cosines = inner_products(_unit(rows), _unit(asked[None])[0])
             ranked = np.argsort(-cosines, kind="stable").tolist()  # Of equal ones the first by id.
             while ranked and len(found) < k:
                 some, ranked = ranked[:_AT_ONCE], ranked[_AT_ONCE:]
-                nodes = around.told_nodes([ids[place] for place in some])
+                nodes = state.told_nodes([ids[place] for place in some])
                 for place in some:
                     node = nodes[ids[place]]
                     if filters.matches(condition, node.properties):
@@ -251,13 +251,13 @@ class GraphReader:
     def _exported(self, name: str, hops: int) -> Neighbourhood:
         if name:
             return self.neighbourhood(name, hops, EXPORTED)
-        with self._around() as around:
-            return neighbourhood.whole(around)
+        with self._reading() as state:
+            return neighbourhood.whole(state)
 
-    def _around(self) -> AbstractContextManager[Surroundings]:
+    def _reading(self) -> AbstractContextManager[GraphState]:
         """Begin to read the graph."""
         self._file.require_graph()
-        return self._file.around()
+        return self._file.reading_graph()
 
 
 class GraphWriter(GraphReader):

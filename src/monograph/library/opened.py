@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from monograph.answer.ask import AnswerCache
-    from monograph.explore.surroundings import Surroundings
+    from monograph.explore.graph_state import GraphState
     from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
     from monograph.search.one_file.memory import Memory
     from monograph.search.one_file.scores import Scores
@@ -177,12 +177,12 @@ class OpenFile:
             yield FileReader(connection, self.memory.of(connection), *self.indexes, self, self.filtered_by)
 
     @contextmanager
-    def around(self) -> Iterator[Surroundings]:
+    def reading_graph(self) -> Iterator[GraphState]:
         """Begin to read one state of the file's graph, until the context ends."""
-        from monograph.explore.one_file import OneFile
+        from monograph.explore.graph_state import GraphState
 
         with self.database.read() as connection:
-            yield OneFile(connection)
+            yield GraphState(connection)
 
     def require_graph(self) -> None:
         """Raise InputError if the file has no graph."""

@@ -12,14 +12,13 @@ import numpy as np
 
 from monograph.dates.span import Span
 from monograph.errors import NotOnShelf
-from monograph.explore.surroundings import ToldRelations
+from monograph.explore.graph_state import GraphState, ToldRelations
 from monograph.library.graph import EntityGraph, GraphReader
 from monograph.read.paths import path_to_text
 from monograph.shelf.engines import only
 from monograph.shelf.reader import ShelfReader
 from monograph.shelf.shard import ShardReader
 from monograph.store.documents.chunks import LoadedChunk
-from monograph.store.file.database import Connection
 from monograph.store.graph import neighbours
 from monograph.store.graph.graphs import Records
 from monograph.store.graph.neighbours import Place, Titled
@@ -27,15 +26,15 @@ from monograph.values import Document, Extraction, Float32, Told, ToldNode
 
 
 @dataclass(frozen=True, slots=True)
-class ShelfSurroundings:
-    """One version of a shelf, at an address: see :class:`monograph.explore.surroundings.Surroundings`."""
+class ShelfGraphState(GraphState):
+    """The graph of one version of a shelf: its shards answer for chunks, and the catalogue for names."""
 
     snapshot: ShelfReader
-    place: str
+    url: str
 
     @property
-    def names(self) -> Connection:
-        return self.snapshot.catalogue.connection
+    def place(self) -> str:
+        return self.url
 
     def _keys(self, members: Mapping[int, int]) -> dict[str, int]:
         _, keys = self.snapshot.catalogue.entities(members)

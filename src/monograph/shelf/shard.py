@@ -12,7 +12,7 @@ import numpy as np
 
 from monograph.dates.span import Span
 from monograph.explore import lookup
-from monograph.explore.one_file import OneFile
+from monograph.explore.graph_state import GraphState
 from monograph.graph.evidence import Int64
 from monograph.graph.text import Words
 from monograph.library import copies
@@ -123,7 +123,7 @@ class Shard:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ShardReader(OneFile):
+class ShardReader(GraphState):
     """One state of a shard. Where a method takes ``members``, they are entities in the catalogue, by a name's key."""
 
     snapshot: FileReader

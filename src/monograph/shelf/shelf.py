@@ -21,7 +21,7 @@ from monograph.search.one_file.snapshot import FileReader
 from monograph.settings import Settings
 from monograph.shelf import catalogue
 from monograph.shelf.engines import Engine, Engines, Shards, local, only
-from monograph.shelf.graph import ShelfGraph, ShelfSurroundings
+from monograph.shelf.graph import ShelfGraph, ShelfGraphState
 from monograph.shelf.manifest import Manifest, latest, load
 from monograph.shelf.place import Place, place_at
 from monograph.shelf.pools import Rows
@@ -53,10 +53,10 @@ class OpenShelf(OpenFile):
             yield ShelfReader(self.shards, catalogue, memory)
 
     @contextmanager
-    def around(self) -> Iterator[ShelfSurroundings]:
-        """Begin to look round in the graph of all shards."""
+    def reading_graph(self) -> Iterator[ShelfGraphState]:
+        """Begin to read the graph of all shards."""
         with self.reading() as snapshot:
-            yield ShelfSurroundings(snapshot, self.url)
+            yield ShelfGraphState(snapshot.catalogue.connection, snapshot, self.url)
 
     def require_graph(self) -> None:
         """Nothing to do: every shard has its graph."""

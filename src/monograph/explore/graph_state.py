@@ -1,4 +1,4 @@
-"""One file to look round in."""
+"""Graph of one state of a file, read without a question."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from monograph.dates.span import Span
 from monograph.explore.lookup import only
-from monograph.explore.surroundings import ToldRelations
 from monograph.search.one_file.written_names import written_names
 from monograph.store.documents import chunks as stored_chunks
 from monograph.store.documents import documents
@@ -21,55 +20,78 @@ from monograph.values import Document, Extraction, Float32, Told, ToldNode
 
 
 @dataclass(frozen=True, slots=True)
-class OneFile:
-    """A state of a file: see :class:`monograph.explore.surroundings.Surroundings`.
+class ToldRelations:
+    """Relations as callers told them: (source, label, target) and rows of the chunks that say it; and keys of ends."""
+
+    said: tuple[tuple[str, str, str, frozenset[int]], ...]
+    called: Mapping[str, Collection[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphState:
+    """The graph of one state of a file. Rows of chunks, documents and names are true of this state.
+
+    Where a method takes ``members``, that is the row of an entity's head for every row of a name. A shelf's graph
+    answers the same methods: :class:`monograph.shelf.graph.ShelfGraphState`.
 
     Parameters
     ----------
     names:
-        A read transaction.
+        A read transaction, in which the names of all entities can be read.
     """
 
     names: Connection
 
     @property
     def place(self) -> str:
+        """Return the path or the address, for messages."""
         return path_of(self.names)
 
     def total(self) -> int:
+        """Return the number of chunks in the graph."""
         return neighbours.count_nodes(self.names)
 
     def every_chunk(self) -> list[int]:
+        """Return the chunks in the graph, ascending."""
         return neighbours.all_nodes(self.names)
 
     def titled(self, members: Mapping[int, int]) -> list[Titled]:
+        """See :func:`monograph.store.graph.neighbours.titled`."""
         return neighbours.titled(self.names, members)
 
     def chunk_counts(self, members: Mapping[int, int]) -> dict[int, int]:
+        """See :func:`monograph.store.graph.neighbours.chunk_counts`."""
         return neighbours.chunk_counts(self.names, members)
 
     def seen(self, members: Mapping[int, int]) -> dict[int, Span]:
+        """See :func:`monograph.store.graph.neighbours.seen`."""
         return neighbours.seen(self.names, members)
 
     def seen_in(self, chunks: Iterable[int]) -> Span | None:
+        """See :func:`monograph.store.graph.neighbours.seen_in`."""
         return neighbours.seen_in(self.names, chunks)
 
     def chunks_naming(self, members: Mapping[int, int], most: int) -> dict[int, list[int]]:
+        """See :func:`monograph.store.graph.neighbours.chunks_naming`."""
         found: dict[int, list[int]] = {}
         for entity, _, _, chunk in neighbours.chunks_naming(self.names, members, most):
             found.setdefault(entity, []).append(chunk)
         return found
 
     def first_chunks(self, documents: Iterable[int], most: int) -> dict[int, list[int]]:
+        """See :func:`monograph.store.graph.neighbours.first_chunks`."""
         return neighbours.first_chunks(self.names, documents, most)
 
     def linked(self, chunks: Collection[int]) -> Mapping[int, tuple[Records, Records]]:
+        """See :func:`monograph.store.graph.graphs.linked`."""
         return graphs.linked(self.names, chunks)
 
     def documents_of(self, chunks: Iterable[int]) -> dict[int, int]:
+        """Return the document of each chunk."""
         return graphs.documents_of(self.names, chunks)
 
     def extractions(self, chunks: Sequence[int]) -> dict[int, Extraction]:
+        """Return the extractions of those chunks that have one, in order."""
         values = graphs.extraction_values(self.names, chunks)
         held = [row for row in chunks if row in values]
         found = {}
@@ -79,25 +101,32 @@ class OneFile:
         return found
 
     def places(self, chunks: Iterable[int]) -> dict[int, Place]:
+        """Return the documents of chunks, and their places in them."""
         return neighbours.places(self.names, chunks)
 
     def chunks(self, rows: Sequence[int]) -> dict[int, LoadedChunk]:
+        """Return chunks, in the order of their rows."""
         return {one.row: one for one in stored_chunks.load(self.names, rows)}
 
     def chunks_of(self, name: str) -> list[int]:
+        """Return the chunks of a document, by its id or uri, in reading order. Raises NotFound if there is not one."""
         return stored_chunks.rows_of_document(self.names, only(self.names, name).row)
 
     def documents(self, ids: Collection[str]) -> dict[str, Document]:
+        """Return documents without their texts, for those ids that are there."""
         found = (documents.find(self.names, one) for one in ids)
         return {row.id: Document(id=row.id, title=row.title, uri=row.uri) for row in found if row is not None}
 
     def stating(self, keys: Sequence[str]) -> dict[tuple[str, str], list[str]]:
+        """See :func:`monograph.store.graph.neighbours.stating`."""
         return neighbours.stating(neighbours.stated(self.names, keys))
 
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
+        """Return (entity id, name as it is written) of names, each looked for in one chunk."""
         return written_names(self.names, where)
 
     def told(self, keys: Collection[str]) -> ToldRelations:
+        """Return the relations that callers asserted of things that have a name of some keys."""
         if assertions.is_empty(self.names):
             return ToldRelations((), {})
         said = self.relations(list(assertions.by_keys(self.names, keys)))
@@ -105,12 +134,15 @@ class OneFile:
         return ToldRelations(said, assertions.keys_of(self.names, list(ends)))
 
     def told_nodes(self, ids: Sequence[str]) -> dict[str, ToldNode]:
+        """See :func:`monograph.store.graph.assertions.nodes`."""
         return assertions.nodes(self.names, ids)
 
     def told_embeddings(self, dimension: int) -> tuple[list[str], Float32]:
+        """See :func:`monograph.store.graph.assertions.embeddings`."""
         return assertions.embeddings(self.names, dimension)
 
     def told_around(self, ids: Sequence[str] | None) -> Told:
+        """See :func:`monograph.store.graph.assertions.around`."""
         return assertions.around(self.names, ids)
 
     def relations(self, ids: Sequence[str]) -> tuple[tuple[str, str, str, frozenset[int]], ...]:
