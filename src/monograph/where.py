@@ -28,7 +28,7 @@ from datetime import UTC, date, datetime
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 from monograph.dates import span
-from monograph.dates.span import Span
+from monograph.dates.span import TimeSpan
 from monograph.errors import InputError, InvalidFilter, OutsideView
 from monograph.values import arguments
 from monograph.values.arguments import shown
@@ -195,7 +195,7 @@ def _dated(operator: Operator, value: Any) -> Condition:
     return Comparison(DATE, operator, _second(operator, when))
 
 
-def time_of(moment: Moment, name: str) -> Span:
+def time_of(moment: Moment, name: str) -> TimeSpan:
     """Return all seconds that a moment, the argument ``name``, may mean. Raises InputError if it is no time."""
     when = None
     if isinstance(moment, datetime):
@@ -214,7 +214,7 @@ def time_of(moment: Moment, name: str) -> Span:
     return when
 
 
-def _second(operator: str, when: Span) -> int:
+def _second(operator: str, when: TimeSpan) -> int:
     return when.first if operator in (">=", "<") else when.last
 
 
@@ -325,7 +325,7 @@ def matches(condition: Condition | None, metadata: Mapping[str, Any]) -> bool:
     return _holds(condition, [_as_stored(one) for one in found] if isinstance(found, list) else _as_stored(found))
 
 
-def _is_dated(comparison: Comparison, when: Span | None) -> bool:
+def _is_dated(comparison: Comparison, when: TimeSpan | None) -> bool:
     if when is None or comparison.operator == "is_empty":
         return when is None and comparison.operator == "is_empty"
     second = when.last if comparison.operator in (">", ">=") else when.first

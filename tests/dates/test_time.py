@@ -23,7 +23,7 @@ from monograph import where as filters
 from monograph.app.cli import app
 from monograph.dates import span
 from monograph.dates.dating import date_of
-from monograph.dates.span import FIRST, LAST, Span
+from monograph.dates.span import FIRST, LAST, TimeSpan
 from monograph.errors import InvalidFilter
 from monograph.store.documents.filters import compile_condition, rows
 from monograph.store.vectors import vectors
@@ -40,11 +40,11 @@ DAYS = st.dates()
 @given(st.integers(FIRST, LAST), st.integers(FIRST, LAST))
 @example(FIRST, LAST)
 def test_written_times_are_read(one: int, other: int) -> None:
-    instant = Span(one, one)
+    instant = TimeSpan(one, one)
     assert span.parse(str(instant)) == instant
     first, last = sorted((one, other))
-    if "/" not in (written := str(Span(first, last))):
-        assert span.parse(written) == Span(first, last)
+    if "/" not in (written := str(TimeSpan(first, last))):
+        assert span.parse(written) == TimeSpan(first, last)
 
 
 @given(DAYS)
@@ -61,7 +61,7 @@ def test_a_day_a_month_and_a_year_hold_each_other(day: date) -> None:
 @given(MOMENTS)
 def test_an_instant_is_the_same_in_iso_and_in_a_mail(moment: datetime) -> None:
     second = (moment.replace(microsecond=0) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
-    wanted = Span(second, second) if FIRST <= second <= LAST else None
+    wanted = TimeSpan(second, second) if FIRST <= second <= LAST else None
     assert span.parse(moment.isoformat()) == wanted
     if moment.year >= 1000:  # RFC 2822 has years of four digits, and those of two are of this century.
         assert span.parse(format_datetime(moment)) == wanted

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from monograph import Document, Hit, Monograph
 from monograph.dates.asked import names_a_time, times_asked
 from monograph.dates.dating import Dated
-from monograph.dates.span import FIRST, LAST, Span, of_day, parse
+from monograph.dates.span import FIRST, LAST, TimeSpan, of_day, parse
 from monograph.search import times
 from monograph.values import Chunk, Origin
 from support.properties import examples
@@ -66,7 +66,7 @@ MONTHS = [
     ],
 )
 def test_questions_ask_for_a_period(question: str, wanted: list[str]) -> None:
-    def shown(span: Span) -> str:
+    def shown(span: TimeSpan) -> str:
         return str(span) if "/" not in str(span) else f"{span.first_day}/{span.last_day}"
 
     assert [shown(one) for one in times_asked(question, TODAY)] == wanted

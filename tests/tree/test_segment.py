@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from monograph.errors import InputError
 from monograph.settings import Settings
-from monograph.tree.segment import BITS, Bounds, Listed, Node, Segment, segments, segments_near
+from monograph.tree.segment import BITS, Bounds, NodeList, Segment, TreeNode, segments, segments_near
 from support.properties import examples
 
 TOP = (1 << BITS) - 1
@@ -27,11 +27,11 @@ sets_of_ranks = st.lists(st.tuples(ranks, st.integers(0, 30)), max_size=150, uni
 all_bounds = st.sampled_from([Bounds(6, 12), Bounds(6, 11), Bounds(2, 3), Bounds(3, 9), Bounds(4, 7)])
 
 
-def nodes_of(placed: list[tuple[int, int]]) -> list[Node]:
-    return [Node(rank, hashlib.sha256(f"{rank}/{number}".encode()).digest()[:16], 0) for rank, number in placed]
+def nodes_of(placed: list[tuple[int, int]]) -> list[TreeNode]:
+    return [TreeNode(rank, hashlib.sha256(f"{rank}/{number}".encode()).digest()[:16], 0) for rank, number in placed]
 
 
-def by_the_book(nodes: list[Node], bounds: Bounds, low: int = 0, bits: int = BITS) -> list[Segment]:
+def by_the_book(nodes: list[TreeNode], bounds: Bounds, low: int = 0, bits: int = BITS) -> list[Segment]:
     """The rule as it is written, over a whole list, with no thought of speed."""
     if len(nodes) <= bounds.most:
         return [tuple(nodes)] if nodes else []
@@ -56,7 +56,7 @@ def by_the_book(nodes: list[Node], bounds: Bounds, low: int = 0, bits: int = BIT
 @given(sets_of_ranks, all_bounds, st.randoms(use_true_random=False))
 def test_segments_keep_their_bounds_and_hang_on_the_set_alone(placed, bounds, random) -> None:  # type: ignore[no-untyped-def]
     nodes = nodes_of(placed)
-    found = segments(Listed(nodes), bounds)
+    found = segments(NodeList(nodes), bounds)
     assert [node for segment in found for node in segment] == sorted(nodes)
     if len(nodes) >= bounds.least:
         assert all(bounds.least <= len(segment) <= bounds.most for segment in found)
@@ -64,7 +64,7 @@ def test_segments_keep_their_bounds_and_hang_on_the_set_alone(placed, bounds, ra
         assert len(found) == (1 if nodes else 0)
     assert found == by_the_book(sorted(nodes), bounds)
     random.shuffle(nodes)
-    assert segments(Listed(nodes), bounds) == found
+    assert segments(NodeList(nodes), bounds) == found
 
 
 @settings(max_examples=examples(150))
@@ -74,8 +74,8 @@ def test_only_segments_near_a_change_change(before, coming, random, bounds) -> N
     going = set(random.sample(sorted(old), random.randint(0, min(5, len(old)))))
     new = (old - going) | set(nodes_of(coming[:5]))
     changed = sorted({node.rank for node in old ^ new})
-    was, now = set(segments(Listed(list(old)), bounds)), set(segments(Listed(list(new)), bounds))
-    near = segments_near(Listed(list(new)), bounds, changed)
+    was, now = set(segments(NodeList(list(old)), bounds)), set(segments(NodeList(list(new)), bounds))
+    near = segments_near(NodeList(list(new)), bounds, changed)
     assert set(near) <= now
     assert now - was <= set(near)
     covered = {node for segment in near for node in segment} | going
@@ -84,19 +84,19 @@ def test_only_segments_near_a_change_change(before, coming, random, bounds) -> N
 
 def test_a_change_touches_few_of_many_segments() -> None:
     digests = [hashlib.sha256(bytes([n >> 8, n & 255])).digest() for n in range(4_000)]
-    nodes = [Node(int.from_bytes(digest[:8], "big") >> 1, digest[8:24], 0) for digest in digests]
-    was = set(segments(Listed(nodes), Bounds(6, 12)))
+    nodes = [TreeNode(int.from_bytes(digest[:8], "big") >> 1, digest[8:24], 0) for digest in digests]
+    was = set(segments(NodeList(nodes), Bounds(6, 12)))
     touched = []
     for gone in nodes[:40]:
-        left = Listed([node for node in nodes if node is not gone])
+        left = NodeList([node for node in nodes if node is not gone])
         touched.append(len(set(segments_near(left, Bounds(6, 12), [gone.rank])) - was))
     assert max(touched) <= 4
     assert sum(touched) / len(touched) < 1.5
 
 
 def test_nodes_of_one_rank_are_split_over_segments() -> None:
-    nodes = [Node(77, n.to_bytes(16, "big"), 0) for n in range(100)]
-    found = segments(Listed(nodes), Bounds(6, 12))
+    nodes = [TreeNode(77, n.to_bytes(16, "big"), 0) for n in range(100)]
+    found = segments(NodeList(nodes), Bounds(6, 12))
     assert {len(segment) for segment in found} <= set(range(6, 13))
     assert [node for segment in found for node in segment] == nodes
 

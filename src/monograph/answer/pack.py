@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monograph.answer.overviews import Overview
-from monograph.answer.reading import Piece, Reading, gather, titled_parts
+from monograph.answer.reading import CitedPiece, Reading, gather, titled_parts
 from monograph.answer.reading import units as split
 from monograph.answer.reduce import CUT_MEND, RANK, kept, least_value, runs, score_sentences
 from monograph.derive.sentences import spans_of_texts
@@ -149,7 +149,7 @@ def pack(
     )
 
 
-def _units(reading: Reading, pieces: Sequence[Piece], cut: float) -> list[_Unit]:
+def _units(reading: Reading, pieces: Sequence[CitedPiece], cut: float) -> list[_Unit]:
     """The sentences that are worth their tokens, the best first."""
     places = [(number, part) for number, piece in enumerate(pieces) for part in range(len(piece.parts))]
     passages = [one for piece in pieces for one in titled_parts(piece)]
@@ -172,7 +172,7 @@ def _units(reading: Reading, pieces: Sequence[Piece], cut: float) -> list[_Unit]
     return [unit for unit in units if unit.value >= far]
 
 
-def _different(units: Sequence[_Unit], pieces: Sequence[Piece]) -> list[_Unit]:
+def _different(units: Sequence[_Unit], pieces: Sequence[CitedPiece]) -> list[_Unit]:
     """Without sentences that a better unit has, white space aside; a summary goes where others say all that it says."""
     said: set[str] = set()
     different = []
@@ -190,7 +190,7 @@ def _different(units: Sequence[_Unit], pieces: Sequence[Piece]) -> list[_Unit]:
     return different
 
 
-def _in_order(pieces: Sequence[Piece]) -> list[_Unit]:
+def _in_order(pieces: Sequence[CitedPiece]) -> list[_Unit]:
     """All sentences in reading order; of several pieces the first of each, then the second of each."""
     places = [
         (at, number, part, start, end)
@@ -208,7 +208,7 @@ def _in_order(pieces: Sequence[Piece]) -> list[_Unit]:
 class _Room:
     """What is left of a budget, by a count of each text alone; a piece's heading costs once."""
 
-    def __init__(self, budget: int, pieces: Sequence[Piece], count: TokenCounter) -> None:
+    def __init__(self, budget: int, pieces: Sequence[CitedPiece], count: TokenCounter) -> None:
         fence, *self._headings = count([_FENCE, *(f"{heading(piece, 10)}\n\n" for piece in pieces)])
         self.left = budget - 2 * fence
         self._count = count
@@ -228,14 +228,14 @@ class _Room:
         return chosen
 
 
-def _fitting(units: Sequence[_Unit], pieces: Sequence[Piece], packing: Packing) -> list[_Unit]:
+def _fitting(units: Sequence[_Unit], pieces: Sequence[CitedPiece], packing: Packing) -> list[_Unit]:
     """The best units that the budget has room for; at least one."""
     return _Room(packing.budget, pieces, packing.count).take(units) or list(units[:1])
 
 
 def _with_summaries(
-    units: Sequence[_Unit], pieces: Sequence[Piece], over: Overview, packing: Packing
-) -> tuple[list[Piece], list[_Unit]]:
+    units: Sequence[_Unit], pieces: Sequence[CitedPiece], over: Overview, packing: Packing
+) -> tuple[list[CitedPiece], list[_Unit]]:
     """Passages in what the summaries leave, what summaries say beyond them in theirs, and passages in what is left."""
     every = [*pieces, *gather(over.summaries)]
     room = _Room(packing.budget, every, packing.count)
@@ -256,7 +256,7 @@ def _with_summaries(
     return every, [*added, *passages] if over.whole else [*passages, *added]
 
 
-def _said(every: Sequence[Piece], first: int) -> list[_Unit]:
+def _said(every: Sequence[CitedPiece], first: int) -> list[_Unit]:
     """The sentences of summaries, which are the pieces from ``first`` on, in the order in which they are taken."""
     units = []
     for number, piece in enumerate(every[first:], first):
@@ -287,7 +287,7 @@ def _without(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Unit]:
     return [unit for unit in units if not any(one in " ".join(unit.text.split()) for one in there)]
 
 
-def _less(chosen: Sequence[_Unit], pieces: Sequence[Piece], excess: float) -> list[_Unit]:
+def _less(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], excess: float) -> list[_Unit]:
     """Without the worst, as many as a count that is ``excess`` times too high asks for; less of the only one."""
     if len(chosen) > 1:
         return list(chosen[: max(1, min(len(chosen) - 1, int(len(chosen) / excess)))])
@@ -300,7 +300,7 @@ def _less(chosen: Sequence[_Unit], pieces: Sequence[Piece], excess: float) -> li
     return [unit._replace(end=unit.start + len(text), text=text)] if text else []
 
 
-def _citations(chosen: Sequence[_Unit], pieces: Sequence[Piece], order: PassageOrder) -> tuple[Citation, ...]:
+def _citations(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], order: PassageOrder) -> tuple[Citation, ...]:
     """The pieces of which something is kept, numbered in order."""
     best = {unit.piece: unit.value for unit in reversed(chosen)}
     ranked = sorted(best, key=lambda number: (-best[number], number))
@@ -312,7 +312,7 @@ def _citations(chosen: Sequence[_Unit], pieces: Sequence[Piece], order: PassageO
     )
 
 
-def _spans(chosen: Sequence[_Unit], number: int, piece: Piece) -> list[list[tuple[int, int]]]:
+def _spans(chosen: Sequence[_Unit], number: int, piece: CitedPiece) -> list[list[tuple[int, int]]]:
     """What is kept of each part of a piece, in reading order; what only white space parts is one span."""
     kept_of: list[list[tuple[int, int]]] = [[] for _ in piece.parts]
     for unit in sorted(unit for unit in chosen if unit.piece == number):
@@ -324,7 +324,7 @@ def _spans(chosen: Sequence[_Unit], number: int, piece: Piece) -> list[list[tupl
     return kept_of
 
 
-def cite(piece: Piece, number: int, spans: Sequence[Sequence[tuple[int, int]]], value: float) -> Citation:
+def cite(piece: CitedPiece, number: int, spans: Sequence[Sequence[tuple[int, int]]], value: float) -> Citation:
     """The citation of a piece of which some is kept: (start, end) in each part, in order."""
     hit, summary = piece.hit, piece.hit.summary
     kept = tuple(
@@ -346,7 +346,7 @@ def cite(piece: Piece, number: int, spans: Sequence[Sequence[tuple[int, int]]], 
     )
 
 
-def heading(piece: Piece, number: int) -> str:
+def heading(piece: CitedPiece, number: int) -> str:
     """The heading of its citation under that number."""
     hit, page = piece.hit, _page(piece.hit)
     return (

@@ -68,7 +68,7 @@ where that is; new names, or an amount, where the question's words do not tell."
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PiecePart:
     """A stretch of a document, or a summary's text: ``text`` begins at ``start`` of it."""
 
     start: int
@@ -76,12 +76,12 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class CitedPiece:
     """Parts of one document in reading order, or a summary; ``hit`` is the best of those it is made of."""
 
     hit: Hit
     chunks: tuple[str, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[PiecePart, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,15 +260,17 @@ def titled(hit: Hit) -> TitledText:
     return TitledText(hit.text, hit.title)
 
 
-def titled_parts(piece: Piece) -> list[TitledText]:
+def titled_parts(piece: CitedPiece) -> list[TitledText]:
     """Return the texts of a piece's parts, each with its title."""
     return [TitledText(part.text, piece.hit.title) for part in piece.parts]
 
 
-def gather(hits: Sequence[Hit]) -> list[Piece]:
+def gather(hits: Sequence[Hit]) -> list[CitedPiece]:
     """Return hits as pieces to cite, those of the best hits first: chunks that overlap or follow each other are one."""
     summaries = {hit.summary.id: hit for hit in reversed(hits) if hit.summary is not None}
-    pieces = [Piece(hit, hit.summary.chunks, (Part(0, hit.text),)) for hit in summaries.values() if hit.summary]
+    pieces = [
+        CitedPiece(hit, hit.summary.chunks, (PiecePart(0, hit.text),)) for hit in summaries.values() if hit.summary
+    ]
     documents: dict[str, dict[str, Hit]] = {}
     for hit in hits:
         if hit.summary is None:
@@ -285,17 +287,17 @@ def gather(hits: Sequence[Hit]) -> list[Piece]:
     return sorted(pieces, key=lambda piece: piece.hit.rank)
 
 
-def _piece(hits: Sequence[Hit]) -> Piece:
+def _piece(hits: Sequence[Hit]) -> CitedPiece:
     """The piece of hits of one document that touch, in reading order."""
-    parts: list[Part] = []
+    parts: list[PiecePart] = []
     for chunk in (hit.chunk for hit in hits):
         end = parts[-1].start + len(parts[-1].text) if parts else -1
         if chunk.start > end:
-            parts.append(Part(chunk.start, chunk.text))
+            parts.append(PiecePart(chunk.start, chunk.text))
         elif chunk.end > end:
-            parts[-1] = Part(parts[-1].start, parts[-1].text + chunk.text[end - chunk.start :])
+            parts[-1] = PiecePart(parts[-1].start, parts[-1].text + chunk.text[end - chunk.start :])
     best = min(hits, key=lambda hit: hit.rank)
-    return Piece(best, tuple(hit.chunk.id for hit in hits), tuple(parts))
+    return CitedPiece(best, tuple(hit.chunk.id for hit in hits), tuple(parts))
 
 
 @cache

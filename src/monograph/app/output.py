@@ -43,9 +43,9 @@ _KINDS: tuple[ChangeKind, ...] = ("new", "changed", "gone", "same")
 
 def as_json(value: Any) -> Any:
     """A value made of dataclasses as plain JSON: objects, lists, texts, numbers."""
-    from monograph.dates.span import Span
+    from monograph.dates.span import TimeSpan
 
-    if isinstance(value, Span):
+    if isinstance(value, TimeSpan):
         return str(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {one.name: as_json(getattr(value, one.name)) for one in dataclasses.fields(value)}

@@ -18,7 +18,7 @@ from monograph.errors import DamagedFile
 from monograph.explore.cooccurrence import CooccurrenceGraph
 from monograph.explore.entities import MOST_LOOKED_AT, entities
 from monograph.explore.graph_state import GraphState
-from monograph.explore.nodes import Node, Nodes
+from monograph.explore.nodes import EntityNode, Nodes
 from monograph.store.documents import chunks, documents
 from monograph.store.file import checksums, memo, settings
 from monograph.store.file.checksums import given_key
@@ -242,7 +242,7 @@ def edge_lines(connection: Connection, rows: Sequence[int]) -> tuple[list[dict[s
     mentions: list[dict[str, Any]] = []
     links: list[dict[str, Any]] = []
     for row in rows:
-        named: dict[Node, int] = {}
+        named: dict[EntityNode, int] = {}
         for one in nodes.seen.get(row, ()):
             named.setdefault(one.node, one.kind)
         mentions.extend(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 
-from monograph.dates.span import MONTH_NAMES, MONTHS, Span, between, days_in, of_day, parse
+from monograph.dates.span import MONTH_NAMES, MONTHS, TimeSpan, between, days_in, of_day, parse
 from monograph.regex import regex
 
 _MONTH = (
@@ -41,7 +41,7 @@ def names_a_time(text: str) -> bool:
     return _TIMES.search(text) is not None
 
 
-def times_asked(text: str, today: date) -> tuple[Span, ...]:
+def times_asked(text: str, today: date) -> tuple[TimeSpan, ...]:
     """The times that a question asks for; a text may be from any of them.
 
     Parameters
@@ -51,7 +51,7 @@ def times_asked(text: str, today: date) -> tuple[Span, ...]:
     today:
         What ``yesterday`` and ``in March`` are counted from: a month or a day without a year is the last one that was.
     """
-    found: list[tuple[re.Match[str], Span]] = []
+    found: list[tuple[re.Match[str], TimeSpan]] = []
     for one in _TIMES.finditer(text):
         try:
             when = _time(one, today)
@@ -59,7 +59,7 @@ def times_asked(text: str, today: date) -> tuple[Span, ...]:
             continue
         if when is not None:
             found.append((one, when))
-    made: list[Span] = []
+    made: list[TimeSpan] = []
     waiting = iter(range(len(found)))
     for at in waiting:
         match, when = found[at]
@@ -67,14 +67,14 @@ def times_asked(text: str, today: date) -> tuple[Span, ...]:
         if at + 1 < len(found) and _BETWEEN.search(ahead):
             other, then = found[at + 1]
             if _JOINED.fullmatch(text[match.end() : other.start()]) and when.first <= then.last:
-                made.append(Span(when.first, then.last))
+                made.append(TimeSpan(when.first, then.last))
                 next(waiting)
                 continue
         made.append(when)
     return tuple(dict.fromkeys(made))
 
 
-def _time(found: re.Match[str], today: date) -> Span | None:
+def _time(found: re.Match[str], today: date) -> TimeSpan | None:
     if text := found["day"]:
         days = days_in(text)
         return of_day(date.fromisoformat(days[0])) if days else None
@@ -84,7 +84,7 @@ def _time(found: re.Match[str], today: date) -> Span | None:
         if then is None:
             return None
         first = of_day(date.fromisoformat(then.last_day).replace(day=int(found["begin"]))).first
-        return Span(first, then.last) if first <= then.first else None
+        return TimeSpan(first, then.last) if first <= then.first else None
     if text := found["yearless"] or found["named"]:
         return _last(text, today)
     if text := found["month"] or found["year"]:
@@ -107,7 +107,7 @@ def _number(text: str) -> int:
     return _COUNTED[text.casefold()] if text.casefold() in _COUNTED else int(text)
 
 
-def _last(text: str, today: date) -> Span | None:
+def _last(text: str, today: date) -> TimeSpan | None:
     """The last month, or day of one, that began by today."""
     name = re.sub(r"[^a-z]|(?<=\d)(?:st|nd|rd|th)|of\b", "", re.sub(r"\d+(?:st|nd|rd|th)?", "", text.casefold()))
     day = re.search(r"\d+", text)
@@ -119,7 +119,7 @@ def _last(text: str, today: date) -> Span | None:
     return None
 
 
-def _period(unit: str, which: str, several: str | None, today: date) -> Span | None:
+def _period(unit: str, which: str, several: str | None, today: date) -> TimeSpan | None:
     if several or which == "past":
         count = _number(several) if several else 1
         return between(today - timedelta(count * {"day": 1, "week": 7, "month": 31, "year": 365}[unit]), today)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from monograph.dates import span
-from monograph.dates.span import Span, own_day
+from monograph.dates.span import TimeSpan, own_day
 from monograph.regex import regex
 
 TOLD_BY = ("metadata", "text", "file")
@@ -47,7 +47,7 @@ class Dated:
         changed last.
     """
 
-    when: Span
+    when: TimeSpan
     told_by: str
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ def _told(metadata: Mapping[str, Any]) -> Dated | None:
     return None
 
 
-def _read(value: Any) -> Span | None:
+def _read(value: Any) -> TimeSpan | None:
     if isinstance(value, str):
         return span.parse(value)
     if isinstance(value, int | float) and not isinstance(value, bool):

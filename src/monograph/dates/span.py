@@ -18,7 +18,7 @@ _LONGEST = 64
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Span:
+class TimeSpan:
     """All seconds that a time may be, from the first to the last, since 1970 in UTC: one for an instant."""
 
     first: int
@@ -44,7 +44,7 @@ class Span:
         return told if first == last else f"{told}/{last.isoformat()[:19]}Z"
 
 
-def parse(text: str) -> Span | None:
+def parse(text: str) -> TimeSpan | None:
     """The time that a text is, all of it: ISO 8601, RFC 2822, a day, a month or a year as people write them.
 
     What has no zone is taken for UTC. None for what is no time, or one that no calendar has.
@@ -63,23 +63,23 @@ def parse(text: str) -> Span | None:
     return found
 
 
-def of_number(number: int | float) -> Span | None:
+def of_number(number: int | float) -> TimeSpan | None:
     """The time that a number is: a year, or seconds or milliseconds since 1970 between 1973 and 2100."""
     if isinstance(number, int) and 1000 <= number <= 2999:
         return _of_days(str(number))
     if 100_000_000 <= number < 4_102_444_800:
-        return Span(int(number), int(number))
+        return TimeSpan(int(number), int(number))
     if 100_000_000_000 <= number < 4_102_444_800_000:
-        return Span(int(number // 1000), int(number // 1000))
+        return TimeSpan(int(number // 1000), int(number // 1000))
     return None
 
 
-def between(first: date, last: date) -> Span:
+def between(first: date, last: date) -> TimeSpan:
     """From the beginning of a day to the end of another."""
-    return Span(of_day(first).first, of_day(last).last)
+    return TimeSpan(of_day(first).first, of_day(last).last)
 
 
-def _of_days(text: str) -> Span | None:
+def _of_days(text: str) -> TimeSpan | None:
     """A day, month or year."""
     try:
         if _YEAR.fullmatch(text):
@@ -101,20 +101,20 @@ def _days_of(first: date) -> int:
     return (first.replace(month=first.month + 1) - first).days
 
 
-def of_day(day: date) -> Span:
+def of_day(day: date) -> TimeSpan:
     """All of a day."""
     first = (day - _EPOCH.date()).days * 86_400
-    return Span(first, first + 86_399)
+    return TimeSpan(first, first + 86_399)
 
 
-def _instant(text: str) -> Span | None:
+def _instant(text: str) -> TimeSpan | None:
     try:
         return _span(datetime.fromisoformat(text)) if len(text) > 10 else None
     except ValueError:
         return None
 
 
-def _mailed(text: str) -> Span | None:
+def _mailed(text: str) -> TimeSpan | None:
     if ":" not in text:
         return None
     from email.utils import parsedate_to_datetime
@@ -125,11 +125,11 @@ def _mailed(text: str) -> Span | None:
         return None
 
 
-def _span(moment: datetime) -> Span | None:
+def _span(moment: datetime) -> TimeSpan | None:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     second = (moment - _EPOCH) // _SECOND
-    return Span(second, second) if FIRST <= second <= LAST else None
+    return TimeSpan(second, second) if FIRST <= second <= LAST else None
 
 
 def _moment(second: int) -> datetime:

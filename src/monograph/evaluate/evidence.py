@@ -40,10 +40,10 @@ def resolve(questions: Iterable[Question], documents: Sequence[Document], place:
     InputError
         If a piece of evidence names nothing, with what is called almost so; or if it names several things.
     """
-    return Names(documents, place).resolved(questions)
+    return EvidenceNames(documents, place).resolved(questions)
 
 
-class Names:
+class EvidenceNames:
     """What the documents of a file may be called."""
 
     def __init__(self, documents: Sequence[Document], place: str) -> None:

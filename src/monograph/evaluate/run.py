@@ -33,7 +33,7 @@ class Searcher(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class RetrievalScores:
     """Means over questions that have evidence; ``answered`` over those that have answers.
 
     ``recall`` at k = 1 to 10; ``all_evidence``, ``ranked_recall`` and ``answered`` at the k of the run.
@@ -53,8 +53,8 @@ class Result:
 
     how: str
     k: int
-    scores: Scores
-    by_type: tuple[tuple[str, Scores], ...]
+    scores: RetrievalScores
+    by_type: tuple[tuple[str, RetrievalScores], ...]
     without_evidence: int
     p50: float
     p95: float
@@ -63,7 +63,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _AskedQuestion:
     question: Question
     found: tuple[str, ...]
     context: str
@@ -107,7 +107,9 @@ def evaluate(searcher: Searcher, questions: Sequence[Question], how: str | Strat
     )
 
 
-def _ask(searcher: Searcher, question: Question, how: str | Strategy, k: int, names: Mapping[str, str]) -> _Answer:
+def _ask(
+    searcher: Searcher, question: Question, how: str | Strategy, k: int, names: Mapping[str, str]
+) -> _AskedQuestion:
     started = time.perf_counter()
     hits = searcher.search(question.question, k, how=how)
     milliseconds = (time.perf_counter() - started) * 1000
@@ -118,7 +120,7 @@ def _ask(searcher: Searcher, question: Question, how: str | Strategy, k: int, na
         more = searcher.search(question.question, asked, how=how)
         found = tuple(dict.fromkeys(_document_of(hit, question, names) for hit in more))
         if len(found) >= wanted or len(more) < asked or asked >= MOST_CHUNKS:
-            return _Answer(question, found, context, milliseconds)
+            return _AskedQuestion(question, found, context, milliseconds)
         asked *= 2
 
 
@@ -132,7 +134,7 @@ def _document_of(hit: Hit, question: Question, names: Mapping[str, str]) -> str:
     return names.get(PurePosixPath(hit.uri).stem, hit.chunk.document_id)
 
 
-def _scores(answers: Sequence[_Answer], k: int) -> Scores:
+def _scores(answers: Sequence[_AskedQuestion], k: int) -> RetrievalScores:
     known = [answer for answer in answers if answer.question.evidence_ids]
     told = [answer for answer in answers if answer.question.answers]
 
@@ -142,7 +144,7 @@ def _scores(answers: Sequence[_Answer], k: int) -> Scores:
     def recall(at: int) -> float:
         return mean(lambda found, gold: metrics.recall_at_k(found, gold, at))
 
-    return Scores(
+    return RetrievalScores(
         questions=len(known),
         recall=tuple(recall(at) for at in range(1, CURVE + 1)),
         all_evidence=mean(lambda found, gold: metrics.all_evidence_at_k(found, gold, k)),
@@ -183,7 +185,7 @@ def cost_row(result: Result) -> tuple[str, ...]:
     return (result.how, *(f"{one:.2f}" for one in times), f"{result.context_tokens:.0f}")
 
 
-def type_row(kind: str, scores: Scores, k: int) -> tuple[str, ...]:
+def type_row(kind: str, scores: RetrievalScores, k: int) -> tuple[str, ...]:
     """One type of question as a line of a table: kind, questions, recall at k, all evidence at k, MRR."""
     shares = (scores.recall[min(k, CURVE) - 1], scores.all_evidence, scores.reciprocal_rank)
     return (kind, str(scores.questions), *(f"{share:.3f}" for share in shares))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import fsum, log1p
 
 from monograph.explore.entities import keys_in, named_by
-from monograph.explore.nodes import Node, Nodes, Seen
+from monograph.explore.nodes import ChunkName, EntityNode, Nodes
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.names import asked_keys
 from monograph.store.graph import names, neighbours
@@ -37,8 +37,8 @@ class Bond:
 class ToldLink:
     """A relation of two entities: (source, label, target) as a caller told it, and the rows of chunks that say it."""
 
-    source: Node
-    target: Node
+    source: EntityNode
+    target: EntityNode
     ends: tuple[str, str, str]
     chunks: frozenset[int]
 
@@ -48,7 +48,7 @@ class CooccurrenceGraph:
 
     def __init__(self, nodes: Nodes) -> None:
         self.nodes = nodes
-        self.bonds: dict[Node, dict[Node, Bond]] = {}
+        self.bonds: dict[EntityNode, dict[EntityNode, Bond]] = {}
 
     def add(self, chunks: Iterable[int]) -> None:
         """Add the bonds that chunks hold; each chunk once."""
@@ -64,25 +64,25 @@ class CooccurrenceGraph:
                     bond.chunks.add(chunk)
                     bond.said.append((chunk, told.strength, self.nodes.id(source) < self.nodes.id(target)))
 
-    def tell(self, some: Iterable[Node]) -> None:
+    def tell(self, some: Iterable[EntityNode]) -> None:
         """Add what callers told of some entities and of others."""
         for one in told_links(self.nodes, some):
             bond = self._bond(one.source, one.target)
             bond.chunks |= one.chunks
             bond.told[one.ends] = self.nodes.id(one.source) < self.nodes.id(one.target)
 
-    def _bond(self, one: Node, other: Node) -> Bond:
+    def _bond(self, one: EntityNode, other: EntityNode) -> Bond:
         bond = self.bonds.setdefault(one, {}).get(other)
         if bond is None:
             bond = self.bonds[one][other] = self.bonds.setdefault(other, {})[one] = Bond()
         return bond
 
-    def _within(self, one: Node, other: Node) -> bool:
+    def _within(self, one: EntityNode, other: EntityNode) -> bool:
         """Whether a name is a part of the other, as York is of New York: the two stand together whatever is said."""
         first, second = f" {self.nodes.key(one)} ", f" {self.nodes.key(other)} "
         return first in second or second in first
 
-    def surprise(self, one: Node, other: Node, bond: Bond) -> float:
+    def surprise(self, one: EntityNode, other: EntityNode, bond: Bond) -> float:
         """ln(1 + p(both) / (p(one) p(other))): pointwise mutual information, softened so that it is above 0.
 
         The probabilities are shares of the chunks of the file; those of single entities are their names'. Plain
@@ -92,7 +92,7 @@ class CooccurrenceGraph:
         # What no chunk says, but a caller, counts as if one did.
         return log1p(max(len(bond.chunks), 1) * self.nodes.total / expected)
 
-    def weight(self, one: Node, other: Node, bond: Bond) -> float:
+    def weight(self, one: EntityNode, other: EntityNode, bond: Bond) -> float:
         """Return the frequency of a link times its surprise; a chunk with a model's relation counts 1 + its strength.
 
         A relation that a caller told counts 1.
@@ -100,16 +100,16 @@ class CooccurrenceGraph:
         often = len(bond.chunks) + fsum(strength for _, strength, _ in bond.said) + len(bond.told)
         return often * self.surprise(one, other, bond)
 
-    def beside(self, some: Iterable[Node], passed: set[Node]) -> dict[Node, float]:
+    def beside(self, some: Iterable[EntityNode], passed: set[EntityNode]) -> dict[EntityNode, float]:
         """The heaviest weight with which any of some entities is bound to each that is not passed yet."""
-        found: dict[Node, float] = {}
+        found: dict[EntityNode, float] = {}
         for one in some:
             for other, bond in self.bonds.get(one, {}).items():
                 if other not in passed:
                     found[other] = max(found.get(other, 0.0), self.weight(one, other, bond))
         return found
 
-    def among(self, some: Sequence[Node]) -> Iterator[tuple[Node, Node, Bond]]:
+    def among(self, some: Sequence[EntityNode]) -> Iterator[tuple[EntityNode, EntityNode, Bond]]:
         """The bonds among entities, each once."""
         place = {node: at for at, node in enumerate(some)}
         for one in some:
@@ -117,7 +117,7 @@ class CooccurrenceGraph:
                 if other in place and place[one] < place[other]:
                     yield one, other, bond
 
-    def links(self, some: Sequence[Node]) -> list[tuple[Node, Node, Link]]:
+    def links(self, some: Sequence[EntityNode]) -> list[tuple[EntityNode, EntityNode, Link]]:
         """The links among entities, heaviest first, each with its ends in the direction that a model gave it."""
         bonds = [self._directed(*bond) for bond in self.among(some)]
         told = {chunk for _, _, bond in bonds for chunk, _, _ in bond.said}
@@ -128,7 +128,7 @@ class CooccurrenceGraph:
         ]
         return sorted(found, key=lambda one: (-one[2].weight, one[2].source, one[2].target))
 
-    def _directed(self, one: Node, other: Node, bond: Bond) -> tuple[Node, Node, Bond]:
+    def _directed(self, one: EntityNode, other: EntityNode, bond: Bond) -> tuple[EntityNode, EntityNode, Bond]:
         """The entity of the smaller id first, unless relations lead the other way by their strength."""
         small, big = sorted((one, other), key=self.nodes.id)
         forward = fsum(strength if ahead else -strength for _, strength, ahead in bond.said)
@@ -137,11 +137,11 @@ class CooccurrenceGraph:
 
     def _link(
         self,
-        source: Node,
-        target: Node,
+        source: EntityNode,
+        target: EntityNode,
         bond: Bond,
         places: Mapping[int, neighbours.Place],
-        relations: Mapping[tuple[int, Node, Node], list[Relation]],
+        relations: Mapping[tuple[int, EntityNode, EntityNode], list[Relation]],
     ) -> Link:
         def where(chunk: int) -> tuple[str, int]:
             return places[chunk].document_id, places[chunk].ordinal
@@ -163,10 +163,10 @@ class CooccurrenceGraph:
             keywords=tuple(dict.fromkeys([*(keyword for one in written for keyword in one.keywords), *labels])),
         )
 
-    def _relations(self, chunks: Sequence[int]) -> dict[tuple[int, Node, Node], list[Relation]]:
+    def _relations(self, chunks: Sequence[int]) -> dict[tuple[int, EntityNode, EntityNode], list[Relation]]:
         """Return the relations that a model found, by chunk, source and target."""
         values = self.nodes.state.extractions(chunks)
-        found: dict[tuple[int, Node, Node], list[Relation]] = {}
+        found: dict[tuple[int, EntityNode, EntityNode], list[Relation]] = {}
         for chunk in chunks:
             keys = keys_in(self.nodes, chunk)
             seen = {one.name: one.node for one in self.nodes.seen[chunk]}
@@ -182,9 +182,9 @@ def _end(name: str, keys: Mapping[str, int]) -> int | None:
     return next((row for row in named if row is not None), None)
 
 
-def _together(seen: Sequence[Seen]) -> Iterator[tuple[Node, Node]]:
+def _together(seen: Sequence[ChunkName]) -> Iterator[tuple[EntityNode, EntityNode]]:
     """The entities that stand in one sentence; in crowded sentences only those near each other."""
-    sentences: dict[int, dict[Node, None]] = {}
+    sentences: dict[int, dict[EntityNode, None]] = {}
     for one in seen:
         for sentence in {one.first, one.second} - {NO_SENTENCE}:
             sentences.setdefault(sentence, {})[one.node] = None
@@ -196,7 +196,7 @@ def _together(seen: Sequence[Seen]) -> Iterator[tuple[Node, Node]]:
                 yield node, other
 
 
-def told_links(nodes: Nodes, some: Iterable[Node]) -> Iterator[ToldLink]:
+def told_links(nodes: Nodes, some: Iterable[EntityNode]) -> Iterator[ToldLink]:
     """The relations that were told of some entities and of others, which are met; none of an entity and itself.
 
     Of a homonym the plain name is meant.
@@ -213,5 +213,5 @@ def told_links(nodes: Nodes, some: Iterable[Node]) -> Iterator[ToldLink]:
                     yield ToldLink(source, target, (source_id, label, target_id), chunks)
 
 
-def _meant(keys: Iterable[str], known: dict[str, names.NameRow]) -> list[Node]:
-    return [Node(head) for head in sorted({known[key].head for key in keys if key in known})]
+def _meant(keys: Iterable[str], known: dict[str, names.NameRow]) -> list[EntityNode]:
+    return [EntityNode(head) for head in sorted({known[key].head for key in keys if key in known})]

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
-from monograph.dates.span import Span
+from monograph.dates.span import TimeSpan
 from monograph.errors import NotFound
 from monograph.explore.graph_state import GraphState
-from monograph.explore.nodes import Node, Nodes
+from monograph.explore.nodes import EntityNode, Nodes
 from monograph.graph.names import asked_keys, key_of, mention_key, signature, title_of
 from monograph.graph.short_names import is_short_form
 from monograph.store.graph import names, neighbours
@@ -22,7 +22,7 @@ _COMPARED = 500
 _LEAST_ALIKE = 0.7
 
 
-def find(state: GraphState, name: str) -> list[Node]:
+def find(state: GraphState, name: str) -> list[EntityNode]:
     """The entity that a name means; of a homonym every sense, unless the name has its qualifier in parentheses.
 
     A name that no chunk has as it is given may be a part of one: whole words first, then a beginning, then any part.
@@ -100,11 +100,11 @@ def on_paths(state: GraphState, paths: Iterable[Path]) -> list[Entity]:
     heads = list(dict.fromkeys(row.head for row in known.values()))
     nodes = Nodes(state)
     nodes.read_entities(heads, MOST_LOOKED_AT)
-    found = {one.id: one for one in entities(nodes, [Node(head) for head in heads])}
+    found = {one.id: one for one in entities(nodes, [EntityNode(head) for head in heads])}
     return [found[one] for one in stations if one in found]
 
 
-def _shown(state: GraphState, head: int) -> list[Node]:
+def _shown(state: GraphState, head: int) -> list[EntityNode]:
     nodes = Nodes(state)
     nodes.meet([head])
     if head in nodes.senses:
@@ -116,7 +116,7 @@ def _listed(state: GraphState, heads: Sequence[int]) -> str:
     """Entities as they are called, each once."""
     nodes = Nodes(state)
     nodes.read_entities(heads, MOST_LOOKED_AT)
-    called = entities(nodes, [Node(head) for head in heads])
+    called = entities(nodes, [EntityNode(head) for head in heads])
     return ", ".join(dict.fromkeys(repr(one.name) for one in called))
 
 
@@ -154,13 +154,13 @@ class Writing:
     """One way in which a chunk writes a name; ``short`` if it is a last or first name that stands for a full one."""
 
     chunk: int
-    node: Node
+    node: EntityNode
     name: int
     form: str
     short: bool
 
 
-def entities(nodes: Nodes, wanted: Iterable[Node]) -> list[Entity]:
+def entities(nodes: Nodes, wanted: Iterable[EntityNode]) -> list[Entity]:
     """The values of entities whose chunks were read, in the order given.
 
     An entity is called as most of at most MOST_LOOKED_AT of its chunks write it; of two that as many write, the head's
@@ -173,7 +173,7 @@ def entities(nodes: Nodes, wanted: Iterable[Node]) -> list[Entity]:
     return [_entity(nodes, node, found[node], seen.get(node)) for node in asked]
 
 
-def forms(nodes: Nodes, looked_at: Mapping[Node, Sequence[int]]) -> dict[Node, Forms]:
+def forms(nodes: Nodes, looked_at: Mapping[EntityNode, Sequence[int]]) -> dict[EntityNode, Forms]:
     """Return the spellings of entities in the chunks given for each."""
     found = {node: Forms() for node in looked_at}
     asked = {(node, chunk) for node, some in looked_at.items() for chunk in some}
@@ -216,7 +216,7 @@ def named_by(key: str, keys: Mapping[str, int], *, short: bool = True) -> int | 
     return None
 
 
-def _entity(nodes: Nodes, node: Node, written: Forms, seen: Span | None) -> Entity:
+def _entity(nodes: Nodes, node: EntityNode, written: Forms, seen: TimeSpan | None) -> Entity:
     named = _in_order(nodes, node, written)
     count = nodes.count(node)
     homonym = node.head in nodes.senses
@@ -237,7 +237,7 @@ def _entity(nodes: Nodes, node: Node, written: Forms, seen: Span | None) -> Enti
     )
 
 
-def _in_order(nodes: Nodes, node: Node, written: Forms) -> list[str]:
+def _in_order(nodes: Nodes, node: EntityNode, written: Forms) -> list[str]:
     """One form of each of an entity's names, the most frequent first; those that no chunk looked at has come last."""
     ranked = []
     for one in nodes.members.get(node.head, ()):
@@ -253,7 +253,7 @@ def _by_number(counted: Counter[Any]) -> list[tuple[Any, int]]:
     return sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
-def title_or_key(nodes: Nodes, node: Node, key: str) -> str:
+def title_or_key(nodes: Nodes, node: EntityNode, key: str) -> str:
     """A name that no chunk writes, as a title writes it, else as its key."""
     titles = (one.title.partition(" (")[0] for one in nodes.titled.get(node.head, ()))
     return next((title for title in titles if key_of(title) == key), key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from monograph.dates.span import Span
+from monograph.dates.span import TimeSpan
 from monograph.explore.lookup import only
 from monograph.search.one_file.written_names import written_names
 from monograph.store.documents import chunks as stored_chunks
@@ -63,11 +63,11 @@ class GraphState:
         """See :func:`monograph.store.graph.neighbours.chunk_counts`."""
         return neighbours.chunk_counts(self.names, members)
 
-    def seen(self, members: Mapping[int, int]) -> dict[int, Span]:
+    def seen(self, members: Mapping[int, int]) -> dict[int, TimeSpan]:
         """See :func:`monograph.store.graph.neighbours.seen`."""
         return neighbours.seen(self.names, members)
 
-    def seen_in(self, chunks: Iterable[int]) -> Span | None:
+    def seen_in(self, chunks: Iterable[int]) -> TimeSpan | None:
         """See :func:`monograph.store.graph.neighbours.seen_in`."""
         return neighbours.seen_in(self.names, chunks)
 

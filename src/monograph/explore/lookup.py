@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from monograph.dates.span import FIRST, Span
+from monograph.dates.span import FIRST, TimeSpan
 from monograph.errors import NotFound
 from monograph.read.paths import path_to_text
 from monograph.store.documents import chunks, documents, sources
@@ -62,7 +62,7 @@ def document_as_of(connection: Connection, name: str, second: int) -> Document:
     former = versions.numbers_of(connection, name, second)
     if len(found) + len(former) == 1:
         return documents.load(connection, found[0]) if found else next(versions.load(connection, former)).document
-    when = Span(second, second)
+    when = TimeSpan(second, second)
     if not (found or former):
         path = path_of(connection)
         raise NotFound(f"{path} held no document {name!r} at {when}", f"monograph show {path} {name} --versions")

@@ -8,7 +8,7 @@ from monograph.errors import InputError
 from monograph.explore.cooccurrence import CooccurrenceGraph
 from monograph.explore.entities import entities
 from monograph.explore.graph_state import GraphState
-from monograph.explore.nodes import Node, Nodes
+from monograph.explore.nodes import EntityNode, Nodes
 from monograph.store.documents import chunks
 from monograph.store.graph import neighbours
 from monograph.values import Chunk, Document, Entity, Link, Neighbourhood, arguments
@@ -17,7 +17,7 @@ AT_ONCE = 4_096
 """Chunks of the whole graph that are asked for together: they may have a way to come."""
 
 
-def neighbourhood(state: GraphState, centre: Sequence[Node], hops: int, most: int) -> Neighbourhood:
+def neighbourhood(state: GraphState, centre: Sequence[EntityNode], hops: int, most: int) -> Neighbourhood:
     """The part of the graph around entities.
 
     Two entities are linked where a chunk names both in one sentence, or a model or a caller states a relation of them.
@@ -85,7 +85,9 @@ def whole(state: GraphState) -> Neighbourhood:
     return _made(nodes, (), shown, [link for _, _, link in web.links(shown)], rows, 0)
 
 
-def _around(web: CooccurrenceGraph, centre: Sequence[Node], hops: int, most: int) -> tuple[list[list[Node]], int]:
+def _around(
+    web: CooccurrenceGraph, centre: Sequence[EntityNode], hops: int, most: int
+) -> tuple[list[list[EntityNode]], int]:
     """The entities of each hop, the centre as the first; and how many were left out."""
     levels, passed, left, cut = [list(centre)], set(centre), most, 0
     hops = min(hops, most)  # Each hop has room for one.
@@ -105,15 +107,18 @@ def _around(web: CooccurrenceGraph, centre: Sequence[Node], hops: int, most: int
 
 
 def _ranks(
-    web: CooccurrenceGraph, inner: Sequence[Node], level: Sequence[Node]
-) -> list[tuple[Node, tuple[float, str, str]]]:
+    web: CooccurrenceGraph, inner: Sequence[EntityNode], level: Sequence[EntityNode]
+) -> list[tuple[EntityNode, tuple[float, str, str]]]:
     """Return the sort keys of the entities of a hop, all of whose chunks are read."""
     weights = web.beside(inner, set(inner))
     return [(node, (-weights.get(node, 0.0), web.nodes.key(node), node.sense)) for node in level]
 
 
 def _telling(
-    web: CooccurrenceGraph, centre: Sequence[Node], shown: Sequence[Node], links: Sequence[tuple[Node, Node, Link]]
+    web: CooccurrenceGraph,
+    centre: Sequence[EntityNode],
+    shown: Sequence[EntityNode],
+    links: Sequence[tuple[EntityNode, EntityNode, Link]],
 ) -> list[int]:
     """The chunks that name any of some entities: those that name the centre first, then by what links they hold.
 
@@ -140,7 +145,12 @@ def _telling(
 
 
 def _made(
-    nodes: Nodes, centre: Sequence[Node], shown: Sequence[Node], links: Sequence[Link], rows: Sequence[int], cut: int
+    nodes: Nodes,
+    centre: Sequence[EntityNode],
+    shown: Sequence[EntityNode],
+    links: Sequence[Link],
+    rows: Sequence[int],
+    cut: int,
 ) -> Neighbourhood:
     found = nodes.state.chunks(rows)
     loaded: dict[int, Chunk] = {row: one.chunk for row, one in found.items()}

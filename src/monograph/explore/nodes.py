@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, log1p
 
-from monograph.dates.span import Span
+from monograph.dates.span import TimeSpan
 from monograph.explore.graph_state import GraphState
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.names import entity_id
@@ -18,7 +18,7 @@ MOST_READ = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class EntityNode:
     """An entity as it is shown: the row of its head, and the qualifier of a homonym, empty for the plain name."""
 
     head: int
@@ -26,10 +26,10 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ChunkName:
     """A name in a chunk: the entity, the name's row, its first two sentences, and its kind's place in KINDS."""
 
-    node: Node
+    node: EntityNode
     name: int
     first: int
     second: int
@@ -37,7 +37,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ChunkRelation:
     """A model's relation in a chunk: places of its ends among the chunk's names, and its strength."""
 
     source: int
@@ -68,15 +68,15 @@ class Nodes:
     def __init__(self, state: GraphState) -> None:
         self.state = state
         self.total = state.total()
-        self.seen: dict[int, tuple[Seen, ...]] = {}
-        self.told: dict[int, tuple[Told, ...]] = {}
+        self.seen: dict[int, tuple[ChunkName, ...]] = {}
+        self.told: dict[int, tuple[ChunkRelation, ...]] = {}
         self.chunks: dict[int, list[int]] = {}
         self.names: dict[int, names.NameRow] = {}
         self.members: dict[int, list[names.NameRow]] = {}
         self.senses: dict[int, list[Sense]] = {}
         self.titled: dict[int, list[neighbours.Titled]] = {}
         self._counts: dict[int, int] = {}
-        self._ids: dict[Node, str] = {}
+        self._ids: dict[EntityNode, str] = {}
 
     def meet(self, heads: Iterable[int]) -> None:
         """Learn of entities what they are called, what documents are about them, and how many chunks name them."""
@@ -113,7 +113,7 @@ class Nodes:
         self.meet(asked)
         only = [head for head in asked if not self._counts.get(head) and head not in self.chunks]
         about = {
-            one.document: Node(head, one.qualifier if head in self.senses else "")
+            one.document: EntityNode(head, one.qualifier if head in self.senses else "")
             for head in only
             for one in self.titled.get(head, ())
         }
@@ -121,7 +121,7 @@ class Nodes:
         fresh = self.read(chunk for some in rows.values() for chunk in some)
         for document in sorted(rows):
             node = about[document]
-            standing = Seen(node, node.head, 0, NO_SENTENCE, ENTITY_KINDS.index("name"))
+            standing = ChunkName(node, node.head, 0, NO_SENTENCE, ENTITY_KINDS.index("name"))
             for chunk in rows[document]:
                 if chunk in self.seen:
                     self.seen[chunk] += (standing,)
@@ -140,11 +140,11 @@ class Nodes:
         for chunk, (some, links) in held.items():
             records = some.tolist()
             nodes = self._nodes([name for name, *_ in records], documents.get(chunk, 0))
-            self.seen[chunk] = tuple(Seen(node, *record) for node, record in zip(nodes, records, strict=True))
-            self.told[chunk] = tuple(Told(*link) for link in links.tolist())
+            self.seen[chunk] = tuple(ChunkName(node, *record) for node, record in zip(nodes, records, strict=True))
+            self.told[chunk] = tuple(ChunkRelation(*link) for link in links.tolist())
         return [chunk for chunk in fresh if chunk in self.seen]
 
-    def _nodes(self, rows: list[int], document: int) -> list[Node]:
+    def _nodes(self, rows: list[int], document: int) -> list[EntityNode]:
         heads = {row: self.names[row].head for row in rows}
         found = []
         for row in rows:
@@ -152,19 +152,19 @@ class Nodes:
             if known is not None:
                 beside = {other: self._rarity(other) for other in rows if heads[other] != heads[row]}
                 sense = meant(known, document, beside)
-            found.append(Node(heads[row], sense))
+            found.append(EntityNode(heads[row], sense))
         return found
 
     def _rarity(self, name: int) -> float:
         return log1p(self.total / max(self.names[name].uses, 1))
 
-    def count(self, node: Node) -> int:
+    def count(self, node: EntityNode) -> int:
         """Return the number of chunks that name an entity; for a homonym only of those that were read."""
         if node.head not in self.senses:
             return self._counts.get(node.head, 0)
         return len(self.chunks_of(node))
 
-    def seen_when(self, wanted: Iterable[Node]) -> dict[Node, Span]:
+    def seen_when(self, wanted: Iterable[EntityNode]) -> dict[EntityNode, TimeSpan]:
         """Return the time spans of the documents that name entities; for a homonym only of chunks that were read."""
         asked = list(wanted)
         rows = {one.row: node.head for node in asked for one in self.members.get(node.head, ())}
@@ -178,31 +178,31 @@ class Nodes:
                 found[node] = told
         return found
 
-    def count_name(self, node: Node) -> int:
+    def count_name(self, node: EntityNode) -> int:
         """Return the number of chunks that have the name of an entity, in any sense."""
         return max(self._counts.get(node.head, 0), 1)
 
-    def chunks_of(self, node: Node) -> list[int]:
+    def chunks_of(self, node: EntityNode) -> list[int]:
         """The chunks chosen for an entity that mean it."""
         chosen = self.chunks.get(node.head, [])
         if node.head not in self.senses:
             return chosen
         return [chunk for chunk in chosen if any(one.node == node for one in self.seen.get(chunk, ()))]
 
-    def nodes_of(self, head: int) -> list[Node]:
+    def nodes_of(self, head: int) -> list[EntityNode]:
         """An entity as it is shown: of a homonym every sense, and the plain name where something means it."""
         if head not in self.senses:
-            return [Node(head)]
+            return [EntityNode(head)]
         qualifiers = {one.qualifier for one in self.senses[head]}
-        plain = Node(head)
-        senses = [Node(head, qualifier) for qualifier in sorted(qualifiers - {""})]
+        plain = EntityNode(head)
+        senses = [EntityNode(head, qualifier) for qualifier in sorted(qualifiers - {""})]
         return [plain, *senses] if "" in qualifiers or self.chunks_of(plain) else senses
 
-    def key(self, node: Node) -> str:
+    def key(self, node: EntityNode) -> str:
         """The key of an entity's head."""
         return self.names[node.head].key if node.head in self.names else ""
 
-    def id(self, node: Node) -> str:
+    def id(self, node: EntityNode) -> str:
         """The id of an entity: made from its name, and of a homonym from the qualifier too."""
         found = self._ids.get(node)
         if found is None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
-from monograph.dates.span import Span
+from monograph.dates.span import TimeSpan
 from monograph.errors import InputError, ModelError, calling_model
 from monograph.spending import noting, noting_pieces
 from monograph.store.documents.filters import compile_condition
@@ -400,7 +400,7 @@ class FilePart(OpenFile):
         self.whole, self.condition, self.second, self.base = whole, condition, second, base
         self.scores = whole.scores
         self.filtered_by = "" if condition is None else repr(condition)
-        self.view = self.filtered_by or f"as of {Span(second or 0, second or 0)}"
+        self.view = self.filtered_by or f"as of {TimeSpan(second or 0, second or 0)}"
         weakref.finalize(self, database.close)
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:

@@ -13,7 +13,7 @@ from monograph.search.hits import is_exact
 from monograph.values import Hit, Origin
 
 if TYPE_CHECKING:
-    from monograph.dates.span import Span
+    from monograph.dates.span import TimeSpan
     from monograph.search.query import Query
     from monograph.search.reader import Reader
 
@@ -24,7 +24,7 @@ MOST_READ = 2_000
 """Characters of a question in which a time is looked for."""
 
 
-def times_of(reader: Reader, query: Query) -> tuple[Span, ...]:
+def times_of(reader: Reader, query: Query) -> tuple[TimeSpan, ...]:
     """Return the times that a question asks for, if documents have dates; none if a reranker reads the question.
 
     What it counts from its own day, as *last week*, is counted from that of the newest document: of a corpus that rests
@@ -37,12 +37,12 @@ def times_of(reader: Reader, query: Query) -> tuple[Span, ...]:
     return () if newest is None else times_asked(text, datetime.fromtimestamp(newest, UTC).date())
 
 
-def widened(query: Query, times: Sequence[Span]) -> Query:
+def widened(query: Query, times: Sequence[TimeSpan]) -> Query:
     """Raise k so that hits from the requested period can be lifted among the first."""
     return replace(query, k=query.k + PLACES) if times and query.k else query
 
 
-def lifted(found: list[Hit], times: Sequence[Span], k: int) -> list[Hit]:
+def lifted(found: list[Hit], times: Sequence[TimeSpan], k: int) -> list[Hit]:
     """Return at most k hits, those from a requested time moved up by PLACES.
 
     The places keep their scores. Those with codes of the query word for word stay before all others, and where all hits
@@ -68,7 +68,7 @@ def lifted(found: list[Hit], times: Sequence[Span], k: int) -> list[Hit]:
     ]
 
 
-def _is_from(hit: Hit, times: Sequence[Span]) -> bool:
+def _is_from(hit: Hit, times: Sequence[TimeSpan]) -> bool:
     """Whether a hit's document may be from one of some times, as far as it tells that itself."""
     if hit.date is None or hit.date.told_by == FILE:
         return False

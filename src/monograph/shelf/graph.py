@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from monograph.dates.span import Span
+from monograph.dates.span import TimeSpan
 from monograph.errors import NotOnShelf
 from monograph.explore.graph_state import GraphState, ToldRelations
 from monograph.library.graph import EntityGraph, GraphReader
@@ -62,15 +62,15 @@ class ShelfGraphState(GraphState):
             found.update(one)
         return dict(found)
 
-    def seen(self, members: Mapping[int, int]) -> dict[int, Span]:
-        found: dict[int, Span] = {}
+    def seen(self, members: Mapping[int, int]) -> dict[int, TimeSpan]:
+        found: dict[int, TimeSpan] = {}
         for some in self.snapshot.shards.all(ShardReader.seen_by_key, self._keys(members)) if members else ():
             for entity, one in some.items():
                 found[entity] = _both(found.get(entity, one), one)
         return found
 
-    def seen_in(self, chunks: Iterable[int]) -> Span | None:
-        found: Span | None = None
+    def seen_in(self, chunks: Iterable[int]) -> TimeSpan | None:
+        found: TimeSpan | None = None
         for _, _, one in self.snapshot.shards.of(ShardReader.seen_in, chunks):
             if one is not None:
                 found = _both(found or one, one)
@@ -173,5 +173,5 @@ class ShelfGraph(GraphReader):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
 
-def _both(one: Span, other: Span) -> Span:
-    return Span(min(one.first, other.first), max(one.last, other.last))
+def _both(one: TimeSpan, other: TimeSpan) -> TimeSpan:
+    return TimeSpan(min(one.first, other.first), max(one.last, other.last))

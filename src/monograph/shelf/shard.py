@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, TypeVarTuple, cast
 
 import numpy as np
 
-from monograph.dates.span import Span
+from monograph.dates.span import TimeSpan
 from monograph.explore import lookup
 from monograph.explore.graph_state import GraphState
 from monograph.graph.evidence import Int64
@@ -344,7 +344,7 @@ class ShardReader(GraphState):
         """See :func:`monograph.store.graph.neighbours.chunk_counts`."""
         return neighbours.chunk_counts(self.connection, self._members(members))
 
-    def seen_by_key(self, members: Mapping[str, int]) -> dict[int, Span]:
+    def seen_by_key(self, members: Mapping[str, int]) -> dict[int, TimeSpan]:
         """See :func:`monograph.store.graph.neighbours.seen`."""
         return neighbours.seen(self.connection, self._members(members))
 

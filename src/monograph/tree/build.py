@@ -26,7 +26,7 @@ from monograph.store.tree import tree as store
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree.hash import Planes, full_rank, ranks
 from monograph.tree.leaves import KEY_BYTES, placed, update_leaves
-from monograph.tree.segment import Bounds, Listed, Node, NodeOrder, Segment, segments_near
+from monograph.tree.segment import Bounds, NodeList, NodeOrder, Segment, TreeNode, segments_near
 from monograph.values import Float32, content_hash, inner_products
 
 MANY = 16
@@ -35,12 +35,12 @@ _COMPARED_AT_ONCE = 1_024
 """Segments whose nodes' vectors are read together."""
 
 
-class Overtaken(BusyFile):
+class TreeOvertaken(BusyFile):
     """Another writer changed what a draft counts on: it is to be begun again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class TreeRecipe:
     """Settings on which a tree depends, besides its chunks and its planes."""
 
     summarizer: str
@@ -63,7 +63,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class MemoPlace:
     """A memo row, and the key under which it is there: the row of what was forgotten may be another's by now."""
 
     row: int
@@ -71,26 +71,26 @@ class Remembered:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeSummary:
     """The summary of a segment: its text, and where that and its embedding are remembered."""
 
     cut: Cut
     text: str
-    gist: Remembered
-    vector: Remembered
+    gist: MemoPlace
+    vector: MemoPlace
 
 
 @dataclass(frozen=True, slots=True)
-class _Fresh:
+class _DraftNode:
     """A summary that is drafted; ``node.row`` is below 0 until it is stored."""
 
-    node: Node
-    made: Made
+    node: TreeNode
+    made: MadeSummary
     nearest: int
 
 
 @dataclass(slots=True)
-class Draft:
+class TreeDraft:
     """A change of the tree that is being worked out; ``fresh`` and ``gone`` by layer, those of the chunks empty.
 
     ``version`` is that of the nodes it was begun from; with ``anew`` no summary is kept unless it is made by the same
@@ -101,7 +101,7 @@ class Draft:
     version: int
     anew: bool = False
     planes: Planes | None = None
-    fresh: list[list[_Fresh]] = field(default_factory=lambda: [[]])
+    fresh: list[list[_DraftNode]] = field(default_factory=lambda: [[]])
     gone: list[dict[int, int]] = field(default_factory=lambda: [{}])
     top: int | None = None
 
@@ -114,32 +114,32 @@ class Draft:
 class _Laid:
     """Rows of a layer with a draft laid over them: see :class:`monograph.tree.segment.NodeOrder`."""
 
-    def __init__(self, connection: Connection, layer: int, fresh: Sequence[Node], gone: Mapping[int, int]) -> None:
+    def __init__(self, connection: Connection, layer: int, fresh: Sequence[TreeNode], gone: Mapping[int, int]) -> None:
         self._connection, self._layer, self._gone = connection, layer, gone
         self._fresh = sorted(fresh)
 
-    def between(self, low: int, high: int, most: int) -> Sequence[Node]:
+    def between(self, low: int, high: int, most: int) -> Sequence[TreeNode]:
         """See :class:`monograph.tree.segment.NodeOrder`."""
         # What is gone may stand among the first.
         limit = min(most + len(self._gone), 1 << 62)
         rows = store.between(self._connection, self._layer, low, high, limit)
-        held = (Node(*row) for row in rows if row[2] not in self._gone)
-        first = bisect_left(self._fresh, Node(low, b"", 0))
-        added = self._fresh[first : bisect_left(self._fresh, Node(high, b"", 0))]
+        held = (TreeNode(*row) for row in rows if row[2] not in self._gone)
+        first = bisect_left(self._fresh, TreeNode(low, b"", 0))
+        added = self._fresh[first : bisect_left(self._fresh, TreeNode(high, b"", 0))]
         return list(islice(merge(held, added), most))
 
 
-def lay_all_leaves(connection: Connection, draft: Draft, planes: Planes, leaves: Sequence[store.Leaf]) -> None:
+def lay_all_leaves(connection: Connection, draft: TreeDraft, planes: Planes, leaves: Sequence[store.Leaf]) -> None:
     """Lay all chunks anew, by other planes than the tree has."""
     draft.planes = planes
     found = {leaf.chunk: leaf for leaf in leaves}
     for number, one in enumerate(placed(connection, planes, leaves), start=1):
         leaf = found[one.chunk]
-        made = Made(Cut((), one.key), leaf.text, Remembered(0), Remembered(leaf.memo))
-        draft.fresh[0].append(_Fresh(Node(one.rank, one.key, -number), made, one.chunk))
+        made = MadeSummary(Cut((), one.key), leaf.text, MemoPlace(0), MemoPlace(leaf.memo))
+        draft.fresh[0].append(_DraftNode(TreeNode(one.rank, one.key, -number), made, one.chunk))
 
 
-def changes(connection: Connection, draft: Draft) -> list[int]:
+def changes(connection: Connection, draft: TreeDraft) -> list[int]:
     """Ranks at which nodes of the draft's layer come or went, ascending."""
     layer = draft.layer
     if draft.anew and draft.planes is None and not layer:
@@ -148,7 +148,7 @@ def changes(connection: Connection, draft: Draft) -> list[int]:
     return sorted({*store.stale_segments(connection, layer), *drafted})
 
 
-def cut(connection: Connection, recipe: Recipe, draft: Draft) -> list[Cut] | None:
+def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[Cut] | None:
     """The segments of the draft's layer that need a summary; None where no layer is to stand above it.
 
     The summaries that stood over what is cut otherwise now are noted in the draft as gone.
@@ -168,7 +168,7 @@ def cut(connection: Connection, recipe: Recipe, draft: Draft) -> list[Cut] | Non
         return None
     ranks_changed = changes(connection, draft)
     if draft.planes is not None:
-        order: NodeOrder = Listed(fresh)
+        order: NodeOrder = NodeList(fresh)
     else:
         order = order_of(connection, layer, draft.gone[layer], fresh, len(ranks_changed) * MANY > total)
     found = segments_near(order, recipe.bounds, ranks_changed)
@@ -188,7 +188,7 @@ def cut(connection: Connection, recipe: Recipe, draft: Draft) -> list[Cut] | Non
     return [Cut(segment, key) for segment, key in wanted]
 
 
-def texts(connection: Connection, draft: Draft, cuts: Sequence[Cut]) -> list[tuple[str, ...]]:
+def texts(connection: Connection, draft: TreeDraft, cuts: Sequence[Cut]) -> list[tuple[str, ...]]:
     """The texts that each of some summaries of the draft's layer is to be made from.
 
     Raises
@@ -202,16 +202,16 @@ def texts(connection: Connection, draft: Draft, cuts: Sequence[Cut]) -> list[tup
 
 
 def order_of(
-    connection: Connection, layer: int, gone: Mapping[int, int], fresh: Sequence[Node], whole: bool
+    connection: Connection, layer: int, gone: Mapping[int, int], fresh: Sequence[TreeNode], whole: bool
 ) -> NodeOrder:
     """A layer with changes laid over it, read whole or where it is asked for."""
     if not whole:
         return _Laid(connection, layer, fresh, gone)
-    rows = (Node(*row) for row in store.every(connection, layer))
-    return Listed([*(node for node in rows if node.row not in gone), *fresh])
+    rows = (TreeNode(*row) for row in store.every(connection, layer))
+    return NodeList([*(node for node in rows if node.row not in gone), *fresh])
 
 
-def _texts(connection: Connection, draft: Draft, nodes: Sequence[Node]) -> dict[int, str]:
+def _texts(connection: Connection, draft: TreeDraft, nodes: Sequence[TreeNode]) -> dict[int, str]:
     """The texts of nodes, by row."""
     found = {one.node.row: one.made.text for one in draft.fresh[draft.layer]}
     rows = store.load(connection, [node.row for node in nodes if node.row > 0])
@@ -226,13 +226,13 @@ def _texts(connection: Connection, draft: Draft, nodes: Sequence[Node]) -> dict[
     return found
 
 
-def _see_same(connection: Connection, draft: Draft) -> None:
+def _see_same(connection: Connection, draft: TreeDraft) -> None:
     """Raise Overtaken if nodes have changed since a draft was begun; one with planes of its own counts on none."""
     if draft.planes is None and (store.version(connection) != draft.version or store.stale_leaves(connection)):
         raise _overtaken(connection)
 
 
-def _see_remembered(connection: Connection, made: Iterable[Made]) -> None:
+def _see_remembered(connection: Connection, made: Iterable[MadeSummary]) -> None:
     """Raise Overtaken if any summary, or its vector, is remembered no more."""
     for kind, some in (
         (memo.SUMMARY, {one.gist.key: one.gist.row for one in made}),
@@ -242,11 +242,11 @@ def _see_remembered(connection: Connection, made: Iterable[Made]) -> None:
             raise _overtaken(connection)
 
 
-def _overtaken(connection: Connection) -> Overtaken:
-    return Overtaken(f"another process keeps changing {path_of(connection)}", "try again when it is done")
+def _overtaken(connection: Connection) -> TreeOvertaken:
+    return TreeOvertaken(f"another process keeps changing {path_of(connection)}", "try again when it is done")
 
 
-def add_layer(connection: Connection, draft: Draft, planes: Planes, made: Sequence[Made]) -> None:
+def add_layer(connection: Connection, draft: TreeDraft, planes: Planes, made: Sequence[MadeSummary]) -> None:
     """Add the summaries of the draft's layer to the draft, as the next layer.
 
     Raises
@@ -266,13 +266,13 @@ def add_layer(connection: Connection, draft: Draft, planes: Planes, made: Sequen
         nearest = _nearest(connection, draft, planes.dimension, [node for one in some for node in one.cut.nodes])
         for one in some:
             number -= 1
-            node = Node(full_rank(places[one.vector.row], one.cut.key), one.cut.key, number)
-            fresh.append(_Fresh(node, one, nearest(one.cut.nodes, vectors[one.vector.row])))
+            node = TreeNode(full_rank(places[one.vector.row], one.cut.key), one.cut.key, number)
+            fresh.append(_DraftNode(node, one, nearest(one.cut.nodes, vectors[one.vector.row])))
     draft.fresh.append(fresh)
 
 
 def _nearest(
-    connection: Connection, draft: Draft, dimension: int, nodes: Sequence[Node]
+    connection: Connection, draft: TreeDraft, dimension: int, nodes: Sequence[TreeNode]
 ) -> Callable[[Segment, Float32], int]:
     """Return a function that returns the chunk of the node nearest to a summary, given its segment and vector."""
     drafted = {one.node.row: one for one in draft.fresh[draft.layer]}
@@ -306,7 +306,7 @@ def _by_row(loaded: tuple[npt.NDArray[np.int64], Float32]) -> dict[int, Float32]
     return dict(zip(rows.tolist(), vectors, strict=True))
 
 
-def store_draft(connection: Connection, draft: Draft) -> None:
+def store_draft(connection: Connection, draft: TreeDraft) -> None:
     """Store a draft.
 
     Raises
@@ -330,7 +330,7 @@ def store_draft(connection: Connection, draft: Draft) -> None:
     store.touch(connection)
 
 
-def _replace_leaves(connection: Connection, draft: Draft, planes: Planes) -> dict[int, int]:
+def _replace_leaves(connection: Connection, draft: TreeDraft, planes: Planes) -> dict[int, int]:
     """Take out the tree and give all chunks leaves by other planes; their new rows, by those in the draft."""
     laid = {one.nearest: one.made.vector.row for one in draft.fresh[0]}
     store.begin(connection, planes.to_bytes())

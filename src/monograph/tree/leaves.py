@@ -20,7 +20,7 @@ LEAVES_AT_ONCE = 4_096
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class LeafPlace:
     """The place of a chunk in its layer."""
 
     chunk: int
@@ -71,19 +71,19 @@ def update_leaves(connection: Connection) -> None:
     store.clear_stale_leaves(connection)
 
 
-def leaves_of(connection: Connection, planes: Planes, rows: Sequence[int]) -> list[Leaf]:
+def leaves_of(connection: Connection, planes: Planes, rows: Sequence[int]) -> list[LeafPlace]:
     """Return the places of chunks; those without a vector of the planes' dimension are left out."""
     return placed(connection, planes, store.leaves(connection, rows))
 
 
-def placed(connection: Connection, planes: Planes, found: Sequence[store.Leaf]) -> list[Leaf]:
+def placed(connection: Connection, planes: Planes, found: Sequence[store.Leaf]) -> list[LeafPlace]:
     """Return the places of chunks, given the parts of their nodes, as :func:`leaves_of` does."""
     memos, vectors = stored_vectors.load(connection, list({leaf.memo for leaf in found}), planes.dimension)
     by_memo = dict(zip(memos.tolist(), ranks(planes, vectors).tolist(), strict=True))
     # The key of a chunk's node.
     keys = {leaf.chunk: content_hash("chunk", leaf.id, leaf.text)[:KEY_BYTES] for leaf in found}
     return [
-        Leaf(leaf.chunk, full_rank(by_memo[leaf.memo], keys[leaf.chunk]), keys[leaf.chunk])
+        LeafPlace(leaf.chunk, full_rank(by_memo[leaf.memo], keys[leaf.chunk]), keys[leaf.chunk])
         for leaf in found
         if leaf.memo in by_memo
     ]

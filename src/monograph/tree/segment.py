@@ -21,7 +21,7 @@ BITS = 63
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Node:
+class TreeNode:
     """A chunk or a summary in the order of its layer: by rank, then by key. ``row`` is 0 before it is stored."""
 
     rank: int
@@ -29,7 +29,7 @@ class Node:
     row: int
 
 
-Segment: TypeAlias = tuple[Node, ...]
+Segment: TypeAlias = tuple[TreeNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +43,19 @@ class Bounds:
 class NodeOrder(Protocol):
     """A layer's nodes in order: a list in memory, or rows of the file with changes laid over them."""
 
-    def between(self, low: int, high: int, most: int) -> Sequence[Node]:
+    def between(self, low: int, high: int, most: int) -> Sequence[TreeNode]:
         """At most so many nodes with low <= rank < high, the first of them, ascending."""
         ...
 
 
-class Listed:
+class NodeList:
     """A layer's nodes in memory; they need not come in order."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
+    def __init__(self, nodes: Sequence[TreeNode]) -> None:
         self._nodes = sorted(nodes)
         self._ranks = [node.rank for node in self._nodes]
 
-    def between(self, low: int, high: int, most: int) -> Sequence[Node]:
+    def between(self, low: int, high: int, most: int) -> Sequence[TreeNode]:
         """See :class:`NodeOrder`."""
         first = bisect_left(self._ranks, low)
         return self._nodes[first : min(first + most, bisect_left(self._ranks, high, first))]

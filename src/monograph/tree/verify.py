@@ -13,10 +13,10 @@ from monograph.store.file import memo
 from monograph.store.file.database import Connection
 from monograph.store.tree import tree as store
 from monograph.store.vectors import vectors as stored_vectors
-from monograph.tree.build import Recipe
+from monograph.tree.build import TreeRecipe
 from monograph.tree.hash import Planes, full_rank, ranks
 from monograph.tree.leaves import leaves_of
-from monograph.tree.segment import Listed, Node, segments
+from monograph.tree.segment import NodeList, TreeNode, segments
 from monograph.values import Float32
 
 _AT_ONCE = 4_096
@@ -25,7 +25,7 @@ _ROUNDING = 2e-6
 
 
 def faults(
-    connection: Connection, recipe: Recipe | None, embedder: str = "", passed_over: Collection[int] = ()
+    connection: Connection, recipe: TreeRecipe | None, embedder: str = "", passed_over: Collection[int] = ()
 ) -> Iterator[str]:
     """Yield what is wrong with a tree. What waits for its summaries, after a crash or a failed one, is no fault.
 
@@ -75,7 +75,7 @@ def _misplanted(connection: Connection, planes: Planes, passed_over: Collection[
 
 
 def _wrong_summaries(
-    connection: Connection, planes: Planes, recipe: Recipe | None, embedder: str, passed_over: Collection[int]
+    connection: Connection, planes: Planes, recipe: TreeRecipe | None, embedder: str, passed_over: Collection[int]
 ) -> Counter[str]:
     """Count the summaries that are not what lies under them implies, by what is wrong."""
     wrong: Counter[str] = Counter()
@@ -125,18 +125,18 @@ def _leads_to_nearest(row: store.NodeRow, children: list[store.NodeRow], vectors
     return any(row.nearest == (child.chunk if child.chunk is not None else child.nearest) for child in near)
 
 
-def _misbuilt(connection: Connection, recipe: Recipe) -> Iterator[str]:
+def _misbuilt(connection: Connection, recipe: TreeRecipe) -> Iterator[str]:
     """Hold every layer against what is cut anew from the one below it."""
     layer = 0
     while True:
-        nodes = [Node(*row) for row in store.every(connection, layer)]
+        nodes = [TreeNode(*row) for row in store.every(connection, layer)]
         above = {key: row for _, key, row in store.every(connection, layer + 1)}
         if len(nodes) <= 1 or layer == recipe.layers:
             if above or store.count(connection, layer + 2):
                 yield "there are summaries above the top of the tree"
             return
         over = store.parents(connection, [node.row for node in nodes])
-        wanted = {recipe.key([node.key for node in one]): one for one in segments(Listed(nodes), recipe.bounds)}
+        wanted = {recipe.key([node.key for node in one]): one for one in segments(NodeList(nodes), recipe.bounds)}
         wrong = len(wanted.keys() ^ above.keys())
         wrong += sum(
             any(over.get(node.row) != (above[key], key) for node in one) for key, one in wanted.items() if key in above

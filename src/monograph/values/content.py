@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from monograph.dates.dating import Dated
-from monograph.dates.span import Span
+from monograph.dates.span import TimeSpan
 from monograph.errors import InputError, InvalidDocument
 from monograph.regex import regex
 from monograph.values import arguments
@@ -322,8 +322,8 @@ class Valid:
 
     def __str__(self) -> str:
         """``since 2026-03-01T09:30:00Z``, or ``2026-03-01T09:30:00Z to 2026-04-02T08:00:00Z``."""
-        first = Span(self.since, self.since)
-        return f"since {first}" if self.until is None else f"{first} to {Span(self.until, self.until)}"
+        first = TimeSpan(self.since, self.since)
+        return f"since {first}" if self.until is None else f"{first} to {TimeSpan(self.until, self.until)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report
             planes = _prepare_tree(pipeline, rows, spent, on_progress) if other else None
             with write(pipeline.database, pipeline.indexes) as connection:
                 _exchange(connection, pipeline, planes, spent)
-        except build.Overtaken as error:
+        except build.TreeOvertaken as error:
             raise MissingValue from error
 
     retry(pipeline.database, derive_and_exchange)
@@ -93,7 +93,7 @@ def _prepare_tree(
         first = sorted(leaves, key=lambda leaf: leaf.id)[: tree.LEARNING_SAMPLE]
         sample = stored_vectors.in_order(connection, [leaf.memo for leaf in first], pipeline.embedder.dimension)
         planes = tree.random_or_learned(pipeline, sample, len(leaves))
-        draft = build.Draft(stored_tree.version(connection))
+        draft = build.TreeDraft(stored_tree.version(connection))
         build.lay_all_leaves(connection, draft, planes, leaves)
     tree.draw_up(pipeline, pipeline.summarizer, draft, planes, spent, on_progress)
     return planes
@@ -121,7 +121,7 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
         versions.drop_vectors(connection)
         if planes is not None and pipeline.summarizer is not None:
             # Its summaries are derived already. Few chunks can have come since: what their segments lack is made here.
-            draft = build.Draft(stored_tree.version(connection))
+            draft = build.TreeDraft(stored_tree.version(connection))
             build.lay_all_leaves(connection, draft, planes, stored_tree.every_leaf(connection))
             tree.draw_up(pipeline, pipeline.summarizer, draft, planes, spent)
             tree.keep(connection, pipeline.summarizer, draft, spent)

@@ -56,10 +56,10 @@ class TreeUpdate:
     tokens: int = 0
 
 
-def recipe(summarizer: str, chosen: Settings) -> build.Recipe:
+def recipe(summarizer: str, chosen: Settings) -> build.TreeRecipe:
     """Return the recipe of a file's tree, by the summarizer's key."""
     bounds = Bounds(chosen.segment_least, chosen.segment_most)
-    return build.Recipe(summarizer, chosen.summary_tokens, bounds, chosen.summary_layers)
+    return build.TreeRecipe(summarizer, chosen.summary_tokens, bounds, chosen.summary_layers)
 
 
 def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: bool = False) -> TreeUpdate:
@@ -94,14 +94,14 @@ def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: b
                     _see_same_models(pipeline, anew=anew)
                     keep(connection, pipeline.summarizer, draft, spent)
                 break
-            except build.Overtaken:
+            except build.TreeOvertaken:
                 first = spent.made if first is None else first
                 if not left or spent.made - first > MADE_OVERTAKEN:
                     raise
     return spent
 
 
-def keep(connection: Connection, summarizer: Summarizer, draft: build.Draft, spent: TreeUpdate) -> None:
+def keep(connection: Connection, summarizer: Summarizer, draft: build.TreeDraft, spent: TreeUpdate) -> None:
     """Store a draft, and what it took. Raises Overtaken if other writers changed what it counts on."""
     build.store_draft(connection, draft)
     settings.save_model(connection, "summarizer", settings.StoredModel(summarizer.key, summarizer.spec))
@@ -111,7 +111,7 @@ def keep(connection: Connection, summarizer: Summarizer, draft: build.Draft, spe
 def draw_up(
     pipeline: Pipeline,
     summarizer: Summarizer,
-    draft: build.Draft,
+    draft: build.TreeDraft,
     planes: Planes,
     spent: TreeUpdate,
     on_progress: OnProgress | None = None,
@@ -122,7 +122,7 @@ def draw_up(
             cuts = build.cut(connection, recipe(summarizer.key, pipeline.settings), draft)
         if cuts is None:
             return
-        made: list[build.Made] = []
+        made: list[build.MadeSummary] = []
         for first in range(0, len(cuts), SUMMARIZED_AT_ONCE):
             some = cuts[first : first + SUMMARIZED_AT_ONCE]
             with pipeline.database.read() as connection:
@@ -174,7 +174,7 @@ def _see_same_models(pipeline: Pipeline, *, anew: bool) -> None:
         SUMMARIZER.check(pipeline.database, pipeline.summarizer)
 
 
-def _begun(pipeline: Pipeline, *, anew: bool) -> tuple[build.Draft, Planes]:
+def _begun(pipeline: Pipeline, *, anew: bool) -> tuple[build.TreeDraft, Planes]:
     """A draft of the tree, and its planes: those of the file, or others if it is time to learn them."""
     with pipeline.database.read() as connection:
         stale = store.stale_leaves(connection)
@@ -184,7 +184,7 @@ def _begun(pipeline: Pipeline, *, anew: bool) -> tuple[build.Draft, Planes]:
     with pipeline.database.read() as connection:
         _see_same_models(pipeline, anew=anew)
         held, count = planes_of(connection), stored_vectors.count(connection)
-        draft = build.Draft(store.version(connection), anew=anew)
+        draft = build.TreeDraft(store.version(connection), anew=anew)
         if held is not None and not due_planes(held, count, pipeline):
             return draft, held
         found = stored_vectors.first_by_id(connection, LEARNING_SAMPLE, pipeline.embedder.dimension)
@@ -215,14 +215,14 @@ def _made(
     sources: Sequence[tuple[str, ...]],
     spent: TreeUpdate,
     on_stored: Callable[[int], None] | None,
-) -> list[build.Made]:
+) -> list[build.MadeSummary]:
     """Return the summaries of segments, made from these texts, and their vectors; derive those that are missing."""
     summarizing = summaries(summarizer, pipeline.settings.summary_tokens)
     embedding = vectors(pipeline.embedder)
     keys = [summarizing.key(texts) for texts in sources]
     wanted = dict(zip(keys, sources, strict=True))
 
-    def derive() -> list[build.Made]:
+    def derive() -> list[build.MadeSummary]:
         made = summarizing.derive_missing(pipeline.database, wanted, on_stored=on_stored)
         spent.made += len(made)
         spent.tokens += sum(tokens for _, _, tokens in made)
@@ -240,11 +240,11 @@ def _made(
         if len(rows) < len(set(keys)) or len(held) < len(set(embedded.values())):
             raise MissingValue
         return [
-            build.Made(
+            build.MadeSummary(
                 one,
                 texts[key],
-                build.Remembered(rows[key], key),
-                build.Remembered(held[embedded[key]], embedded[key]),
+                build.MemoPlace(rows[key], key),
+                build.MemoPlace(held[embedded[key]], embedded[key]),
             )
             for one, key in zip(cuts, keys, strict=True)
         ]

@@ -15,11 +15,11 @@ from monograph import __version__, values
 from monograph.app.serve.faults import Fault
 from monograph.app.serve.parameters import fields_of, without_none
 from monograph.app.serve.route import BASE, Bytes, Route, Streamed
-from monograph.dates.span import Span
+from monograph.dates.span import TimeSpan
 from monograph.regex import regex
 from monograph.values import Answer, BestSentence, Context
 
-_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", Span: "string"}
+_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", TimeSpan: "string"}
 _PARAMETERS = regex(r"Parameters\n-+\n(.*?)(?:\n\n[A-Z]\w+\n-+\n|\Z)", re.DOTALL)
 _ENTRY = regex(r"^(\w+(?:, \w+)*):\n((?:    .*\n?|\n)+)", re.MULTILINE)
 

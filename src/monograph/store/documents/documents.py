@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from monograph.dates.dating import FILE, TOLD_BY, Dated, date_of
-from monograph.dates.span import FIRST, LAST, Span
+from monograph.dates.span import FIRST, LAST, TimeSpan
 from monograph.store.file.checksums import BLOCK_BITS, blocks_of, checksum
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import decoding
@@ -118,11 +118,11 @@ def date_columns(metadata: Iterable[Metadata], title: str, text: str) -> Dates:
     return (None, None, None) if dated is None else (dated.when.first, dated.when.last, TOLD_BY.index(dated.told_by))
 
 
-def loaded_span(first: Any, last: Any) -> Span | None:
+def loaded_span(first: Any, last: Any) -> TimeSpan | None:
     """Return the span of two stored seconds; None if they are no span."""
     if not (isinstance(first, int) and isinstance(last, int) and FIRST <= first <= last <= LAST):
         return None
-    return Span(first, last)
+    return TimeSpan(first, last)
 
 
 def loaded_date(first: Any, last: Any, told_by: Any) -> Dated | None:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from monograph.dates.span import Span
+from monograph.dates.span import TimeSpan
 from monograph.store.documents import documents
 from monograph.store.file.database import Connection
 
@@ -93,7 +93,7 @@ def chunk_counts(connection: Connection, members: Mapping[int, int]) -> dict[int
     )
 
 
-def seen(connection: Connection, members: Mapping[int, int]) -> dict[int, Span]:
+def seen(connection: Connection, members: Mapping[int, int]) -> dict[int, TimeSpan]:
     """Return the time span of the documents that name each entity; those without a date of their own do not count."""
     if documents.newest(connection) is None:
         return {}
@@ -108,7 +108,7 @@ def seen(connection: Connection, members: Mapping[int, int]) -> dict[int, Span]:
     return {entity: one for entity, one in spans if one is not None}
 
 
-def seen_in(connection: Connection, chunks: Iterable[int]) -> Span | None:
+def seen_in(connection: Connection, chunks: Iterable[int]) -> TimeSpan | None:
     """Return the time span of the documents of some chunks, as :func:`seen` does."""
     first, last = connection.execute(
         f"""SELECT min(d.dated), max(d.dated_until) FROM json_each(?) AS f CROSS JOIN chunks AS c
