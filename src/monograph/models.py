@@ -18,30 +18,35 @@ Trusted: TypeAlias = Collection[str] | Callable[[str, str], bool]
 """Addresses that a file's own models may ask; or whether they may, by the file's id and the address."""
 
 
+class Keyed(Protocol):
+    """A model with a key."""
+
+    @property
+    def key(self) -> str:
+        """Name of the model and every setting that changes its output; part of every hash of that."""
+        ...
+
+
+class Specified(Keyed, Protocol):
+    """A model with a key, and a spec by which a file makes it again; one of your own may have any text as its spec."""
+
+    @property
+    def spec(self) -> str:
+        """How to make the model again: ``static``, ``onnx:/path/to/folder``. Files store it, and open with it."""
+        ...
+
+
 @runtime_checkable
-class Embedder(Protocol):
+class Embedder(Specified, Protocol):
     """Turns texts into vectors.
 
-    ``key`` names the model and every setting that changes its output: it is part of the hash
-    under which a vector is remembered. ``spec`` is what :func:`monograph.derive.embed.load_embedder`
-    needs to make the same embedder again (``"static"``, ``"onnx:/path/to/folder"``); it is stored in the file
-    so that the command line can open it without being told. An embedder of your own may use any text.
+    :func:`monograph.derive.embed.load_embedder` makes one from its ``spec``, so that the command line can open a file.
 
     One that reads words in their context, as transformers do, may say so by an attribute ``contextual`` that is True:
     searches along the graph then embed three more texts, and find more (:mod:`monograph.search.feedback`). One that may
     cost something for every text may say so by an attribute ``paid`` that is True: what it gives is then remembered a
     few texts at a time, and prices are told without asking it.
     """
-
-    @property
-    def key(self) -> str:
-        """Name of the model and its settings; part of every hash."""
-        ...
-
-    @property
-    def spec(self) -> str:
-        """How to make this embedder again."""
-        ...
 
     @property
     def dimension(self) -> int:
@@ -91,26 +96,14 @@ class LearnsDimension(Protocol):
 
 
 @runtime_checkable
-class Reranker(Protocol):
+class Reranker(Specified, Protocol):
     """Says how well texts answer a question, which it reads each together with the question.
 
-    ``key`` names the model and every setting that changes its scores: it is part of the hash under which a score is
-    remembered. ``spec`` is what :func:`monograph.derive.rerank.load_reranker` needs to make it again; one of your own
-    may use any text.
+    :func:`monograph.derive.rerank.load_reranker` makes one from its ``spec``.
 
     What its scores count beside those of the search it may say by an attribute ``weight``, 0 or more: 1 where it says
     nothing, which is as much (:mod:`monograph.search.rerank`).
     """
-
-    @property
-    def key(self) -> str:
-        """Name of the model and its settings; part of every hash."""
-        ...
-
-    @property
-    def spec(self) -> str:
-        """How to make this reranker again."""
-        ...
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:
         """How well each text answers a question. Safe to call from several threads.
@@ -137,23 +130,11 @@ def weight_of(reranker: Reranker) -> float:
 
 
 @runtime_checkable
-class Extractor(Protocol):
+class Extractor(Specified, Protocol):
     """Finds what a chunk names, and what it says of how these belong together.
 
-    ``key`` names the extractor and every setting that changes what it finds: it is part of the hash under which an
-    extraction is remembered. ``spec`` is what :func:`monograph.derive.extract.load_extractor` needs to make the same
-    extractor again; one of your own may use any text.
+    :func:`monograph.derive.extract.load_extractor` makes one from its ``spec``.
     """
-
-    @property
-    def key(self) -> str:
-        """Name of the extractor and its settings; part of every hash."""
-        ...
-
-    @property
-    def spec(self) -> str:
-        """How to make this extractor again."""
-        ...
 
     def extract(self, chunks: Sequence[Chunk]) -> Iterable[Extraction]:
         """One extraction a chunk, in the order of ``chunks``; each is remembered as soon as it comes.
@@ -164,23 +145,11 @@ class Extractor(Protocol):
 
 
 @runtime_checkable
-class Summarizer(Protocol):
+class Summarizer(Specified, Protocol):
     """Says in few words what many texts say.
 
-    ``key`` names the summarizer and every setting that changes its output: it is part of the hash under which a summary
-    is remembered. ``spec`` is what :func:`monograph.derive.summarize.load_summarizer` needs to make it again; one of
-    your own may use any text.
+    :func:`monograph.derive.summarize.load_summarizer` makes one from its ``spec``.
     """
-
-    @property
-    def key(self) -> str:
-        """Name of the summarizer and its settings; part of every hash."""
-        ...
-
-    @property
-    def spec(self) -> str:
-        """How to make this summarizer again."""
-        ...
 
     def summarize(self, texts: Sequence[str], max_tokens: int) -> SummaryText:
         """Summarize texts in at most ``max_tokens`` tokens. Safe to call from several threads.
@@ -209,13 +178,8 @@ class Completion:
 
 
 @runtime_checkable
-class LanguageModel(Protocol):
-    """Completes a prompt. ``key`` names the model and every setting that changes its answers."""
-
-    @property
-    def key(self) -> str:
-        """Name of the model and its settings; part of every hash."""
-        ...
+class LanguageModel(Keyed, Protocol):
+    """Completes a prompt."""
 
     def complete(self, prompt: str, max_tokens: int) -> Completion:
         """Answer a prompt in at most ``max_tokens`` tokens. Safe to call from several threads.
@@ -229,23 +193,11 @@ class LanguageModel(Protocol):
 
 
 @runtime_checkable
-class Describer(Protocol):
+class Describer(Specified, Protocol):
     """Says in words what a picture shows.
 
-    ``key`` names the model and every setting that changes what it says: it is part of the hash under which a
-    description is remembered. ``spec`` is what :func:`monograph.derive.describe.load_describer` needs to make it again;
-    one of your own may use any text.
+    :func:`monograph.derive.describe.load_describer` makes one from its ``spec``.
     """
-
-    @property
-    def key(self) -> str:
-        """Name of the model and its settings; part of every hash."""
-        ...
-
-    @property
-    def spec(self) -> str:
-        """How to make this describer again."""
-        ...
 
     def describe(self, image: bytes, media_type: str) -> Completion:
         """Describe a picture. Safe to call from several threads.

@@ -6,11 +6,13 @@ import json
 import re
 import time
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 
 from monograph import spending
 from monograph.answer.abstain import LEAST, LEAST_FOR_A_MODEL
 from monograph.answer.best import MARK
+from monograph.derive.tokens import count_tokens
 from monograph.models import Completion, LanguageModel, StreamingModel
 from monograph.regex import regex
 from monograph.store.file import memo
@@ -18,7 +20,6 @@ from monograph.store.file.database import Database
 from monograph.store.file.errors import decoding
 from monograph.store.file.rows import text, whole
 from monograph.values import ABSTENTION, Answer, Context, Timings, content_hash
-from monograph.values.answer import TokenCounter
 
 QUOTED = 3
 """Passages that stand for an answer where there is no model: the best ones."""
@@ -66,46 +67,33 @@ class AnswerCache:
             memo.put(connection, memo.ANSWER, [(key, json.dumps(value, ensure_ascii=False).encode(), spent)])
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """On what terms a question is answered.
-
-    Parameters
-    ----------
-    max_tokens:
-        Most tokens of a model's answer.
-    threshold:
-        Confidence below which nothing is answered; None for what is usual with a model, and without.
-    count:
-        How the tokens of an answer without a model are counted.
-    """
-
-    max_tokens: int
-    threshold: float | None
-    count: TokenCounter
-
-
 def stream(
-    model: LanguageModel | None, context: Context, memory: AnswerCache | None, terms: Terms
+    model: LanguageModel | None,
+    context: Context,
+    memory: AnswerCache | None,
+    max_tokens: int,
+    threshold: float | None = None,
 ) -> Iterator[str | Answer]:
-    """Answer from a context: pieces of the answer as they come, and at the end all of it.
+    """Yield an answer from a context piece by piece, and at the end all of it.
 
-    A model is asked only where something relevant was found. What it answered before is taken from ``memory``; what it
-    answers now is kept there, once it is whole.
+    A model is asked only where something relevant was found: where the confidence reaches ``threshold``, by default
+    LEAST_FOR_A_MODEL, and LEAST without a model. Its answer comes from ``memory`` if it gave it before, and is stored
+    there once it is whole.
 
     Raises
     ------
     ModelUnavailable
         If the model does not answer, or breaks off.
     """
+    prompt = context.prompt()
     usual = LEAST if model is None else LEAST_FOR_A_MODEL
-    doubted = context.relevance < (usual if terms.threshold is None else terms.threshold)
+    doubted = context.relevance < (usual if threshold is None else threshold)
     if model is None or doubted or not context.citations:
-        answer = quoted(context, terms.count, abstained=doubted)
+        answer = quoted(context, abstained=doubted)
         yield answer.text
         yield answer
         return
-    key = content_hash(memo.ANSWER, model.key, context.prompt(), terms.max_tokens)
+    key = content_hash(memo.ANSWER, model.key, prompt, max_tokens)
     known = memory.recall(key) if memory is not None else None
     if known is not None:
         answer = answered(context, Completion(known.text), model.key)
@@ -114,7 +102,8 @@ def stream(
         return
     begun = first = time.perf_counter()
     made = Completion("")
-    for piece in complete(model, context.prompt(), terms.max_tokens):
+    answer_with = model.stream if isinstance(model, StreamingModel) else partial(_at_once, model)
+    for piece in answer_with(prompt, max_tokens):
         if isinstance(piece, Completion):
             made = piece
             continue
@@ -133,11 +122,7 @@ def after(before: Timings, asked: Timings) -> Timings:
     return replace(before, first_token=waited + asked.first_token, generation=asked.generation)
 
 
-def complete(model: LanguageModel, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
-    """What a model writes: pieces as they come, and at the end all of it; one piece where it cannot stream."""
-    if isinstance(model, StreamingModel):
-        yield from model.stream(prompt, max_tokens)
-        return
+def _at_once(model: LanguageModel, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
     made = model.complete(prompt, max_tokens)
     if made.text:
         yield made.text
@@ -168,7 +153,7 @@ def answered(context: Context, made: Completion, model: str) -> Answer:
     )
 
 
-def quoted(context: Context, count: TokenCounter, *, abstained: bool) -> Answer:
+def quoted(context: Context, *, abstained: bool) -> Answer:
     """What can be said without a model: the best sentence and the best passages, as the budget allows, or nothing."""
     if abstained or (context.best is None and not context.citations):
         return Answer(ABSTENTION, (), context, abstained=True)
@@ -176,7 +161,7 @@ def quoted(context: Context, count: TokenCounter, *, abstained: bool) -> Answer:
         shown = context.citations[:number]
         lead = [] if context.best is None else [f"{MARK}{context.best.text}"]
         text = "\n\n".join([*lead, *(f"{one.heading}\n{one.text}" for one in shown)])
-        if context.best is None or count([text])[0] <= context.budget:
+        if context.best is None or count_tokens([text])[0] <= context.budget:
             break
     return Answer(text, shown, context)
 

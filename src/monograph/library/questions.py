@@ -252,8 +252,7 @@ class Questions:
                 found = time.perf_counter()
                 context = make_context(connection, reader, query, hits, packing, _overviewed(asked))
             spent = Timings(retrieval=found - begun, reduction=time.perf_counter() - found)
-            terms = ask.Terms(max_tokens, threshold, packing.count)
-            for piece in ask.stream(chosen, context, file.answers() if remember else None, terms):
+            for piece in ask.stream(chosen, context, file.answers() if remember else None, max_tokens, threshold):
                 if isinstance(piece, Answer):
                     yield replace(piece, query=query, seconds=ask.after(spent, piece.seconds))
                 else:
