@@ -237,8 +237,9 @@ def test_architecture_page_lists_every_module_of_store_write_and_library() -> No
     assert set(re.findall(r"^\| `([a-z_/]+\.py)` \| .+ \|$", page, re.MULTILINE)) == modules
 
 
-def test_page_about_a_sync_names_files_that_exist() -> None:
-    page = (ROOT / "docs" / "explanation" / "one-sync.md").read_text()
+@pytest.mark.parametrize("name", ["one-sync.md", "one-search.md"])
+def test_pages_that_follow_a_call_name_files_that_exist(name: str) -> None:
+    page = (ROOT / "docs" / "explanation" / name).read_text()
     named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)+\.py)`", page))
     assert len(named) > 20
     assert [name for name in named if not (ROOT / "src" / "monograph" / name).is_file()] == []
