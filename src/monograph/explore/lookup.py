@@ -35,7 +35,8 @@ def fetch(
     dimension:
         Of the vectors that are to come with them; None leaves them out.
     """
-    rows = chunks.asked(connection, None if ids is None else arguments.names(ids, "an id"), allowed)
+    asked = None if ids is None else arguments.names(ids, "an id")
+    rows = list(chunks.asked(connection, asked, allowed).values())
     held = {}
     if dimension is not None:
         numbers, values = vectors.of_chunks(connection, rows, dimension)

@@ -324,8 +324,8 @@ def store_draft(connection: Connection, draft: TreeDraft) -> None:
     for layer, some in enumerate(draft.fresh[1:], start=1):
         for one in some:
             children = [rows.get(node.row, node.row) for node in one.made.cut.nodes]
-            node = store.Fresh(layer, one.node.rank, one.node.key, one.made.gist.row, one.made.vector.row, one.nearest)
-            rows[one.node.row] = store.add(connection, node, children)
+            summary = (layer, one.node.rank, one.node.key, one.made.gist.row, one.made.vector.row, one.nearest)
+            rows[one.node.row] = store.add(connection, summary, children)
     store.clear_stale_segments(connection)
     store.touch(connection)
 

@@ -64,8 +64,8 @@ def faults(
 
 def _misplanted(connection: Connection, planes: Planes, passed_over: Collection[int]) -> int:
     rows = store.chunk_rows(connection)
-    held = {row.chunk: row for row in store.all_of_chunks(connection)}
-    wrong = len(held.keys() - set(rows))
+    held = store.of_chunks(connection, rows)
+    wrong = store.count(connection, 0) - len(held)
     rows = [row for row in rows if row not in passed_over]
     for first in range(0, len(rows), _AT_ONCE):
         some = rows[first : first + _AT_ONCE]

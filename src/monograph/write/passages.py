@@ -70,7 +70,11 @@ def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: Allowed) -> R
     started = time.perf_counter()
 
     def compose(connection: Connection) -> _Change:
-        return _without(connection, chunks.by_document(connection, chunks.asked(connection, ids, allowed)))
+        found = list(chunks.asked(connection, ids, allowed))
+        leaving: dict[str, set[str]] = {}
+        for name, owner in chunks.owners(connection, found).items():
+            leaving.setdefault(owner, set()).add(name)
+        return _without(connection, leaving)
 
     tally = _carry_out(pipeline, compose)
     grow_tree(pipeline, tally)
@@ -169,7 +173,7 @@ def _without(connection: Connection, leaving: dict[str, set[str]]) -> _Change:
         if row is None:
             continue
         hashes[name] = row.sha256
-        if chunks.ids_of_document(connection, row.row) <= some:
+        if chunks.named_spans(connection, row.row).keys() <= some:
             gone.append(name)
             continue
         made.append(_without_some(_as_passages(connection, row), some))

@@ -63,7 +63,7 @@ def _price(connection: Connection, pipeline: Pipeline, batch: list[Parcel], pric
     fresh = removed = 0
     for prepared in work:
         row = documents.find(connection, prepared.document.id)
-        held = set() if row is None else chunks.ids_of_document(connection, row.row)
+        held = set() if row is None else set(chunks.named_spans(connection, row.row))
         kept = held & {chunk.id for chunk in prepared.chunks}
         fresh += len(prepared.chunks) - len(kept)
         removed += len(held) - len(kept)

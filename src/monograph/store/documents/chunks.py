@@ -13,7 +13,7 @@ from monograph.store.documents import documents
 from monograph.store.documents.filters import MERGED, Allowed
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, decoding, path_of
-from monograph.store.file.rows import loaded_object, select
+from monograph.store.file.rows import loaded_object, lookup, select
 from monograph.store.graph import graphs
 from monograph.values import Chunk, Metadata, Valid
 
@@ -113,14 +113,9 @@ def _read(connection: Connection, columns: str, rows: Iterable[int]) -> Iterator
     waiting = iter(rows)
     while some := list(islice(waiting, _AT_ONCE)):
         with decoding(connection, "a chunk"):
-            found = {
-                row[0]: row
-                for row in connection.execute(
-                    f"""SELECT c.chunk, c.document, c.start, c."end", {columns} FROM json_each(?) AS w
-                    CROSS JOIN chunks AS c JOIN documents AS d USING (document) WHERE c.chunk = w.value""",  # noqa: S608
-                    (json.dumps(some),),
-                )
-            }
+            columns_of_all = f'c.chunk, c.document, c.start, c."end", {columns}'
+            tables = "chunks AS c JOIN documents AS d USING (document) WHERE c.chunk = w.value"
+            found = {row[0]: row for row in lookup(connection, columns_of_all, tables, some)}
         missing = next((row for row in some if row not in found), None)
         if missing is not None:
             raise damaged(path_of(connection), f"row {missing} of chunks, or its document, is not there")
@@ -140,30 +135,19 @@ def _found(connection: Connection, row: tuple[Any, ...], text: str, *, strict: b
 
 def rows_of(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
     """Return the row numbers of the chunks that exist, by id, in the order asked for."""
-    found = connection.execute(
-        "SELECT c.id, c.chunk FROM json_each(?) AS w CROSS JOIN chunks AS c WHERE c.id = w.value",
-        (json.dumps(list(ids)),),
-    ).fetchall()
-    return dict(found)
+    return dict(lookup(connection, "c.id, c.chunk", "chunks AS c WHERE c.id = w.value", ids))
 
 
 def ids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
     """Return the ids of chunks, by row."""
-    found = connection.execute(
-        "SELECT c.chunk, c.id FROM json_each(?) AS w CROSS JOIN chunks AS c WHERE c.chunk = w.value",
-        (json.dumps(list(rows)),),
-    ).fetchall()
-    return dict(found)
+    return dict(lookup(connection, "c.chunk, c.id", "chunks AS c WHERE c.chunk = w.value", rows))
 
 
 def titled_extractions(connection: Connection, rows: Iterable[int]) -> dict[int, tuple[int, str]]:
     """Return (memo row of the extraction, title) by chunk row: the same for chunks of one title and text."""
-    found = connection.execute(
-        """SELECT e.chunk, e.memo, d.title FROM json_each(?) AS w CROSS JOIN extractions AS e
-        JOIN chunks AS c ON c.chunk = e.chunk JOIN documents AS d ON d.document = c.document WHERE e.chunk = w.value""",
-        (json.dumps(list(rows)),),
-    ).fetchall()
-    return {chunk: (memo, title) for chunk, memo, title in found}
+    tables = """extractions AS e JOIN chunks AS c ON c.chunk = e.chunk JOIN documents AS d USING (document)
+        WHERE e.chunk = w.value"""
+    return {row: (memo, title) for row, memo, title in lookup(connection, "e.chunk, e.memo, d.title", tables, rows)}
 
 
 def owners(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
@@ -172,35 +156,17 @@ def owners(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     return dict(select(connection, query, list(ids)))
 
 
-def asked(connection: Connection, ids: Sequence[str] | None, allowed: Allowed) -> list[int]:
-    """Return the row numbers of the chunks that are allowed.
+def asked(connection: Connection, ids: Sequence[str] | None, allowed: Allowed) -> dict[str, int]:
+    """Return the row numbers of the chunks that are allowed, by id.
 
-    Those of some ids come in their order, each once, and ids that are not there are passed over; without ids, all in
-    reading order, document by document.
+    Those of some ids come in their order, and ids that are not there are passed over; without ids, all in reading
+    order, document by document.
     """
     if ids is None:
-        query = f"SELECT chunk FROM chunks WHERE {allowed.on('chunk')} ORDER BY document, ordinal"  # noqa: S608
-        return [int(row) for (row,) in connection.execute(query, allowed.parameters)]
-    found = dict(
-        connection.execute(
-            f"""SELECT own.id, own.chunk FROM json_each(?) AS asked CROSS JOIN chunks AS own
-            WHERE own.id = asked.value AND {allowed.on_each("own.chunk")}""",  # noqa: S608
-            (json.dumps(list(ids)), *allowed.parameters),
-        )
-    )
-    return [found[name] for name in dict.fromkeys(ids) if name in found]
-
-
-def by_document(connection: Connection, rows: Sequence[int]) -> dict[str, set[str]]:
-    """Return the ids of chunks by the id of their document."""
-    found: dict[str, set[str]] = {}
-    for document, name in connection.execute(
-        """SELECT d.id, c.id FROM json_each(?) AS asked CROSS JOIN chunks AS c JOIN documents AS d USING (document)
-        WHERE c.chunk = asked.value""",
-        (json.dumps(list(rows)),),
-    ):
-        found.setdefault(document, set()).add(name)
-    return found
+        query = f"SELECT id, chunk FROM chunks WHERE {allowed.on('chunk')} ORDER BY document, ordinal"  # noqa: S608
+        return dict(connection.execute(query, allowed.parameters).fetchall())
+    tables = f"chunks AS own WHERE own.id = w.value AND {allowed.on_each('own.chunk')}"
+    return dict(lookup(connection, "own.id, own.chunk", tables, dict.fromkeys(ids), *allowed.parameters))
 
 
 def spans_of(connection: Connection, document: int) -> list[tuple[int, int, int]]:
@@ -222,17 +188,6 @@ def rows_of_document(connection: Connection, document: int) -> list[int]:
     return [int(row) for (row,) in found]
 
 
-def ids_of_document(connection: Connection, document: int) -> set[str]:
-    """Return the ids of the chunks that a document has now."""
-    return {name for (name,) in connection.execute("SELECT id FROM chunks WHERE document = ?", (document,))}
-
-
-def count(connection: Connection) -> int:
-    """Number of chunks."""
-    (number,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
-    return int(number)
-
-
 def of_which_documents(connection: Connection, allowed: Allowed, most: int) -> list[int]:
     """Return the row numbers of at most ``most`` documents with an allowed chunk, ascending."""
     query = f"SELECT DISTINCT document FROM chunks WHERE {allowed.on('chunk')} ORDER BY document LIMIT {most:d}"  # noqa: S608
@@ -241,10 +196,6 @@ def of_which_documents(connection: Connection, allowed: Allowed, most: int) -> l
 
 def openings(connection: Connection, documents: Sequence[int], allowed: Allowed, most: int) -> list[int]:
     """Return at most ``most`` allowed chunks of documents in order of id: the first of each, then the second."""
-    found = connection.execute(
-        f"""SELECT own.chunk FROM json_each(?) AS w
-        CROSS JOIN documents AS d ON d.document = w.value CROSS JOIN chunks AS own ON own.document = d.document
-        WHERE {allowed.on_each("own.chunk")} ORDER BY own.ordinal, d.id LIMIT ?""",  # noqa: S608
-        (json.dumps(list(documents)), *allowed.parameters, most),
-    ).fetchall()
-    return [row for (row,) in found]
+    tables = f"""documents AS d ON d.document = w.value CROSS JOIN chunks AS own ON own.document = d.document
+        WHERE {allowed.on_each("own.chunk")} ORDER BY own.ordinal, d.id LIMIT ?"""
+    return [row for (row,) in lookup(connection, "own.chunk", tables, documents, *allowed.parameters, most)]

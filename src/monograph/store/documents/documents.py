@@ -18,10 +18,8 @@ from monograph.values import Document, Metadata, Section, Valid
 BLOCK_CHARACTERS = 4096
 """A text is cut into blocks of this many characters: a row of them fits a page, and a chunk is read from one or two."""
 
-_MOST_BLOCKS = 1 << BLOCK_BITS
-_AT_ONCE = 16
-"""Blocks of one text that are read with those of others."""
-_IDS_AT_ONCE = 500
+_LONGEST = BLOCK_CHARACTERS << BLOCK_BITS
+"""Characters of the longest text that blocks can be numbered for."""
 
 Dates: TypeAlias = tuple[int | None, int | None, int | None]
 """dated, dated_until, dated_by: the date that follows from the document, or else from its file."""
@@ -55,11 +53,8 @@ def find(connection: Connection, document_id: str) -> DocumentRow | None:
 
 def of_ids(connection: Connection, ids: Sequence[str]) -> dict[str, DocumentRow]:
     """Return the documents with these ids, by id."""
-    found: dict[str, DocumentRow] = {}
-    for first in range(0, len(ids), _IDS_AT_ONCE):
-        some = ids[first : first + _IDS_AT_ONCE]
-        found |= {one.id: one for one in _rows(connection, f"WHERE id IN ({','.join('?' * len(some))})", *some)}
-    return found
+    rows = _rows(connection, "WHERE id IN (SELECT value FROM json_each(?))", json.dumps(list(ids), ensure_ascii=False))
+    return {row.id: row for row in rows}
 
 
 def by_uri(connection: Connection, uri: str) -> list[DocumentRow]:
@@ -191,7 +186,7 @@ def columns(
 
 def is_too_long(document: Document) -> bool:
     """Return whether a document has more text than rows can be numbered for."""
-    return len(document.text) > BLOCK_CHARACTERS * _MOST_BLOCKS
+    return len(document.text) > _LONGEST
 
 
 def add(connection: Connection, new: Sequence[tuple[DocumentColumns, int]]) -> None:
@@ -229,49 +224,28 @@ def update(connection: Connection, changed: Sequence[tuple[DocumentColumns, int]
     )
 
 
-def _blocks(row: int, start: int, end: int) -> tuple[int, int]:
-    """Return the first and last block that hold text[start:end]."""
-    first, _ = blocks_of(row)
-    return first + start // BLOCK_CHARACTERS, first + max(start, end - 1) // BLOCK_CHARACTERS
-
-
-def _within(start: int) -> int:
-    """Return an offset limited to those that a text may have."""
-    return min(max(start, 0), BLOCK_CHARACTERS * _MOST_BLOCKS - 1)
-
-
 def text(connection: Connection, row: int, start: int, end: int) -> str:
     """Return ``document.text[start:end]``, reading only the blocks that hold it. Raises DamagedFile."""
-    start = _within(start)
-    first, last = _blocks(row, start, min(end, BLOCK_CHARACTERS * _MOST_BLOCKS))
-    skipped = start - start % BLOCK_CHARACTERS
-    with decoding(connection, f"the text of row {row} of documents"):
-        query = "SELECT text FROM texts WHERE block BETWEEN ? AND ? ORDER BY block"
-        found = "".join(block for (block,) in connection.execute(query, (first, last)))
-    return found[start - skipped : max(end - skipped, 0)]
+    return texts(connection, [(row, start, end)])[0]
 
 
 def texts(connection: Connection, spans: Sequence[tuple[int, int, int]]) -> list[str]:
     """Return ``document.text[start:end]`` for several (document, start, end), read by one query. Raises DamagedFile."""
-    blocks = [_blocks(row, _within(start), end) for row, start, end in spans]
-    if any(last - first > _AT_ONCE for first, last in blocks):
-        return [text(connection, *span) for span in spans]
-    wanted = list({block for first, last in blocks for block in range(first, last + 1)})
+    within = [(blocks_of(row)[0], min(max(start, 0), _LONGEST - 1), min(end, _LONGEST)) for row, start, end in spans]
+    size, blocks = BLOCK_CHARACTERS, [list[str]() for _ in spans]
+    ranges = [[first + start // size, first + max(start, end - 1) // size] for first, start, end in within]
     with decoding(connection, "a text"):
-        held = dict(
-            connection.execute(
-                "SELECT t.block, t.text FROM json_each(?) AS w CROSS JOIN texts AS t WHERE t.block = w.value",
-                (json.dumps(wanted),),
-            )
-        )
-    found = []
-    for (row, given, end), (first, last) in zip(spans, blocks, strict=True):
-        start = _within(given)
-        skipped = start - start % BLOCK_CHARACTERS
-        with decoding(connection, f"the text of row {row} of documents"):
-            joined = "".join(held.get(block, "") for block in range(first, last + 1))
-        found.append(joined[start - skipped : max(end - skipped, 0)])
-    return found
+        # Ranges are visited in their order, and in each the blocks by ascending row.
+        for at, block in connection.execute(
+            """SELECT w.key, t.text FROM json_each(?) AS w CROSS JOIN texts AS t
+            WHERE t.block BETWEEN json_extract(w.value, '$[0]') AND json_extract(w.value, '$[1]')""",
+            (str(ranges),),
+        ):
+            blocks[at].append(block)
+    return [
+        "".join(some)[start % size : max(start % size + end - start, 0)]
+        for some, (_, start, end) in zip(blocks, within, strict=True)
+    ]
 
 
 def titled(connection: Connection, row: int) -> tuple[str, str]:
@@ -290,19 +264,23 @@ def load(connection: Connection, row: DocumentRow) -> Document:
         metadata, sections = connection.execute(
             "SELECT metadata, sections FROM documents WHERE document = ?", (row.row,)
         ).fetchone()
-        found = text(connection, row.row, 0, row.characters)
-        if len(found) != row.characters:
-            raise ValueError(f"{len(found):,} of the {row.characters:,} characters of its text are there")
-        return Document(
-            text=found,
-            id=row.id,
-            title=row.title,
-            uri=row.uri,
-            metadata=loaded_object(metadata),
-            sections=loaded_sections(sections),
-            date=row.date,
-            valid=row.valid,
-        )
+        return made_of(row, text(connection, row.row, 0, row.characters), metadata, sections)
+
+
+def made_of(row: DocumentRow, text: str, metadata: str, sections: str) -> Document:
+    """Return a document from its row and columns. Raises one of UNDECODABLE if they are something else."""
+    if len(text) != row.characters:
+        raise ValueError(f"{len(text):,} of the {row.characters:,} characters of its text are there")
+    return Document(
+        text=text,
+        id=row.id,
+        title=row.title,
+        uri=row.uri,
+        metadata=loaded_object(metadata),
+        sections=loaded_sections(sections),
+        date=row.date,
+        valid=row.valid,
+    )
 
 
 def loaded_sections(text: str) -> tuple[Section, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from monograph.store.file.checksums import MOST_DOCUMENTS
@@ -27,6 +27,17 @@ def select(
         some = keys[first : first + _ASKED_AT_ONCE]
         found += connection.execute(f"{query} ({','.join('?' * len(some))})", (*before, *some)).fetchall()
     return found
+
+
+def lookup(
+    connection: sqlite3.Connection, columns: str, tables: str, keys: Iterable[str | int], *parameters: object
+) -> list[tuple[Any, ...]]:
+    """Return columns of tables that keys lead to, in the order of the keys; a condition on ``w.value`` joins them."""
+    listed = list(keys)
+    # For whole numbers str() writes JSON as well, and many times faster.
+    packed = str(listed) if listed and type(listed[0]) is int else json.dumps(listed, ensure_ascii=False)
+    query = f"SELECT {columns} FROM json_each(?) AS w CROSS JOIN {tables}"  # noqa: S608 - constants
+    return connection.execute(query, (packed, *parameters)).fetchall()
 
 
 def next_row(connection: sqlite3.Connection, table: Literal["documents", "chunks", "names", "memo"]) -> int:

@@ -16,7 +16,7 @@ from monograph.store.documents import documents
 from monograph.store.file import checksums, settings
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, decoding, path_of
-from monograph.store.file.rows import loaded_object
+from monograph.store.file.rows import loaded_object, lookup
 from monograph.store.tree import tree
 from monograph.values import Chunk, Document, Valid, Version
 
@@ -109,7 +109,7 @@ def numbers_of(connection: Connection, name: str, second: int | None = None) -> 
     which = "id" if _numbers(connection, "id = ?", name) else "uri"
     if second is None:
         return _numbers(connection, f"{which} = ?", name)
-    return _numbers(connection, f"{which} = ?1 AND valid_from <= ?2 AND ?2 < valid_until", name, second)
+    return _numbers(connection, f"{_STANDING} AND {which} = ?2", second, name)
 
 
 def ended_by(connection: Connection, second: int) -> list[int]:
@@ -119,7 +119,14 @@ def ended_by(connection: Connection, second: int) -> list[int]:
 
 def standing_at(connection: Connection, second: int) -> list[int]:
     """Return the rows of the previous versions that were valid at the end of a second."""
-    return _numbers(connection, "valid_from <= ?1 AND ?1 < valid_until", second)
+    return _numbers(connection, _STANDING, second)
+
+
+def lacking(connection: Connection, second: int, *, graph: bool) -> list[int]:
+    """Return rows of previous versions, valid at a second, that lack a vector or, if asked, an extraction."""
+    lacks = f"""EXISTS (SELECT 1 FROM version_chunks AS c
+        WHERE c.version = versions.version AND (c.vector IS NULL OR ({graph:d} AND c.extraction IS NULL)))"""  # noqa: S608
+    return _numbers(connection, f"{_STANDING} AND {lacks}", second)
 
 
 def below(connection: Connection, root: str) -> dict[int, str]:
@@ -129,6 +136,9 @@ def below(connection: Connection, root: str) -> dict[int, str]:
             "SELECT version, id FROM versions WHERE uri = ?1 OR substr(uri, 1, length(?1) + 1) = ?1 || '/'", (root,)
         )
     )
+
+
+_STANDING = "valid_from <= ?1 AND ?1 < valid_until"
 
 
 def _numbers(connection: Connection, which: str, *values: str | int) -> list[int]:
@@ -149,14 +159,13 @@ def last_change(connection: Connection, second: int) -> int:
 
 def listed(connection: Connection, numbers: Iterable[int]) -> list[Version]:
     """Return previous versions, in the order of the rows. Raises DamagedFile if one has no time."""
+    columns = "v.version, v.id, v.title, v.uri, v.characters, v.valid_from, v.valid_until"
     found = []
-    for number in numbers:
-        name, title, uri, characters, since, until = connection.execute(
-            "SELECT id, title, uri, characters, valid_from, valid_until FROM versions WHERE version = ?", (number,)
-        ).fetchone()
+    for row, *own, since, until in lookup(connection, columns, "versions AS v WHERE v.version = w.value", numbers):
         valid = documents.loaded_valid(since, until)
         if valid is None:
-            raise damaged(path_of(connection), f"row {number} of versions tells no time")
+            raise damaged(path_of(connection), f"row {row} of versions tells no time")
+        name, title, uri, characters = own
         found.append(Version(name, title, uri, characters, valid))
     return found
 
@@ -191,21 +200,12 @@ def _former(connection: Connection, number: int) -> Former:
         dated_until, dated_by FROM versions WHERE version = ?""",
         (number,),
     ).fetchone()
-    if len(text) != characters:
-        raise ValueError(f"{len(text):,} of the {characters:,} characters of its text are there")
     valid = documents.loaded_valid(since, until)
     if valid is None:
         raise ValueError("it tells no time")
-    document = Document(
-        text=text,
-        id=name,
-        title=title,
-        uri=uri,
-        metadata=loaded_object(metadata),
-        sections=documents.loaded_sections(sections),
-        date=documents.loaded_date(*dated),
-        valid=valid,
-    )
+    date = documents.loaded_date(*dated)
+    row = documents.DocumentRow(number, name, None, uri, title, sha256, characters, date, valid)
+    document = documents.made_of(row, text, metadata, sections)
     chunks, given = [], []
     for own, ordinal, start, stop, said, value in connection.execute(
         """SELECT c.id, c.ordinal, c.start, c."end", c.metadata,
@@ -289,17 +289,6 @@ def name_of(connection: Connection, number: int) -> str:
     """Return the id of the document of a previous version, even if its bytes are no text."""
     (name,) = connection.execute("SELECT CAST(id AS BLOB) FROM versions WHERE version = ?", (number,)).fetchone()
     return bytes(name).decode("utf-8", "replace")
-
-
-def lacking(connection: Connection, second: int, *, graph: bool) -> list[int]:
-    """Return rows of previous versions, valid at a second, that lack a vector or, if asked, an extraction."""
-    found = connection.execute(
-        """SELECT version FROM versions AS v WHERE valid_from <= ?1 AND ?1 < valid_until AND EXISTS (
-            SELECT 1 FROM version_chunks AS c
-            WHERE c.version = v.version AND (c.vector IS NULL OR (?2 AND c.extraction IS NULL)))""",
-        (second, graph),
-    ).fetchall()
-    return [int(number) for (number,) in found]
 
 
 def assign(connection: Connection, number: int, made: Iterable[tuple[int, int | None, int | None]]) -> None:

@@ -11,7 +11,7 @@ from monograph.store.documents.filters import Allowed
 from monograph.store.file import memo
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import decoding
-from monograph.store.file.rows import text, whole
+from monograph.store.file.rows import lookup, text, whole
 from monograph.values import Quote, SummaryText
 
 
@@ -38,18 +38,6 @@ class Leaf:
     id: str
     text: str
     memo: int
-
-
-@dataclass(frozen=True, slots=True)
-class Fresh:
-    """A summary that is to be stored over stored nodes."""
-
-    layer: int
-    rank: int
-    key: bytes
-    gist: int
-    vector: int
-    nearest: int
 
 
 _COLUMNS = "n.node, n.layer, n.rank, n.key, n.parent, n.chunk, n.gist, n.vector, n.nearest"
@@ -117,16 +105,11 @@ def clear_stale_segments(connection: Connection) -> None:
 
 def leaves(connection: Connection, chunks: Sequence[int]) -> list[Leaf]:
     """Return the parts of the nodes of some chunks; a chunk that is gone, or has no vector, is left out."""
-    found = connection.execute(
-        """SELECT c.chunk, c.id, c.document, c.start, c."end", v.memo FROM json_each(?) AS w
-        CROSS JOIN chunks AS c CROSS JOIN vectors AS v WHERE c.chunk = w.value AND v.chunk = c.chunk
-        ORDER BY c.chunk""",
-        (json.dumps(list(chunks)),),
-    ).fetchall()
-    return [
-        Leaf(row, name, documents.text(connection, document, start, end), memo)
-        for row, name, document, start, end, memo in found
-    ]
+    columns = 'c.document, c.start, c."end", c.chunk, c.id, v.memo'
+    tables = "chunks AS c CROSS JOIN vectors AS v WHERE c.chunk = w.value AND v.chunk = c.chunk ORDER BY c.chunk"
+    found = lookup(connection, columns, tables, chunks)
+    texts = documents.texts(connection, [row[:3] for row in found])
+    return [Leaf(row[3], row[4], text, row[5]) for row, text in zip(found, texts, strict=True)]
 
 
 def of_chunks(connection: Connection, chunks: Sequence[int]) -> dict[int, NodeRow]:
@@ -141,8 +124,7 @@ def load(connection: Connection, nodes: Iterable[int]) -> dict[int, NodeRow]:
 
 def _load(connection: Connection, which: str, values: Iterable[int]) -> list[NodeRow]:
     """Return the nodes ``n`` that a condition joins to values ``w``."""
-    query = f"SELECT {_COLUMNS} FROM json_each(?) AS w CROSS JOIN nodes AS n WHERE {which}"  # noqa: S608 - constants
-    return [NodeRow(*row) for row in connection.execute(query, (json.dumps(list(values)),))]
+    return [NodeRow(*row) for row in lookup(connection, _COLUMNS, f"nodes AS n WHERE {which}", values)]
 
 
 def add_leaves(connection: Connection, leaves: Iterable[tuple[int, bytes, int]]) -> None:
@@ -168,13 +150,10 @@ def remove(connection: Connection, nodes: Sequence[int]) -> None:
     connection.executemany("DELETE FROM nodes WHERE node = ?", ((node,) for node in nodes))
 
 
-def add(connection: Connection, fresh: Fresh, children: Sequence[int]) -> int:
-    """Store a summary over its children, and return its row."""
-    inserted = connection.execute(
-        """INSERT INTO nodes (layer, rank, key, gist, vector, nearest) VALUES (?, ?, ?, ?, ?, ?) RETURNING node""",
-        (fresh.layer, fresh.rank, fresh.key, fresh.gist, fresh.vector, fresh.nearest),
-    ).fetchone()
-    node = int(inserted[0])
+def add(connection: Connection, summary: tuple[int, int, bytes, int, int, int], children: Sequence[int]) -> int:
+    """Store a summary, (layer, rank, key, gist, vector, nearest), over its children, and return its row."""
+    query = "INSERT INTO nodes (layer, rank, key, gist, vector, nearest) VALUES (?, ?, ?, ?, ?, ?) RETURNING node"
+    node = int(connection.execute(query, summary).fetchone()[0])
     connection.executemany("UPDATE nodes SET parent = ? WHERE node = ?", ((node, child) for child in children))
     return node
 
@@ -212,11 +191,8 @@ def layers(connection: Connection) -> list[int]:
 
 def parents(connection: Connection, nodes: Sequence[int]) -> dict[int, tuple[int, bytes]]:
     """Return (row, key) of the parent of every node that has one."""
-    found = connection.execute(
-        """SELECT n.node, p.node, p.key FROM json_each(?) AS w CROSS JOIN nodes AS n CROSS JOIN nodes AS p
-        WHERE n.node = w.value AND p.node = n.parent""",
-        (json.dumps(list(nodes)),),
-    ).fetchall()
+    tables = "nodes AS n CROSS JOIN nodes AS p WHERE n.node = w.value AND p.node = n.parent"
+    found = lookup(connection, "n.node, p.node, p.key", tables, nodes)
     return {node: (parent, key) for node, parent, key in found}
 
 
@@ -228,11 +204,6 @@ def chunk_rows(connection: Connection) -> list[int]:
 def memo_of_leaves(connection: Connection) -> dict[int, int]:
     """Return the memo row of the vector of every chunk that has a node, by chunk row."""
     return dict(connection.execute("SELECT n.chunk, v.memo FROM nodes AS n CROSS JOIN vectors AS v USING (chunk)"))
-
-
-def all_of_chunks(connection: Connection) -> list[NodeRow]:
-    """The nodes of all chunks."""
-    return [NodeRow(*row) for row in connection.execute(f"SELECT {_COLUMNS} FROM nodes AS n WHERE layer = 0")]  # noqa: S608
 
 
 def count_strays(connection: Connection) -> int:
@@ -298,10 +269,7 @@ def of_vectors(
     """Return (node, key) of the summaries that have each of some vectors, without those in ``barred``."""
     without = set(barred)
     found: dict[int, list[tuple[int, bytes]]] = {row: [] for row in memos}
-    for row, node, key in connection.execute(
-        "SELECT n.vector, n.node, n.key FROM json_each(?) AS w CROSS JOIN nodes AS n WHERE n.vector = w.value",
-        (json.dumps(list(memos)),),
-    ):
+    for row, node, key in lookup(connection, "n.vector, n.node, n.key", "nodes AS n WHERE n.vector = w.value", memos):
         if node not in without:
             found[row].append((node, key))
     return found
@@ -314,11 +282,8 @@ def barred(connection: Connection, allowed: Allowed) -> set[int]:
 
 def vectors_of(connection: Connection, nodes: Sequence[int]) -> dict[int, int]:
     """Return the memo row of every node's vector, by node."""
-    found = connection.execute(
-        """SELECT n.node, COALESCE(n.vector, v.memo) FROM json_each(?) AS w CROSS JOIN nodes AS n
-        LEFT JOIN vectors AS v ON v.chunk = n.chunk WHERE n.node = w.value""",
-        (json.dumps(list(nodes)),),
-    ).fetchall()
+    tables = "nodes AS n LEFT JOIN vectors AS v ON v.chunk = n.chunk WHERE n.node = w.value"
+    found = lookup(connection, "n.node, COALESCE(n.vector, v.memo)", tables, nodes)
     return {node: memo for node, memo in found if memo is not None}
 
 
