@@ -21,6 +21,8 @@ from monograph.values.arguments import shown
 
 if TYPE_CHECKING:
     from monograph.values.arrays import Float32
+else:
+    Float32 = Any  # The types of fields are found without numpy.
 
 Metadata: TypeAlias = Mapping[str, Any]
 """A JSON object: its values are str, int, float, bool, None, or lists and objects of these."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from monograph.dates.dating import Dated
+from monograph.values.content import Chunk, Document, Metadata, Valid
+from monograph.values.graph import Path
+from monograph.values.tree import Summary
 
 if TYPE_CHECKING:
     from monograph.values.arrays import Float32
-    from monograph.values.content import Chunk, Document, Metadata, Valid
-    from monograph.values.graph import Path
-    from monograph.values.tree import Summary
+else:
+    Float32 = Any  # The types of fields are found without numpy.
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from monograph.values.content import Chunk, Document, Metadata
 
 if TYPE_CHECKING:
     from monograph.values.arrays import Float32
+else:
+    Float32 = Any  # The types of fields are found without numpy.
 
 ENTITY_KINDS = (
     "person",
