@@ -28,7 +28,6 @@ from monograph.errors import InvalidFilter
 from monograph.store.documents.filters import compile_condition, rows
 from monograph.store.vectors import vectors
 from monograph.vectors.columns import Columns
-from support.api_server import serving
 from support.properties import examples
 
 MOMENTS = st.datetimes(
@@ -317,6 +316,9 @@ def test_passages_that_come_and_go_take_the_date_with_them(monograph: Monograph)
 
 
 def test_a_time_is_asked_for_over_http(diary: Monograph) -> None:
+    pytest.importorskip("fastapi", reason="the extra serve is not installed")
+    from support.api_server import serving
+
     with serving({"diary": diary}) as client:
         found = client.get("/search", q="lamp", where=["since=2026-03", '{"as_of": "2026-03"}']).json
         hits = found["files"][0]["hits"]

@@ -248,7 +248,7 @@ def test_demo_and_the_commands_it_suggests_run(copied: Path, empty: Path) -> Non
     )  # fmt: skip
     again = run(copied / "demo.py", empty)
     assert " 0 embedded in " in again
-    pytest.importorskip("starlette", reason="the extra serve is not installed")
+    pytest.importorskip("fastapi", reason="the extra serve is not installed")
     page = shlex.split(looked.splitlines()[1].removesuffix("--open"))
     with subprocess.Popen(page, stdout=subprocess.PIPE, text=True, cwd=empty) as served:
         try:

@@ -8,14 +8,12 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 from monograph import Monograph
-from monograph.app.serve.parameters import fields_of, without_none
-from monograph.app.serve.route import Route
-from monograph.app.serve.routes import ROUTES
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import InputError
-from support.api_server import Client, serving
+from support.api_server import OPERATIONS, Client, Operation, serving
 from support.paths import EXAMPLES
 
 SECONDS = 1.0
@@ -33,22 +31,26 @@ def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callab
         document = archive.documents()[0].id
         told = {"id": document, "q": "Who found the comet?", "name": "Anna Calder", "other": "Tobias Renk"}
         with serving({"archive": archive}) as client:
-            routes = [one for one in ROUTES if one.method == "GET" and one.path not in STREAMS]
+            routes = [one for one in OPERATIONS if one.method == "GET" and one.path not in STREAMS]
             for route in routes:  # The first answer loads what is loaded once.
-                client.get(route.path, **{name: told[name] for name in fields_of(route.asks) if name in told})
+                client.get(route.path, **{name: told[name] for name in route.parameters if name in told})
             for at in itertools.count(first):
                 chosen = random.Random(f"{seed}/{at}")
                 route = chosen.choice([one for one in routes if _numbers(one)])
-                asked: dict[str, object] = {name: told[name] for name in fields_of(route.asks) if name in told}
+                asked: dict[str, object] = {name: told[name] for name in route.parameters if name in told}
                 asked |= {name: chosen.choice(NUMBERS) for name in _numbers(route) if chosen.random() < 0.8}
                 yield f"{at}: {route.path} {asked}", partial(_ask, client, route, asked)
 
 
-def _numbers(route: Route) -> list[str]:
-    return [name for name, (hint, _) in fields_of(route.asks).items() if without_none(hint)[0] in (int, float)]
+def _numbers(route: Operation) -> list[str]:
+    return [
+        name
+        for name, field in route.parameters.items()
+        if {int, float} & {field.annotation, *get_args(field.annotation)}
+    ]
 
 
-def _ask(client: Client, route: Route, asked: dict[str, object]) -> None:
+def _ask(client: Client, route: Operation, asked: dict[str, object]) -> None:
     before = time.process_time()
     reply = client.get(route.path, **asked)
     spent = time.process_time() - before

@@ -31,7 +31,7 @@ def test_random_inputs_cause_no_fault(part: str, cases: int) -> None:
     if part in ("requests", "agents"):
         pytest.importorskip("mcp", reason="the extra mcp is not installed")
     if part == "bounds":
-        pytest.importorskip("uvicorn", reason="the extra serve is not installed")
+        pytest.importorskip("fastapi", reason="the extra serve is not installed")
     command = [sys.executable, "-m", "fuzz", part, "--seed", "7", "--cases", str(cases)]
     done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -634,7 +634,7 @@ def test_commands_accept_as_of(of_folder: Path, folder: Path, tmp_path: Path) ->
 
 
 def test_http_api_accepts_as_of(of_folder: Path) -> None:
-    pytest.importorskip("starlette", reason="an extra is not installed")
+    pytest.importorskip("fastapi", reason="an extra is not installed")
     from support.api_server import serving
 
     with (

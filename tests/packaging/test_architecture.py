@@ -75,7 +75,7 @@ HEAVY = (
     "watchfiles",
     "yaml",
 )
-SERVING = ("starlette", "uvicorn")
+SERVING = ("fastapi", "pydantic", "sse_starlette", "starlette", "uvicorn")
 """What only the server may import at the top of a module."""
 PUBLIC = {
     "monograph",

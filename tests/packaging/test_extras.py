@@ -82,7 +82,7 @@ def test_every_integration_is_listed() -> None:
     assert sorted(path.parent.name for path in space.glob("*/monograph")) == LLAMA_INDEX
 
 
-@pytest.mark.parametrize(("command", "missing"), [("mcp", "mcp"), ("serve", "starlette"), ("serve", "uvicorn")])
+@pytest.mark.parametrize(("command", "missing"), [("mcp", "mcp"), ("serve", "fastapi"), ("serve", "uvicorn")])
 def test_command_without_its_extra_names_the_extra(tmp_path: Path, command: str, missing: str) -> None:
     code = """
 import sys

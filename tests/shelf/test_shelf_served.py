@@ -64,7 +64,7 @@ def without(value: Any, *names: str) -> Any:
 
 @pytest.fixture(scope="module")
 def client(shelf: Shelf, file: Monograph) -> Iterator[Client]:
-    pytest.importorskip("starlette", reason="the extra serve is not installed")
+    pytest.importorskip("fastapi", reason="the extra serve is not installed")
     with serving({"letters": shelf, "file": file}, write=True) as made:
         yield made
 
@@ -360,7 +360,7 @@ def test_a_shelf_is_copied_and_pickled(shelf: Shelf) -> None:
 
 
 def test_serve_command_opens_a_shelf(url: str) -> None:
-    pytest.importorskip("starlette", reason="the extra serve is not installed")
+    pytest.importorskip("fastapi", reason="the extra serve is not installed")
     from monograph.app.archives import opened_archive
     from monograph.app.serve.served import names_of
 

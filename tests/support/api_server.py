@@ -12,7 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from fastapi.routing import APIRoute
+from pydantic.fields import FieldInfo
+
 from monograph import Reader
+from monograph.app.serve.application import ROUTERS
+from monograph.app.serve.operations import parameters_of
 from monograph.app.serve.served import Served
 from monograph.app.serve.server import server
 from monograph.loopback import listen
@@ -89,6 +94,40 @@ class Client:
         _, last = self.stream("/job/events", id=job.json["id"]).events[-1]
         assert last["ended"]
         return dict(last)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation of the API: its parameters by name."""
+
+    method: str
+    path: str
+    parameters: Mapping[str, FieldInfo]
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+    @property
+    def takes_bytes(self) -> bool:
+        """Whether its body is a file."""
+        return self.path == "/upload"
+
+    @property
+    def takes_json(self) -> bool:
+        return self.method == "POST" and not self.takes_bytes
+
+    @property
+    def writes(self) -> bool:
+        return self.method != "GET" and self.path != "/chat"
+
+
+OPERATIONS = [
+    Operation(method, route.path, parameters_of(route.dependant))
+    for router in ROUTERS
+    for route in router.routes
+    if isinstance(route, APIRoute)
+    for method in route.methods or ()
+]
 
 
 def address(path: str, **parameters: Any) -> str:

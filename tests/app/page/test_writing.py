@@ -11,7 +11,7 @@ import pytest
 
 from support.paths import EXAMPLES
 
-pytest.importorskip("starlette", reason="the extra serve is not installed")
+pytest.importorskip("fastapi", reason="the extra serve is not installed")
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 pytest.importorskip("pypdfium2", reason="the extra documents is not installed")
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

@@ -5,20 +5,29 @@ from __future__ import annotations
 import http.client
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-pytest.importorskip("starlette", reason="the extra serve is not installed")
+pytest.importorskip("fastapi", reason="the extra serve is not installed")
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 
+import monograph.app
 from monograph import Document, Monograph
-from monograph.app.serve.pages import VIEWS, assets
-from monograph.app.serve.routes import ROUTES
+from monograph.app.serve.pages import VIEWS
 from monograph.errors import InputError
 from monograph.loopback import Credentials, listen
-from support.api_server import BASE, TOKEN, Client, serving
+from support.api_server import BASE, OPERATIONS, TOKEN, Client, serving
 
+APP = Path(str(monograph.app.__file__)).parent
 NO_TOKEN = {"Authorization": ""}
+FILES = [
+    f"{address}/{path.relative_to(folder).as_posix()}"
+    for address, folder in (("/page", APP / "serve" / "page"), ("/picture", APP / "picture"))
+    for path in sorted(folder.rglob("*.*"))
+    if path.suffix in (".html", ".js", ".css", ".svg")
+]
+"""The addresses of the page's files."""
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +46,7 @@ def cookie(client: Client) -> str:
 
 
 def test_requests_without_the_token_are_refused(client: Client) -> None:
-    for route in ROUTES:
+    for route in OPERATIONS:
         for given in (
             "",
             "Bearer",
@@ -118,7 +127,7 @@ def test_token_is_exchanged_for_a_cookie(client: Client) -> None:
 
 
 def test_every_response_has_security_headers(client: Client) -> None:
-    addresses = [*VIEWS, *assets(), f"{BASE}/stats", f"{BASE}/nothing", f"{BASE}/openapi.json", "/nothing"]
+    addresses = [*VIEWS, *FILES, f"{BASE}/stats", f"{BASE}/nothing", f"{BASE}/openapi.json", "/nothing"]
     for path in addresses:
         reply = client.ask("GET", path)
         assert reply.headers["x-content-type-options"] == "nosniff", path
@@ -137,7 +146,7 @@ def test_page_without_the_token_contains_no_data(client: Client) -> None:
         assert page.headers["content-type"] == "text/html; charset=utf-8"
         assert b"Mrs Grubb" not in page.body
     kinds = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
-    for path in assets():
+    for path in FILES:
         reply = client.ask("GET", path, headers=NO_TOKEN)
         assert reply.status == 200
         kind = path.rpartition(".")[2]

@@ -19,7 +19,7 @@ import pytest
 
 from support.paths import ROOT
 
-pytest.importorskip("starlette", reason="the extra serve is not installed")
+pytest.importorskip("fastapi", reason="the extra serve is not installed")
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 
 from monograph import Monograph

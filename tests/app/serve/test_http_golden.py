@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette", reason="the extra serve is not installed")
+pytest.importorskip("fastapi", reason="the extra serve is not installed")
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 
 from monograph import Document, Monograph
@@ -182,7 +182,7 @@ def shape(value: Any) -> Any:
 
 def kept(reply: Reply, place: str) -> dict[str, Any]:
     is_json = reply.headers.get("content-type") == "application/json"
-    body = without(reply.json, place) if is_json else len(reply.body)
+    body: Any = without(reply.json, place) if is_json else len(reply.body)
     if is_json and "maximum recursion" in str(body.get("error") if isinstance(body, dict) else ""):
         body["error"] = "maximum recursion"  # Each Python words it in its own way.
     return {

@@ -14,17 +14,16 @@ import pytest
 
 from support.paths import EXAMPLES, ROOT
 
-pytest.importorskip("starlette", reason="the extra serve is not installed")
+pytest.importorskip("fastapi", reason="the extra serve is not installed")
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 jsonschema = pytest.importorskip("jsonschema", reason="what answers are held against is not installed")
 
 from monograph import Monograph
-from monograph.app.serve.routes import ROUTES
 from monograph.derive.openai_compatible import load_model
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import ModelUnavailable
 from monograph.models import Completion
-from support.api_server import BASE, Client, Reply, address, serving
+from support.api_server import BASE, OPERATIONS, Client, Reply, address, serving
 from support.forks import COMMANDS
 from support.model_server import ModelServer
 
@@ -146,14 +145,15 @@ def test_responses_match_the_openapi_description(client: Client, described: dict
 
 def test_openapi_describes_exactly_the_routes(described: dict[str, Any]) -> None:
     told = {(method, path.removeprefix(BASE)) for path, some in described["paths"].items() for method in some}
-    assert told == {(one.method.lower(), one.path) for one in ROUTES} | {("post", "/session"), ("delete", "/session")}
-    for route in ROUTES:
+    assert told == {(one.method.lower(), one.path) for one in OPERATIONS} | {
+        ("post", "/session"),
+        ("delete", "/session"),
+    }
+    for route in OPERATIONS:
         operation = described["paths"][BASE + route.path][route.method.lower()]
         assert operation["summary"].endswith(".")
-    identifiers = [
-        one["operationId"] for some in described["paths"].values() for one in some.values() if "operationId" in one
-    ]
-    assert len(identifiers) == len(set(identifiers)) == len(ROUTES)
+    identifiers = [one["operationId"] for some in described["paths"].values() for one in some.values()]
+    assert len(identifiers) == len(set(identifiers)) == len(OPERATIONS) + 2
     for schema in described["components"]["schemas"].values():
         jsonschema.Draft202012Validator.check_schema(schema)
         assert schema["description"]
@@ -161,7 +161,7 @@ def test_openapi_describes_exactly_the_routes(described: dict[str, Any]) -> None
 
 def test_http_page_documents_routes_and_parameters(described: dict[str, Any]) -> None:
     page = (ROOT / "docs" / "http.md").read_text()
-    for route in ROUTES:
+    for route in OPERATIONS:
         assert f"{route.method} {route.path}`" in page, route.path
         operation = described["paths"][BASE + route.path][route.method.lower()]
         line = next(line for line in page.splitlines() if f"{route.method} {route.path}`" in line)
@@ -206,17 +206,16 @@ def test_invalid_requests_are_refused_with_a_reason(client: Client) -> None:
 
 
 def test_writing_routes_are_refused_without_write(client: Client) -> None:
-    for route in ROUTES:
+    for route in OPERATIONS:
         if not route.writes:
             continue
         assert route.method in ("POST", "DELETE")
-        if route.method == "DELETE" or route.body:
-            reply = client.ask(
-                route.method, f"{BASE}{route.path}?id=a" if not route.body else f"{BASE}{route.path}?root=a&name=b", b""
-            )
+        if not route.takes_json:
+            given = "root=a&name=b" if route.takes_bytes else "id=a"
+            reply = client.ask(route.method, f"{BASE}{route.path}?{given}", b"")
         else:
             names = {"ids": ["a"], "root": "a", "name": "a", "other": "b"}
-            known = {one: value for one, value in names.items() if one in route.asks.__dataclass_fields__}
+            known = {one: value for one, value in names.items() if one in route.parameters}
             reply = client.post(route.path, **known)
         assert reply.status == 403, (route.path, reply.body)
         assert "--write" in reply.json["mend"]

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("starlette", reason="the extra serve is not installed")
+pytest.importorskip("fastapi", reason="the extra serve is not installed")
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 
 from monograph import Document, Monograph
-from monograph.app.serve import server
+from monograph.app.serve import application, server
 from support.api_server import BASE, TOKEN, Client, address, events, serving
 
 PROGRAM = str(Path(sys.executable).parent / "monograph")
@@ -241,8 +241,10 @@ def limit_patience(patched: pytest.MonkeyPatch) -> queue.SimpleQueue[int]:
             ended.put(self.transport.get_extra_info("peername")[1])
 
     patched.setattr(server, "PatientProtocol", Watched)
-    for name, seconds in (("HEAD", 0.5), ("SILENCE", 0.5), ("BODY", 1.5), ("TAKING", 0.5)):
+    for name, seconds in (("HEAD", 0.5), ("TAKING", 0.5)):
         patched.setattr(server, f"{name}_SECONDS", seconds)
+    for name, seconds in (("SILENCE", 0.5), ("BODY", 1.5)):
+        patched.setattr(application, f"{name}_SECONDS", seconds)
     return ended
 
 

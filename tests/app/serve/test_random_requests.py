@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from collections.abc import Iterator
-from typing import Any, get_args, get_origin
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from support.properties import examples
 
-pytest.importorskip("starlette", reason="the extra serve is not installed")
+pytest.importorskip("fastapi", reason="the extra serve is not installed")
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 
 from monograph import Document, Monograph
-from monograph.app.serve.parameters import fields_of, item_of, without_none
-from monograph.app.serve.route import Route
-from monograph.app.serve.routes import ROUTES
 from monograph.derive.summarize import load_summarizer
-from support.api_server import BASE, Client, address, serving
+from support.api_server import BASE, OPERATIONS, Client, Operation, address, serving
 
 # What changes folders is left to tests of its own: a name at random may be a folder.
 LEFT = ("/sync", "/plan", "/upload", "/changes", "/job/events")
@@ -42,51 +40,45 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 
 def values(hint: Any) -> st.SearchStrategy[Any]:
-    inner, _ = without_none(hint)
-    item = item_of(inner)
-    if item is not None:
-        return st.lists(values(item), max_size=3)
-    if dataclasses.is_dataclass(inner):
-        return asked(inner)
-    if inner is bool:
-        return st.booleans()
-    if inner is int:
-        return NUMBERS
-    if inner is float:
-        return st.floats(allow_nan=True) | st.floats(0, 1)
-    if get_origin(inner) is not None and get_args(inner):
-        return st.sampled_from(get_args(inner))
-    return TEXTS
+    if get_origin(hint) is tuple:
+        return st.lists(values(get_args(hint)[0]), max_size=3)
+    if get_origin(hint) is Literal:
+        return st.sampled_from(get_args(hint))
+    if get_origin(hint) is not None:
+        return st.one_of(
+            [values(one) for one in get_args(hint) if isinstance(one, type)] or [values(get_args(hint)[0])]
+        )
+    if isinstance(hint, type) and issubclass(hint, BaseModel):
+        return parameters(hint.model_fields)
+    return {bool: st.booleans(), int: NUMBERS, float: st.floats(allow_nan=True) | st.floats(0, 1)}.get(hint, TEXTS)
 
 
-def asked(kind: Any) -> st.SearchStrategy[dict[str, Any]]:
-    known = fields_of(kind)
+def parameters(known: Mapping[str, FieldInfo]) -> st.SearchStrategy[dict[str, Any]]:
+    given = {name: values(field.annotation) for name, field in known.items() if name != "file"}
     right = st.fixed_dictionaries(
-        {name: values(hint) for name, (hint, must) in known.items() if must and name != "file"},
-        optional={name: values(hint) for name, (hint, must) in known.items() if not must and name != "file"},
+        {name: some for name, some in given.items() if known[name].is_required()},
+        optional={name: some for name, some in given.items() if not known[name].is_required()},
     )
     return right | st.dictionaries(st.sampled_from([*known, "other"]), TEXTS | NUMBERS | st.none(), max_size=3)
 
 
-def sent(client: Client, route: Route, parameters: dict[str, Any]) -> tuple[int, bytes]:
+def sent(client: Client, route: Operation, asked: dict[str, Any]) -> tuple[int, bytes]:
     if route.method == "POST":
-        body = json.dumps(parameters).encode()
+        body = json.dumps(asked).encode()
         reply = client.ask("POST", BASE + route.path, body, {"Content-Type": "application/json"})
     else:
-        given = {name: "" if value is None else value for name, value in parameters.items()}
+        given = {name: "" if value is None else value for name, value in asked.items()}
         reply = client.ask(route.method, address(route.path, **given).replace("\0", "%00"))
     return reply.status, reply.body
 
 
-@pytest.mark.parametrize(
-    "route", [one for one in ROUTES if one.path not in LEFT], ids=lambda one: f"{one.method} {one.path}"
-)
+@pytest.mark.parametrize("route", [one for one in OPERATIONS if one.path not in LEFT], ids=str)
 @settings(max_examples=examples(15))
 @given(data=st.data())
-def test_random_requests_are_answered_or_refused(client: Client, route: Route, data: st.DataObject) -> None:
-    parameters = data.draw(asked(route.asks))
-    status, body = sent(client, route, parameters)
-    assert status in (200, 201, 202, 400, 404, 409, 429), (route.path, parameters, body[:300])
+def test_random_requests_are_answered_or_refused(client: Client, route: Operation, data: st.DataObject) -> None:
+    given = data.draw(parameters(route.parameters))
+    status, body = sent(client, route, given)
+    assert status in (200, 201, 202, 400, 404, 409, 429), (route.path, given, body[:300])
     if status >= 400:
         assert set(json.loads(body)) == {"error", "mend", "kind"}
         assert json.loads(body)["error"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-for package in ("starlette", "uvicorn", "mcp"):
+for package in ("fastapi", "uvicorn", "mcp"):
     pytest.importorskip(package, reason="an extra is not installed")
 
 from mcp import Client as Agent
@@ -21,11 +21,10 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 from monograph import Document, Monograph
-from monograph.app.serve.routes import ROUTES
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph_mcp import make_server
 from monograph_tools.tools import address
-from support.api_server import TOKEN, Client, serving
+from support.api_server import OPERATIONS, TOKEN, Client, Operation, serving
 from support.api_server import address as at
 from support.forks import COMMANDS
 
@@ -123,18 +122,17 @@ ENDLESS = {"/changes"}
 """It tells a number whenever the file changes, for ever."""
 
 
-@pytest.mark.parametrize("number", range(len(ROUTES)), ids=[f"{one.method} {one.path}" for one in ROUTES])
-def test_every_route_shows_only_the_view(client: Client, ids: dict[str, str], path: Path, number: int) -> None:
-    route = ROUTES[number]
+@pytest.mark.parametrize("route", OPERATIONS, ids=str)
+def test_every_route_shows_only_the_view(client: Client, ids: dict[str, str], path: Path, route: Operation) -> None:
     if route.path in ENDLESS:
         return
     with Monograph.open(path, read_only=True) as archive:
         before = archive.document("b1"), archive.files.sources()
     for given in parameters(ids).get(route.path, [{}]):
-        if route.method == "POST" and not route.body:
+        if route.takes_json:
             reply = client.post(route.path, **given)
         else:
-            reply = client.ask(route.method, at(route.path, **given), b"x" if route.body else None)
+            reply = client.ask(route.method, at(route.path, **given), b"x" if route.takes_bytes else None)
         if reply.status == 202:
             job = client.done(reply)
             assert job["state"] == "failed"

@@ -3,7 +3,8 @@
 from monograph.errors import MissingExtra
 
 try:
-    import starlette  # noqa: F401
+    import fastapi  # noqa: F401
+    import sse_starlette  # noqa: F401
     import uvicorn  # noqa: F401
 except ImportError as error:
-    raise MissingExtra("monograph serve needs starlette and uvicorn", 'pip install "monograph[serve]"') from error
+    raise MissingExtra("monograph serve needs fastapi and uvicorn", 'pip install "monograph[serve]"') from error

@@ -1,44 +1,43 @@
-"""The application: requests become values, what answers is called on a thread, its values become responses."""
+"""The application: the API, the page, and what guards both."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
-from collections.abc import AsyncIterator, Callable, Generator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
-from urllib.parse import quote
 
+from fastapi import Depends, FastAPI, Security
+from fastapi.exceptions import RequestValidationError
+from fastapi.security import APIKeyCookie, HTTPBearer
 from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response, StreamingResponse
-from starlette.routing import BaseRoute
-from starlette.routing import Route as Address
-from starlette.types import Receive, Scope, Send
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from monograph.app.serve import pages
-from monograph.app.serve.events import SILENCE, SILENT_SECONDS, Event, as_bytes
-from monograph.app.serve.faults import NoSuchAddress, TooLarge, TooMany, fault_of, status_of
-from monograph.app.serve.openapi import described
-from monograph.app.serve.parameters import from_json, from_query
-from monograph.app.serve.route import BASE, Bytes, Route, Streamed
-from monograph.app.serve.routes import ROUTES
-from monograph.app.serve.served import LAST_SECONDS, Served
-from monograph.app.serve.uploads import Uploaded
-from monograph.app.serve.workers import Workers
+from monograph import __version__
+from monograph.app.serve import changing, graph, originals, pages, questions, reading, state
+from monograph.app.serve.faults import NoSuchAddress, TooLarge, TooSlow
+from monograph.app.serve.operations import BASE, ERRORS, only_known
+from monograph.app.serve.replies import failed
+from monograph.app.serve.served import Served
 from monograph.errors import InputError, MonographError
 from monograph.loopback import Application, Credentials, Guarded
-from monograph.read.limits import DEFAULT_LIMITS
-from monograph.read.paths import path_to_text
+from monograph.values.arguments import shown
+
+ROUTERS = tuple(module.router for module in (state, questions, reading, originals, graph, changing))
 
 MOST_BODY = 1_000_000
 """Bytes of a JSON body."""
+SILENCE_SECONDS = 30.0
+"""Between two pieces of a body."""
+BODY_SECONDS = 600.0
+"""For all of a body."""
 _GONE = 499
 """The status of a response that nobody is there to take."""
-_PIECE = 1 << 16
-_JSON = "application/json"
-_EVENTS = "text/event-stream"
 _LOG = logging.getLogger(__name__)
 
 HEADERS = {
@@ -49,6 +48,41 @@ HEADERS = {
 }
 NOTHING = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox"
 """The policy of what is no page: even where a browser is made to show it as one, it can do nothing."""
+_HINTS = {
+    "int": "give a number",
+    "float": "give a number",
+    "finite": "give a number",
+    "bool": "give true or false",
+    "string": "give a text",
+    "list": "give a list",
+    "tuple": "give a list",
+    "greater": "give {ge} or more",
+    "less": "give {le} or less",
+}
+"""What to do about an error of pydantic, by the first word of its type."""
+
+
+class Api(FastAPI):
+    """The API, whose description says what it writes."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the description, by OpenAPI 3.1."""
+        if self.openapi_schema is None:
+            schemas = super().openapi()["components"]["schemas"]
+            for name, schema in schemas.items():
+                if name.startswith("Body_"):
+                    schema |= {"additionalProperties": False, "description": "Parameters."}
+                elif schema["type"] == "object":
+                    schema["required"] = list(schema["properties"])
+            # Of a time only its text is written; of a context not its hits, and the best sentence beside it.
+            schemas["Dated"]["properties"]["when"] = {"type": "string"}
+            del schemas["TimeSpan"]
+            context, answer = schemas["Context"], schemas["Answer"]
+            del context["properties"]["hits"]
+            context["required"] = [name for name in context["required"] if name not in ("hits", "best")]
+            answer["properties"] |= {"confidence": {"type": "number"}, "best": context["properties"]["best"]}
+            answer["required"] += ["confidence", "best"]
+        return self.openapi_schema  # type: ignore[return-value]
 
 
 def application(served: Served, credentials: Credentials, beside: Sequence[Starlette] = ()) -> Application:
@@ -63,14 +97,6 @@ def application(served: Served, credentials: Credentials, beside: Sequence[Starl
     beside:
         Other applications, as those for agents, which are asked at addresses of their own.
     """
-    workers = Workers()
-    routes: list[BaseRoute] = [_address(route, served, workers) for route in ROUTES]
-    routes += [
-        Address(f"{BASE}/openapi.json", _described(), methods=["GET"]),
-        Address(f"{BASE}/session", _Session(credentials)),
-        *(route for one in beside for route in one.routes),
-        *pages.addresses(),
-    ]
 
     @contextlib.asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
@@ -78,170 +104,132 @@ def application(served: Served, credentials: Credentials, beside: Sequence[Starl
             for one in beside:
                 await stack.enter_async_context(one.router.lifespan_context(one))
             yield
-        workers.close(LAST_SECONDS)
         served.close()
 
-    made = Starlette(routes=routes, lifespan=life, exception_handlers={404: _nowhere, 405: _nowhere, 500: _broken})
-    return Guarded(made, credentials, cookies=True, is_open=pages.is_open)
+    # The guard below looks at token and cookie: here they are only described.
+    secured = [
+        Security(HTTPBearer(auto_error=False)),
+        Security(APIKeyCookie(name=credentials.cookie_name, auto_error=False)),
+    ]
+    made = Api(
+        title="Monograph",
+        version=__version__,
+        openapi_url=f"{BASE}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry={  # Nothing is told to anybody, whatever the environment says.
+            "tracing": False,
+            "metrics": False,
+            "logs": False,
+            "operation_spans": False,
+            "auto_configure": False,
+        },
+        responses=ERRORS,
+        dependencies=[Depends(only_known), *secured],
+        lifespan=life,
+        exception_handlers={
+            MonographError: _failed,
+            RequestValidationError: _invalid,
+            HTTPException: _refused,
+            ClientDisconnect: _gone,
+            Exception: _broken,
+        },
+    )
+    made.state.served = served
+    for router in ROUTERS:
+        made.include_router(router, prefix=BASE)
+
+    @made.post(
+        f"{BASE}/session", status_code=204, summary="Exchange the token for a cookie.", operation_id="begin_session"
+    )
+    async def begin_session(request: Request) -> Response:
+        response = Response(None, 204)
+        if credentials.in_header(request.scope["headers"]):
+            response.set_cookie(credentials.cookie_name, credentials.cookie_value, httponly=True, samesite="strict")
+        return response
+
+    @made.delete(f"{BASE}/session", status_code=204, summary="Take the cookie back.", operation_id="end_session")
+    async def end_session() -> Response:
+        response = Response(None, 204)
+        response.delete_cookie(credentials.cookie_name, httponly=True, samesite="strict")
+        return response
+
+    made.routes.extend([*(route for one in beside for route in one.routes), *pages.addresses()])
+    return Guarded(_Bounded(made), credentials, cookies=True, is_open=pages.is_open)
 
 
-def _address(route: Route, served: Served, workers: Workers) -> Address:
-    async def answer(request: Request) -> Response:
-        try:
-            asked = await _asked(route, request)
-            if route.streams:
-                events = _EVENTS in request.headers.get("accept", "")
-                return await _streamed(route, served, asked, workers, events=events)
-            if route.body:
-                return await _received(route, served, asked, workers, request)
-            return await workers.run(lambda: _replied(route, route.answer(served, asked)), slow=route.slow)
-        except MonographError as error:
-            return failed(error)
-        except ClientDisconnect:
-            return Response(None, _GONE)
+class _Bounded:
+    """Adds security headers to every response, and ends requests whose bodies are too large, or do not come."""
 
-    return Address(BASE + route.path, answer, methods=[route.method], name=route.answer.__name__)
-
-
-async def _asked(route: Route, request: Request) -> Any:
-    """What a request asks, as a value."""
-    if route.method != "POST" or route.body:
-        return from_query(route.asks, request.query_params.multi_items())
-    if request.headers.get("content-type", "").partition(";")[0].strip() != _JSON:
-        raise InputError("the body is no JSON", f"send it with Content-Type: {_JSON}")
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > MOST_BODY:
-            raise TooLarge(f"the body has more than {MOST_BODY:,} bytes", "send less")
-    try:
-        return from_json(route.asks, json.loads(bytes(body) or b"{}"))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"the body is no JSON: {error}", "send a JSON object") from error
-
-
-def _replied(route: Route, value: Any) -> Response:
-    if isinstance(value, Bytes):
-        return Response(value.data, 200, _headers(value.policy or NOTHING), value.kind)
-    if isinstance(value, Streamed):
-        # A file, piece by piece: however large it is, little of it is held.
-
-        def pieces() -> Generator[bytes]:
-            with value.file as file:
-                while part := file.read(_PIECE):
-                    yield part
-
-        name = quote(value.name.encode("utf-8", "replace"), safe="")
-        headers = {**_headers(), "Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
-        return StreamingResponse(_piecewise(pieces()), 200, headers, value.kind)
-    return Response(as_bytes(value), route.status, _headers(), _JSON)
-
-
-async def _piecewise(pieces: Generator[bytes]) -> AsyncIterator[bytes]:
-    try:
-        for piece in pieces:
-            yield piece
-    finally:
-        pieces.close()
-
-
-async def _received(route: Route, served: Served, asked: Any, workers: Workers, request: Request) -> Response:
-    """Take a body into the file that the route opens for it."""
-    length = request.headers.get("content-length", "")
-    if length.isascii() and length.isdigit() and int(length[:20]) > DEFAULT_LIMITS.max_bytes:
-        raise TooLarge(f"it has more than {DEFAULT_LIMITS.max_bytes:,} bytes", "copy it into the folder by hand")
-    if workers.uploads.locked():
-        raise TooMany("too many files are being taken", "send them one after the other")
-    async with workers.uploads:
-        with await workers.run(lambda: route.answer(served, asked)) as incoming:
-            async for part in request.stream():
-                incoming.write(part)
-            path = await workers.run(incoming.keep, slow=True)
-            made = Uploaded(path_to_text(path), incoming.uri, incoming.size)
-    return Response(as_bytes(made), route.status, _headers(), _JSON)
-
-
-def _headers(policy: str = NOTHING) -> dict[str, str]:
-    return {**HEADERS, "Content-Security-Policy": policy, "Cache-Control": "no-store"}
-
-
-def failed(error: MonographError) -> Response:
-    """An error of ours as a response."""
-    return Response(as_bytes(fault_of(error)), status_of(error), _headers(), _JSON)
-
-
-async def _streamed(route: Route, served: Served, asked: Any, workers: Workers, *, events: bool) -> Response:
-    made = route.answer(served, asked)
-    stream = made if hasattr(made, "__anext__") else workers.stream(lambda: made)
-    if route.last is not None and not events:
-        last = [event async for event in stream][-1]
-        return await workers.run(lambda: _replied(route, last.data))
-    # What will not do from the beginning has a status of its own.
-    first = await anext(stream, None)
-    return StreamingResponse(_events(first, stream), 200, _headers(), _EVENTS)
-
-
-async def _events(first: Event | None, rest: AsyncIterator[Event]) -> AsyncIterator[bytes]:
-    """Events as bytes, with a sign of life where none comes for a while."""
-    waiting: asyncio.Future[Event] | None = None
-    try:
-        if first is not None:
-            yield first.encoded()
-        while first is not None:
-            waiting = waiting or asyncio.ensure_future(anext(rest))
-            done, _ = await asyncio.wait([waiting], timeout=SILENT_SECONDS)
-            if not done:
-                yield SILENCE
-                continue
-            task, waiting = waiting, None
-            try:
-                yield task.result().encoded()
-            except StopAsyncIteration:
-                return
-            except MonographError as error:
-                yield Event("error", fault_of(error)).encoded()
-                return
-    finally:
-        if waiting is not None:
-            waiting.cancel()
-            with contextlib.suppress(BaseException):
-                await waiting
-        close = getattr(rest, "aclose", None)
-        if close is not None:
-            await close()
-
-
-class _Session:
-    """Exchanges the token for a cookie, and takes the cookie back."""
-
-    def __init__(self, credentials: Credentials) -> None:
-        self._credentials = credentials
+    def __init__(self, inner: ASGIApp) -> None:
+        self._inner = inner
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request, mine = Request(scope, receive), self._credentials
-        response = Response(None, 204, _headers())
-        if request.method == "DELETE":
-            response.delete_cookie(mine.cookie_name, httponly=True, samesite="strict")
-        elif request.method != "POST":
-            response = failed(NoSuchAddress("a session is begun with POST, and ended with DELETE"))
-        elif mine.in_header(scope["headers"]):
-            response.set_cookie(mine.cookie_name, mine.cookie_value, httponly=True, samesite="strict")
-        await response(scope, receive, send)
+        if scope["type"] != "http":
+            await self._inner(scope, receive, send)
+            return
+        is_page = pages.is_open(scope["method"], scope["path"])
+        extra = {
+            **HEADERS,
+            "Content-Security-Policy": pages.POLICY if is_page else NOTHING,
+            "Cache-Control": "no-cache" if is_page else "no-store",
+        }
+        is_json = scope["path"].startswith(f"{BASE}/") and scope["path"] != f"{BASE}/upload"
+        clock = asyncio.get_running_loop().time
+        size, more, end = 0, True, clock() + BODY_SECONDS
+
+        async def receive_bounded() -> Message:
+            nonlocal size, more
+            if not more:
+                return await receive()
+            try:
+                async with asyncio.timeout(max(0.0, min(SILENCE_SECONDS, end - clock()))):
+                    message = await receive()
+            except TimeoutError:
+                raise TooSlow("the body does not come", "send it at once") from None
+            size, more = size + len(message.get("body", b"")), message.get("more_body", False)
+            if is_json and size > MOST_BODY:
+                raise TooLarge(f"the body has more than {MOST_BODY:,} bytes", "send less")
+            return message
+
+        async def send_secured(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in extra.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._inner(scope, receive_bounded, send_secured)
 
 
-def _described() -> Callable[[Request], Any]:
-    made: list[bytes] = []
-
-    async def answer(_: Request) -> Response:
-        if not made:
-            made.append(as_bytes(described(ROUTES)))
-        return Response(made[0], 200, _headers(), _JSON)
-
-    return answer
+async def _failed(_: Request, error: Exception) -> Response:
+    return failed(error)  # type: ignore[arg-type] # the handler of our errors
 
 
-async def _nowhere(request: Request, _: Exception) -> Response:
+async def _invalid(_: Request, error: Exception) -> Response:
+    first = error.errors()[0]  # type: ignore[attr-defined] # the handler of RequestValidationError
+    kind, name = first["type"], [one for one in first["loc"] if isinstance(one, str)][-1]
+    if kind == "json_invalid":
+        return failed(InputError(f"the body is no JSON: {first['ctx']['error']}", "send a JSON object"))
+    if kind == "missing":
+        return failed(InputError(f"{name} is not given", f"give {name}"))
+    if kind == "extra_forbidden":
+        return failed(InputError(f"unknown parameter {shown(name)}", "leave it out"))
+    hint = _HINTS.get(kind.partition("_")[0], first["msg"].replace("Input should be", "give").replace("'", ""))
+    return failed(InputError(f"{name} is {shown(first['input'])}", hint.format(**first.get("ctx", {}))))
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    if isinstance(cause := error.__cause__, MonographError):
+        return failed(cause)
+    if cause is not None:
+        return failed(InputError(f"the body is no JSON: {cause}", "send a JSON object"))
     return failed(NoSuchAddress(f"nothing answers {request.method} {request.url.path}", f"see {BASE}/openapi.json"))
+
+
+async def _gone(_: Request, __: Exception) -> Response:
+    return Response(None, _GONE)
 
 
 async def _broken(request: Request, error: Exception) -> Response:

@@ -44,6 +44,10 @@ class TooLarge(InputError):
     """More bytes than are taken."""
 
 
+class TooSlow(InputError):
+    """A body that does not come."""
+
+
 class TooMany(InputError):
     """More at one time than is done."""
 
@@ -56,6 +60,7 @@ _STATUS: tuple[tuple[type[MonographError], int], ...] = (
     (NotFound, 404),
     (NameTaken, 409),
     (TooLarge, 413),
+    (TooSlow, 408),
     (TooMany, 429),
     (NotWritable, 403),
     (InputError, 400),

@@ -1,46 +1,45 @@
-"""Routes that look at names, and how they hang together."""
+"""Operations that look at names, and how they hang together."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Body, Depends, Query
+from starlette.responses import Response
 
 from monograph.app.command import where_of
 from monograph.app.picture import picture_of
 from monograph.app.picture.data import data_of
 from monograph.app.picture.ways import ways_to
-from monograph.app.serve.finding import MOST_HITS
-from monograph.app.serve.reading import OneDocument
-from monograph.app.serve.route import Bytes
-from monograph.app.serve.served import Served
+from monograph.app.serve.operations import (
+    AsOf,
+    Count,
+    DocumentId,
+    Flag,
+    FromArchive,
+    How,
+    MostHits,
+    Operations,
+    ToChange,
+    Where,
+    at_most,
+    to_change,
+)
 from monograph.errors import InputError
+from monograph.library import Monograph
 from monograph.values import Entity, Merge, Neighbourhood, Path, Route
 
 FRAMED = "frame-ancestors 'self'; sandbox allow-scripts"
 """The policy of a picture, beside that which stands in it: it may be shown in a frame of this server's page."""
-
 MOST_ENTITIES = 1_000
 
+Name = Annotated[str, Query(description="An entity, as a text writes it.")]
+InBody = Annotated[str, Body(description="As texts write it.")]
+Hops = Annotated[Count, Query(description="How far from it.")]
+Entities = Annotated[int, Query(ge=0, description="Most entities, at most 1,000."), at_most(MOST_ENTITIES)]
 
-@dataclass(frozen=True, slots=True)
-class Naming:
-    """Which names are listed.
-
-    Parameters
-    ----------
-    name:
-        Only names that contain this.
-    k:
-        Most entities, at most 1,000.
-    why:
-        Say which names were taken to mean one thing, and why.
-    file:
-        The file's name.
-    """
-
-    name: str = ""
-    k: int = 50
-    why: bool = False
-    file: str = ""
+router = Operations()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,121 +50,93 @@ class Names:
     merges: tuple[Merge, ...]
 
 
-def entities(served: Served, asked: Naming) -> Names:
-    """List what is named, as ``monograph entities --json`` prints it."""
-    graph = served.archive(asked.file).graph
-    listed = graph.entities(min(asked.k, MOST_ENTITIES), asked.name)
-    return Names(tuple(listed), tuple(graph.merges(asked.name)) if asked.why else ())
+@router.get("/entities")
+def entities(
+    archive: FromArchive,
+    name: Annotated[str, Query(description="Only names that contain this.")] = "",
+    k: Entities = 50,
+    why: Annotated[Flag, Query(description="Say which names were taken to mean one thing, and why.")] = False,
+) -> Names:
+    """List what is named, as `monograph entities --json` prints it."""
+    listed = archive.graph.entities(k, name)
+    return Names(tuple(listed), tuple(archive.graph.merges(name)) if why else ())
+
+
+@router.get("/neighbourhood")
+def neighbourhood(archive: FromArchive, name: Name, hops: Hops = 1, limit: Entities = 60) -> Neighbourhood:
+    """Return what is named together with an entity, as `monograph graph --json` prints it."""
+    return archive.graph.neighbourhood(name, hops, limit)
+
+
+@router.get("/routes")
+def routes(
+    archive: FromArchive,
+    name: Name,
+    other: Name,
+    hops: Annotated[Count, Query(description="Most links of a way, at most 12.")] = 4,
+    limit: Annotated[Count, Query(description="Most ways, at most 100.")] = 3,
+) -> list[Route]:
+    """Find the ways from one entity to another."""
+    return archive.graph.routes(name, other, hops, limit)
+
+
+@router.get("/document/names")
+def names(archive: FromArchive, identifier: DocumentId) -> list[Entity]:
+    """List what a document names, what most of its passages name first."""
+    return archive.graph.of_document(identifier)
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """An entity, and how far one looks round it.
+class Drawing:
+    """What is drawn: the neighbourhood of an entity, or the ways from a question to its hits."""
 
-    Parameters
-    ----------
-    name:
-        As a text writes it.
-    hops:
-        How far from it.
-    limit:
-        Most entities around it, at most 1,000.
-    file:
-        The file's name.
-    """
+    archive: FromArchive
+    name: Name = ""
+    hops: Hops = 1
+    limit: Entities = 60
+    q: Annotated[str, Query(description="A question, instead of a name.")] = ""
+    k: MostHits = 5
+    how: How = "auto"
+    where: Where = ()
+    as_of: AsOf = ""
 
-    name: str
-    hops: int = 1
-    limit: int = 60
-    file: str = ""
-
-
-def neighbourhood(served: Served, asked: Around) -> Neighbourhood:
-    """What is named together with an entity, as ``monograph graph --json`` prints it."""
-    return served.archive(asked.file).graph.neighbourhood(asked.name, asked.hops, min(asked.limit, MOST_ENTITIES))
+    def parts(self) -> tuple[Neighbourhood, list[Path]]:
+        """Return what the picture shows, and the paths that are marked in it."""
+        if bool(self.name) == bool(self.q):
+            raise InputError("a name or a question says what is drawn", "give name or q")
+        if self.name:
+            return self.archive.graph.neighbourhood(self.name, self.hops, self.limit), []
+        where = where_of(list(self.where))
+        hits = self.archive.search(self.q, self.k, self.how, where, as_of=self.as_of or None)
+        return ways_to(self.archive, self.q, hits)
 
 
-@dataclass(frozen=True, slots=True)
-class Between:
-    """Two entities, and the ways between them.
-
-    Parameters
-    ----------
-    name, other:
-        As texts write them.
-    hops:
-        Most links of a way, at most 12.
-    limit:
-        Most ways, at most 100.
-    file:
-        The file's name.
-    """
-
-    name: str
-    other: str
-    hops: int = 4
-    limit: int = 3
-    file: str = ""
+@router.get("/picture", response_class=Response, responses={200: {"content": {"text/html": {}}}})
+def picture(drawing: Annotated[Drawing, Depends()]) -> Response:
+    """Draw a part of the graph as one HTML page, as `--html` writes it."""
+    made = picture_of(*drawing.parts(), title=drawing.name or drawing.q).encode("utf-8", "replace")
+    return Response(made, headers={"Content-Security-Policy": FRAMED}, media_type="text/html")
 
 
-def routes(served: Served, asked: Between) -> list[Route]:
-    """The ways from one entity to another."""
-    return served.archive(asked.file).graph.routes(asked.name, asked.other, asked.hops, asked.limit)
+@router.get("/picture/data", response_class=Response, responses={200: {"content": {"application/json": {}}}})
+def picture_data(drawing: Annotated[Drawing, Depends()]) -> Response:
+    """Return what that page is drawn from."""
+    return Response(data_of(*drawing.parts()).encode("utf-8", "replace"), media_type="application/json")
 
 
-def names(served: Served, asked: OneDocument) -> list[Entity]:
-    """What a document names, what most of its passages name first."""
-    return served.archive(asked.file).graph.of_document(asked.id)
+@router.post("/names/apart")
+def set_apart(at: Annotated[ToChange, to_change("graph.set_apart")], name: InBody, other: InBody) -> Names:
+    """Say that two names are not one entity."""
+    at[1].graph.set_apart(name, other)
+    return _named(at[1], name)
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """What is drawn: the neighbourhood of an entity, or the ways from a question to its hits.
-
-    Parameters
-    ----------
-    name:
-        Of an entity, as a text writes it.
-    hops, limit:
-        As for ``neighbourhood``.
-    q:
-        A question, instead of a name.
-    k, how, where, as_of:
-        As for ``search``.
-    file:
-        The file's name.
-    """
-
-    name: str = ""
-    hops: int = 1
-    limit: int = 60
-    q: str = ""
-    k: int = 5
-    how: str = "auto"
-    where: tuple[str, ...] = ()
-    file: str = ""
-    as_of: str = ""
+@router.post("/names/unite")
+def unite(at: Annotated[ToChange, to_change("graph.unite")], name: InBody, other: InBody) -> Names:
+    """Take back that two names are not one entity."""
+    at[1].graph.unite(name, other)
+    return _named(at[1], name)
 
 
-def picture(served: Served, asked: Drawn) -> Bytes:
-    """A part of the graph drawn as one HTML page, as ``--html`` writes it."""
-    found, ways = _drawn(served, asked)
-    made = picture_of(found, ways, title=asked.name or asked.q)
-    return Bytes(made.encode("utf-8", "replace"), "text/html; charset=utf-8", FRAMED)
-
-
-def picture_data(served: Served, asked: Drawn) -> Bytes:
-    """What that page is drawn from."""
-    return Bytes(data_of(*_drawn(served, asked)).encode("utf-8", "replace"), "application/json")
-
-
-def _drawn(served: Served, asked: Drawn) -> tuple[Neighbourhood, list[Path]]:
-    if bool(asked.name) == bool(asked.q):
-        raise InputError("a name or a question says what is drawn", "give name or q")
-    file = served.archive(asked.file)
-    if asked.name:
-        return file.graph.neighbourhood(asked.name, asked.hops, min(asked.limit, MOST_ENTITIES)), []
-    hits = file.search(
-        asked.q, min(asked.k, MOST_HITS), asked.how, where_of(list(asked.where)), as_of=asked.as_of or None
-    )
-    return ways_to(file, asked.q, hits)
+def _named(file: Monograph, name: str) -> Names:
+    return Names(tuple(file.graph.entities(50, name)), tuple(file.graph.merges(name)))

@@ -8,13 +8,15 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from monograph.app.serve.events import Event
+from sse_starlette import ServerSentEvent
+
 from monograph.app.serve.faults import Fault, TooMany, fault_of
-from monograph.app.serve.workers import Threads
+from monograph.app.serve.replies import event
+from monograph.app.serve.threads import Threads
 from monograph.errors import MonographError, NotFound
 from monograph.values import OnProgress, Plan, Progress, Report
 
@@ -96,7 +98,7 @@ class Jobs:
             for one in ended[: max(0, len(ended) - KEPT)]:
                 del self._jobs[one]
             threads = self._threads.setdefault(file, Threads(1, "monograph-job"))
-        threads.do(lambda: self._run(job.id, work))
+        threads.submit(self._run, job.id, work)
         return job
 
     def all(self, file: str) -> list[Job]:
@@ -119,13 +121,13 @@ class Jobs:
             self._stopping.add(identifier)
         return job
 
-    async def events(self, identifier: str) -> AsyncIterator[Event]:
+    async def events(self, identifier: str) -> AsyncGenerator[ServerSentEvent]:
         """A job as it is, and again whenever it has changed, until it has ended. Raises as :meth:`named`."""
         seen = None
         while True:
             job = self.named(identifier)
             if job is not seen:
-                yield Event("job", job)
+                yield event("job", job)
             if job.ended:
                 return
             seen = job

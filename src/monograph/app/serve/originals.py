@@ -1,13 +1,17 @@
-"""Routes that show the file a document was read from: its bytes, its pages, and where a span stands on them."""
+"""Operations that show the file a document was read from: its bytes, its pages, and where a span stands on them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Generator
+from typing import Annotated
+from urllib.parse import quote
 
-from monograph.app.serve.reading import OneDocument
-from monograph.app.serve.route import Bytes, Streamed
-from monograph.app.serve.served import Served
+from fastapi import Query
+from starlette.responses import Response, StreamingResponse
+
+from monograph.app.serve.operations import DocumentId, FileName, FromFile, Operations, ServedFiles, at_most
 from monograph.values import Boxes, Original
+from monograph.values.arguments import MOST
 
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -23,68 +27,41 @@ KINDS = (*dict.fromkeys(kind for _, kind in _MAGIC), "image/webp", OTHER)
 """What an original may be sent as."""
 
 
-@dataclass(frozen=True, slots=True)
-class OnePage:
-    """A page of a PDF.
+_PIECE = 1 << 16
 
-    Parameters
-    ----------
-    id:
-        The document's id or uri.
-    page:
-        From 1.
-    width:
-        Pixels, 50 to 3,000.
-    file:
-        The file's name.
-    """
-
-    id: str
-    page: int = 1
-    width: int = 1_000
-    file: str = ""
+router = Operations()
 
 
-@dataclass(frozen=True, slots=True)
-class OnPage:
-    """A span of a document.
-
-    Parameters
-    ----------
-    id:
-        The document's id or uri.
-    start, end:
-        Offsets into its text.
-    page:
-        One of the pages that it goes over; 0 for the first.
-    file:
-        The file's name.
-    """
-
-    id: str
-    start: int
-    end: int
-    page: int = 0
-    file: str = ""
+@router.get("/document/source")
+def source(file: FromFile, identifier: DocumentId) -> Original:
+    """Say which file a document was read from, and whether it is as it was."""
+    return file.files.original(identifier)
 
 
-def source(served: Served, asked: OneDocument) -> Original:
-    """The file that a document was read from, and whether it is as it was."""
-    return served.file(asked.file).files.original(asked.id)
-
-
-def original(served: Served, asked: OneDocument) -> Streamed:
-    """The bytes of the file that a document was read from; images are shown, all else is saved."""
-    files = served.file(asked.file).files
-    file = files.open_original(asked.id)
+@router.get(
+    "/document/original",
+    response_class=Response,
+    responses={200: {"content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in KINDS}}},
+)
+def original(file: FromFile, identifier: DocumentId) -> Response:
+    """Return the bytes of the file that a document was read from; images are shown, all else is saved."""
+    opened = file.files.open_original(identifier)
     try:
-        name = files.original(asked.id).name
-        head = file.read(_HEAD)
-        file.seek(0)
+        name = quote(file.files.original(identifier).name.encode("utf-8", "replace"), safe="")
+        kind = kind_of(opened.read(_HEAD))
+        opened.seek(0)
     except BaseException:
-        file.close()
+        opened.close()
         raise
-    return Streamed(file, kind_of(head), name)
+
+    def pieces() -> Generator[bytes]:
+        with opened:
+            while piece := opened.read(_PIECE):
+                yield piece
+
+    return StreamingResponse(
+        pieces(), media_type=kind, headers={"Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
+    )
 
 
 def kind_of(head: bytes) -> str:
@@ -94,13 +71,26 @@ def kind_of(head: bytes) -> str:
     return next((kind for magic, kind in _MAGIC if head.startswith(magic)), OTHER)
 
 
-def page(served: Served, asked: OnePage) -> Bytes:
-    """A page of a PDF, drawn."""
-    name, _ = served.file_named(asked.file)
-    return Bytes(served.pages[name].picture(asked.id, asked.page, asked.width), "image/png")
+@router.get("/document/page", response_class=Response, responses={200: {"content": {"image/png": {}}}})
+def page(
+    served: ServedFiles,
+    identifier: DocumentId,
+    page: Annotated[int, Query(description="Its number, from 1."), at_most(MOST)] = 1,
+    width: Annotated[int, Query(description="Pixels, 50 to 3,000."), at_most(MOST)] = 1_000,
+    file: FileName = "",
+) -> Response:
+    """Draw a page of a PDF."""
+    return Response(served.pages_of(file).picture(identifier, page, width), media_type="image/png")
 
 
-def boxes(served: Served, asked: OnPage) -> Boxes:
-    """Where a span stands on a page, looked for by its words."""
-    name, _ = served.file_named(asked.file)
-    return served.pages[name].boxes(asked.id, asked.start, asked.end, asked.page)
+@router.get("/document/boxes")
+def boxes(
+    served: ServedFiles,
+    identifier: DocumentId,
+    start: Annotated[int, Query(description="Offset into the document's text."), at_most(MOST)],
+    end: Annotated[int, Query(description="Offset into the document's text."), at_most(MOST)],
+    page: Annotated[int, Query(description="One of the pages that it goes over; 0 for the first."), at_most(MOST)] = 0,
+    file: FileName = "",
+) -> Boxes:
+    """Find where a span stands on a page, by its words."""
+    return served.pages_of(file).boxes(identifier, start, end, page)

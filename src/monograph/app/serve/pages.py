@@ -1,20 +1,18 @@
-"""The page: its files, from memory, under a policy that lets them fetch from this server alone."""
+"""The page: its files, under a policy that lets them fetch from this server alone."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
-from importlib import resources
-from importlib.resources.abc import Traversable
+import mimetypes
+import os
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount
 from starlette.routing import Route as Address
+from starlette.staticfiles import StaticFiles
 
 from monograph.app import picture
-from monograph.app.serve.route import BASE
+from monograph.app.serve.operations import BASE
 
 VIEWS = ("/", "/search", "/ask", "/document", "/entity", "/outline", "/sources", "/state")
 """Addresses of views: each is answered by the one page, which then shows it."""
@@ -33,46 +31,14 @@ POLICY = "; ".join(
         "require-trusted-types-for 'script'",
     )
 )
-_KINDS = {
-    ".html": "text/html; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
-    ".json": "application/json",
-}
-_FOLDERS = (("/page", __package__ or "", "page"), ("/picture", picture.__name__, ""))
+_KINDS = (".html", ".js", ".css", ".svg", ".png", ".json")
 
 
-@dataclass(frozen=True, slots=True)
-class Asset:
-    """A file of the page: its bytes, its media type, and a mark of what it holds."""
+class _Files(StaticFiles):
+    """The files of a package that browsers load: none of its modules."""
 
-    data: bytes
-    kind: str
-    mark: str
-
-
-@cache
-def assets() -> dict[str, Asset]:
-    """All files of the page, by address."""
-    made = {}
-    for prefix, package, folder in _FOLDERS:
-        for path, file in _files(resources.files(package).joinpath(folder), prefix):
-            kind = _KINDS.get(path[path.rfind(".") :])
-            if kind is not None:
-                data = file.read_bytes()
-                made[path] = Asset(data, kind, f'"{hashlib.sha256(data).hexdigest()[:16]}"')
-    return made
-
-
-def _files(folder: Traversable, prefix: str) -> Iterator[tuple[str, Traversable]]:
-    for one in folder.iterdir():
-        path = f"{prefix}/{one.name}"
-        if one.is_dir():
-            yield from _files(one, path)
-        else:
-            yield path, one
+    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
+        return super().lookup_path(path) if path.endswith(_KINDS) else ("", None)
 
 
 def is_open(method: str, path: str) -> bool:
@@ -80,32 +46,16 @@ def is_open(method: str, path: str) -> bool:
     return method in ("GET", "HEAD") and path != BASE and not path.startswith((f"{BASE}/", "/mcp"))
 
 
-def addresses() -> list[Address]:
-    """The routes of the page."""
+def addresses() -> list[BaseRoute]:
+    """Return the routes of the page."""
+    mimetypes.add_type("text/javascript", ".js")  # Before 3.12 Python knew it by another name.
+    page = _Files(packages=[(__package__ or "", "page")])
+
+    async def view(request: Request) -> Response:
+        return await page.get_response("index.html", request.scope)
+
     return [
-        *(Address(view, _view, methods=["GET"]) for view in VIEWS),
-        *(Address(path, _asset, methods=["GET"]) for path in assets()),
+        *(Address(path, view, methods=["GET"]) for path in VIEWS),
+        Mount("/page", page),
+        Mount("/picture", _Files(packages=[(picture.__name__, "")])),
     ]
-
-
-async def _view(request: Request) -> Response:
-    return _response(request, assets()["/page/index.html"])
-
-
-async def _asset(request: Request) -> Response:
-    return _response(request, assets()[request.url.path])
-
-
-def _response(request: Request, asset: Asset) -> Response:
-    headers = {
-        "Content-Security-Policy": POLICY,
-        "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer",
-        "Cross-Origin-Resource-Policy": "same-origin",
-        "Cross-Origin-Opener-Policy": "same-origin",
-        "Cache-Control": "no-cache",
-        "ETag": asset.mark,
-    }
-    if request.headers.get("if-none-match") == asset.mark:
-        return Response(None, 304, headers)
-    return Response(asset.data, 200, headers, asset.kind)

@@ -1,15 +1,19 @@
-"""Routes that read documents and passages."""
+"""Operations that read documents and passages."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
+from fastapi import Query
+
+from monograph.app.serve.operations import Count, DocumentId, FromArchive, Operations, at_most
 from monograph.app.serve.pieces import Block, Marks, Words, blocks, window
-from monograph.app.serve.served import Served
 from monograph.errors import InputError, NotFound
 from monograph.regex import regex
 from monograph.shelf import place_of
 from monograph.values import Chunk, Document, Listed, Section
+from monograph.values.arguments import MOST
 
 MOST_LISTED = 1_000
 """Documents of one answer."""
@@ -19,82 +23,30 @@ MOST_MARKS = 200
 
 _SPAN = regex(r"(\d{1,12})-(\d{1,12})")
 
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """Which documents are listed.
-
-    Parameters
-    ----------
-    like:
-        Only those whose title, uri or id contains this, whatever its case.
-    start, limit:
-        The first one, from 0, and how many, at most 1,000.
-    file:
-        The file's name.
-    """
-
-    like: str = ""
-    start: int = 0
-    limit: int = 100
-    file: str = ""
+router = Operations()
 
 
-def documents(served: Served, asked: Listing) -> Listed:
+@router.get("/documents")
+def documents(
+    archive: FromArchive,
+    like: Annotated[str, Query(description="Only those whose title, uri or id contains this, whatever its case.")] = "",
+    start: Annotated[Count, Query(description="The first one, from 0.")] = 0,
+    limit: Annotated[int, Query(ge=0, description="How many, at most 1,000."), at_most(MOST_LISTED)] = 100,
+) -> Listed:
     """List documents, in order of uri."""
-    return served.archive(asked.file).listed(asked.like, asked.start, min(asked.limit, MOST_LISTED))
+    return archive.listed(like, start, limit)
 
 
-@dataclass(frozen=True, slots=True)
-class OneDocument:
-    """A document, by its id or uri.
-
-    Parameters
-    ----------
-    id:
-        Its id or uri.
-    file:
-        The file's name.
-    """
-
-    id: str
-    file: str = ""
+@router.get("/document")
+def document(archive: FromArchive, identifier: DocumentId) -> Document:
+    """Return a document with its text, as `monograph show --json` prints it."""
+    return archive.document(identifier)
 
 
-def document(served: Served, asked: OneDocument) -> Document:
-    """A document with its text, as ``monograph show --json`` prints it."""
-    return served.archive(asked.file).document(asked.id)
-
-
-def chunks(served: Served, asked: OneDocument) -> list[Chunk]:
-    """The passages of a document, in reading order."""
-    return served.archive(asked.file).chunks(asked.id)
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """What of a document is read.
-
-    Parameters
-    ----------
-    id:
-        Its id or uri.
-    start, length:
-        About which characters: paragraphs are given whole. At most 1,000,000.
-    mark:
-        Spans to be marked: ``17-22``.
-    q:
-        A question whose words are marked.
-    file:
-        The file's name.
-    """
-
-    id: str
-    start: int = 0
-    length: int = 20_000
-    mark: tuple[str, ...] = ()
-    q: str = ""
-    file: str = ""
+@router.get("/document/chunks")
+def chunks(archive: FromArchive, identifier: DocumentId) -> list[Chunk]:
+    """List the passages of a document, in reading order."""
+    return archive.chunks(identifier)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +77,21 @@ class Reading:
     blocks: tuple[Block, ...]
 
 
-def text(served: Served, asked: Stretch) -> Reading:
-    """A part of a document, cut into pieces where it is marked."""
-    found = served.archive(asked.file).document(asked.id)
-    marks = Marks(spans_of(asked.mark), Words(asked.q) if asked.q.strip() else None)
-    start, end = window(found.text, asked.start, min(asked.length, MOST_READ))
-    made = blocks(found.text, start, end, found.sections, marks)
-    return Reading(found.id, found.title, found.uri, len(found.text), start, end, tuple(found.sections), tuple(made))
+@router.get("/document/text")
+def text(
+    archive: FromArchive,
+    identifier: DocumentId,
+    start: Annotated[int, Query(description="The first character; paragraphs are given whole."), at_most(MOST)] = 0,
+    length: Annotated[int, Query(description="About how many, at most 1,000,000."), at_most(MOST_READ)] = 20_000,
+    mark: Annotated[tuple[str, ...], Query(description="Spans to be marked: `17-22`.")] = (),
+    q: Annotated[str, Query(description="A question whose words are marked.")] = "",
+) -> Reading:
+    """Return a part of a document, cut into pieces where it is marked."""
+    found = archive.document(identifier)
+    marks = Marks(spans_of(mark), Words(q) if q.strip() else None)
+    first, last = window(found.text, start, length)
+    made = blocks(found.text, first, last, found.sections, marks)
+    return Reading(found.id, found.title, found.uri, len(found.text), first, last, tuple(found.sections), tuple(made))
 
 
 def spans_of(written: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
@@ -151,30 +111,15 @@ def spans_of(written: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
     return tuple((int(match[1]), int(match[2])) for match in found if match is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class OneChunk:
-    """A passage.
-
-    Parameters
-    ----------
-    id:
-        Its id.
-    around:
-        How many on both sides come with it.
-    file:
-        The file's name.
-    """
-
-    id: str
-    around: int = 1
-    file: str = ""
-
-
-def chunk(served: Served, asked: OneChunk) -> list[Chunk]:
-    """A passage among those around it, as ``monograph show --json`` prints it."""
-    file = served.archive(asked.file)
-    found = file.fetch([asked.id])
+@router.get("/chunk")
+def chunk(
+    archive: FromArchive,
+    identifier: Annotated[str, Query(alias="id", description="The passage's id.")],
+    around: Annotated[int, Query(description="How many on both sides come with it."), at_most(MOST)] = 1,
+) -> list[Chunk]:
+    """Return a passage among those around it, as `monograph show --json` prints it."""
+    found = archive.fetch([identifier])
     if not found:
-        raise NotFound(f"{place_of(file)} holds no chunk {asked.id!r}", "search finds what there is")
-    one, around = found[0].chunk, max(0, asked.around)
-    return file.chunks(one.document_id)[max(0, one.ordinal - around) : one.ordinal + around + 1]
+        raise NotFound(f"{place_of(archive)} holds no chunk {identifier!r}", "search finds what there is")
+    one, beside = found[0].chunk, max(0, around)
+    return archive.chunks(one.document_id)[max(0, one.ordinal - beside) : one.ordinal + beside + 1]

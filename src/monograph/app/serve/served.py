@@ -1,15 +1,17 @@
-"""The files that are served, by name."""
+"""The files that are served, by name, and the threads that answer from them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from monograph.app.serve.changes import Changes
 from monograph.app.serve.faults import NotWritable
 from monograph.app.serve.jobs import Jobs
+from monograph.app.serve.threads import Threads
 from monograph.errors import NotFound
 from monograph.library import Monograph, Reader, View
 from monograph.library.original_files import Pages
@@ -18,8 +20,15 @@ from monograph.shelf import only_file, to_write, whole_file
 if TYPE_CHECKING:
     from monograph.shelf import Archive
 
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
 LAST_SECONDS = 3.0
 """For what is at work when a server ends."""
+QUICK, SLOW = 4, 8
+"""Requests that are answered at one time: what takes moments, and what may take minutes, as what a model writes."""
+UPLOADS = 4
+"""Files that are taken at one time; more are refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +45,12 @@ class Served:
         Key of the language model that answers; empty without one.
     agents:
         Whether agents are served at ``/mcp``.
-    pages, jobs, changes:
-        What draws pages of each file that is no shelf, what works by itself, and what looks for changes.
+    pages, jobs:
+        What draws pages of each file that is no shelf, and what works by itself.
+    quick, slow, uploads:
+        The threads that answer, and how many files may be taken at one time.
+    ending:
+        Set when the server is about to end.
     """
 
     files: dict[str, Archive] = field(repr=False)
@@ -45,36 +58,36 @@ class Served:
     model: str = ""
     agents: bool = False
     pages: dict[str, Pages] = field(init=False, repr=False)
-    jobs: Jobs = field(init=False, repr=False)
-    changes: Changes = field(init=False, repr=False)
+    jobs: Jobs = field(init=False, repr=False, default_factory=Jobs)
+    quick: Threads = field(init=False, repr=False, default_factory=lambda: Threads(QUICK, "monograph-serve"))
+    slow: Threads = field(init=False, repr=False, default_factory=lambda: Threads(SLOW, "monograph-serve-slow"))
+    uploads: asyncio.Semaphore = field(init=False, repr=False, default_factory=lambda: asyncio.Semaphore(UPLOADS))
+    ending: threading.Event = field(init=False, repr=False, default_factory=threading.Event)
 
     def __post_init__(self) -> None:
-        alone = {name: file for name, file in self.files.items() if isinstance(file, Reader)}
-        object.__setattr__(self, "pages", {name: file.files.pages() for name, file in alone.items()})
-        object.__setattr__(self, "jobs", Jobs())
-        object.__setattr__(self, "changes", Changes(self.files))
+        alone = {name: file.files.pages() for name, file in self.files.items() if isinstance(file, Reader)}
+        object.__setattr__(self, "pages", alone)
+
+    async def run(self, call: Callable[..., Result], *values: object, slow: bool = False) -> Result:
+        """Call a function on a thread. Whoever goes away leaves it to its end. Raises TooMany if too many wait."""
+        return await asyncio.get_running_loop().run_in_executor(self.slow if slow else self.quick, call, *values)
 
     def end(self) -> None:
         """Say that the end has come: jobs stop at their next step, and nobody waits for changes any more."""
+        self.ending.set()
         self.jobs.end()
-        self.changes.end()
 
     def close(self) -> None:
         """End what works by itself; the files stay the caller's to close."""
         self.end()
+        for threads in (self.quick, self.slow):
+            threads.close(LAST_SECONDS)
         self.jobs.close(LAST_SECONDS)
-        self.changes.close()
         for pages in self.pages.values():
             pages.close()
 
     def named(self, name: str) -> tuple[str, Archive]:
-        """A file or a shelf, and its name; the first one for an empty name.
-
-        Raises
-        ------
-        NotFound
-            If none has that name.
-        """
+        """A file or a shelf, and its name; the first one for an empty name. Raises NotFound if none has that name."""
         chosen = name or next(iter(self.files))
         if chosen not in self.files:
             raise NotFound(f"no file named {chosen!r} is served", f"name one of {', '.join(self.files)}")
@@ -85,16 +98,16 @@ class Served:
         return self.named(name)[1]
 
     def file(self, name: str) -> Reader:
-        """A file, view or snapshot: a shelf raises InputError, an unknown name as :meth:`named`."""
-        return self.file_named(name)[1]
+        """A file, view or snapshot. Raises as :meth:`named`, and NotOnShelf for a shelf."""
+        return only_file(self.archive(name), "such thing")
 
-    def file_named(self, name: str) -> tuple[str, Reader]:
-        """A file, view or snapshot, and its name. Raises as :meth:`file`."""
-        chosen, archive = self.named(name)
-        return chosen, only_file(archive, "such thing")
+    def pages_of(self, name: str) -> Pages:
+        """What draws the pages of a file. Raises as :meth:`file`."""
+        self.file(name)
+        return self.pages[self.named(name)[0]]
 
     def writable(self, name: str) -> tuple[str, Monograph | View]:
-        """A file or a view that may be changed.
+        """A file or a view that may be changed, and its name.
 
         Raises
         ------

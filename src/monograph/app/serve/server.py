@@ -21,11 +21,7 @@ IDLE_SECONDS = 30
 """After which a connection is closed on which nothing is asked."""
 
 HEAD_SECONDS = 10.0
-"""From the first byte of a request, or the connection, to the end of its headers."""
-SILENCE_SECONDS = 30.0
-"""Between two pieces of a body."""
-BODY_SECONDS = 600.0
-"""For all of a body."""
+"""From the connection to the end of the headers of its first request."""
 TAKING_SECONDS = 30.0
 """Until some of what waits to be sent is taken."""
 
@@ -78,67 +74,31 @@ class _Server(uvicorn.Server):
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP as uvicorn speaks it, to those who are quick enough."""
+    """HTTP as uvicorn speaks it, to clients that send a head and take what they asked for."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A connection has come: it is to ask for something."""
+        """Give a new connection so long for the head of its first request."""
         super().connection_made(transport)
-        self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._within("head", HEAD_SECONDS)
+        self._taking: asyncio.TimerHandle | None = None
+        self._head = self.loop.call_later(HEAD_SECONDS, self._require_head)
+
+    def _require_head(self) -> None:
+        if self.cycle is None:
+            self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It has gone."""
-        for timer in self._timers.values():
-            timer.cancel()
+        """Stop the timers."""
+        self._head.cancel()
+        self.resume_writing()
         super().connection_lost(exc)
 
-    def data_received(self, data: bytes) -> None:
-        """Some of a request has come."""
-        if not self._is_asked() and "head" not in self._timers:
-            self._within("head", HEAD_SECONDS)
-        before = self.cycle
-        super().data_received(data)
-        if self.transport.is_closing() or not self._is_asked():
-            return
-        self._done("head")
-        if not self.cycle.more_body:
-            self._done("silence", "body")
-            return
-        self._within("silence", SILENCE_SECONDS)
-        if self.cycle is not before:
-            self._within("body", BODY_SECONDS)
-
-    def on_response_complete(self) -> None:
-        """All was answered: the next request, if one comes, is waited for anew."""
-        self._done("silence", "body")
-        super().on_response_complete()
-
     def pause_writing(self) -> None:
-        """The other end does not take what waits for it."""
+        """Give a client that does not take what waits for it so long to take some."""
         super().pause_writing()
-        self._within("taking", TAKING_SECONDS)
+        self._taking = self.loop.call_later(TAKING_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """It has taken some."""
-        self._done("taking")
+        """Go on."""
+        if self._taking is not None:
+            self._taking.cancel()
         super().resume_writing()
-
-    def _is_asked(self) -> bool:
-        return self.cycle is not None and not self.cycle.response_complete
-
-    def _within(self, what: str, seconds: float) -> None:
-        self._done(what)
-        self._timers[what] = self.loop.call_later(seconds, self._late, what, seconds)
-
-    def _done(self, *what: str) -> None:
-        for one in what:
-            timer = self._timers.pop(one, None)
-            if timer is not None:
-                timer.cancel()
-
-    def _late(self, what: str, seconds: float) -> None:
-        # What we ourselves do not read is not late.
-        if what == "silence" and self.flow.read_paused:
-            self._within(what, seconds)
-        elif what != "head" or not self._is_asked():
-            self.transport.abort()

@@ -1,43 +1,25 @@
-"""Routes that say what is served, what a file holds, and what is wrong with it."""
+"""Operations that say what is served, what a file holds, and what is wrong with it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Annotated
+
+from fastapi import Query
 
 from monograph import __version__
-from monograph.app.serve.reading import OneDocument
-from monograph.app.serve.served import Served
+from monograph.app.serve.operations import Count, DocumentId, FromArchive, FromFile, Operations, ServedFiles, at_most
 from monograph.library import Monograph, Reader
 from monograph.read.limits import DEFAULT_LIMITS
 from monograph.search.strategies import strategies
 from monograph.settings import Settings
-from monograph.shelf import ShelfStats, only_file, whole_file
+from monograph.shelf import Archive, ShelfStats, only_file, whole_file
 from monograph.values import Finding, LedgerEntry, OutlineNode, Problem, Stats, Summary, SyncedSource
-
-if TYPE_CHECKING:
-    from monograph.shelf import Archive
 
 MOST_LAYERS = 3
 """Of one answer: each layer has some ten times as many summaries as the one above it."""
 
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """No parameters."""
-
-
-@dataclass(frozen=True, slots=True)
-class OneFile:
-    """A file.
-
-    Parameters
-    ----------
-    file:
-        Its name; the first one, if it is not given.
-    """
-
-    file: str = ""
+router = Operations()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +84,12 @@ class Serving:
     files: tuple[ServedFile, ...]
 
 
-def settings(served: Served, asked: Nothing) -> Serving:
-    """What is served, and how."""
+@router.get("/settings")
+def settings(served: ServedFiles) -> Serving:
+    """Say what is served, and how."""
     files = tuple(_served_file(name, file) for name, file in served.files.items())
-    ways = tuple(strategies())
-    return Serving(__version__, served.write, served.model, served.agents, ways, DEFAULT_LIMITS.max_bytes, files)
+    ways, most = tuple(strategies()), DEFAULT_LIMITS.max_bytes
+    return Serving(__version__, served.write, served.model, served.agents, ways, most, files)
 
 
 def _served_file(name: str, file: Archive) -> ServedFile:
@@ -122,84 +105,56 @@ def _served_file(name: str, file: Archive) -> ServedFile:
     )
 
 
-def costs(served: Served, asked: OneFile) -> list[LedgerEntry]:
-    """What models were asked for a file, and the tokens it took, as ``monograph costs --json`` prints it."""
-    return whole_file(served.archive(asked.file), "ledger of costs", "costs").costs()
+@router.get("/costs")
+def costs(archive: FromArchive) -> list[LedgerEntry]:
+    """List what models were asked for a file, and the tokens it took, as `monograph costs --json` prints it."""
+    return whole_file(archive, "ledger of costs", "costs").costs()
 
 
-def stats(served: Served, asked: OneFile) -> Stats | ShelfStats:
-    """Count and weigh what a file holds, as ``monograph stats`` or, of a shelf, ``monograph shelf stats`` prints it."""
-    return served.archive(asked.file).stats()
+@router.get("/stats")
+def stats(archive: FromArchive) -> Stats | ShelfStats:
+    """Count and weigh what a file holds, as `monograph stats` or, of a shelf, `monograph shelf stats` prints it."""
+    return archive.stats()
 
 
-def check(served: Served, asked: OneFile) -> list[Finding]:
-    """Hold every table against every other, as ``monograph check --json`` prints it."""
-    archive = served.archive(asked.file)
+@router.get("/check")
+def check(archive: FromArchive) -> list[Finding]:
+    """Hold every table against every other, as `monograph check --json` prints it."""
     return (whole_file(archive, "check", "check") if isinstance(archive, Reader) else archive).check()
 
 
-def sources(served: Served, asked: OneFile) -> list[SyncedSource]:
-    """The folders that are followed, as ``monograph sources --json`` prints them."""
-    return _followed(served.file(asked.file))
-
-
-def _followed(file: Reader) -> list[SyncedSource]:
-    """Return the folders that a whole file follows; of a view or a snapshot none."""
+@router.get("/sources")
+def sources(file: FromFile) -> list[SyncedSource]:
+    """List the folders that are followed, as `monograph sources --json` prints them; of a view or a snapshot none."""
     return file.files.sources() if isinstance(file, Monograph) else []
 
 
-def failures(served: Served, asked: OneFile) -> list[Problem]:
-    """The files that could not be taken in, and why."""
-    return [failure for one in _followed(served.file(asked.file)) for failure in one.failures]
+@router.get("/failures")
+def failures(file: FromFile) -> list[Problem]:
+    """List the files that could not be taken in, and why."""
+    return [failure for one in sources(file) for failure in one.failures]
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A part of the tree of summaries.
-
-    Parameters
-    ----------
-    node:
-        A summary's id, or its first four digits; empty for the top.
-    layers:
-        How many layers are opened below it, at most 3.
-    file:
-        The file's name.
-    """
-
-    node: str = ""
-    layers: int = 1
-    file: str = ""
+@router.get("/outline")
+def outline(
+    archive: FromArchive,
+    node: Annotated[str, Query(description="A summary's id, or its first four digits; empty for the top.")] = "",
+    layers: Annotated[Count, Query(description="How many are opened below it, at most 3."), at_most(MOST_LAYERS)] = 1,
+) -> list[OutlineNode]:
+    """Return the tree of summaries as a table of contents, as `monograph outline --json` prints it."""
+    return only_file(archive, "tree of summaries").tree.outline(node, layers)
 
 
-def outline(served: Served, asked: Opened) -> list[OutlineNode]:
-    """The tree of summaries as a table of contents, as ``monograph outline --json`` prints it."""
-    tree = only_file(served.archive(asked.file), "tree of summaries").tree
-    return tree.outline(asked.node, min(asked.layers, MOST_LAYERS))
+@router.get("/summary")
+def summary(
+    archive: FromArchive,
+    identifier: Annotated[str, Query(alias="id", description="Its id, or the first four digits.")],
+) -> Summary:
+    """Return a summary, and where its sentences stand."""
+    return only_file(archive, "tree of summaries").tree.summary(identifier)
 
 
-@dataclass(frozen=True, slots=True)
-class OneSummary:
-    """A summary.
-
-    Parameters
-    ----------
-    id:
-        Its id, or the first four digits.
-    file:
-        The file's name.
-    """
-
-    id: str
-    file: str = ""
-
-
-def summary(served: Served, asked: OneSummary) -> Summary:
-    """A summary, and where its sentences stand."""
-    return only_file(served.archive(asked.file), "tree of summaries").tree.summary(asked.id)
-
-
-def summaries(served: Served, asked: OneDocument) -> list[Summary]:
-    """The summaries over the passages of a document, from the lowest layer up; none of a shelf."""
-    archive = served.archive(asked.file)
-    return archive.tree.over(asked.id) if isinstance(archive, Reader) else []
+@router.get("/document/summaries")
+def summaries(archive: FromArchive, identifier: DocumentId) -> list[Summary]:
+    """List the summaries over the passages of a document, from the lowest layer up; none of a shelf."""
+    return archive.tree.over(identifier) if isinstance(archive, Reader) else []

@@ -1,0 +1,228 @@
+"""Operations that follow folders, take documents in and out, and tell of changes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Body, Query, Request
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.responses import Response
+
+from monograph.app.serve.faults import TooLarge, TooMany
+from monograph.app.serve.jobs import Job
+from monograph.app.serve.operations import (
+    EVENTS,
+    FileInBody,
+    FileName,
+    Operations,
+    ServedFiles,
+    ToChange,
+    to_change,
+)
+from monograph.app.serve.replies import Json, event, streamed
+from monograph.errors import InputError, MonographError
+from monograph.library import Monograph, Reader
+from monograph.read.limits import DEFAULT_LIMITS
+from monograph.read.paths import path_to_text
+from monograph.values import OnProgress, Plan, Report
+
+LOOKED = 0.5
+"""Seconds between two looks at a file that may change."""
+
+Yes = Annotated[bool, Body(strict=True)]
+Sources = Annotated[
+    tuple[str, ...], Body(description="Paths of folders and files; without any, all that are followed.")
+]
+Verify = Annotated[Yes, Body(description="Compare contents even where size and time are unchanged.")]
+Prune = Annotated[Yes, Body(description="Remove documents even if a whole folder is empty now.")]
+Forget = Annotated[Yes | None, Body(description="Leave no trace of what is gone; null as the file is set.")]
+FollowLinks = Annotated[
+    Yes | None, Body(description="Read what links lead to outside of a folder; null as it was said of it last.")
+]
+JobId = Annotated[str, Query(alias="id", description="A job's id.")]
+
+router = Operations()
+
+
+@router.post("/sync", status_code=202)
+def sync(
+    served: ServedFiles,
+    at: Annotated[ToChange, to_change("files.sync")],
+    sources: Sources = (),
+    verify: Verify = False,
+    prune: Prune = False,
+    forget: Forget = None,
+    follow_links: FollowLinks = None,
+) -> Job:
+    """Bring a file up to date with folders, and follow those that are new."""
+    name, file = at
+
+    def work(progress: OnProgress) -> Report:
+        chosen = _sources(name, file, sources)
+        planned = file.files.plan(
+            *chosen, verify=verify, prune=prune, follow_links=follow_links, price=False, progress=progress
+        )
+        return file.files.apply(planned, forget=forget, progress=progress)
+
+    return served.jobs.begin(name, "sync", work)
+
+
+@router.post("/plan", status_code=202)
+def plan(
+    served: ServedFiles,
+    at: Annotated[ToChange, to_change("files.plan")],
+    sources: Sources = (),
+    verify: Verify = False,
+    prune: Prune = False,
+    follow_links: FollowLinks = None,
+) -> Job:
+    """Say what a sync would do and cost; nothing is written."""
+    name, file = at
+
+    def work(progress: OnProgress) -> Plan:
+        chosen = _sources(name, file, sources)
+        return file.files.plan(*chosen, verify=verify, prune=prune, follow_links=follow_links, progress=progress)
+
+    return served.jobs.begin(name, "plan", work)
+
+
+def _sources(name: str, file: Monograph, given: Sequence[str]) -> Sequence[str]:
+    chosen = given or tuple(one.place for one in file.files.sources() if one.place)
+    if not chosen:
+        raise InputError(f"{name} follows no folder yet", "name one in sources")
+    return chosen
+
+
+@router.post("/retry", status_code=202)
+def retry(served: ServedFiles, at: Annotated[ToChange, to_change("files.retry")], forget: Forget = None) -> Job:
+    """Read again the files that something failed in."""
+    name, file = at
+    return served.jobs.begin(name, "retry", lambda progress: file.files.retry(forget=forget, progress=progress))
+
+
+@router.post("/remove", status_code=202)
+def remove(
+    served: ServedFiles,
+    ids: Annotated[tuple[str, ...], Body(description="Ids or uris of documents.")],
+    forget: Forget = None,
+    file: FileInBody = "",
+) -> Job:
+    """Take documents out of every result; with `forget` no trace of their text is left."""
+    name, archive = served.writable(file)
+    return served.jobs.begin(name, "remove", lambda _: archive.remove(ids, forget=forget))
+
+
+@router.post("/sources/remove", status_code=202)
+def unfollow(
+    served: ServedFiles,
+    at: Annotated[ToChange, to_change("files.remove")],
+    root: Annotated[str, Body(description="The name of a folder that is followed, or its place.")],
+    forget: Forget = None,
+) -> Job:
+    """Follow a folder no longer, and take its documents out."""
+    name, file = at
+    return served.jobs.begin(name, "unfollow", lambda _: file.files.remove(root, forget=forget))
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """A file that has been taken; the next sync reads it.
+
+    Parameters
+    ----------
+    path:
+        Where it lies.
+    uri:
+        That its document will have.
+    bytes:
+        How many it has.
+    """
+
+    path: str
+    uri: str
+    bytes: int
+
+
+@router.post(
+    "/upload",
+    status_code=201,
+    response_model=Uploaded,
+    openapi_extra={"requestBody": {"required": True, "content": {"application/octet-stream": {}}}},
+)
+async def upload(
+    request: Request,
+    served: ServedFiles,
+    root: Annotated[str, Query(description="Name or place of a folder that is followed.")],
+    name: Annotated[str, Query(description="The file's own name: never a path.")],
+    folder: Annotated[str, Query(description="Below the root: `letters/1963`; empty for the root itself.")] = "",
+    file: FileName = "",
+) -> Response:
+    """Take a file, the body, into a folder that is followed. It is read by the next sync."""
+    length = request.headers.get("content-length", "")
+    if length.isascii() and length.isdigit() and int(length[:20]) > DEFAULT_LIMITS.max_bytes:
+        raise TooLarge(f"it has more than {DEFAULT_LIMITS.max_bytes:,} bytes", "copy it into the folder by hand")
+    if served.uploads.locked():
+        raise TooMany("too many files are being taken", "send them one after the other")
+    async with served.uploads:
+        _, whole = served.writable_file(file, "files.receive")
+        with await served.run(whole.files.receive, root, name, folder) as incoming:
+            async for part in request.stream():
+                incoming.write(part)
+            path = await served.run(incoming.keep, slow=True)
+            return Json(Uploaded(path_to_text(path), incoming.uri, incoming.size), 201)
+
+
+@router.get("/jobs")
+def jobs(served: ServedFiles, file: FileName = "") -> list[Job]:
+    """List the jobs of a file, the newest first, without what came of them."""
+    return served.jobs.all(served.named(file)[0])
+
+
+@router.get("/job")
+def job(served: ServedFiles, identifier: JobId) -> Job:
+    """Return a job, and how far it has come."""
+    return served.jobs.named(identifier)
+
+
+@router.delete("/job")
+def stop(served: ServedFiles, identifier: JobId) -> Job:
+    """Let a job end at its next step; what was stored stays."""
+    served.writable("")
+    return served.jobs.stop(identifier)
+
+
+@router.get("/job/events", response_class=Response, responses=EVENTS)
+async def job_events(served: ServedFiles, identifier: JobId) -> EventSourceResponse:
+    """Tell of a job as it is, and again whenever it has changed, until it has ended."""
+    return await streamed(served.jobs.events(identifier))
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A file has changed: its name, and a number that every change raises."""
+
+    file: str
+    generation: int
+
+
+@router.get("/changes", response_class=Response, responses=EVENTS)
+async def changes(served: ServedFiles, file: FileName = "") -> EventSourceResponse:
+    """Tell whenever a file has changed, whoever changed it."""
+    name, archive = served.named(file)
+
+    async def events() -> AsyncGenerator[ServerSentEvent]:
+        seen = None
+        while not served.ending.is_set():
+            # The version of a shelf that is open is searched until the end.
+            with suppress(MonographError):  # It is in use, or damaged: what asks for more of it says so.
+                now = await served.run(archive.generation) if isinstance(archive, Reader) else archive.version
+                if now != seen:
+                    yield event("change", Changed(name, now))
+                    seen = now
+            await asyncio.sleep(LOOKED)
+
+    return await streamed(events())

@@ -1,0 +1,160 @@
+"""Operations of the API: their parameters, how they are called, and how they are described."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Annotated, Any, TypeAlias, get_origin
+
+from annotated_types import Ge
+from fastapi import APIRouter, Body, Depends, Query, Request
+from fastapi.dependencies.models import Dependant
+from fastapi.params import Body as InBody
+from pydantic import AfterValidator, BeforeValidator
+from pydantic.fields import FieldInfo
+from starlette.responses import Response
+
+from monograph.app.serve.faults import Fault
+from monograph.app.serve.replies import Json
+from monograph.app.serve.served import Served
+from monograph.errors import InputError
+from monograph.library import Monograph, Reader
+from monograph.shelf import Archive
+from monograph.values.arguments import MOST, shown
+
+BASE = "/api/v1"
+MOST_HITS = 1_000
+"""Of one answer."""
+SLOW = ("/document/page", "/document/boxes", "/check", "/names/apart", "/names/unite")
+"""Operations that may take minutes: they have threads of their own."""
+EVENTS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}}
+"""The description of a stream."""
+_ERRORS: dict[int | str, str] = {
+    400: "A value will not do.",
+    401: "No token, or another.",
+    403: "Another origin, a file that is only read, or a model's server that the file may not ask.",
+    404: "No such file, document, entity, summary or job.",
+    408: "The body does not come.",
+    409: "It is there already, or has changed.",
+    413: "More bytes than are taken.",
+    421: "Another Host.",
+    429: "Too much at one time.",
+    500: "The file is damaged.",
+    502: "A model does not answer.",
+    503: "The file is in use, or closed.",
+    507: "There is no room.",
+    "default": "Another error.",
+}
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Fault, "description": text} for status, text in _ERRORS.items()
+}
+"""The description of errors, the same for all operations."""
+
+
+class Operations(APIRouter):
+    """A router whose functions run on threads, and whose values are written as the command line prints them."""
+
+    def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        """Add an operation, described by its docstring."""
+        options |= {"summary": " ".join(inspect.getdoc(endpoint).split()), "operation_id": endpoint.__name__}  # type: ignore[union-attr]
+        if not inspect.iscoroutinefunction(endpoint):
+            endpoint = _on_thread(endpoint, options.get("status_code") or 200, slow=path in SLOW)
+        super().add_api_route(path, endpoint, **options)
+
+
+def _on_thread(call: Callable[..., Any], status: int, *, slow: bool) -> Callable[..., Awaitable[Response]]:
+    def reply(values: dict[str, Any]) -> Response:
+        value = call(**values)
+        return value if isinstance(value, Response) else Json(value, status)
+
+    @wraps(call)
+    async def endpoint(request_: Request, **values: Any) -> Response:
+        served: Served = request_.app.state.served
+        return await served.run(reply, values, slow=slow)
+
+    signature = inspect.signature(call, eval_str=True)
+    request = inspect.Parameter("request_", inspect.Parameter.KEYWORD_ONLY, annotation=Request)
+    endpoint.__signature__ = signature.replace(parameters=[*signature.parameters.values(), request])  # type: ignore[attr-defined]
+    return endpoint
+
+
+async def only_known(request: Request) -> None:
+    """Refuse a body that is no JSON object, and parameters that are unknown or given twice."""
+    known = parameters_of(request.scope["route"].dependant)
+    names, in_body = list(request.query_params), any(isinstance(one, InBody) for one in known.values())
+    if in_body:
+        if request.headers.get("content-type", "").partition(";")[0].strip() != Json.media_type:
+            raise InputError("the body is no JSON", f"send it with Content-Type: {Json.media_type}")
+        body = await request.json() if await request.body() else {}
+        if not isinstance(body, dict):
+            raise InputError(f"the body is {shown(body)}", "give a JSON object")
+        names += body
+    for name in names:
+        if name not in known:
+            raise InputError(f"unknown parameter {shown(name)}", f"there are {', '.join(known) or 'none'}")
+        if len(request.query_params.getlist(name)) > 1 and get_origin(known[name].annotation) is not tuple:
+            raise InputError(f"{name} is given twice", "give it once")
+
+
+def parameters_of(dependant: Dependant) -> dict[str, FieldInfo]:
+    """Return the parameters of an operation by name, those of its dependencies last."""
+    found = {one.alias: one.field_info for one in (*dependant.query_params, *dependant.body_params)}
+    for inner in dependant.dependencies:
+        found |= parameters_of(inner)
+    return found
+
+
+async def _served(request: Request) -> Served:
+    served: Served = request.app.state.served
+    return served
+
+
+ServedFiles: TypeAlias = Annotated[Served, Depends(_served)]
+FileName: TypeAlias = Annotated[str, Query(description="The file's name; without it the first is meant.")]
+FileInBody: TypeAlias = Annotated[str, Body(description="The file's name; without it the first is meant.")]
+
+
+async def _archive(served: ServedFiles, file: FileName = "") -> Archive:
+    return served.archive(file)
+
+
+async def _archive_in_body(served: ServedFiles, file: FileInBody = "") -> Archive:
+    return served.archive(file)
+
+
+async def _file(served: ServedFiles, file: FileName = "") -> Reader:
+    return served.file(file)
+
+
+def to_change(call: str) -> Any:
+    """Return the dependency on the (name, file) that a request changes; ``call`` is the method it needs."""
+
+    async def file_to_change(served: ServedFiles, file: FileInBody = "") -> ToChange:
+        return served.writable_file(file, call)
+
+    return Depends(file_to_change)
+
+
+def at_most(most: int) -> AfterValidator:
+    """Return what lowers a number that is above a bound, so that an answer does not grow without one."""
+    return AfterValidator(lambda number: max(min(number, most), -MOST))
+
+
+ToChange: TypeAlias = tuple[str, Monograph]
+FromArchive: TypeAlias = Annotated[Archive, Depends(_archive)]
+FromArchiveInBody: TypeAlias = Annotated[Archive, Depends(_archive_in_body)]
+FromFile: TypeAlias = Annotated[Reader, Depends(_file)]
+Count: TypeAlias = Annotated[int, Ge(0), at_most(MOST)]
+Hits: TypeAlias = Annotated[int, Ge(0), at_most(MOST_HITS)]
+Flag: TypeAlias = Annotated[bool, BeforeValidator(lambda given: given == "" or given)]
+"""True if it is given without a value."""
+
+DocumentId: TypeAlias = Annotated[str, Query(alias="id", description="The document's id or uri.")]
+Question: TypeAlias = Annotated[str, Query(description="A question, words, or a code.")]
+MostHits: TypeAlias = Annotated[Hits, Query(description="Most hits, at most 1,000.")]
+How: TypeAlias = Annotated[str, Query(description="How to search, as on the command line: `tree:detail=0.5`.")]
+Where: TypeAlias = Annotated[
+    tuple[str, ...], Query(description="Filters that must all hold, as on the command line: `year >= 2020`, or JSON.")
+]
+AsOf: TypeAlias = Annotated[str, Query(description="A moment at whose end files are searched: `2026-03`.")]

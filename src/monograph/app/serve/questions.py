@@ -1,0 +1,243 @@
+"""Operations that search, make contexts and answer questions."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from annotated_types import Interval
+from fastapi import Body, Query, Request
+from pydantic import BaseModel, ConfigDict
+from sse_starlette import ServerSentEvent
+from starlette.responses import Response
+
+from monograph.app import answer_output, document_output
+from monograph.app.command import where_of
+from monograph.app.serve.faults import Fault, fault_of
+from monograph.app.serve.operations import (
+    EVENTS,
+    AsOf,
+    FromArchive,
+    FromArchiveInBody,
+    Hits,
+    How,
+    MostHits,
+    Operations,
+    Question,
+    ServedFiles,
+    Where,
+)
+from monograph.app.serve.pieces import Marks, Piece, Words
+from monograph.app.serve.replies import Json, event, streamed
+from monograph.app.serve.served import Served
+from monograph.app.serve.threads import iterate_on
+from monograph.errors import MonographError
+from monograph.shelf import Archive
+from monograph.values import DEFAULT_CUT, Answer, Citation, Context, Hit, PassageOrder, Turn, cite
+from monograph.values.arguments import BUDGET, FOUND
+
+router = Operations()
+
+Share = Annotated[float, Interval(ge=0, le=1)]
+Threshold = Annotated[Share | None, Query(description="Least confidence of an answer, from 0 to 1.")]
+Budget = Annotated[int, Query(ge=1, description="Most tokens of the context.")]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHit:
+    """A hit, and how to show it.
+
+    Parameters
+    ----------
+    hit:
+        As ``monograph search --json`` prints it.
+    why:
+        How it was found, on one line.
+    way:
+        The path through the graph that led to it, in words; empty without one.
+    place:
+        ``page 3``, ``sheet Sales, rows 4-9``; empty where it has none.
+    section:
+        The headings above it, without its document's title.
+    pieces:
+        Its text, with the words of the query marked; offsets into the document, or into a summary.
+    """
+
+    hit: Hit
+    why: str
+    way: str
+    place: str
+    section: str
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundInFile:
+    """What was found in one file.
+
+    Parameters
+    ----------
+    file:
+        Its name.
+    relevance:
+        How probable it is that the file answers the query, 0 to 1.
+    doubt:
+        That perhaps nothing relevant was found; empty where there is no doubt.
+    hits:
+        Best first.
+    error:
+        Why the file could not be searched; null when all went well.
+    """
+
+    file: str
+    relevance: float = 0.0
+    doubt: str = ""
+    hits: tuple[FoundHit, ...] = ()
+    error: Fault | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found, file by file: scores of several files are not compared."""
+
+    query: str
+    files: tuple[FoundInFile, ...]
+
+
+@router.get("/search")
+def search(
+    served: ServedFiles,
+    q: Question,
+    k: MostHits = 5,
+    how: How = "auto",
+    where: Where = (),
+    file: Annotated[tuple[str, ...], Query(description="Names of files; without any, all.")] = (),
+    as_of: AsOf = "",
+) -> Found:
+    """Find passages, grouped by file."""
+    named = [served.named(name) for name in dict.fromkeys(file)] or list(served.files.items())
+    words, found = Words(q), []
+    for name, archive in named:
+        try:
+            context = archive.context(q, k=k, how=how, where=where_of(list(where)), as_of=as_of or None)
+        except MonographError as error:
+            # What will not do for one file will do for none, and is no answer.
+            if len(named) == 1:
+                raise
+            found.append(FoundInFile(name, error=fault_of(error)))
+        else:
+            hits = tuple(_shown(hit, words) for hit in context.hits)
+            doubt = answer_output.doubt_of(q, context.hits, context.relevance)
+            found.append(FoundInFile(name, context.relevance, doubt, hits))
+    return Found(q, tuple(found))
+
+
+def _shown(hit: Hit, words: Words) -> FoundHit:
+    text, offset = hit.text, 0 if hit.summary else hit.chunk.start
+    cut = Marks(words=words).cut(text, 0, len(text))
+    return FoundHit(
+        hit,
+        hit.explain(),
+        "" if hit.path is None else str(hit.path),
+        "" if hit.summary else cite(hit.metadata),
+        "" if hit.summary else document_output.section_of(hit.title, hit.metadata),
+        tuple(Piece(one.start + offset, one.end + offset, one.text, one.marks, one.word) for one in cut),
+    )
+
+
+@router.get("/context")
+def context(
+    archive: FromArchive,
+    q: Question,
+    budget: Budget = BUDGET,
+    k: MostHits = FOUND,
+    cut: Annotated[Share, Query(description="Share of the passages that is to go, from 0 to 1.")] = DEFAULT_CUT,
+    order: PassageOrder = "relevance",
+    how: How = "auto",
+    where: Where = (),
+    threshold: Annotated[Share, Query(description="Least relevance of the passages, from 0 to 1.")] = 0.0,
+    as_of: AsOf = "",
+) -> Context:
+    """Make what a model needs to answer a question, as `monograph context --json` prints it."""
+    return archive.context(
+        q,
+        budget,
+        k=k,
+        how=how,
+        where=where_of(list(where)),
+        cut=cut,
+        order=order,
+        threshold=threshold,
+        as_of=as_of or None,
+    )
+
+
+class Said(BaseModel):
+    """A turn of a conversation, as the page keeps it: ``title`` is that of the first citation of its context."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: str
+    answer: str = ""
+    query: str = ""
+    title: str = ""
+
+    def turn(self) -> Turn:
+        """What the library takes for it."""
+        first = (Citation(1, self.title, "", "", (), (), "", summary=False, value=0.0),) if self.title else ()
+        return Turn(self.question, Answer(self.answer, (), Context(self.question, first), query=self.query))
+
+
+@router.get("/ask", response_model=Answer, responses=EVENTS)
+async def ask(
+    request: Request,
+    served: ServedFiles,
+    archive: FromArchive,
+    q: Question,
+    budget: Budget = BUDGET,
+    k: MostHits = FOUND,
+    how: How = "auto",
+    where: Where = (),
+    threshold: Threshold = None,
+    as_of: AsOf = "",
+) -> Response:
+    """Answer a question: as `monograph ask --json` prints it, or piece by piece."""
+    options = {"k": k, "how": how, "where": where, "threshold": threshold, "as_of": as_of}
+    return await _answered(request, served, archive, (q, budget), options)
+
+
+@router.post("/chat", response_model=Answer, responses=EVENTS)
+async def chat(
+    request: Request,
+    served: ServedFiles,
+    archive: FromArchiveInBody,
+    q: Annotated[str, Body()],
+    history: Annotated[tuple[Said, ...], Body()] = (),
+    budget: Annotated[int, Body(ge=1, strict=True)] = BUDGET,
+    k: Annotated[Hits, Body(strict=True)] = FOUND,
+    how: Annotated[str, Body()] = "auto",
+    where: Annotated[tuple[str, ...], Body()] = (),
+    threshold: Annotated[Share | None, Body()] = None,
+    as_of: Annotated[str, Body()] = "",
+) -> Response:
+    """Answer a question in the light of those before it: parameters as for `ask`, and the turns so far."""
+    turns = [one.turn() for one in history]
+    options = {"history": turns, "k": k, "how": how, "where": where, "threshold": threshold, "as_of": as_of}
+    return await _answered(request, served, archive, (q, budget), options)
+
+
+async def _answered(
+    request: Request, served: Served, archive: Archive, question: tuple[str, int], options: dict[str, Any]
+) -> Response:
+    def pieces() -> Generator[str | Answer]:
+        where, as_of = where_of(list(options["where"])), options["as_of"] or None
+        yield from archive.stream(*question, **options | {"where": where, "as_of": as_of})
+
+    def events() -> Generator[ServerSentEvent]:
+        for piece in pieces():
+            yield event("answer", piece) if isinstance(piece, Answer) else event("piece", {"text": piece})
+
+    if "text/event-stream" in request.headers.get("accept", ""):
+        return await streamed(iterate_on(served.slow, events))
+    return await served.run(lambda: Json([*pieces()][-1]), slow=True)

@@ -1,0 +1,100 @@
+"""Threads that answer requests: few, and they stay, since each has connections of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+import time
+from collections.abc import AsyncGenerator, Callable, Generator
+from concurrent.futures import Executor, Future
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
+
+from monograph.app.serve.faults import TooMany
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+WAITING = 200
+"""Calls that wait for a thread; more are refused."""
+
+
+class Threads(Executor):
+    """An executor of a fixed number of threads, which do not keep a program from ending as those of the library do."""
+
+    def __init__(self, most: int, name: str) -> None:
+        self._most, self._name = most, name
+        self._calls: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._unfinished = 0
+        self._lock = threading.Lock()
+
+    def submit(self, call: Callable[P, Result], /, *args: P.args, **kwargs: P.kwargs) -> Future[Result]:
+        """Call a function on the next free thread. Raises TooMany if too many calls wait."""
+        future: Future[Result] = Future()
+        with self._lock:
+            if self._unfinished >= self._most + WAITING:
+                raise TooMany("too many requests wait for an answer", "ask again in a moment")
+            self._unfinished += 1
+            if self._unfinished > len(self._threads) < self._most:
+                self._threads.append(threading.Thread(target=self._run, name=self._name, daemon=True))
+                self._threads[-1].start()
+        self._calls.put(partial(self._complete, future, partial(call, *args, **kwargs)))
+        return future
+
+    def close(self, seconds: float) -> None:
+        """Take no more calls, and wait so long for those that are running."""
+        end = time.monotonic() + seconds
+        for _ in self._threads:
+            self._calls.put(None)
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
+
+    def _run(self) -> None:
+        while (call := self._calls.get()) is not None:
+            call()
+
+    def _complete(self, future: Future[Any], call: Callable[[], Any]) -> None:
+        try:
+            if future.set_running_or_notify_cancel():
+                future.set_result(call())
+        except BaseException as error:
+            future.set_exception(error)
+        finally:
+            with self._lock:
+                self._unfinished -= 1
+
+
+async def iterate_on(threads: Threads, items: Callable[[], Generator[Result]]) -> AsyncGenerator[Result]:
+    """Yield the items of a generator that one thread runs from beginning to end.
+
+    Closed early, the generator ends at its next item. Raises what the generator raises, and TooMany as
+    :meth:`Threads.submit`.
+    """
+    loop, left, ended = asyncio.get_running_loop(), threading.Event(), object()
+    given: asyncio.Queue[Any] = asyncio.Queue()
+
+    def work() -> None:
+        made = items()
+        try:
+            for item in made:
+                if left.is_set():
+                    break
+                loop.call_soon_threadsafe(given.put_nowait, item)
+        finally:
+            made.close()
+
+    def finish(done: asyncio.Future[None]) -> None:
+        given.put_nowait(ended)
+        if not done.cancelled():
+            done.exception()  # Nobody asks for it where the client has left.
+
+    done = loop.run_in_executor(threads, work)
+    done.add_done_callback(finish)
+    try:
+        while (item := await given.get()) is not ended:
+            yield item
+        await done
+    finally:
+        left.set()
