@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-BUILT_FROM := pyproject.toml CMakeLists.txt tools/build_backend.py tools/unicode_tables.py $(foreach room,vectors/kernel text_pass store/words/inverted store/file/mapped search/reckoning,$(wildcard src/monograph/$(room)/*.?pp))
+BUILT_FROM := pyproject.toml CMakeLists.txt tools/build_backend.py tools/unicode_tables.py $(foreach room,vectors/kernel text_pass store/words/inverted store/file/mapped search/scoring,$(wildcard src/monograph/$(room)/*.?pp))
 
 .PHONY: help demo demo-shelf test test-all test-page alone check lint docs wheel wheels lint-release bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing bench-search bench-shelf bench-page bench-mcp fuzz soak soak-tenth sanitize clean
 .DEFAULT_GOAL := help
@@ -210,7 +210,7 @@ sanitize: ## Run the tests of what is compiled under the address and undefined-b
 		--config-settings=build-dir=build/sanitized-kernel . hypothesis pytest pytest-asyncio pytest-timeout pytest-xdist
 	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libstdc++.so)" \
 		ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest -q -n 0 -m "" -p no:cacheprovider \
-		tests/vectors/kernel tests/text_pass tests/store/inverted tests/search/reckoning -k "not hnswlib"
+		tests/vectors/kernel tests/text_pass tests/store/inverted tests/search/scoring -k "not hnswlib"
 
 clean: ## Remove what was built
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

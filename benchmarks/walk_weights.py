@@ -35,7 +35,7 @@ from monograph.store.documents.filters import EVERYTHING
 from monograph.store.graph import graphs
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
-from support.oracles.reckoning import PlainReckoning
+from support.oracles.scoring import PlainWalkScores
 
 Floats = npt.NDArray[np.float64]
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks" / "weights.md"
@@ -106,13 +106,13 @@ def walked_question(file: OpenFile, asked: Question) -> Walked:
         whole = walk.walk(snapshot, question, entities, weighted, pool, EVERYTHING)
         again = Walk(snapshot, question, EVERYTHING, entities)
         walk._start(again, weighted, pool)
-        known = again.reckoning
-        assert isinstance(known, PlainReckoning)
+        known = again.scores
+        assert isinstance(known, PlainWalkScores)
         fused = list(known.features)
         starts = list(dict.fromkeys([*whole.highest(STARTS), *again.highest(10)]))
         again.learn(known.unknown(starts), pool.evidence)
         walk.follow(again, starts)
-        rows = sorted({*fused, *whole.reckoning.chances(), *(target for _, target, *_ in known.links)})
+        rows = sorted({*fused, *whole.scores.chances(), *(target for _, target, *_ in known.links)})
         again.learn(known.unknown(rows), pool.evidence)
         owners = graphs.documents_of(snapshot.connection, rows)
         names = dict(snapshot.connection.execute("SELECT document, id FROM documents"))
@@ -292,7 +292,7 @@ def main() -> None:
     parser.add_argument("--page", type=Path, default=PAGE)
     options = parser.parse_args()
     CACHE.mkdir(parents=True, exist_ok=True)
-    walk.Reckoning = PlainReckoning  # type: ignore[assignment,misc]  # It keeps features.
+    walk.WalkScores = PlainWalkScores  # type: ignore[assignment,misc]  # It keeps features.
     sets = {one: load(*one) for family in FAMILIES for one in family}
     rows = []
     for family in FAMILIES:

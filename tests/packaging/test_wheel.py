@@ -88,7 +88,7 @@ def test_wheel_contains_every_package_and_compiled_module(names: list[str]) -> N
         "monograph/text_pass/_text_pass.",
         "monograph/store/words/inverted/_inverted.",
         "monograph/store/file/mapped/_mapped.",
-        "monograph/search/reckoning/_reckoning.",
+        "monograph/search/scoring/_scoring.",
     ):
         assert any(name.startswith(module) and name.endswith((".so", ".pyd")) for name in names)
     assert any(name.endswith("LICENSE") for name in names)

@@ -10,8 +10,7 @@ import pytest
 
 from monograph import Document, Hit, Monograph
 from monograph.search.one_file import memory
-from monograph.search.one_file.memory import ChunkDocuments, Memory, RowCache, SubjectKeys
-from monograph.search.reader import NO_DOCUMENT
+from monograph.search.one_file.memory import Memory, RowCache, SubjectKeys
 from monograph.store.graph import graphs, names
 
 QUESTIONS = (
@@ -128,26 +127,6 @@ def test_subject_keys_equal_those_of_the_file(tmp_path: Path, monkeypatch: pytes
             if every is not None:
                 assert known == {key: row for key, row in every.items() if key in keys}
                 assert every == graphs.known_subjects(connection, every)
-
-
-@pytest.mark.parametrize(("most", "kept"), [(0, False), (1 << 20, True)])
-def test_documents_of_chunks_equal_those_of_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, kept: bool
-) -> None:
-    """They are the same before all are read and after; they are not read where there are too many."""
-    monkeypatch.setattr(memory, "MOST_ROWS", most)
-    with Monograph.open(tmp_path / "x.mono") as monograph:
-        monograph.add(FILMS)
-        monograph.remove(["b"])
-        with monograph._file.database.read() as connection:
-            rows = [row for (row,) in connection.execute("SELECT chunk FROM chunks")]
-            asked = [*reversed(rows), *(row for row in range(1, 8) if row not in rows), 1 << 40]
-            documents = ChunkDocuments()
-            wanted = graphs.documents_of(connection, asked)
-            assert wanted.keys() == set(rows)
-            for some in (asked[:1], asked, asked, asked[:-1], rows, [], asked[-2:-1]):
-                assert documents.of(connection, some).tolist() == [wanted.get(row, NO_DOCUMENT) for row in some]
-            assert (documents._held is not None) == kept
 
 
 def test_members_are_the_same_where_names_were_read_before(tmp_path: Path) -> None:

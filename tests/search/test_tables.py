@@ -19,7 +19,7 @@ import pytest
 from monograph import Graph, Hit, Monograph
 from monograph.search import walk as search_walk
 from support.evaluation_data import excerpts
-from support.oracles.reckoning import PlainReckoning
+from support.oracles.scoring import PlainWalkScores
 from support.paths import DATA
 
 SETS = ("hotpotqa", "2wikimultihopqa", "musique")
@@ -102,7 +102,7 @@ def walk(shared: Path, place: Path) -> Table:
     with Monograph.open(place / "walk.mono") as archive, pytest.MonkeyPatch.context() as patched:
         archive.add(documents)
         found = {question: along_the_graph(archive, question) for question in questions}
-        patched.setattr(search_walk, "Reckoning", PlainReckoning)
+        patched.setattr(search_walk, "WalkScores", PlainWalkScores)
         for question in questions[::7]:
             assert along_the_graph(archive, question) == found[question], question
         return found

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 from monograph import Document, Monograph
 from monograph.library.questions import Questions
-from monograph.search.reader import PoolRequest
+from monograph.search.reader import EVIDENCE, PoolRequest
+from monograph.search.scoring._scoring import evidence
 from monograph.shelf.engines import Engine
 from monograph.shelf.pools import (
     FULL,
     SHORT,
     ChunkFacts,
     Rows,
-    SentEvidence,
     ShardPool,
     best_of,
     cut,
@@ -172,21 +172,17 @@ def test_first_bytes_of_ids_sort_like_the_ids(ids: list[str]) -> None:
 
 
 @given(st.integers(0, 64), st.lists(st.lists(st.integers(0, 80), max_size=9, unique=True), min_size=1, max_size=5))
-def test_query_terms_round_trip_as_bits(asked: int, held: list[list[int]]) -> None:
+def test_evidence_that_shards_send_has_rows_over_all_shards(asked: int, held: list[list[int]]) -> None:
     question = np.arange(asked, dtype=np.uint32) * 3
     packed = [np.array(sorted(some), dtype="<u4").tobytes() for some in held]
     rows = list(range(len(held)))
-    evidence = SentEvidence(dict(zip(rows, rows, strict=True)), np.array(rows, dtype=np.int64), packed, rows)
-    sent = records_of(rows, [str(row) for row in rows], evidence, question)
-    records = joined([(1, ChunkFacts(sent.tobytes()))], FULL, Rows(2))
-    made = evidence_of(records, question)
-    whole = [2 * row + 1 for row in rows]
-    documents, words, alike = made.chunk_words(whole)
-    assert documents.tolist() == whole
-    assert [np.frombuffer(some, dtype="<u4").tolist() for some in words] == [
-        sorted(set(some).intersection(question.tolist())) for some in held
-    ]
-    assert all(alike[one] == alike[other] for one in rows for other in rows if packed[one] == packed[other])
+    sent = evidence(question, rows, list(zip(rows, packed, strict=True))).view(EVIDENCE)[:, 0]
+    made = records_of(rows, [str(row) for row in rows], sent)
+    records = joined([(1, ChunkFacts(made.tobytes()))], FULL, Rows(2))
+    whole = [2 * row + 1 for row in reversed(rows)]
+    found = evidence_of(records).evidence(whole, question)
+    assert found["document"].tolist() == found["row"].tolist() == whole
+    assert found[["words", "hash"]].tolist() == sent[::-1][["words", "hash"]].tolist()
     assert first_bytes_of(records)[0] == b"0".ljust(8, b"\0").hex()
 
 

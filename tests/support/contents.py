@@ -146,8 +146,13 @@ def graph_rows(monograph: Monograph) -> dict[str, object]:
         },
         "mentions": {(keys[name], ids[chunk]) for name, chunk in rows["mentions"]},
         "chunks": {
-            ids[chunk]: (words, [(keys[one[0]], *one[1:]) for one in np.frombuffer(some, graphs.NAMED).tolist()], links)
-            for chunk, words, some, links in rows["chunk_graphs"]
+            ids[chunk]: (
+                documents[document],
+                words,
+                [(keys[one[0]], *one[1:]) for one in np.frombuffer(some, graphs.NAMED).tolist()],
+                links,
+            )
+            for chunk, document, words, some, links in rows["chunk_graphs"]
         },
         "subjects": {(keys[name], documents[document], *more) for name, document, *more in rows["subjects"]},
         "aliases": {(keys[name], keys[full], documents[document]) for name, full, document in rows["aliases"]},

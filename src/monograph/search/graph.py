@@ -42,7 +42,7 @@ def by_walk(reader: Reader, query: Query, question: Question) -> list[Hit]:
     found = walk.walk(reader, question, entities, weighted, found_pool, query.filter)
     in_context = feedback.NOTHING
     if reads_context(reader.models.embedder):
-        in_context = feedback.nearest(reader, query.text, found.reckoning.chances(), reader.models.embed)
+        in_context = feedback.nearest(reader, query.text, found.scores.chances(), reader.models.embed)
     # Of what has no match only the first k may be among the best.
     most = None if any(one.rows for one in matches) else query.k
     head = walk.head(found, dict(zip(in_context.rows, in_context.scores, strict=True)), most)
@@ -82,8 +82,8 @@ def _hits(k: int, found: Walk, ordered: Sequence[tuple[int, float]], others: _Ra
     may_be = matched.union(row for row, _ in ordered[: k + len(matched)])
     ids = found.snapshot.ids(matched - ranks.keys()) if matched else {}
     best = sorted(may_be, key=lambda row: (-values[row], ranks.get(row, len(ranks)), ids.get(row, "")))[:k]
-    chances = {row: found.reckoning.chance(row) for row in best}
-    evidence = chances | others.first.handed_on({row: found.reckoning.chance(row) for row in others.first.rows})
+    chances = {row: found.scores.chance(row) for row in best}
+    evidence = chances | others.first.handed_on({row: found.scores.chance(row) for row in others.first.rows})
     for one in matches:
         evidence.update(
             (row, max(score, evidence[row])) for row, score in zip(one.rows, one.scores, strict=True) if row in evidence

@@ -47,12 +47,12 @@ class _Way:
 def _way(found: Walk, row: int) -> _Way | None:
     """The best way to a chunk; None for a chunk found by itself."""
     links: list[tuple[int, int]] = []
-    at, chance = row, found.reckoning.own(row)
+    at, chance = row, found.scores.own(row)
     passed = {row}
     while len(links) < LONGEST:
-        led, through = found.reckoning.to(at)
+        led, through = found.scores.to(at)
         nearest = highest(found.snapshot, led, 1)
-        if not nearest or led[nearest[0]] <= found.reckoning.own(at) or nearest[0] in passed:
+        if not nearest or led[nearest[0]] <= found.scores.own(at) or nearest[0] in passed:
             break
         (start,) = nearest
         chance = chance if links else led[start]

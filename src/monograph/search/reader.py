@@ -6,7 +6,7 @@ and documents are known by rows, which are numbers of the reader's own. No answe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from monograph.store.words.postings import Postings
     from monograph.values import Effort, Float32, Mention, Summary
 
-NO_DOCUMENT = -1
-"""In the place of the document of a chunk that is not there."""
+EVIDENCE = np.dtype([("row", "<i8"), ("document", "<i8"), ("words", "<u8"), ("hash", "<u8")])
+"""Record that scores a chunk: its row, its document's (NO_DOCUMENT of the store's graphs if it is not in the graph), a
+bit for each of the question's words, by their places, that it has, and a hash of all its words."""
 
 COMMON = 0.08
 SOME = 250
@@ -113,15 +114,8 @@ class PoolRequest:
 class Evidence(Protocol):
     """Documents and words of chunks that one round of a search found."""
 
-    def chunk_words(self, rows: Sequence[int]) -> tuple[Int64, list[bytes], Sequence[Hashable]]:
-        """Return what is known of different chunks that were found.
-
-        Returns
-        -------
-        (the document of each, (n,), NO_DOCUMENT for a chunk that is not there; packed hashes of the question's words
-        that each has, and maybe of other words; values that are equal for chunks with the same words, and seldom for
-        others).
-        """
+    def evidence(self, rows: Sequence[int], words: Words) -> Records:
+        """Return records of EVIDENCE (n,) of different chunks that were found; ``words`` are the question's."""
         ...
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import attrgetter
@@ -18,8 +17,8 @@ from monograph.search.leads import Start, StartText
 from monograph.search.question import Question
 from monograph.search.ranking import Ranking
 from monograph.search.reader import Evidence, Pool, Reader
-from monograph.search.reckoning._reckoning import Reckoning
 from monograph.search.rerank import Reordered
+from monograph.search.scoring._scoring import WalkScores
 from monograph.store.documents.filters import Allowed
 from monograph.store.graph.graphs import SubjectChunk
 from monograph.store.graph.names import NameRow
@@ -33,8 +32,8 @@ _ROW, _KEY = attrgetter("row"), attrgetter("key")
 class Walk:
     """One search while it goes on; chunks are told by their rows.
 
-    ``reckoning`` holds what is reckoned of chunks. ``asked`` is the question's name that a chunk's document is about,
-    by row. ``entities`` are those that the question names, with all their names; ``names`` and ``texts`` what was
+    ``scores`` are the chances of chunks. ``asked`` is the question's name that a chunk's document is about, by row.
+    ``entities`` are those that the question names, with all their names; ``names`` and ``texts`` what was
     read of names, the question's among them, and of starts on the way, by row.
     """
 
@@ -45,27 +44,24 @@ class Walk:
     asked: dict[int, int] = field(default_factory=dict)
     names: dict[int, NameRow] = field(init=False)
     texts: dict[int, StartText] = field(default_factory=dict)
-    reckoning: Reckoning = field(init=False)
-    _words: dict[int, Hashable] = field(default_factory=dict)
+    scores: WalkScores = field(init=False)
     _told: dict[int, tuple[int, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         heads = {one.name.head for one in self.question.names}
         self.names = {one.name.row: one.name for one in self.question.names}
         models = tuple((one.bias, one.weights) for one in (evidence.FOUND, evidence.DEFINES, evidence.MENTIONS))
-        words, weights = self.question.words.tolist(), self.question.weights.tolist()
-        self.reckoning = Reckoning(words, weights, list(heads), models, evidence.COVERAGE)
+        self.scores = WalkScores(self.question.weights.tolist(), list(heads), models, evidence.COVERAGE)
 
     def learn(self, missing: Sequence[int], known: Evidence) -> None:
         """Take in the documents of different chunks that are not known, and which of the question's words they have."""
         if missing:
-            documents, packed, alike = known.chunk_words(missing)
-            self._words.update(zip(missing, alike, strict=True))
-            self.reckoning.learn(missing, documents, packed)
+            records = known.evidence(missing, self.question.words)
+            self.scores.learn(records.view(np.int64).reshape(len(missing), 4))
 
     def highest(self, most: int | None = None) -> list[int]:
         """The most probable chunks, at most so many; ties by id."""
-        best, chances, tied = self.reckoning.highest(most)
+        best, chances, tied = self.scores.highest(most)
         if tied:
             ids = self.snapshot.ids(tied)
             ranked = sorted(zip(best, chances, strict=True), key=lambda one: (-one[1], ids.get(one[0], "")))
@@ -75,8 +71,7 @@ class Walk:
     def told_apart(self, best: list[int]) -> tuple[list[int], list[int]]:
         """(the first chunk of each title and text, those that say the same again), each in order."""
         # What says the same has the same words: of nearly all chunks nothing more has to be read.
-        alike = Counter(map(self._words.__getitem__, best))
-        missing = [chunk for chunk in best if alike[self._words[chunk]] > 1 and chunk not in self._told]
+        missing = [chunk for chunk in self.scores.alike(best) if chunk not in self._told]
         told = self.snapshot.titled_extractions(missing) if missing else {}
         self._told.update((chunk, told.get(chunk, (-chunk, ""))) for chunk in missing)
         first: dict[tuple[int, str], int] = {}
@@ -132,10 +127,10 @@ def follow(found: Walk, starts: Sequence[int]) -> None:
         found.names.update(zip(map(_ROW, text.names), text.names, strict=True))
     keys = [(list(map(_KEY, text.names)), text.sentences) for text in texts]
     tells = beside(found.question, [text.start for text in texts], keys)
-    heads = found.reckoning.begin(starts, texts, tells)
+    heads = found.scores.begin(starts, texts, tells)
     leads, known = found.snapshot.leads(heads, found.names, found.question.words, found.allowed)
-    found.learn(found.reckoning.lead(leads), known)
-    found.reckoning.follow()
+    found.learn(found.scores.lead(leads), known)
+    found.scores.follow()
 
 
 def beside(
@@ -209,9 +204,9 @@ def head(found: Walk, in_context: Mapping[int, float], most: int | None = None) 
     chunks, copies = found.told_apart(best[: evidence.COVERED])
     if not chunks:
         return Head((), (), ())
-    logarithms = found.reckoning.logarithms(chunks)
+    logarithms = found.scores.logarithms(chunks)
     if in_context:
-        chances = np.array([found.reckoning.chance(chunk) for chunk in chunks])
+        chances = np.array([found.scores.chance(chunk) for chunk in chunks])
         cosines = np.array([in_context.get(chunk, 0.0) for chunk in chunks])
         logarithms = np.log(np.maximum(evidence.read_in_context(chances, cosines), evidence.LOWEST)).tolist()
     return Head(chunks, logarithms, [*copies, *best[evidence.COVERED :]])
@@ -221,11 +216,11 @@ def in_order(found: Walk, first: Head, most: int | None = None) -> list[tuple[in
     """(chunk, value) of all that is in a head and after it, or of at least so many, best first; values never rise."""
     if not first.chunks:
         return []
-    ordered = found.reckoning.in_order(first.chunks, list(first.logarithms), most)
+    ordered = found.scores.in_order(first.chunks, list(first.logarithms), most)
     if most is not None and most <= len(ordered):
         return ordered
     lowest = ordered[-1][1]
-    values = [min(lowest, value) for value in found.reckoning.logarithms(first.after)]
+    values = [min(lowest, value) for value in found.scores.logarithms(first.after)]
     return ordered + list(zip(first.after, values, strict=True))
 
 
@@ -267,12 +262,12 @@ def _start(found: Walk, rankings: Sequence[tuple[Ranking, float]], pool: Pool) -
     rows = list(dict.fromkeys(chain(*(ranking.rows for ranking, _ in rankings), subjects)))
     if not rows:
         return
-    found.learn(found.reckoning.unknown(rows), pool.evidence)
+    found.learn(found.scores.unknown(rows), pool.evidence)
     found.asked.update((row, about.name) for row, about in subjects.items())
     with_vector, cosines = pool.cosines
     ranked = np.isin(with_vector, rows)  # The pool has all chunks that tie with the last.
     said = [sorted(found.question.places(words_of(clause))) for clause in found.question.clauses]
-    found.reckoning.start(
+    found.scores.start(
         [(ranking.rows, ranking.scores, weight) for ranking, weight in rankings],
         said,
         (with_vector[ranked], np.ascontiguousarray(cosines[:, ranked])),

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from monograph.graph.evidence import Bools, Float64, Int64
+from monograph.graph.evidence import Float64
 from monograph.graph.text import Words
-from monograph.search.reader import NO_DOCUMENT, Evidence, Pool, PoolRequest
+from monograph.search.reader import EVIDENCE, Pool, PoolRequest
 from monograph.store.documents.filters import Allowed
-from monograph.store.graph.graphs import WORDS, Records, SubjectChunk
+from monograph.store.graph.graphs import NO_DOCUMENT, Records, SubjectChunk
 from monograph.values import Effort
 
-FULL = np.dtype(
-    [("row", "<i8"), ("document", "<i8"), ("first", "<u8"), ("words", "<u8"), ("alike", "<u8"), ("vector", "?")]
-)
-"""Record of a chunk for a search along the graph.
-
-Its row and document, the first 8 bytes of its id, a bit for each of the question's words (at most 64) that it has, a
-hash of all its words, and whether it has a vector.
-"""
+FULL = np.dtype([*EVIDENCE.descr, ("first", "<u8"), ("vector", "?")])
+"""Record of a chunk for a search along the graph: evidence, the first 8 bytes of its id, whether it has a vector."""
 
 SHORT = np.dtype([("row", "<i8"), ("first", "<u8")])
 """Record of a chunk for other searches."""
@@ -34,7 +27,7 @@ SHORT = np.dtype([("row", "<i8"), ("first", "<u8")])
 FIRST = 8
 """Bytes of an id that are sent: these order nearly all chunks."""
 
-NO_WORDS: Words = np.empty(0, dtype=np.uint32)
+_EVIDENCE = list(EVIDENCE.names or ())
 
 Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.uint64]]"
 
@@ -79,59 +72,36 @@ def first_bytes(ids: Iterable[str]) -> Numbers:
     return np.array([one.encode()[:FIRST] for one in ids], dtype=f"S{FIRST}").view(">u8").astype(np.uint64)
 
 
-def records_of(
-    rows: Sequence[int], ids: Sequence[str], evidence: Evidence | None = None, asked: Words = NO_WORDS
-) -> Records:
-    """Return records of chunks of one shard: FULL, with ``vector`` unset, or SHORT without words.
-
-    ``evidence`` is that of the chunks, with all their words; ``asked`` are the question's words.
-    """
+def records_of(rows: Sequence[int], ids: Sequence[str], evidence: Records | None = None) -> Records:
+    """Return records of chunks of one shard: FULL with their evidence, with ``vector`` unset; SHORT without."""
     made = np.zeros(len(rows), dtype=SHORT if evidence is None else FULL)
     made["row"] = rows
     made["first"] = first_bytes(ids)
     if evidence is not None:
-        made["document"], packed, _ = evidence.chunk_words(rows)
-        held = np.packbits(words_held(asked, packed), axis=1, bitorder="little")
-        bits = np.zeros((len(rows), 8), dtype=np.uint8)
-        bits[:, : held.shape[1]] = held
-        made["words"] = bits.view("<u8")[:, 0]
-        made["alike"] = [int.from_bytes(blake2b(some, digest_size=8).digest(), "little") for some in packed]
+        made[_EVIDENCE] = evidence
     return made
-
-
-def words_held(asked: Words, packed: Sequence[bytes]) -> Bools:
-    """Return which of the question's words chunks have, (chunks, words); ``packed`` are their own words, ascending."""
-    held = np.zeros((len(packed), len(asked)), dtype=bool)
-    if not len(asked):
-        return held
-    words = np.frombuffer(b"".join(packed), dtype=WORDS)
-    lengths = [len(some) // WORDS.itemsize for some in packed]
-    # Of all words few are asked for, and all others but few are told by their last bits.
-    may_be = np.zeros(1 << 16, dtype=bool)
-    may_be[asked & 0xFFFF] = True
-    some = np.flatnonzero(may_be[words & 0xFFFF])
-    at = np.minimum(np.searchsorted(asked, words[some]), len(asked) - 1)
-    same = asked[at] == words[some]
-    held[np.repeat(np.arange(len(packed)), lengths)[some[same]], at[same]] = True
-    return held
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SentEvidence:
-    """Evidence that shards sent (:class:`monograph.search.reader.Evidence`); ``place`` has that of each, by row."""
+    """Records of FULL that shards sent, as :class:`monograph.search.reader.Evidence`; ``place`` is of each, by row."""
 
     place: Mapping[int, int]
-    documents: Int64
-    packed: list[bytes]
-    alike: list[int]
+    records: Records
 
-    def chunk_words(self, rows: Sequence[int]) -> tuple[Int64, list[bytes], Sequence[Hashable]]:
-        """Return the evidence of some of the chunks."""
-        at = [self.place[row] for row in rows]
-        return self.documents[at], [self.packed[one] for one in at], [self.alike[one] for one in at]
+    def evidence(self, rows: Sequence[int], _: Words) -> Records:
+        """Return the evidence of some of the chunks; shards were asked for that of the question's words."""
+        made = np.empty(len(rows), dtype=EVIDENCE)
+        made[_EVIDENCE] = self.records[[self.place[row] for row in rows]][_EVIDENCE]
+        return made
 
 
-NO_EVIDENCE = SentEvidence({}, np.empty(0, dtype=np.int64), [], [])
+def evidence_of(records: Records) -> SentEvidence:
+    """Return the evidence in records of FULL."""
+    return SentEvidence({row: at for at, row in enumerate(records["row"].tolist())}, records)
+
+
+NO_EVIDENCE = evidence_of(np.empty(0, dtype=FULL))
 
 
 def joined(parts: Sequence[tuple[int, ChunkFacts]], kind: np.dtype[np.void], rows: Rows) -> Records:
@@ -150,14 +120,6 @@ def first_bytes_of(records: Records) -> list[str]:
     """Return the first bytes of the ids of chunks, as texts in the same order."""
     every, width = records["first"].astype(">u8").tobytes().hex(), 2 * FIRST
     return [every[at : at + width] for at in range(0, len(every), width)]
-
-
-def evidence_of(records: Records, asked: Words) -> SentEvidence:
-    """Return the evidence in records of FULL; ``asked`` are the question's words."""
-    words, bits = asked.astype(WORDS), records["words"].tolist()
-    packed = {one: words[[place for place in range(len(words)) if one >> place & 1]].tobytes() for one in set(bits)}
-    place = {row: at for at, row in enumerate(records["row"].tolist())}
-    return SentEvidence(place, records["document"], [packed[one] for one in bits], records["alike"].tolist())
 
 
 SCORED = np.dtype([("row", "<i8"), ("score", "<f8")])
@@ -265,7 +227,7 @@ def merged_pools(
     sent = np.frombuffer(b"".join(one.facts.cosines for one in found.values()), dtype=np.float32)
     held = records["vector"]
     return Pool(
-        evidence_of(records, walk.words),
+        evidence_of(records),
         lexical,
         dense,
         effort,

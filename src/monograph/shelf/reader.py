@@ -305,7 +305,7 @@ class ShelfReader:
         naming = mentioned([one.mentions for one in answers], list(keys.values()), self.rows)
         records = self._records([(shard, one.facts) for shard, one in enumerate(answers)], full=True)
         found = leads.found(asked, subject_chunks(about, keys, self.rows), naming)
-        return list(found.values()), evidence_of(records, words)
+        return list(found.values()), evidence_of(records)
 
     def mentions(self, names: Collection[int], allowed: Allowed) -> dict[int, list[int]]:
         keys = self._keys(names)

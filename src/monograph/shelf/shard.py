@@ -227,7 +227,7 @@ class ShardReader(GraphState):
         names = [ids.get(row, "") for row in rows]
         if asked is None:
             return ChunkFacts(records_of(rows, names).tobytes())
-        made = records_of(rows, names, self.snapshot, asked)
+        made = records_of(rows, names, self.snapshot.evidence(rows, asked))
         if clauses is None or not len(clauses):
             return ChunkFacts(made.tobytes())
         held, cosines = self.cosines(rows, clauses)

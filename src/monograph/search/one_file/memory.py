@@ -6,19 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-import numpy as np
-
 from monograph.search.one_file.name_codes import NameCodes
-from monograph.search.reader import NO_DOCUMENT
 from monograph.store.documents import chunks
 from monograph.store.file import settings
 from monograph.store.graph import graphs, names
-from monograph.store.words import terms
 from monograph.store.words.postings import Counted
 from monograph.store.words.prefetch import Prefetcher
 
 if TYPE_CHECKING:
-    from monograph.graph.evidence import Int64
     from monograph.search.leads import Leads, StartText
     from monograph.store.file.database import Connection
 
@@ -32,9 +27,6 @@ MOST_ENTITIES = 8_192
 
 MOST_NAMES = 32_768
 """Names, and as many chunks, some 200 bytes each; with more, the next search begins with none."""
-
-MOST_ROWS = 1 << 20
-"""The documents of chunks are not kept if rows of chunks are higher: 8 MB."""
 
 MOST_SUBJECTS = 65_536
 """The names that documents are about are not kept if there are more: about 12 MB of keys and rows."""
@@ -105,42 +97,6 @@ class KnownNames:
         return max(len(self.keys), len(self.ids)) > MOST_NAMES
 
 
-class ChunkDocuments:
-    """The documents of chunks, in one state of a file.
-
-    Single documents are looked up until that took as long as to read all: then all are read, and kept.
-    """
-
-    def __init__(self) -> None:
-        self._asked = 0
-        self._count: int | None = None
-        self._held: Int64 | None = None
-
-    def of(self, connection: Connection, rows: Sequence[int]) -> Int64:
-        """Return the documents of some chunks, (n,); NO_DOCUMENT for those that are not there."""
-        wanted = np.array(rows, dtype=np.int64)
-        every = self._every(connection)
-        if every is not None and len(wanted) and 0 <= wanted.min() <= wanted.max() < len(every):
-            return every[wanted]
-        self._asked += len(rows)
-        found = graphs.documents_of(connection, rows)
-        return np.array([found.get(row, NO_DOCUMENT) for row in rows], dtype=np.int64)
-
-    def _every(self, connection: Connection) -> Int64 | None:
-        """Return the documents of all chunks by row; None while they are not read."""
-        if self._held is None and self._asked:
-            if self._count is None:
-                self._count = terms.count(connection)
-            if self._count <= min(LOOKED_UP * self._asked, MOST_ROWS):
-                self._count = MOST_ROWS + 1  # Rows that are far from each other are not read again.
-                rows, documents = (np.array(one, dtype=np.int64) for one in graphs.every_document(connection))
-                if len(rows) and 0 <= rows.min() <= rows.max() < MOST_ROWS and documents.min() > NO_DOCUMENT:
-                    every = np.full(int(rows.max()) + 1, NO_DOCUMENT, dtype=np.int64)
-                    every[rows] = documents
-                    self._held = every
-        return self._held
-
-
 class SubjectKeys:
     """The keys of names that documents are about, in one state of a file.
 
@@ -185,8 +141,7 @@ class Remembered:
 
     generation: int = -1
     counted: Counted = field(default_factory=Counted)
-    documents: ChunkDocuments = field(default_factory=ChunkDocuments)
-    words: RowCache[bytes] = field(default_factory=lambda: RowCache(MOST_CHUNKS))
+    words: RowCache[tuple[int, bytes]] = field(default_factory=lambda: RowCache(MOST_CHUNKS))
     told: RowCache[tuple[int, int, str]] = field(default_factory=lambda: RowCache(MOST_CHUNKS))
     starts: RowCache[StartText] = field(default_factory=lambda: RowCache(MOST_STARTS))
     subjects: SubjectKeys = field(default_factory=SubjectKeys)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,8 @@ import numpy as np
 from monograph import telemetry
 from monograph.graph import GRAPH
 from monograph.search import words as word_for_word
-from monograph.search.reader import NO_NAMES, NO_TEXTS, NOWHERE, Counts, Pool, PoolRequest, most
+from monograph.search.reader import EVIDENCE, NO_NAMES, NO_TEXTS, NOWHERE, Counts, Pool, PoolRequest, most
+from monograph.search.scoring import _scoring
 from monograph.store.documents import chunks, documents
 from monograph.store.documents.chunks import titled_extractions
 from monograph.store.documents.filters import EVERYTHING
@@ -176,11 +177,11 @@ class FileReader:
         at = np.array([places[chunk] for chunk in held], dtype=np.int64)
         return np.concatenate((np.array(held, dtype=np.int64), rows)), np.concatenate((read[1][at], others))
 
-    def chunk_words(self, rows: Sequence[int]) -> tuple[Int64, list[bytes], Sequence[Hashable]]:
-        """Return the evidence of chunks, with all their words: see :class:`monograph.search.reader.Evidence`."""
+    def evidence(self, rows: Sequence[int], words: Words) -> Records:
+        """Return the evidence of chunks: see :class:`monograph.search.reader.Evidence`."""
         self.remembered.ahead.graphs(self.connection, rows)
-        packed = self.remembered.words.get(rows, lambda some: graphs.words(self.connection, some))
-        return self.remembered.documents.of(self.connection, rows), packed, packed
+        held = self.remembered.words.get(rows, lambda some: graphs.words(self.connection, some))
+        return _scoring.evidence(words, rows, held).view(EVIDENCE)[:, 0]
 
     def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
         return terms.containing(self.connection, text, k, allowed.within(self.view))

@@ -130,6 +130,8 @@ def _edges(checked: Checked) -> Iterator[Finding]:
 
 
 GRAPH_ROWS = (
+    Rule("chunk_graphs", "{} nodes with another document than their chunk",
+         "document != (SELECT c.document FROM chunks AS c WHERE c.chunk = t.chunk)", GRAPH),
     Rule("chunk_graphs", "{} chunks that are not in the graph",
          "SELECT 1 FROM chunks WHERE chunk NOT IN (SELECT chunk FROM chunk_graphs)", GRAPH),
     Rule("extractions", "{} nodes of chunks without an extraction",

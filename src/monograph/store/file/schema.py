@@ -141,10 +141,11 @@ FORMAT_1 = (
     "CREATE INDEX names_by_head ON names(head) WHERE head IS NOT NULL",
     # Entity–chunk edges, from the name's side; from the chunk's side they are in chunk_graphs.
     "CREATE TABLE mentions (name INTEGER NOT NULL, chunk INTEGER NOT NULL, PRIMARY KEY (name, chunk)) WITHOUT ROWID",
-    # words: uint32 hashes, ascending. names: (int32 name, uint8 two sentences, uint8 kind). links: a model's
-    # relations, (uint16 source, uint16 target, float16 strength), places among the names.
+    # document: the chunk's. words: uint32 hashes, ascending. names: (int32 name, uint8 two sentences, uint8 kind).
+    # links: a model's relations, (uint16 source, uint16 target, float16 strength), places among the names.
     """CREATE TABLE chunk_graphs (
-        chunk INTEGER PRIMARY KEY REFERENCES chunks, words BLOB NOT NULL, names BLOB NOT NULL, links BLOB NOT NULL)""",
+        chunk INTEGER PRIMARY KEY REFERENCES chunks, document INTEGER NOT NULL, words BLOB NOT NULL,
+        names BLOB NOT NULL, links BLOB NOT NULL)""",
     # What a document is about, by its title or because it begins with the name.
     """CREATE TABLE subjects (
         name INTEGER NOT NULL, document INTEGER NOT NULL, by_title INTEGER NOT NULL, qualifier TEXT NOT NULL,

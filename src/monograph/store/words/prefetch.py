@@ -135,8 +135,7 @@ class Prefetcher:
         self._rows(connection, "chunks", rows, small=True)
 
     def graphs(self, connection: Connection, rows: Collection[int]) -> None:
-        """Announce chunks, and their part of the graph."""
-        self.chunks(connection, rows)
+        """Announce chunks' parts of the graph."""
         self._rows(connection, "chunk_graphs", rows, small=True)
 
     def titles(self, connection: Connection, rows: Collection[int]) -> None:

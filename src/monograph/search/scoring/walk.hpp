@@ -1,8 +1,9 @@
-// What a walk along the graph knows of chunks, and what it reckons of them.
+// Chances of chunks that a walk along the graph finds.
 #pragma once
 #include "links.hpp"
 #include "places.hpp"
 #include "sums.hpp"
+#include "words.hpp"
 
 #include <array>
 #include <cstddef>
@@ -18,34 +19,6 @@ struct Models {
     Model<8> found, defines;
     Model<7> mentions;
     double coverage;
-};
-
-// A question's words: hashes, ascending, 64 at most; and what each weighs.
-class Words {
-  public:
-    static constexpr std::size_t MOST = 64;
-
-    Words(std::vector<std::uint32_t> hashes, std::vector<double> weights);
-
-    std::size_t size() const { return hashes_.size(); }
-
-    // Which of them stand among so many words of a chunk, four bytes each, the lowest first; as bits by their places.
-    std::uint64_t held(const unsigned char *packed, std::size_t count) const;
-
-    // What those at some places weigh, added up by their places.
-    double weight(std::uint64_t places) const {
-        double sum = 0.0;
-        for (std::size_t at = 0; places; ++at, places >>= 1)
-            if (places & 1) sum += weights_[at];
-        return sum;
-    }
-
-  private:
-    static constexpr std::uint32_t LAST_BITS = 0xFFF;
-
-    std::vector<std::uint32_t> hashes_;
-    std::vector<double> weights_;
-    std::array<bool, LAST_BITS + 1> may_be_{}; // By the last bits of a hash: all words but few are told by them not to be asked for.
 };
 
 struct Ranking {
@@ -65,7 +38,7 @@ struct Named {
     double by_title, share, fit, rarity, by_beginning, naming;
 };
 
-// A name in a start that leads on: see monograph.search.reckoning.outlinks.
+// A name in a start that leads on: see monograph.search.walk.
 struct Edge {
     std::size_t number; // Of the start among those that are followed at once.
     Place start;
@@ -86,14 +59,15 @@ struct Best {
 
 class Walk {
   public:
-    Walk(Words words, Models models) : words_(std::move(words)), models_(models) {}
+    // With the weight of each of the question's words, 64 at most.
+    Walk(std::vector<double> weights, Models models);
 
     const Places &places() const { return places_; }
-    const Words &words() const { return words_; }
+    std::size_t words() const { return weights_.size(); }
     double own(Place place) const { return own_[place]; }
     double total(Place place) const { return total_[place]; }
 
-    // A chunk that is not known yet; ``document`` below 0 where it is not there.
+    // A chunk that is not known yet, with the question's words in it as bits; ``document`` below 0 where it is not there.
     void learn(std::int64_t row, std::int64_t document, std::uint64_t held);
 
     // All that is known is found by itself. ``held`` are the places of the chunks that have a vector, ``named`` is by place.
@@ -127,9 +101,17 @@ class Walk {
     void define(const Edge &edge, const Leads &leads, const std::vector<Place> &targets);
     void mention(const Edge &edge, const std::vector<Place> &targets);
     // The share of the question's words that only the target has.
-    double added(const Edge &edge, Place target) const { return words_.weight(held_[target] & ~held_[edge.start]); }
+    double added(const Edge &edge, Place target) const { return weight(held_[target] & ~held_[edge.start]); }
+    // What words weigh, added up by their places.
+    double weight(std::uint64_t words) const {
+        double sum = 0.0;
+        for (std::size_t at = 0; words; ++at, words >>= 1)
+            if (words & 1) sum += weights_[at];
+        return sum;
+    }
+    std::uint64_t every_word() const { return weights_.size() == AskedWords::MOST ? ~std::uint64_t{0} : (std::uint64_t{1} << weights_.size()) - 1; }
 
-    Words words_;
+    std::vector<double> weights_;
     Models models_;
     Places places_;
     // By place.

@@ -1,5 +1,6 @@
-// What Python sees of a walk's reckoning.
+// What Python sees of the scores of a walk.
 #include "walk.hpp"
+#include "words.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -27,6 +28,8 @@ namespace nb = nanobind;
 namespace {
 
 using Numbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Hashes = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Records = nb::ndarray<const std::int64_t, nb::shape<-1, 4>, nb::c_contig, nb::device::cpu>; // Row, document, bits of words, hash of all words.
 using Cosines = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 constexpr double LEAST = 1e-9; // Chances are taken for no nearer to 0.
 
@@ -84,11 +87,30 @@ std::vector<std::int64_t> numbers(const Values &values) {
     return made;
 }
 
-class Reckoning {
+nb::ndarray<nb::numpy, std::int64_t, nb::ndim<2>> evidence(Hashes asked, nb::handle given, const nb::list &chunks) {
+    const Values rows(given);
+    if (chunks.size() != rows.size()) throw std::invalid_argument("give the document and the words of each chunk");
+    const AskedWords words(asked.data(), asked.size());
+    std::vector<std::int64_t> made;
+    made.reserve(4 * rows.size());
+    for (std::size_t at = 0; at < rows.size(); ++at) {
+        const Values chunk(chunks[at]);
+        PyObject *packed = chunk[1];
+        if (!PyBytes_Check(packed)) throw nb::type_error("words are bytes");
+        const auto size = static_cast<std::size_t>(PyBytes_GET_SIZE(packed));
+        if (size % sizeof(std::uint32_t)) throw std::invalid_argument("a word is four bytes");
+        const AskedWords::Held held = words.of(reinterpret_cast<const unsigned char *>(PyBytes_AS_STRING(packed)), size / sizeof(std::uint32_t));
+        made.insert(made.end(), {number(rows[at]), number(chunk[0]), static_cast<std::int64_t>(held.bits), static_cast<std::int64_t>(held.hash)});
+    }
+    auto *values = new std::vector<std::int64_t>(std::move(made));
+    const nb::capsule owner(values, [](void *one) noexcept { delete static_cast<std::vector<std::int64_t> *>(one); });
+    return {values->data(), {values->size() / 4, 4}, owner};
+}
+
+class WalkScores {
   public:
-    Reckoning(std::vector<std::uint32_t> words, std::vector<double> weights, std::vector<std::int64_t> asked, const std::tuple<Given<8>, Given<8>, Given<7>> &models,
-              double coverage)
-        : walk(Words(std::move(words), std::move(weights)), {model(std::get<0>(models)), model(std::get<1>(models)), model(std::get<2>(models)), coverage}),
+    WalkScores(std::vector<double> weights, std::vector<std::int64_t> asked, const std::tuple<Given<8>, Given<8>, Given<7>> &models, double coverage)
+        : walk(std::move(weights), {model(std::get<0>(models)), model(std::get<1>(models)), model(std::get<2>(models)), coverage}),
           heads(std::move(asked)) {
         std::sort(heads.begin(), heads.end());
     }
@@ -101,17 +123,26 @@ class Reckoning {
         return missing.rows();
     }
 
-    void learn(nb::handle given, Numbers documents, const nb::list &packed) {
-        const Values rows(given);
-        if (documents.size() != rows.size() || packed.size() != rows.size()) throw std::invalid_argument("give the document and the words of each chunk");
-        for (std::size_t at = 0; at < rows.size(); ++at) {
-            PyObject *own = nb::handle(packed[at]).ptr();
-            if (!PyBytes_Check(own)) throw nb::type_error("words are bytes");
-            const auto size = static_cast<std::size_t>(PyBytes_GET_SIZE(own));
-            if (size % sizeof(std::uint32_t)) throw std::invalid_argument("a word is four bytes");
-            const auto *bytes = reinterpret_cast<const unsigned char *>(PyBytes_AS_STRING(own));
-            walk.learn(number(rows[at]), documents(at), walk.words().held(bytes, size / sizeof(std::uint32_t)));
+    void learn(Records records) {
+        hashes.reserve(hashes.size() + records.shape(0));
+        for (std::size_t at = 0; at < records.shape(0); ++at) {
+            walk.learn(records(at, 0), records(at, 1), static_cast<std::uint64_t>(records(at, 2)));
+            hashes.push_back(records(at, 3));
         }
+    }
+
+    // Those of some chunks whose words another of them has too.
+    std::vector<std::int64_t> alike(nb::handle given) const {
+        const std::vector<Place> places = places_of(given);
+        std::vector<std::int64_t> ordered;
+        for (const Place one : places) ordered.push_back(hashes[one]);
+        std::sort(ordered.begin(), ordered.end());
+        std::vector<std::int64_t> made;
+        for (const Place one : places) {
+            const auto same = std::lower_bound(ordered.begin(), ordered.end(), hashes[one]);
+            if (same + 1 != ordered.end() && same[1] == *same) made.push_back(walk.places().rows()[one]);
+        }
+        return made;
     }
 
     void start(const nb::list &rankings, const std::vector<std::vector<std::size_t>> &said, const std::pair<Numbers, Cosines> &near, const nb::list &subjects,
@@ -134,7 +165,7 @@ class Reckoning {
         for (std::size_t at = 0; at < said.size(); ++at) {
             std::uint64_t words = said[at].empty() ? ~std::uint64_t{0} : 0; // Of a clause that has no word all count.
             for (const std::size_t word : said[at]) {
-                if (word >= walk.words().size()) throw std::invalid_argument("the question has fewer words");
+                if (word >= walk.words()) throw std::invalid_argument("the question has fewer words");
                 words |= std::uint64_t{1} << word;
             }
             clauses.push_back({words, cosines.data() + at * held.size()});
@@ -278,6 +309,7 @@ class Reckoning {
     }
 
     Walk walk;
+    std::vector<std::int64_t> hashes;        // Of all words of each learnt chunk, by place.
     std::vector<std::int64_t> heads;         // Of the entities that the question names.
     std::vector<std::int64_t> starts, begun; // Rows of all starts that were followed, and of those that are followed now.
 };
@@ -286,29 +318,33 @@ class Reckoning {
 
 } // namespace monograph
 
-NB_MODULE(_reckoning, module) {
+NB_MODULE(_scoring, module) {
     using namespace monograph;
-    module.doc() = "What a walk along the graph knows of chunks, and what it reckons of them.";
+    module.doc() = "Scores of a walk along the graph.";
     nb::set_leak_warnings(false);
-    nb::class_<Reckoning>(module, "Reckoning", "Scores of one walk along the graph, without what it reads. Chunks are given by their rows. A chunk that was not learnt raises KeyError, "
+    module.def("evidence", &evidence, nb::arg("asked"), nb::arg("rows"), nb::arg("chunks"),
+               "Return int64 (n, 4): the row of each chunk, its document, the question's words that it has as bits by their places, and a hash of all its words. "
+               "asked: hashes of the question's words, ascending, 64 at most. chunks: (document, words, packed) of each row.");
+    nb::class_<WalkScores>(module, "WalkScores", "Scores of one walk along the graph, without what it reads. Chunks are given by their rows. A chunk that was not learnt raises KeyError, "
              "except where a method says otherwise.")
-        .def(nb::init<std::vector<std::uint32_t>, std::vector<double>, std::vector<std::int64_t>, const std::tuple<Given<8>, Given<8>, Given<7>> &, double>(),
-             nb::arg("words"), nb::arg("weights"), nb::arg("asked"), nb::arg("models"), nb::arg("coverage"))
-        .def("unknown", &Reckoning::unknown, nb::arg("rows"), "Return the chunks that were not learnt, in order, once each.")
-        .def("learn", &Reckoning::learn, nb::arg("rows"), nb::arg("documents"), nb::arg("packed"), "Learn new chunks: their documents (n,), below 0 where a chunk does not exist, and their words, packed.")
-        .def("start", &Reckoning::start, nb::arg("rankings"), nb::arg("said"), nb::arg("near"), nb::arg("subjects"), nb::arg("naming"),
+        .def(nb::init<std::vector<double>, std::vector<std::int64_t>, const std::tuple<Given<8>, Given<8>, Given<7>> &, double>(),
+             nb::arg("weights"), nb::arg("asked"), nb::arg("models"), nb::arg("coverage"))
+        .def("unknown", &WalkScores::unknown, nb::arg("rows"), "Return the chunks that were not learnt, in order, once each.")
+        .def("learn", &WalkScores::learn, nb::arg("records"), "Learn new chunks from records of evidence(); a document below 0 is that of a chunk that does not exist.")
+        .def("alike", &WalkScores::alike, nb::arg("rows"), "Return those of some chunks whose words another of them has too, in order.")
+        .def("start", &WalkScores::start, nb::arg("rankings"), nb::arg("said"), nb::arg("near"), nb::arg("subjects"), nb::arg("naming"),
              "Give every learnt chunk its own chance. rankings: (rows, scores, weight) of each; a chunk that a ranking lacks counts there as its lowest. "
              "said: for each clause the places of its words among the question's. near: (rows of the chunks that have a vector, cosines (clauses, n)). "
              "subjects: (row, whether by its title, features 3 to 5 of evidence.FOUND) of chunks whose document is about a name of the question. "
              "naming: by row, the share of the question's entities that a chunk names.")
-        .def("begin", &Reckoning::begin, nb::arg("starts"), nb::arg("texts"), nb::arg("tells"), "Return the rows, ascending, of the entities that the names in the starts lead to; tells is the result of search.follow.beside.")
-        .def("lead", &Reckoning::lead, nb::arg("leads"), "Take where each of these entities leads; return the chunks among them that are not learnt yet, in order, once each.")
-        .def("follow", &Reckoning::follow, "Add the links to where these entities lead, and compute the chances of all chunks again.")
-        .def("to", &Reckoning::to, nb::arg("row"), "Return the chances of the links to a chunk, and the names that lead there, by the rows of their starts; empty where no link leads.")
-        .def("own", &Reckoning::own, nb::arg("row"), "Return the chance of a chunk by itself; 0 for one that is not known.")
-        .def("chance", &Reckoning::chance, nb::arg("row"), "Return the chance of a chunk; 0 for one that was not found.")
-        .def("chances", &Reckoning::chances, "Return the chances of all chunks that were found, by row.")
-        .def("highest", &Reckoning::highest, nb::arg("most") = nb::none(), "Return the most probable chunks, at most so many and all that tie with the last, best first; their chances; the rows of those that tie.")
-        .def("logarithms", &Reckoning::logarithms, nb::arg("rows"), "Return the logarithms of the chances of chunks, which count as at least evidence.LOWEST.")
-        .def("in_order", &Reckoning::in_order, nb::arg("rows"), nb::arg("logarithms"), nb::arg("most") = nb::none(), "Return (chunk, value), ordered so that each chunk adds most to those before it; of those that add as much the first. Values never rise.");
+        .def("begin", &WalkScores::begin, nb::arg("starts"), nb::arg("texts"), nb::arg("tells"), "Return the rows, ascending, of the entities that the names in the starts lead to; tells is the result of search.walk.beside.")
+        .def("lead", &WalkScores::lead, nb::arg("leads"), "Take where each of these entities leads; return the chunks among them that are not learnt yet, in order, once each.")
+        .def("follow", &WalkScores::follow, "Add the links to where these entities lead, and compute the chances of all chunks again.")
+        .def("to", &WalkScores::to, nb::arg("row"), "Return the chances of the links to a chunk, and the names that lead there, by the rows of their starts; empty where no link leads.")
+        .def("own", &WalkScores::own, nb::arg("row"), "Return the chance of a chunk by itself; 0 for one that is not known.")
+        .def("chance", &WalkScores::chance, nb::arg("row"), "Return the chance of a chunk; 0 for one that was not found.")
+        .def("chances", &WalkScores::chances, "Return the chances of all chunks that were found, by row.")
+        .def("highest", &WalkScores::highest, nb::arg("most") = nb::none(), "Return the most probable chunks, at most so many and all that tie with the last, best first; their chances; the rows of those that tie.")
+        .def("logarithms", &WalkScores::logarithms, nb::arg("rows"), "Return the logarithms of the chances of chunks, which count as at least evidence.LOWEST.")
+        .def("in_order", &WalkScores::in_order, nb::arg("rows"), nb::arg("logarithms"), nb::arg("most") = nb::none(), "Return (chunk, value), ordered so that each chunk adds most to those before it; of those that add as much the first. Values never rise.");
 }

@@ -12,10 +12,6 @@ namespace {
 constexpr double HALF = 0.5; // What a cosine counts beside the words of a clause.
 constexpr double LOWEST = -std::numeric_limits<double>::infinity();
 
-std::uint32_t word_at(const unsigned char *packed) {
-    return packed[0] | packed[1] << 8 | packed[2] << 16 | static_cast<std::uint32_t>(packed[3]) << 24;
-}
-
 // Scores, standardised and weighted, added up; a chunk that a ranking lacks counts there as its lowest.
 std::vector<double> fused(const std::vector<Ranking> &rankings, std::size_t count) {
     std::vector<double> totals(count), shares;
@@ -32,27 +28,14 @@ std::vector<double> fused(const std::vector<Ranking> &rankings, std::size_t coun
 
 } // namespace
 
-Words::Words(std::vector<std::uint32_t> hashes, std::vector<double> weights) : hashes_(std::move(hashes)), weights_(std::move(weights)) {
-    if (hashes_.size() > MOST || hashes_.size() != weights_.size() || !std::is_sorted(hashes_.begin(), hashes_.end()))
-        throw std::invalid_argument("words ascend, 64 at most, and each has a weight");
-    for (const std::uint32_t hash : hashes_) may_be_[hash & LAST_BITS] = true;
-}
-
-std::uint64_t Words::held(const unsigned char *packed, std::size_t count) const {
-    std::uint64_t found = 0;
-    for (std::size_t at = 0; at < count; ++at) {
-        const std::uint32_t word = word_at(packed + 4 * at);
-        if (!may_be_[word & LAST_BITS]) continue;
-        const auto place = std::lower_bound(hashes_.begin(), hashes_.end(), word);
-        if (place != hashes_.end() && *place == word) found |= std::uint64_t{1} << (place - hashes_.begin());
-    }
-    return found;
+Walk::Walk(std::vector<double> weights, Models models) : weights_(std::move(weights)), models_(models) {
+    if (weights_.size() > AskedWords::MOST) throw std::invalid_argument("a question has 64 words at most");
 }
 
 void Walk::learn(std::int64_t row, std::int64_t document, std::uint64_t held) {
     if (!places_.add(row)) throw std::invalid_argument("a chunk that is known is not learnt again");
     documents_.push_back(std::max<std::int64_t>(document, 0));
-    held_.push_back(document < 0 ? 0 : held);
+    held_.push_back(document < 0 ? 0 : held & every_word());
     own_.push_back(0.0);
     total_.push_back(0.0);
     clause_.push_back(0.0);
@@ -65,7 +48,7 @@ void Walk::start(const std::vector<Ranking> &rankings, const std::vector<Clause>
     std::vector<double> covered(count), cosines(count);
     clause_.assign(count, LOWEST);
     for (const Clause &one : clauses) {
-        for (std::size_t at = 0; at < count; ++at) covered[at] = words_.weight(held_[at] & one.words);
+        for (std::size_t at = 0; at < count; ++at) covered[at] = weight(held_[at] & one.words);
         std::fill(cosines.begin(), cosines.end(), 0.0);
         for (std::size_t at = 0; at < held.size(); ++at) cosines[held[at]] = one.cosines[at];
         standardise(covered);
@@ -187,7 +170,7 @@ std::vector<std::pair<std::size_t, double>> Walk::in_order(const std::vector<Pla
         double highest = LOWEST;
         for (std::size_t at = 0; at < places.size(); ++at) {
             if (taken[at]) continue;
-            const double value = logarithms[at] + models_.coverage * words_.weight(held_[places[at]] & ~covered);
+            const double value = logarithms[at] + models_.coverage * weight(held_[places[at]] & ~covered);
             if (best == places.size() || value > highest) best = at, highest = value;
         }
         ordered.emplace_back(best, highest);

@@ -1,8 +1,9 @@
-"""A walk's scoring in plain Python: what :mod:`monograph.search.reckoning` must equal to the bit."""
+"""A walk's scoring in plain Python: what :mod:`monograph.search.scoring` must equal to the bit."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import TypeAlias
@@ -12,7 +13,6 @@ import numpy as np
 from monograph.graph import evidence
 from monograph.graph.evidence import Int64
 from monograph.search.leads import Leads, StartText
-from monograph.store.graph.graphs import WORDS
 from monograph.values import Float32
 
 
@@ -43,7 +43,7 @@ def standardise(scores: Sequence[float]) -> list[float]:
     return made
 
 
-class PlainReckoning:
+class PlainWalkScores:
     """One walk, chunk by chunk and link by link.
 
     ``features`` are those of each chunk that was found by itself, ``links`` the (start, target, whether it is a
@@ -52,18 +52,17 @@ class PlainReckoning:
 
     def __init__(
         self,
-        words: Sequence[int],
         weights: Sequence[float],
         asked: Collection[int],
         models: tuple[Model, ...],
         coverage: float,
     ) -> None:
-        self.words = words
         self.weights = weights
         self.asked = set(asked)
         self.by_itself, self.defines, self.mentions = models
         self.coverage = coverage
         self.documents: dict[int, int] = {}
+        self.hashes: dict[int, int] = {}
         self.has: dict[int, list[int]] = {}  # Places of the question's words.
         self.clause: dict[int, float] = {}
         self.owned: dict[int, float] = {}
@@ -80,12 +79,15 @@ class PlainReckoning:
     def unknown(self, rows: Iterable[int]) -> list[int]:
         return [row for row in dict.fromkeys(rows) if row not in self.documents]
 
-    def learn(self, rows: Sequence[int], documents: Int64, packed: Sequence[bytes]) -> None:
-        for row, document, some in zip(rows, documents.tolist(), packed, strict=True):
-            own = set(np.frombuffer(some, dtype=WORDS).tolist()) if document >= 0 else set()
+    def learn(self, records: Int64) -> None:
+        for row, document, bits, self.hashes[row] in records.tolist():
             self.documents[row] = max(document, 0)
-            self.has[row] = [place for place, word in enumerate(self.words) if word in own]
+            self.has[row] = [place for place in range(len(self.weights)) if document >= 0 and bits >> place & 1]
             self.clause[row] = self.owned[row] = self.total[row] = 0.0
+
+    def alike(self, rows: Sequence[int]) -> list[int]:
+        counts = Counter(self.hashes[row] for row in rows)
+        return [row for row in rows if counts[self.hashes[row]] > 1]
 
     def start(
         self,
@@ -105,7 +107,7 @@ class PlainReckoning:
                     fused[row] += weight * standard.get(row, lowest)
         self.clause = dict.fromkeys(rows, -math.inf)
         for words, given in zip(said, near[1].tolist(), strict=True):
-            counted = words or range(len(self.words))  # Of a clause that has no word all count.
+            counted = words or range(len(self.weights))  # Of a clause that has no word all count.
             covered = standardise([total(self.weights[at] for at in self.has[row] if at in counted) for row in rows])
             cosine = dict(zip(near[0].tolist(), given, strict=True))
             cosines = standardise([cosine.get(row, 0.0) for row in rows])
@@ -198,7 +200,7 @@ class PlainReckoning:
     def in_order(
         self, rows: Sequence[int], logarithms: Sequence[float], most: int | None = None
     ) -> list[tuple[int, float]]:
-        left = set(range(len(self.words)))
+        left = set(range(len(self.weights)))
         alive = dict(zip(rows, logarithms, strict=True))
         ordered: list[tuple[int, float]] = []
         while alive and (most is None or len(ordered) < most):

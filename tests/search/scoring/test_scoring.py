@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph.graph import evidence
-from monograph.graph.evidence import Float64
+from monograph.graph.evidence import Float64, Int64
 from monograph.graph.text import Words
 from monograph.search.leads import NOWHERE, Leads, StartText, start_of
 from monograph.search.ranking import standardised
-from monograph.search.reckoning._reckoning import Reckoning
-from monograph.shelf.pools import words_held
+from monograph.search.scoring._scoring import WalkScores
+from monograph.search.scoring._scoring import evidence as evidence_of
 from monograph.store.graph.graphs import WORDS
 from monograph.store.graph.names import NameRow
-from support.oracles.reckoning import PlainReckoning
+from support.oracles.scoring import PlainWalkScores
 from support.properties import examples
 
 FIRST_CHUNK, FIRST_NAME = 1_000, 50
@@ -30,12 +30,16 @@ FIRST_CHUNK, FIRST_NAME = 1_000, 50
 MODELS = tuple((one.bias, one.weights) for one in (evidence.FOUND, evidence.DEFINES, evidence.MENTIONS))
 
 
-EVERY: list[Callable[..., Any]] = [PlainReckoning, Reckoning]
+EVERY: list[Callable[..., Any]] = [PlainWalkScores, WalkScores]
 both = pytest.mark.parametrize("kind", EVERY)
 
 
-def make(kind: Callable[..., Any], words: Words, weights: Float64, asked: Sequence[int] = ()) -> Any:
-    return kind(words.tolist(), weights.tolist(), asked, MODELS, evidence.COVERAGE)
+def make(kind: Callable[..., Any], weights: Float64, asked: Sequence[int] = ()) -> Any:
+    return kind(weights.tolist(), asked, MODELS, evidence.COVERAGE)
+
+
+def records(words: Words, rows: Sequence[int], documents: Sequence[int], packed: Sequence[bytes]) -> Int64:
+    return evidence_of(words, rows, list(zip(documents, packed, strict=True)))
 
 
 def pack(words: Sequence[int]) -> bytes:
@@ -52,7 +56,7 @@ class Pair:
     made: list[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.made = [make(kind, self.words, self.weights, self.asked) for kind in EVERY]
+        self.made = [make(kind, self.weights, self.asked) for kind in EVERY]
 
     def do(self, name: str, *given: object) -> Any:
         first, *others = (getattr(one, name)(*given) for one in self.made)
@@ -82,6 +86,7 @@ def compare(pair: Pair, corpus: Corpus) -> None:
         least = best[most - 1] if most and most <= len(best) else -1.0
         assert [chances[row] for row in rows] == values == [one for one in best if one >= least]
         assert set(tied) == {row for row in rows if best.count(chances[row]) > 1}
+    pair.do("alike", rows)
     ordered = pair.do("in_order", rows, pair.do("logarithms", rows))
     assert sorted(row for row, _ in ordered) == sorted(rows)
     assert pair.do("in_order", rows, pair.do("logarithms", rows), 2) == ordered[:2]
@@ -89,8 +94,8 @@ def compare(pair: Pair, corpus: Corpus) -> None:
 
 def learn(pair: Pair, corpus: Corpus, missing: Sequence[int]) -> None:
     places = [row - FIRST_CHUNK for row in missing]
-    documents = np.array([corpus.documents[place] for place in places], dtype=np.int64)
-    pair.do("learn", missing, documents, [corpus.held[place] for place in places])
+    documents = [corpus.documents[place] for place in places]
+    pair.do("learn", records(pair.words, missing, documents, [corpus.held[place] for place in places]))
 
 
 def hop(pair: Pair, corpus: Corpus, starts: list[int], texts: list[StartText], tells: list[Any]) -> None:
@@ -192,29 +197,28 @@ def test_long_compiled_walks_equal_plain_ones(chunks: int) -> None:
     walk(Chance(random, chunks, 60), words, 2, 6)
 
 
-@both
 @settings(max_examples=examples(100))
-@given(words=QUESTIONS, chunks=st.lists(st.lists(HASHES, max_size=30), min_size=1, max_size=6))
-def test_scoring_finds_the_words_of_chunks(kind: Callable[..., Any], words: Words, chunks: list[list[int]]) -> None:
-    """Each weighs another power of two: what a chunk covers before all others tells which it has."""
-    weights = np.power(0.5, np.arange(len(words)), dtype=np.float64)
-    made = make(kind, words, weights)
-    rows = list(range(len(chunks)))
-    made.learn(rows, np.zeros(len(chunks), dtype=np.int64), [pack(some) for some in chunks])
-    for row, some in zip(rows, chunks, strict=True):
-        wanted = [word in set(some) for word in words.tolist()]
-        ((_, value),) = made.in_order([row], [0.0])
-        assert value == pytest.approx(evidence.COVERAGE * float(weights[wanted].sum()))
-        assert words_held(words, [pack(some)]).tolist() == [wanted]
+@given(words=QUESTIONS, chunks=st.lists(st.lists(HASHES, max_size=30), max_size=6))
+def test_evidence_has_a_bit_for_each_word_of_the_question(words: Words, chunks: list[list[int]]) -> None:
+    packed = [pack(some) for some in chunks]
+    rows, documents = [row + 7 for row in range(len(chunks))], [-1 - row for row in range(len(chunks))]
+    made = records(words, rows, documents, packed)
+    assert made[:, :2].tolist() == [[row, document] for row, document in zip(rows, documents, strict=True)]
+    for some, bits in zip(chunks, made[:, 2].tolist(), strict=True):
+        assert [bits >> place & 1 for place in range(64)][: len(words)] == [word in some for word in words.tolist()]
+        assert bits & (1 << 64) - (1 << len(words)) == 0
+    hashes = dict(zip(packed, made[:, 3].tolist(), strict=True))
+    assert [hashes[one] for one in packed] == made[:, 3].tolist()
+    assert len(set(hashes.values())) == len(hashes)
 
 
 @both
 def test_walk_scores_equal_those_by_hand(kind: Callable[..., Any]) -> None:
     """One start names an entity that a document is about, and that another chunk names too."""
     words = np.array([1, 2], dtype=np.uint32)
-    made = make(kind, words, np.array([0.25, 0.75]), [70])
+    made = make(kind, np.array([0.25, 0.75]), [70])
     assert made.unknown([5, 6, 5]) == [5, 6]
-    made.learn([5, 6], np.array([1, 2]), [pack([1]), pack([])])
+    made.learn(records(words, [5, 6], [1, 2], [pack([1]), pack([])]))
     vectors = np.array([5], dtype=np.int64), np.array([[0.5]], dtype=np.float32)
     made.start([((5, 6), (3.0, 1.0), 1.0)], [[]], vectors, [(5, True, 0.5, 0.0, 1.0)], {6: 0.5})
 
@@ -229,7 +233,10 @@ def test_walk_scores_equal_those_by_hand(kind: Callable[..., Any]) -> None:
     assert made.begin([5], [text], [[(1, 0.25)]]) == [70]
     leads = [Leads((8,), (True,), (0.5,), (6, 5))]
     assert made.lead(leads) == [8]
-    made.learn([8], np.array([3]), [pack([1, 2])])
+    made.learn(records(words, [8], [3], [pack([1, 2])]))
+    assert made.alike([5, 6, 8]) == []
+    made.learn(records(words, [9, 10], [3, 3], [pack([1]), pack([2])]))
+    assert made.alike([9, 8, 5, 10]) == [9, 5]
     made.follow()
     defined = own[0] * sigmoid(
         0.35 - 3.38 + 0.75 / 2 - 1.9 * math.log(4) + 0.1 + 8.12 * 0.75 + 0.78 + 3.1 / 4 + 4.35 / 4
@@ -253,9 +260,9 @@ def test_scoring_accepts_odd_numbers() -> None:
     odd = [math.inf, -math.inf, math.nan, 1e308, -1e308, 0.0]
     with np.errstate(all="ignore"):
         for scores in itertools.permutations(odd, 4):
-            made = make(Reckoning, np.array([1], dtype=np.uint32), np.array([1.0]))
+            made = make(WalkScores, np.array([1.0]))
             rows = [1, 2, 3, 4]
-            made.learn(rows, np.array([1, 2, 3, 4]), [pack([])] * 4)
+            made.learn(records(np.array([1], dtype=np.uint32), rows, rows, [pack([])] * 4))
             near = np.array(rows, dtype=np.int64), np.array([scores], dtype=np.float64).astype(np.float32)
             made.start([(rows, scores, 1.0)], [[0]], near, [(2, True, scores[0], 1e300, -1e300)], {})
             text = StartText(start_of("", "A."), (NameRow(7, "a", -3, 7),), ((),), (False,))
@@ -268,11 +275,11 @@ def test_scoring_accepts_odd_numbers() -> None:
 
 
 def test_scoring_refuses_arrays_that_do_not_fit() -> None:
-    words, weights = np.array([1, 2], dtype=np.uint32), np.array([0.5, 0.5])
-    made = make(Reckoning, words, weights)
-    made.learn([5], np.array([1]), [pack([1])])
+    made = make(WalkScores, np.array([0.5, 0.5]))
+    one = records(np.array([1, 2], dtype=np.uint32), [5], [1], [pack([1])])
+    made.learn(one)
     with pytest.raises(ValueError, match="not learnt again"):
-        made.learn([5], np.array([1]), [pack([1])])
+        made.learn(one)
     for name, given_values in (
         ("logarithms", [[6]]),
         ("in_order", [[6], [0.0]]),
@@ -290,20 +297,29 @@ def test_scoring_refuses_arrays_that_do_not_fit() -> None:
 
 
 def test_compiled_scoring_refuses_wrong_types() -> None:
-    for words, weights in (([2, 1], [0.5, 0.5]), ([1, 2], [0.5]), (list(range(65)), [0.0] * 65)):
+    for wrong_words in ([2, 1], range(65)):
         with pytest.raises(ValueError, match="words ascend"):
-            Reckoning(words, weights, [], MODELS, 1.0)
+            evidence_of(np.array(wrong_words, dtype=np.uint32), [], [])
+    with pytest.raises(ValueError, match="64 words"):
+        WalkScores([0.0] * 65, [], MODELS, 1.0)
     with pytest.raises(TypeError):
-        Reckoning([1], [1.0], [], MODELS[::-1], 1.0)
-    made = Reckoning([1, 2], [0.5, 0.5], [], MODELS, 1.0)
-    one = np.array([1], dtype=np.int64)
+        WalkScores([1.0], [], MODELS[::-1], 1.0)
+    words = np.array([1, 2], dtype=np.uint32)
     with pytest.raises(ValueError, match="document and the words of each chunk"):
-        made.learn([5, 6], one, [b""])
+        evidence_of(words, [5, 6], [(1, b"")])
     with pytest.raises(ValueError, match="four bytes"):
-        made.learn([5], one, [b"abc"])
+        evidence_of(words, [5], [(1, b"abc")])
     with pytest.raises(TypeError, match="words are bytes"):
-        made.learn([5], one, ["abcd"])  # type: ignore[list-item]
-    made.learn([5], one, [b""])
+        evidence_of(words, [5], [(1, "abcd")])  # type: ignore[list-item]
+    with pytest.raises(IndexError, match="fewer values"):
+        evidence_of(words, [5], [(1,)])  # type: ignore[list-item]
+    made = WalkScores([0.5, 0.5], [], MODELS, 1.0)
+    for wrong in (np.zeros((1, 3), dtype=np.int64), np.zeros(4, dtype=np.int64)):
+        with pytest.raises(TypeError):
+            made.learn(wrong)
+    # Bits beyond the question's words count nothing.
+    made.learn(np.array([[5, 1, -4, 0]], dtype=np.int64))
+    assert made.in_order([5], [0.0]) == [(5, 0.0)]
     empty = np.empty(0, dtype=np.int64), np.empty((1, 0), dtype=np.float32)
     with pytest.raises(ValueError, match="a row of cosines for each clause"):
         made.start([], [[], []], empty, [], {})

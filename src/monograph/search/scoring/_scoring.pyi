@@ -1,20 +1,23 @@
 from collections.abc import Sequence
 
 from monograph.graph.evidence import Int64
+from monograph.graph.text import Words
 from monograph.search.leads import Leads, StartText
 from monograph.values import Float32
 
-class Reckoning:
+def evidence(asked: Words, rows: Sequence[int], chunks: list[tuple[int, bytes]]) -> Int64: ...
+
+class WalkScores:
     def __init__(
         self,
-        words: Sequence[int],
         weights: Sequence[float],
         asked: Sequence[int],
         models: tuple[tuple[float, tuple[float, ...]], ...],
         coverage: float,
     ) -> None: ...
     def unknown(self, rows: Sequence[int]) -> list[int]: ...
-    def learn(self, rows: Sequence[int], documents: Int64, packed: list[bytes]) -> None: ...
+    def learn(self, records: Int64) -> None: ...
+    def alike(self, rows: Sequence[int]) -> list[int]: ...
     def start(
         self,
         rankings: list[tuple[Sequence[int], Sequence[float], float]],
