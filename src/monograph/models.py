@@ -72,17 +72,17 @@ class Embedder(Specified, Protocol):
 
 
 def reads_context(embedder: Embedder) -> bool:
-    """Whether an embedder says that it reads words in their context."""
+    """Return whether an embedder says that it reads words in their context."""
     return getattr(embedder, "contextual", False) is True
 
 
 def is_paid(embedder: Embedder) -> bool:
-    """Whether an embedder says that a text may cost something."""
+    """Return whether an embedder says that a text may cost something."""
     return getattr(embedder, "paid", False) is True
 
 
 def is_given(embedder: Embedder) -> bool:
-    """Whether an embedder makes no vectors: its file takes those that come with chunks and queries."""
+    """Return whether an embedder makes no vectors: its file takes those that come with chunks and queries."""
     return getattr(embedder, "given", False) is True
 
 
@@ -106,7 +106,7 @@ class Reranker(Specified, Protocol):
     """
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:
-        """How well each text answers a question. Safe to call from several threads.
+        """Return how well each text answers a question. Safe to call from several threads.
 
         Returns
         -------
@@ -122,7 +122,7 @@ class Reranker(Specified, Protocol):
 
 
 def weight_of(reranker: Reranker) -> float:
-    """What a reranker's scores count beside those of the search. Raises InputError if that is no number from 0 on."""
+    """Return the weight of a reranker's scores beside those of the search. Raises InputError if it is not 0 or more."""
     weight = arguments.finite(getattr(reranker, "weight", 1.0), "the reranker's weight")
     if weight < 0:
         raise InputError(f"the reranker's weight is {weight}", "give 0 or more")
@@ -137,7 +137,7 @@ class Extractor(Specified, Protocol):
     """
 
     def extract(self, chunks: Sequence[Chunk]) -> Iterable[Extraction]:
-        """One extraction a chunk, in the order of ``chunks``; each is remembered as soon as it comes.
+        """Return one extraction a chunk, in the order of ``chunks``; each is stored as soon as it comes.
 
         A chunk that a model fails on still gets an extraction (see :attr:`~monograph.values.Extraction.failure`).
         """

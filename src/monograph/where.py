@@ -142,7 +142,7 @@ def _entry(key: Any, value: Any, depth: int) -> Condition:
 
 
 def _operation(key: str, spelled: Any, value: Any, depth: int) -> Condition:
-    """An operator of one key: those of LangChain that are written with others, and all others."""
+    """Return an operator of one key: those of LangChain that are written with others, and all others."""
     name = spelled.removeprefix("$").lower() if isinstance(spelled, str) else ""
     if name == "not":
         if not isinstance(value, Mapping):
@@ -176,7 +176,7 @@ def _operation(key: str, spelled: Any, value: Any, depth: int) -> Condition:
 
 
 def _dated(operator: Operator, value: Any) -> Condition:
-    """When a document is from, held against a time."""
+    """Return the condition that compares a document's date with a time."""
     if operator == "is_empty":
         return Comparison(DATE, operator, None)
     if operator not in ("==", "!=", ">", ">=", "<", "<="):
@@ -271,7 +271,7 @@ def _text(value: str, name: str) -> str:
 
 
 def _as_stored(value: Any) -> Any:
-    """A value of metadata as filters see it: a whole number of more than 64 bits is compared as a float."""
+    """Return a value of metadata as filters see it: a whole number of more than 64 bits is compared as a float."""
     if not isinstance(value, int) or -(2**63) <= value < 2**63:
         return value
     try:
@@ -281,7 +281,7 @@ def _as_stored(value: Any) -> Any:
 
 
 def exact_values(condition: Condition) -> dict[str, Scalar]:
-    """What a condition says that metadata are: its keys and values, where it says nothing else.
+    """Return the keys and values that a condition requires, if it requires nothing else.
 
     Raises
     ------
@@ -307,7 +307,7 @@ def exact_values(condition: Condition) -> dict[str, Scalar]:
 
 
 def matches(condition: Condition | None, metadata: Mapping[str, Any]) -> bool:
-    """Whether metadata meets a condition: the meaning of every operator, in Python.
+    """Return whether metadata meets a condition: the meaning of every operator, in Python.
 
     The store says the same in SQL; tests hold the two against each other. ``metadata`` may hold the ``$`` fields too,
     ``$date`` as a Span.

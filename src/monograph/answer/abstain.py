@@ -53,13 +53,13 @@ _YES_OR_NO = regex(
 
 
 def check(threshold: float) -> None:
-    """Raises InputError if a threshold is not in [0, 1]."""
+    """Raise InputError if a threshold is not in [0, 1]."""
     if not 0 <= threshold <= 1:
         raise InputError(f"threshold is {threshold}", "give the least confidence of an answer, from 0 to 1")
 
 
 def confidence(reading: Reading, hits: Sequence[Hit]) -> float:
-    """How probable it is that what was found answers a question, 0 to 1; 0 where nothing was found or asked."""
+    """Return how probable it is that what was found answers a question, 0 to 1; 0 where nothing was found or asked."""
     looked_at = hits[:LOOKED_AT]
     if not looked_at or not reading.question.words:
         return 0.0
@@ -67,7 +67,7 @@ def confidence(reading: Reading, hits: Sequence[Hit]) -> float:
 
 
 def read(reading: Reading, hits: Sequence[Hit]) -> Float64:
-    """What the model reads of a question and the hits that are looked at: float64 (2,)."""
+    """Return the features of a question and its first hits, as the model reads them: float64 (2,)."""
     passages = list(map(titled, hits))
     coverage = _coverage(reading.question, hits, reading.nearness(passages))
     return np.array([coverage, min(reading.triples(passages), MOST_RUNS) / MOST_RUNS])
@@ -81,7 +81,7 @@ def _coverage(asked: QueryTerms, looked_at: Sequence[Hit], near: Float64) -> flo
 
 
 def shares_words(asked: str, hits: Sequence[Hit]) -> bool:
-    """Whether any telling word of a question stands, in whatever form, in what was found."""
+    """Return whether any telling word of a question stands, in whatever form, in what was found."""
     stems = set(map(stem, telling_words(asked)))
     return any(not stems.isdisjoint(map(stem, words_of(f"{hit.title}\n{hit.text}"))) for hit in hits[:LOOKED_AT])
 
@@ -91,7 +91,7 @@ def _is_led(hit: Hit) -> bool:
 
 
 def _with(near: Float64, others: Sequence[int]) -> Float64:
-    """Each row together with each of some others, and alone."""
+    """Return each row, and the maximum of it and each of some others."""
     return np.concatenate([near, *(np.maximum(near, near[other]) for other in others)])
 
 

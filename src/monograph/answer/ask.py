@@ -47,7 +47,7 @@ class AnswerCache:
         self._database = database
 
     def recall(self, key: bytes) -> Completion | None:
-        """What was answered, or None."""
+        """Return a stored answer, or None."""
         with self._database.read() as connection:
             held = memo.rows(connection, memo.ANSWER, [key])
             values = memo.values(connection, held.values())
@@ -117,7 +117,7 @@ def stream(
 
 
 def after(before: Timings, asked: Timings) -> Timings:
-    """What an answer took in all: what came before the model was asked, and what it took."""
+    """Return the timings of a whole answer: of its context, and of the model."""
     waited = before.retrieval + before.reduction if asked.first_token else 0.0
     return replace(before, first_token=waited + asked.first_token, generation=asked.generation)
 
@@ -130,7 +130,7 @@ def _at_once(model: LanguageModel, prompt: str, max_tokens: int) -> Iterator[str
 
 
 def answered(context: Context, made: Completion, model: str) -> Answer:
-    """What a model wrote, held against its context.
+    """Return a model's text as an answer, its citations checked against the context.
 
     What it thought aloud is left out. Numbers that it cites and that the context does not have are taken out of the
     text.
@@ -154,7 +154,7 @@ def answered(context: Context, made: Completion, model: str) -> Answer:
 
 
 def quoted(context: Context, *, abstained: bool) -> Answer:
-    """What can be said without a model: the best sentence and the best passages, as the budget allows, or nothing."""
+    """Return the answer without a model: the best sentence and passages that fit the budget, or an abstention."""
     if abstained or (context.best is None and not context.citations):
         return Answer(ABSTENTION, (), context, abstained=True)
     for number in range(min(QUOTED, len(context.citations)), -1, -1):

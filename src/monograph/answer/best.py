@@ -57,7 +57,7 @@ _NARROW = frozenset(("person", "place", "date", "quantity"))
 def best_sentence(
     reading: Reading, hits: Sequence[Hit], named: Mapping[int, Sequence[Mention]], confidence: float
 ) -> BestSentence | None:
-    """The sentence most likely to answer; None where no sentence of a document was found.
+    """Return the sentence most likely to answer; None where no sentence of a document was found.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def features(
 
 
 def fitted(asked: QueryTerms, best: BestSentence, budget: int, count: TokenCounter) -> BestSentence | None:
-    """The best sentence without headings, or the stretch of it that has room under a budget; None where no word has.
+    """Return the best sentence without headings, or a stretch of it that fits the budget; None if no word fits.
 
     The stretch holds the name, date or number that is asked for, where there is one and it has room.
     """
@@ -134,7 +134,7 @@ def fitted(asked: QueryTerms, best: BestSentence, budget: int, count: TokenCount
 
 
 def _within(asked: QueryTerms, hit: Hit, sentence: tuple[int, int], inside: Sequence[Mention]) -> Span | None:
-    """What of some mentions in a sentence stands nearest to the question's words in it."""
+    """Return the mention in a sentence that stands nearest to the question's words in it."""
     if asked.kind not in _NARROW or not inside:
         return None
     if len(inside) == 1:
@@ -163,7 +163,7 @@ def _span(hit: Hit, start: int, end: int) -> Span:
 
 
 def may_answer(one: Mention, text: str) -> bool:
-    """Whether a name may be an answer: one word of unknown kind at the head of a sentence is just a word."""
+    """Return whether a name may be an answer: one word of unknown kind at the head of a sentence is just a word."""
     if one.kind != "name" or " " in one.name:
         return True
     before = text[: one.start].rstrip(" \t\"'“")
@@ -173,7 +173,7 @@ def may_answer(one: Mention, text: str) -> bool:
 def excerpt(
     asked: QueryTerms, text: str, wanted: tuple[int, int] | None, budget: int, count: TokenCounter
 ) -> tuple[int, int]:
-    """Where the best stretch of at most ``budget`` tokens stands; (0, 0) where no word has room.
+    """Return where the best stretch of at most ``budget`` tokens stands; (0, 0) where no word has room.
 
     It is the paragraph with most of the question in it (a heading is one), or as many whole words of that as have room.
     ``wanted`` is what in the text is most likely the answer itself.
@@ -199,7 +199,7 @@ def excerpt(
 def _stretch(
     text: str, words: Sequence[tuple[int, int]], value: Float64, budget: int, count: TokenCounter
 ) -> tuple[int, int]:
-    """The words, from and to, that count most of those that have room by a count of each alone."""
+    """Return the words, from and to, that count most of those that have room by a count of each alone."""
     costs = np.maximum(count([text[start:end] for start, end in words]), 1)
     spent, gained = np.concatenate(([0], np.cumsum(costs))), np.concatenate(([0.0], np.cumsum(value)))
     sought = np.flatnonzero(value)
@@ -215,7 +215,7 @@ def _stretch(
 
 
 def _values(asked: QueryTerms, text: str, words: Sequence[tuple[int, int]], wanted: tuple[int, int] | None) -> Float64:
-    """What each word counts."""
+    """Return the value of each word."""
     stems = set(asked.stems)
     told = [float(not stems.isdisjoint(map(stem, words_of(text[start:end])))) for start, end in words]
     first, last = wanted or (0, 0)

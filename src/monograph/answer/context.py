@@ -78,7 +78,7 @@ def make_context(  # noqa: PLR0913 - one state, what was found in it, and how it
 
 
 def relations(hits: Sequence[Hit]) -> tuple[str, ...]:
-    """The ways through the graph that led to the best hits, those that name something, each once."""
+    """Return the ways through the graph that led to the best hits, those that name something, each once."""
     told = [
         " → ".join(dict.fromkeys(" ".join(node.name.split()) for node in hit.path.nodes[1:]))
         for hit in hits[:_LOOKED_AT]
@@ -88,7 +88,7 @@ def relations(hits: Sequence[Hit]) -> tuple[str, ...]:
 
 
 def of_kind(reader: Reader, question: QueryTerms, hits: Sequence[Hit]) -> dict[int, list[Mention]]:
-    """What in the best hits is of the kind that a question asks for and does not hold: mentions by the hit's place.
+    """Return mentions of the kind that a question asks for, without its own names, by the place of the hit.
 
     Empty where its words tell no kind, or the hits have no graph.
     """
@@ -104,14 +104,14 @@ def of_kind(reader: Reader, question: QueryTerms, hits: Sequence[Hit]) -> dict[i
 
 
 def _is_said(name: str, words: frozenset[str]) -> bool:
-    """Whether all of a name is among some words."""
+    """Return whether all of a name is among some words."""
     if name.isascii() and (first := _WORD.search(name)) and first[0].lower() not in words:
         return False
     return words.issuperset(words_of(name))
 
 
 def candidates(named: Mapping[int, Sequence[Mention]], hits: Sequence[Hit]) -> tuple[str, ...]:
-    """The names among what is :func:`of_kind`, the most probable answer first."""
+    """Return the names among what is :func:`of_kind`, the most probable answer first."""
     weights: dict[str, float] = {}
     for place, mentions in named.items():
         hit = hits[place]

@@ -38,7 +38,7 @@ _REWRITE = (
 
 
 def alone(model: LanguageModel | None, question: str, turns: Sequence[Turn]) -> str:
-    """A question so that it can be searched for alone: put anew by a model, or with the names spoken of before it.
+    """Return a question that can be searched for alone: rewritten by a model, or with the names of the turn before.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def alone(model: LanguageModel | None, question: str, turns: Sequence[Turn]) -> 
 
 
 def rewritten(model: LanguageModel, question: str, turns: Sequence[Turn]) -> str:
-    """A question put by a model so that it can be understood alone; the question itself where nothing good comes.
+    """Return a question as a model rewrites it to be understood alone; the question itself if that fails.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def rewritten(model: LanguageModel, question: str, turns: Sequence[Turn]) -> str
 
 
 def carried(question: str, names: Sequence[str]) -> str:
-    """A question with names that were spoken of before it, where it hangs on them and does not name them.
+    """Return a question with names that were spoken of before it, where it hangs on them and does not name them.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def carried(question: str, names: Sequence[str]) -> str:
 
 
 def spoken_of(turn: Turn) -> tuple[str, ...]:
-    """The names that a turn is about: those of what was searched for, then the title of what was found first."""
+    """Return the names that a turn is about: those of what was searched for, then the title of what was found first."""
     from monograph.derive.extract.pattern import PatternExtractor
 
     query = turn.answer.query or turn.question

@@ -76,7 +76,7 @@ class Overview:
 def overview(
     connection: Connection, question: str, hits: Sequence[Hit], allowed: Allowed, budget: int
 ) -> Overview | None:
-    """The summaries that go with what was found; None where there is no tree, or none goes with it."""
+    """Return the summaries that go with what was found; None where there is no tree, or none goes with it."""
     if not store.exists(connection) or any(hit.summary is not None for hit in hits):
         return None
     named = _longest(_documents_named(connection, question)) if may_be_about_a_whole(question) else {}
@@ -90,7 +90,7 @@ def overview(
 
 
 def _above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
-    """The summaries above what was found, those first that stand over the most and the best of it.
+    """Return the summaries above what was found, those first that stand over the most and the best of it.
 
     None where it comes from many documents: there each passage tells of something else, and wants its tokens.
     """
@@ -109,7 +109,7 @@ def _above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
 
 
 def _of_whole(connection: Connection, named: list[int], hits: Sequence[Hit], allowed: Allowed, budget: int) -> Overview:
-    """Of the documents that are named, or the only one that may be found, how they begin; of all, what was found."""
+    """Return the overview of named documents, or the only one, from their beginnings; else of the whole file."""
     most = max(MOST_NODES, budget // SUMMARY_TOKENS)
     asked = named or chunks.of_which_documents(connection, allowed, 2)
     if not named and len(asked) > 1:
@@ -131,7 +131,7 @@ def _of_whole(connection: Connection, named: list[int], hits: Sequence[Hit], all
 def _hits(
     connection: Connection, nodes: Sequence[int], allowed: Allowed, named: Sequence[int] | None = None
 ) -> tuple[Hit, ...]:
-    """Summaries as hits, in order; of each what may be said."""
+    """Return summaries as hits, in order; of each what may be said."""
     found = quotable(connection, nodes, allowed, named)
     rows = store.load(connection, found)
     nearest = chunks.load(connection, (rows[node].nearest or 0 for node in found))
@@ -142,7 +142,7 @@ def _hits(
 
 
 def _documents_named(connection: Connection, question: str) -> dict[str, list[int]]:
-    """The documents that a question names, by the name that stands in it, even one within a longer one."""
+    """Return the documents that a question names, by the name that stands in it, even one within a longer one."""
     there = f" {' '.join(words_of(question))} "
     found: dict[str, list[int]] = {}
     for row, title, uri in documents.names(connection):
@@ -154,7 +154,7 @@ def _documents_named(connection: Connection, question: str) -> dict[str, list[in
 
 
 def _longest(found: Mapping[str, list[int]]) -> dict[str, list[int]]:
-    """Documents by the names that stand in a question, without the names within longer ones."""
+    """Return documents by the names that stand in a question, without the names within longer ones."""
     words = {name: f" {' '.join(words_of(name))} " for name in found}
     return {
         name: rows
@@ -164,7 +164,7 @@ def _longest(found: Mapping[str, list[int]]) -> dict[str, list[int]]:
 
 
 def _names(title: str, uri: str) -> Iterable[str]:
-    """What a document may be called: its title, the title's head if it has several words, the name of its file."""
+    """Yield names of a document: its title, the title's head if it has several words, the name of its file."""
     if words_of(title):
         yield title
     head = title[: min((at for mark in _HEADS if (at := title.find(mark)) > 0), default=0)]
@@ -178,7 +178,7 @@ def _names(title: str, uri: str) -> Iterable[str]:
 def quotable(
     connection: Connection, nodes: Sequence[int], allowed: Allowed, documents: Sequence[int] | None = None
 ) -> dict[int, Summary]:
-    """Summaries by node, of each what may be said; where documents are given, only of those.
+    """Return summaries by node, of each what may be said; where documents are given, only of those.
 
     One that repeats nothing word for word is there whole, where all chunks under it are allowed, and not at all else.
     ``chunks`` are those that are repeated, or all under it.
@@ -207,7 +207,7 @@ def quotable(
 
 
 def _quoting(row: store.NodeRow, gist: SummaryText, sources: Sequence[Source]) -> Summary:
-    """The sentences of a summary that have these places, each on a line."""
+    """Return the sentences of a summary that have these places, each on a line."""
     text, moved = "", []
     for one in sorted(sources, key=lambda one: (one.start, one.end)):
         text += "\n" if text else ""

@@ -150,7 +150,7 @@ def pack(
 
 
 def _units(reading: Reading, pieces: Sequence[CitedPiece], cut: float) -> list[_Unit]:
-    """The sentences that are worth their tokens, the best first."""
+    """Return the sentences that are worth their tokens, the best first."""
     places = [(number, part) for number, piece in enumerate(pieces) for part in range(len(piece.parts))]
     passages = [one for piece in pieces for one in titled_parts(piece)]
     units, least = [], least_value(cut)
@@ -173,7 +173,7 @@ def _units(reading: Reading, pieces: Sequence[CitedPiece], cut: float) -> list[_
 
 
 def _different(units: Sequence[_Unit], pieces: Sequence[CitedPiece]) -> list[_Unit]:
-    """Without sentences that a better unit has, white space aside; a summary goes where others say all that it says."""
+    """Return units without the sentences of better ones, white space aside; a summary goes if others say all of it."""
     said: set[str] = set()
     different = []
     for unit, spans in zip(units, spans_of_texts([unit.text for unit in units]), strict=True):
@@ -191,7 +191,7 @@ def _different(units: Sequence[_Unit], pieces: Sequence[CitedPiece]) -> list[_Un
 
 
 def _in_order(pieces: Sequence[CitedPiece]) -> list[_Unit]:
-    """All sentences in reading order; of several pieces the first of each, then the second of each."""
+    """Return all sentences in reading order; of several pieces the first of each, then the second of each."""
     places = [
         (at, number, part, start, end)
         for number, piece in enumerate(pieces)
@@ -215,7 +215,7 @@ class _Room:
         self._opened: set[int] = set()
 
     def take(self, units: Sequence[_Unit], most: int | None = None) -> list[_Unit]:
-        """Those of some units, in order, that there is room for; together at most so many tokens."""
+        """Return those of some units, in order, that there is room for; together at most so many tokens."""
         counts = self._count([f"{unit.text} …" for unit in units])
         kept_back = 0 if most is None else max(0, self.left - most)
         chosen = []
@@ -229,14 +229,14 @@ class _Room:
 
 
 def _fitting(units: Sequence[_Unit], pieces: Sequence[CitedPiece], packing: Packing) -> list[_Unit]:
-    """The best units that the budget has room for; at least one."""
+    """Return the best units that the budget has room for; at least one."""
     return _Room(packing.budget, pieces, packing.count).take(units) or list(units[:1])
 
 
 def _with_summaries(
     units: Sequence[_Unit], pieces: Sequence[CitedPiece], over: Overview, packing: Packing
 ) -> tuple[list[CitedPiece], list[_Unit]]:
-    """Passages in what the summaries leave, what summaries say beyond them in theirs, and passages in what is left."""
+    """Fill the summaries' share with what passages do not say, and the rest with passages."""
     every = [*pieces, *gather(over.summaries)]
     room = _Room(packing.budget, every, packing.count)
     share = int(packing.budget * over.share)
@@ -257,7 +257,7 @@ def _with_summaries(
 
 
 def _said(every: Sequence[CitedPiece], first: int) -> list[_Unit]:
-    """The sentences of summaries, which are the pieces from ``first`` on, in the order in which they are taken."""
+    """Return the sentences of summaries, the pieces from ``first`` on, in the order in which they are taken."""
     units = []
     for number, piece in enumerate(every[first:], first):
         summary, text = piece.hit.summary, piece.hit.text
@@ -267,7 +267,7 @@ def _said(every: Sequence[CitedPiece], first: int) -> list[_Unit]:
 
 
 def _unsaid(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Unit]:
-    """Without units that stand in others, or in one before, word for word."""
+    """Return units that do not stand word for word in others, or in one before."""
     pieces: dict[int, list[str]] = {}
     for unit in sorted(others, key=lambda unit: (unit.piece, unit.part, unit.start)):
         pieces.setdefault(unit.piece, []).append(unit.text)
@@ -282,13 +282,13 @@ def _unsaid(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Unit]:
 
 
 def _without(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Unit]:
-    """Without units in which one of others stands word for word."""
+    """Return units in which none of others stands word for word."""
     there = [" ".join(unit.text.split()) for unit in others]
     return [unit for unit in units if not any(one in " ".join(unit.text.split()) for one in there)]
 
 
 def _less(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], excess: float) -> list[_Unit]:
-    """Without the worst, as many as a count that is ``excess`` times too high asks for; less of the only one."""
+    """Return units without the worst, for a count that is ``excess`` times too high; of a single one return less."""
     if len(chosen) > 1:
         return list(chosen[: max(1, min(len(chosen) - 1, int(len(chosen) / excess)))])
     (unit,) = chosen
@@ -301,7 +301,7 @@ def _less(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], excess: float) 
 
 
 def _citations(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], order: PassageOrder) -> tuple[Citation, ...]:
-    """The pieces of which something is kept, numbered in order."""
+    """Return the pieces of which something is kept, numbered in order."""
     best = {unit.piece: unit.value for unit in reversed(chosen)}
     ranked = sorted(best, key=lambda number: (-best[number], number))
     if order == "edges":
@@ -313,7 +313,7 @@ def _citations(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], order: Pas
 
 
 def _spans(chosen: Sequence[_Unit], number: int, piece: CitedPiece) -> list[list[tuple[int, int]]]:
-    """What is kept of each part of a piece, in reading order; what only white space parts is one span."""
+    """Return the kept spans of each part of a piece, in reading order; white space between spans joins them."""
     kept_of: list[list[tuple[int, int]]] = [[] for _ in piece.parts]
     for unit in sorted(unit for unit in chosen if unit.piece == number):
         some, text = kept_of[unit.part], piece.parts[unit.part].text
@@ -325,7 +325,7 @@ def _spans(chosen: Sequence[_Unit], number: int, piece: CitedPiece) -> list[list
 
 
 def cite(piece: CitedPiece, number: int, spans: Sequence[Sequence[tuple[int, int]]], value: float) -> Citation:
-    """The citation of a piece of which some is kept: (start, end) in each part, in order."""
+    """Return the citation of a piece of which some is kept: (start, end) in each part, in order."""
     hit, summary = piece.hit, piece.hit.summary
     kept = tuple(
         Span(hit.chunk.document_id, part.start + start, part.start + end, part.text[start:end])
@@ -347,7 +347,7 @@ def cite(piece: CitedPiece, number: int, spans: Sequence[Sequence[tuple[int, int
 
 
 def heading(piece: CitedPiece, number: int) -> str:
-    """The heading of its citation under that number."""
+    """Return the heading of its citation under that number."""
     hit, page = piece.hit, _page(piece.hit)
     return (
         headed(number, "", "summary")
@@ -361,7 +361,7 @@ def _page(hit: Hit) -> str:
 
 
 def _repeated(summary: Summary, kept: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
-    """What of documents a summary repeats word for word, in what is kept of it."""
+    """Return the spans of documents that the kept part of a summary repeats word for word."""
     return tuple(
         Span(one.document_id, one.document_start, one.document_end, summary.text[one.start : one.end])
         for one in summary.sources

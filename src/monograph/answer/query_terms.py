@@ -68,7 +68,7 @@ def take_apart(reader: Reader, text: str) -> QueryTerms:
 
 
 def telling_words(text: str) -> tuple[str, ...]:
-    """The folded words of a question that say what it is about; all of them, where these are none."""
+    """Return the folded words of a question that say what it is about; all of them, where these are none."""
     every = list(dict.fromkeys(terms.words_of(_POSSESSIVE.sub(" ", text))))
     small = FUNCTION_WORDS[language_of(text)]
     telling = [
@@ -80,7 +80,7 @@ def telling_words(text: str) -> tuple[str, ...]:
 
 
 def weighed(text: str, frequency: Mapping[str, int], total: int, words: tuple[str, ...] | None = None) -> QueryTerms:
-    """A question whose telling words are weighed by how many of ``total`` chunks have each."""
+    """Return a question whose telling words are weighed by how many of ``total`` chunks have each."""
     words = telling_words(text) if words is None else words
     weights = np.array([max(LIGHTEST, math.log((total + 1) / (frequency.get(word, 0) + 0.5))) for word in words])
     kinds = answer_kinds(text)

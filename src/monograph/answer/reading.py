@@ -225,25 +225,25 @@ class Places:
         self.number = np.arange(int(counts.sum())) - self._starts[self.of]
 
     def most(self, values: Float64) -> Float64:
-        """The most of a value in the passage of each sentence."""
+        """Return the most of a value in the passage of each sentence."""
         result: Float64 = np.maximum.reduceat(values, self._starts)[self.of]
         return result
 
     def rarity(self, has: Float64) -> Float64:
-        """How telling each word is in each passage, (passages, words): 0 where it does not stand there."""
+        """Return how telling each word is in each passage, (passages, words): 0 where it does not stand there."""
         counts = np.add.reduceat(has, self._starts, axis=0)
         result: Float64 = np.where(counts > 0, np.log((self.counts[:, None] + 1) / (counts + 0.5)), 0.0)
         return result
 
     def rank(self, values: Float64) -> Float64:
-        """Which place each sentence takes in its passage by a value, from 0 to below 1."""
+        """Return which place each sentence takes in its passage by a value, from 0 to below 1."""
         order = np.lexsort((-values, self.of))
         ranks = np.empty(len(values))
         ranks[order] = self.number
         return ranks / self.counts[self.of]
 
     def before(self, rows: Float64) -> Float64:
-        """The row of the sentence before each, in its passage; zeros for the first."""
+        """Return the row of the sentence before each, in its passage; zeros for the first."""
         result = np.zeros_like(rows)
         result[1:] = rows[:-1]
         result[self.number == 0] = 0.0
@@ -288,7 +288,7 @@ def gather(hits: Sequence[Hit]) -> list[CitedPiece]:
 
 
 def _piece(hits: Sequence[Hit]) -> CitedPiece:
-    """The piece of hits of one document that touch, in reading order."""
+    """Return the piece of hits of one document that touch, in reading order."""
     parts: list[PiecePart] = []
     for chunk in (hit.chunk for hit in hits):
         end = parts[-1].start + len(parts[-1].text) if parts else -1
@@ -337,7 +337,7 @@ def compare(question: QueryTerms, texts: Sequence[str], stretches: Sequence[Span
 
 
 def runs_of(words: Sequence[str], length: int) -> frozenset[tuple[str, ...]]:
-    """The stems of words that follow each other, so many in a row."""
+    """Return the stems of words that follow each other, so many in a row."""
     stems = list(map(stem, words))
     return frozenset(zip(*(stems[start:] for start in range(length)), strict=False))
 
@@ -348,7 +348,7 @@ def units(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def units_of_texts(texts: Sequence[str]) -> list[tuple[tuple[int, int], ...]]:
-    """The same of several texts."""
+    """Return the units of several texts."""
     return list(map(_units, texts, spans_of_texts(texts)))
 
 
@@ -375,7 +375,7 @@ def _units(text: str, sentences: list[tuple[int, int]]) -> tuple[tuple[int, int]
 
 
 def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """A sentence; one that is too long for wrapped prose line by line."""
+    """Return a sentence; one that is too long for wrapped prose line by line."""
     if end - start <= WRAPPED:
         yield start, end
         return

@@ -73,7 +73,7 @@ def score_sentences(reading: Reading, passages: Sequence[TitledText]) -> list[Se
 
 
 def least_value(cut: float) -> float:
-    """The least value of a sentence that is kept where about ``cut`` of the tokens are to go.
+    """Return the least value of a sentence that is kept where about ``cut`` of the tokens are to go.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def least_value(cut: float) -> float:
 
 
 def kept(scores: SentenceScores, length: int, least: float) -> Bools:
-    """Which sentences of a passage are kept, (sentences,), where ``least`` is the least value: the best one always.
+    """Return which sentences of a passage are kept, (sentences,): those worth ``least`` or more, and the best one.
 
     All are in a short text, and where no word of the question stands in it, so that nothing tells them apart.
     """
@@ -137,7 +137,7 @@ def reduce(reading: Reading, hits: Sequence[Hit], cut: float = DEFAULT_CUT) -> l
 
 
 def runs(spans: Sequence[tuple[int, int]], chosen: Sequence[bool]) -> list[tuple[int, int]]:
-    """The chosen spans in order, those that follow each other as one."""
+    """Return the chosen spans in order, those that follow each other as one."""
     found: list[tuple[int, int]] = []
     before = False
     for (start, end), keep in zip(spans, chosen, strict=True):
@@ -221,7 +221,7 @@ def reduce_to_windows(
 
 
 def _cuts(count: int, windows: Windows) -> list[tuple[int, int]]:
-    """(first, last) of each window of so many sentences; the last one ends where they end."""
+    """Return (first, last) of each window of so many sentences; the last one ends where they end."""
     step = windows.window - windows.overlap
     firsts = range(0, max(1, count - windows.window + step), step) if count else ()
     return [(first, min(count, first + windows.window)) for first in firsts if first < count]

@@ -67,7 +67,7 @@ _BROAD = (
 
 
 def _asking_for(whole: str, ganzes: str, todo: str, repeated: str) -> re.Pattern[str]:
-    """What matches questions about a whole that is called so in English, in German, in Spanish.
+    """Return the expression for questions about a whole, given how it is called in English, German and Spanish.
 
     ``repeated`` is ``*`` or ``?``: how often what it is a part of may follow.
     """
@@ -112,14 +112,14 @@ _QUOTES = str.maketrans("", "", '"“”„«»‘*`')
 
 
 def _bare(text: str) -> str:
-    """A question without asides at its end, and without marks of quotation or emphasis."""
+    """Return a question without asides at its end, and without marks of quotation or emphasis."""
     while (shorter := _ASIDE.sub("", text)) != text:
         text = shorter
     return " ".join(text.replace("’s ", "'s ").translate(_QUOTES).split())
 
 
 def is_about_a_whole(question: str, names: Iterable[str] = ()) -> bool:
-    """Whether a question asks what a whole document, or all that is there, says.
+    """Return whether a question asks what a whole document, or all that is there, says.
 
     Parameters
     ----------
@@ -137,5 +137,5 @@ def is_about_a_whole(question: str, names: Iterable[str] = ()) -> bool:
 
 
 def may_be_about_a_whole(question: str) -> bool:
-    """Whether a question is about a whole if something in it is the title of a document."""
+    """Return whether a question is about a whole if something in it is the title of a document."""
     return len(question) <= LONGEST and _ASKED_OF_ANYTHING.search(_bare(question)) is not None

@@ -37,12 +37,12 @@ _BETWEEN = regex(r"\b(?:between|from)\s+(?:the\s+)?(?:on\s+|in\s+)?$", re.IGNORE
 
 
 def names_a_time(text: str) -> bool:
-    """Whether a question may ask for a time; if not, :func:`times_asked` finds none."""
+    """Return whether a question may ask for a time; if not, :func:`times_asked` finds none."""
     return _TIMES.search(text) is not None
 
 
 def times_asked(text: str, today: date) -> tuple[TimeSpan, ...]:
-    """The times that a question asks for; a text may be from any of them.
+    """Return the times that a question asks for; a text may be from any of them.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def _number(text: str) -> int:
 
 
 def _last(text: str, today: date) -> TimeSpan | None:
-    """The last month, or day of one, that began by today."""
+    """Return the last month, or day of one, that began by today."""
     name = re.sub(r"[^a-z]|(?<=\d)(?:st|nd|rd|th)|of\b", "", re.sub(r"\d+(?:st|nd|rd|th)?", "", text.casefold()))
     day = re.search(r"\d+", text)
     for year in (today.year, today.year - 1):

@@ -55,7 +55,7 @@ class Dated:
 
 
 def date_of(metadata: Iterable[Mapping[str, Any]], title: str, text: str) -> Dated | None:
-    """When a document is from.
+    """Return the date of a document, by what it says of itself; None if it says nothing.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class TimeSpan:
         return _moment(self.last).date().isoformat()
 
     def __str__(self) -> str:
-        """As ISO 8601 writes it, in UTC: ``2026``, ``2026-03``, ``2026-03-01``, ``2026-03-01T09:30:00Z``, else a/b."""
+        """Return ISO 8601 in UTC: ``2026``, ``2026-03``, ``2026-03-01``, ``2026-03-01T09:30:00Z``, else a/b."""
         first, last = _moment(self.first), _moment(self.last)
         for length in (4, 7, 10):
             if _of_days(text := first.date().isoformat()[:length]) == self:
@@ -45,7 +45,7 @@ class TimeSpan:
 
 
 def parse(text: str) -> TimeSpan | None:
-    """The time that a text is, all of it: ISO 8601, RFC 2822, a day, a month or a year as people write them.
+    """Return the time that a text is, all of it: ISO 8601, RFC 2822, a day, a month or a year as people write them.
 
     What has no zone is taken for UTC. None for what is no time, or one that no calendar has.
     """
@@ -64,7 +64,7 @@ def parse(text: str) -> TimeSpan | None:
 
 
 def of_number(number: int | float) -> TimeSpan | None:
-    """The time that a number is: a year, or seconds or milliseconds since 1970 between 1973 and 2100."""
+    """Return the time that a number is: a year, or seconds or milliseconds since 1970 between 1973 and 2100."""
     if isinstance(number, int) and 1000 <= number <= 2999:
         return _of_days(str(number))
     if 100_000_000 <= number < 4_102_444_800:
@@ -75,12 +75,12 @@ def of_number(number: int | float) -> TimeSpan | None:
 
 
 def between(first: date, last: date) -> TimeSpan:
-    """From the beginning of a day to the end of another."""
+    """Return the time from the beginning of a day to the end of another."""
     return TimeSpan(of_day(first).first, of_day(last).last)
 
 
 def _of_days(text: str) -> TimeSpan | None:
-    """A day, month or year."""
+    """Return a day, month or year."""
     try:
         if _YEAR.fullmatch(text):
             return between(date(int(text), 1, 1), date(int(text), 12, 31))
@@ -95,14 +95,14 @@ def _of_days(text: str) -> TimeSpan | None:
 
 
 def _days_of(first: date) -> int:
-    """How many days a month has."""
+    """Return how many days a month has."""
     if first.month == 12:
         return 31
     return (first.replace(month=first.month + 1) - first).days
 
 
 def of_day(day: date) -> TimeSpan:
-    """All of a day."""
+    """Return all of a day."""
     first = (day - _EPOCH.date()).days * 86_400
     return TimeSpan(first, first + 86_399)
 
@@ -172,7 +172,7 @@ MOST_BESIDE = 24
 
 
 def days_in(text: str) -> list[str]:
-    """The days that a text names with their year, as ``2026-04-10``, in order and once each.
+    """Return the days that a text names with their year, as ``2026-04-10``, in order and once each.
 
     ``20260410``, ``10.04.2026``, ``10 April 2026``, ``April 10th, 2026``, ``10 de abril de 2026`` and ``2026年4月10日``
     are one day. ``04/10/2026`` is none: it is April in one country and October in another.
@@ -184,12 +184,12 @@ def days_in(text: str) -> list[str]:
 
 
 def has_digit(text: str) -> bool:
-    """Whether a text has a digit: one without names no day, and needs no expression compiled."""
+    """Return whether a text has a digit: one without names no day, and needs no expression compiled."""
     return any(map(str.isdecimal, text))
 
 
 def own_day(title: str, text: str) -> date | None:
-    """The day that a text is of: the one day in its title, or in a first line with hardly anything beside it.
+    """Return the day that a text is of: the one day in its title, or in a first line with hardly anything beside it.
 
     A day within a sentence is none: a life begins with a day too.
     """

@@ -65,7 +65,7 @@ def load_questions(path: Path) -> tuple[Question, ...]:
 
 
 def questions_of(folder: Path) -> tuple[Question, ...]:
-    """The questions of a set, which needs no corpus for that. Raises as :func:`load_dataset` does."""
+    """Return the questions of a set, which needs no corpus for that. Raises as :func:`load_dataset` does."""
     return load_questions(_file(folder, "queries"))
 
 
@@ -80,7 +80,7 @@ def write_texts(dataset: Dataset, folder: Path) -> None:
 
 
 def file_stem(document_id: str) -> str:
-    """The name, without its suffix, under which :func:`write_texts` writes a document."""
+    """Return the name, without its suffix, under which :func:`write_texts` writes a document."""
     return document_id if _SAFE_NAME.fullmatch(document_id) else content_id("file name", document_id)
 
 

@@ -20,7 +20,7 @@ _MEND = "name evidence by a document's id, its uri, the end of that, its file's 
 
 
 def resolve(questions: Iterable[Question], documents: Sequence[Document], place: str) -> tuple[Question, ...]:
-    """Questions that know which documents each piece of their evidence is.
+    """Return questions that know which documents each piece of their evidence is.
 
     A piece may be called by a document's id, its uri, the end of its uri's path, its file's name with or without the
     suffix, or its title, whatever case that has. Where one file holds several documents, its name means any of them. A
@@ -96,16 +96,16 @@ class EvidenceNames:
         return frozenset(titled)
 
     def _ending(self, parts: Sequence[str]) -> Collection[str]:
-        """What ends in a path."""
+        """Return the uris that end in a path."""
         return [one for one in self._files.get(parts[-1], ()) if _ends(self._paths[one], parts)] if parts else ()
 
     def _ended(self, parts: Sequence[str]) -> Collection[str]:
-        """The longest path that a path ends in."""
+        """Return the longest path that a path ends in."""
         ends = [one for one in self._files.get(parts[-1], ()) if _ends(parts, self._paths[one])] if parts else []
         return [max(ends, key=lambda one: len(self._paths[one]))] if ends else ()
 
     def _stemmed(self, parts: Sequence[str], name: str) -> Collection[str]:
-        """What ends in a path but for the suffix; or the file that write_texts gives a document of this id."""
+        """Return the uris that end in a path but for the suffix, or the file that write_texts names by this id."""
         if not parts:
             return ()
         near = [one for one in self._stems.get(parts[-1], ()) if _ends(self._paths[one][:-1], parts[:-1])]
@@ -130,7 +130,7 @@ class EvidenceNames:
         )
 
     def _near(self, name: str) -> list[str]:
-        """What is called almost so."""
+        """Return names that are spelt almost so."""
         called: dict[str, str] = {}
         titles = (some[0].title for some in self._titles.values())
         for one in chain(self._files, self._stems, self._ids, titles):

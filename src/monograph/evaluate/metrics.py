@@ -20,27 +20,27 @@ _WORD = regex(r"\w+")
 
 
 def recall_at_k(found: Sequence[str], evidence: Collection[str], k: int) -> float:
-    """Share of the evidence among the first k: |found[:k] ∩ evidence| / |evidence|."""
+    """Return the share of the evidence among the first k: |found[:k] ∩ evidence| / |evidence|."""
     return len(set(found[:k]) & set(evidence)) / len(set(evidence))
 
 
 def all_evidence_at_k(found: Sequence[str], evidence: Collection[str], k: int) -> float:
-    """1 if every piece of evidence is among the first k, else 0."""
+    """Return 1 if every piece of evidence is among the first k, else 0."""
     return float(set(evidence) <= set(found[:k]))
 
 
 def reciprocal_rank(found: Sequence[str], evidence: Collection[str]) -> float:
-    """1 / rank of the first piece of evidence, ranks from 1; 0 if none was found."""
+    """Return 1 / rank of the first piece of evidence, ranks from 1; 0 if none was found."""
     return next((1.0 / rank for rank, one in enumerate(found, start=1) if one in evidence), 0.0)
 
 
 def rank_weight(rank: int) -> float:
-    """w(r) = exp(-(r / tau) ** beta), r from 0 (Terminus Eq. 2)."""
+    """Return w(r) = exp(-(r / tau) ** beta), r from 0 (Terminus Eq. 2)."""
     return math.exp(-((rank / TAU) ** BETA))
 
 
 def ranked_recall_at_k(found: Sequence[str], evidence: Collection[str], k: int) -> float:
-    """Terminus Eq. 4, 0-based as its Eq. 2 is: sum of w(i) over the first k ranks that hold evidence.
+    """Return Terminus Eq. 4, 0-based as its Eq. 2 is: the sum of w(i) over the first k ranks that hold evidence.
 
     Divided by the most that could be reached: the evidence, or the first k of it, at the top.
     """
@@ -49,7 +49,7 @@ def ranked_recall_at_k(found: Sequence[str], evidence: Collection[str], k: int) 
 
 
 def contains_answer(context: str, answers: Collection[str]) -> float:
-    """1 if some answer stands in the context, case, accents and punctuation aside, else 0."""
+    """Return 1 if some answer stands in the context, case, accents and punctuation aside, else 0."""
     words = _normalised(context)
     return float(any(_normalised(answer).strip() and _normalised(answer) in words for answer in answers))
 
@@ -64,11 +64,11 @@ def _words(text: str) -> list[str]:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value that ``share`` of the values do not exceed (nearest rank); 0 of no values."""
+    """Return the value that ``share`` of the values do not exceed (nearest rank); 0 of no values."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
 
 
 def mean(values: Collection[float]) -> float:
-    """Arithmetic mean; 0 of no values."""
+    """Return the arithmetic mean; 0 of no values."""
     return sum(values) / len(values) if values else 0.0

@@ -28,7 +28,7 @@ class Searcher(Protocol):
     """What is measured: :meth:`monograph.Monograph.search`, or anything like it."""
 
     def search(self, query: str, k: int = 5, how: str | Strategy = "auto") -> list[Hit]:
-        """At most k hits, best first."""
+        """Return at most k hits, best first."""
         ...
 
 
@@ -125,7 +125,7 @@ def _ask(
 
 
 def _document_of(hit: Hit, question: Question, names: Mapping[str, str]) -> str:
-    """The id under which a question set knows a hit's document."""
+    """Return the id under which a question set knows a hit's document."""
     for name, meant in zip(question.evidence_ids, question.documents, strict=False):
         if hit.chunk.document_id in meant:
             return name
@@ -157,17 +157,17 @@ def _scores(answers: Sequence[_AskedQuestion], k: int) -> RetrievalScores:
 def compare(
     searcher: Searcher, questions: Sequence[Question], hows: Iterable[str | Strategy], k: int = 5
 ) -> list[Result]:
-    """The same questions in several ways."""
+    """Return the same questions in several ways."""
     return [evaluate(searcher, questions, how, k) for how in hows]
 
 
 def headings(k: int) -> tuple[str, ...]:
-    """Of the columns of :func:`row`."""
+    """Return the headings of the columns of :func:`row`."""
     return ("how", "questions", "R@1", f"R@{k}", "R@10", f"all@{k}", "MRR", f"ranked@{k}", f"answer@{k}")
 
 
 def row(result: Result) -> tuple[str, ...]:
-    """What a run found, as a line of a table."""
+    """Return the scores of a run as a line of a table."""
     scores = result.scores
     at_k = scores.recall[min(result.k, CURVE) - 1]
     shares = (scores.recall[0], at_k, scores.recall[-1], scores.all_evidence, scores.reciprocal_rank)
@@ -180,13 +180,13 @@ COST_HEADINGS = ("how", "p50 ms", "p95 ms", "p99 ms", "context tokens")
 
 
 def cost_row(result: Result) -> tuple[str, ...]:
-    """What a run cost, as a line of a table."""
+    """Return the latencies and tokens of a run as a line of a table."""
     times = (result.p50, result.p95, result.p99)
     return (result.how, *(f"{one:.2f}" for one in times), f"{result.context_tokens:.0f}")
 
 
 def type_row(kind: str, scores: RetrievalScores, k: int) -> tuple[str, ...]:
-    """One type of question as a line of a table: kind, questions, recall at k, all evidence at k, MRR."""
+    """Return one type of question as a line of a table: kind, questions, recall at k, all evidence at k, MRR."""
     shares = (scores.recall[min(k, CURVE) - 1], scores.all_evidence, scores.reciprocal_rank)
     return (kind, str(scores.questions), *(f"{share:.3f}" for share in shares))
 

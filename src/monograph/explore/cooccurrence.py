@@ -78,12 +78,12 @@ class CooccurrenceGraph:
         return bond
 
     def _within(self, one: EntityNode, other: EntityNode) -> bool:
-        """Whether a name is a part of the other, as York is of New York: the two stand together whatever is said."""
+        """Return whether a name is a part of the other, as York is of New York: they always stand together."""
         first, second = f" {self.nodes.key(one)} ", f" {self.nodes.key(other)} "
         return first in second or second in first
 
     def surprise(self, one: EntityNode, other: EntityNode, bond: Bond) -> float:
-        """ln(1 + p(both) / (p(one) p(other))): pointwise mutual information, softened so that it is above 0.
+        """Return ln(1 + p(both) / (p(one) p(other))): pointwise mutual information, softened to be above 0.
 
         The probabilities are shares of the chunks of the file; those of single entities are their names'. Plain
         pointwise mutual information would leave an entity that every chunk names without any link.
@@ -101,7 +101,7 @@ class CooccurrenceGraph:
         return often * self.surprise(one, other, bond)
 
     def beside(self, some: Iterable[EntityNode], passed: set[EntityNode]) -> dict[EntityNode, float]:
-        """The heaviest weight with which any of some entities is bound to each that is not passed yet."""
+        """Return the heaviest weight with which any of some entities is bound to each that is not passed yet."""
         found: dict[EntityNode, float] = {}
         for one in some:
             for other, bond in self.bonds.get(one, {}).items():
@@ -110,7 +110,7 @@ class CooccurrenceGraph:
         return found
 
     def among(self, some: Sequence[EntityNode]) -> Iterator[tuple[EntityNode, EntityNode, Bond]]:
-        """The bonds among entities, each once."""
+        """Return the bonds among entities, each once."""
         place = {node: at for at, node in enumerate(some)}
         for one in some:
             for other, bond in self.bonds.get(one, {}).items():
@@ -118,7 +118,7 @@ class CooccurrenceGraph:
                     yield one, other, bond
 
     def links(self, some: Sequence[EntityNode]) -> list[tuple[EntityNode, EntityNode, Link]]:
-        """The links among entities, heaviest first, each with its ends in the direction that a model gave it."""
+        """Return the links among entities, heaviest first, each with its ends in the direction that a model gave it."""
         bonds = [self._directed(*bond) for bond in self.among(some)]
         told = {chunk for _, _, bond in bonds for chunk, _, _ in bond.said}
         places = self.nodes.state.places({chunk for _, _, bond in bonds for chunk in bond.chunks})
@@ -129,7 +129,7 @@ class CooccurrenceGraph:
         return sorted(found, key=lambda one: (-one[2].weight, one[2].source, one[2].target))
 
     def _directed(self, one: EntityNode, other: EntityNode, bond: Bond) -> tuple[EntityNode, EntityNode, Bond]:
-        """The entity of the smaller id first, unless relations lead the other way by their strength."""
+        """Return the entity of the smaller id first, unless relations lead the other way by their strength."""
         small, big = sorted((one, other), key=self.nodes.id)
         forward = fsum(strength if ahead else -strength for _, strength, ahead in bond.said)
         forward += sum(1 if ahead else -1 for ahead in bond.told.values())
@@ -183,7 +183,7 @@ def _end(name: str, keys: Mapping[str, int]) -> int | None:
 
 
 def _together(seen: Sequence[ChunkName]) -> Iterator[tuple[EntityNode, EntityNode]]:
-    """The entities that stand in one sentence; in crowded sentences only those near each other."""
+    """Return the entities that stand in one sentence; in crowded sentences only those near each other."""
     sentences: dict[int, dict[EntityNode, None]] = {}
     for one in seen:
         for sentence in {one.first, one.second} - {NO_SENTENCE}:
@@ -197,7 +197,7 @@ def _together(seen: Sequence[ChunkName]) -> Iterator[tuple[EntityNode, EntityNod
 
 
 def told_links(nodes: Nodes, some: Iterable[EntityNode]) -> Iterator[ToldLink]:
-    """The relations that were told of some entities and of others, which are met; none of an entity and itself.
+    """Return the relations that were told of some entities and of others, which are met; none of an entity and itself.
 
     Of a homonym the plain name is meant.
     """

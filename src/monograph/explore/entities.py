@@ -23,7 +23,7 @@ _LEAST_ALIKE = 0.7
 
 
 def find(state: GraphState, name: str) -> list[EntityNode]:
-    """The entity that a name means; of a homonym every sense, unless the name has its qualifier in parentheses.
+    """Return the entity that a name means; of a homonym every sense, unless the name has its qualifier in parentheses.
 
     A name that no chunk has as it is given may be a part of one: whole words first, then a beginning, then any part.
 
@@ -58,7 +58,7 @@ def find(state: GraphState, name: str) -> list[EntityNode]:
 
 
 def most_named(state: GraphState, k: int, like: str = "") -> list[Entity]:
-    """At most k entities, those that most chunks name first; with ``like`` only those with a name that contains it.
+    """Return at most k entities, those of most chunks first; with ``like`` only those with a name that contains it.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def most_named(state: GraphState, k: int, like: str = "") -> list[Entity]:
 
 
 def of_document(state: GraphState, name: str, k: int) -> list[Entity]:
-    """At most k entities that a document names, those that most of its chunks name first, then as they stand there.
+    """Return at most k entities of a document, those that most of its chunks name first, then in reading order.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def of_document(state: GraphState, name: str, k: int) -> list[Entity]:
 
 
 def on_paths(state: GraphState, paths: Iterable[Path]) -> list[Entity]:
-    """The entities that ways to chunks lead over, each once, in order, without those that are not known."""
+    """Return the entities that ways to chunks lead over, each once, in order, without those that are not known."""
     stations = {one.id: one.name for path in paths for one in path.nodes if one.kind == "entity"}
     known = names.known(state.names, {key for name in stations.values() for key in asked_keys(name)})
     heads = list(dict.fromkeys(row.head for row in known.values()))
@@ -113,7 +113,7 @@ def _shown(state: GraphState, head: int) -> list[EntityNode]:
 
 
 def _listed(state: GraphState, heads: Sequence[int]) -> str:
-    """Entities as they are called, each once."""
+    """Return entities as they are called, each once."""
     nodes = Nodes(state)
     nodes.read_entities(heads, MOST_LOOKED_AT)
     called = entities(nodes, [EntityNode(head) for head in heads])
@@ -121,7 +121,7 @@ def _listed(state: GraphState, heads: Sequence[int]) -> str:
 
 
 def _mend(state: GraphState, key: str) -> str:
-    """The names that are spelt most like a key, or where to see those that are there."""
+    """Return the names that are spelt most like a key, or where to see those that are there."""
     near = neighbours.spelt_alike(state.names, key, signature(key), 3, _COMPARED)
     alike = {other: SequenceMatcher(None, key, other).ratio() for other in near}
     best = sorted((other for other in near if alike[other] >= _LEAST_ALIKE), key=lambda other: (-alike[other], other))
@@ -161,7 +161,7 @@ class Writing:
 
 
 def entities(nodes: Nodes, wanted: Iterable[EntityNode]) -> list[Entity]:
-    """The values of entities whose chunks were read, in the order given.
+    """Return the values of entities whose chunks were read, in the order given.
 
     An entity is called as most of at most MOST_LOOKED_AT of its chunks write it; of two that as many write, the head's
     name counts, then the alphabet. A homonym has its qualifier behind its name.
@@ -188,7 +188,7 @@ def forms(nodes: Nodes, looked_at: Mapping[EntityNode, Sequence[int]]) -> dict[E
 
 
 def writings(nodes: Nodes, rows: Sequence[int]) -> Iterator[Writing]:
-    """Every different way in which chunks that were read write their names."""
+    """Return every different way in which chunks that were read write their names."""
     for row, extracted in nodes.state.extractions(rows).items():
         keys = keys_in(nodes, row)
         seen = {one.name: one.node for one in nodes.seen[row]}
@@ -203,7 +203,7 @@ def writings(nodes: Nodes, rows: Sequence[int]) -> Iterator[Writing]:
 
 
 def keys_in(nodes: Nodes, chunk: int) -> dict[str, int]:
-    """The rows of a chunk's names by key."""
+    """Return the rows of a chunk's names by key."""
     return {nodes.names[one.name].key: one.name for one in nodes.seen[chunk] if one.name in nodes.names}
 
 
@@ -238,7 +238,7 @@ def _entity(nodes: Nodes, node: EntityNode, written: Forms, seen: TimeSpan | Non
 
 
 def _in_order(nodes: Nodes, node: EntityNode, written: Forms) -> list[str]:
-    """One form of each of an entity's names, the most frequent first; those that no chunk looked at has come last."""
+    """Return one form of each of an entity's names, the most frequent first; unseen names come last."""
     ranked = []
     for one in nodes.members.get(node.head, ()):
         ways = _by_number(written.full.get(one.row, Counter()))
@@ -254,6 +254,6 @@ def _by_number(counted: Counter[Any]) -> list[tuple[Any, int]]:
 
 
 def title_or_key(nodes: Nodes, node: EntityNode, key: str) -> str:
-    """A name that no chunk writes, as a title writes it, else as its key."""
+    """Return a name that no chunk writes, as a title writes it, else as its key."""
     titles = (one.title.partition(" (")[0] for one in nodes.titled.get(node.head, ()))
     return next((title for title in titles if key_of(title) == key), key)

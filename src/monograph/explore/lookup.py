@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def fetch(
     connection: Connection, ids: Sequence[str] | None, allowed: Allowed, dimension: int | None = None
 ) -> list[StoredChunk]:
-    """Stored chunks.
+    """Return stored chunks.
 
     Parameters
     ----------
@@ -46,12 +46,12 @@ def fetch(
 
 
 def document(connection: Connection, name: str) -> Document:
-    """A document by id or uri, with its text. Raises NotFound if there is none, or several came from that uri."""
+    """Return a document by id or uri, with its text. Raises NotFound if there is none, or several have the uri."""
     return documents.load(connection, only(connection, name))
 
 
 def document_as_of(connection: Connection, name: str, second: int) -> Document:
-    """A document by id or uri as it stood at the end of a second, since 1970.
+    """Return a document by id or uri as it stood at the end of a second, since 1970.
 
     Raises NotFound if there was none, or several came from that uri.
     """
@@ -72,7 +72,7 @@ def document_as_of(connection: Connection, name: str, second: int) -> Document:
 
 
 def versions_of(connection: Connection, name: str) -> list[Version]:
-    """The states of a document, or of those of a uri, oldest first. Raises NotFound if there is none."""
+    """Return the states of a document, or of those of a uri, oldest first. Raises NotFound if there is none."""
     name = arguments.names([path_to_text(name)], "an id")[0]
     rows, _ = sources.resolve(connection, [name])
     present = [Version(row.id, row.title, row.uri, row.characters, row.valid or Valid(FIRST)) for row in rows]
@@ -86,12 +86,12 @@ def versions_of(connection: Connection, name: str) -> list[Version]:
 
 
 def every_document(connection: Connection) -> list[Document]:
-    """All documents without their texts, in order of uri, then id."""
+    """Return all documents without their texts, in order of uri, then id."""
     return sorted(map(_untold, documents.every(connection)), key=lambda one: (one.uri, one.id))
 
 
 def listed(connection: Connection, like: str, start: int, limit: int) -> Listed:
-    """A part of the list of documents: see :meth:`monograph.Monograph.listed`."""
+    """Return a part of the list of documents: see :meth:`monograph.Monograph.listed`."""
     start, limit = arguments.whole_number(start, "start", 0), arguments.whole_number(limit, "limit", 0)
     if not like:
         some = documents.listed(connection, start, limit)
@@ -103,17 +103,17 @@ def listed(connection: Connection, like: str, start: int, limit: int) -> Listed:
 
 
 def _untold(row: documents.DocumentRow) -> Document:
-    """A document without its text."""
+    """Return a document without its text."""
     return Document(id=row.id, title=row.title, uri=row.uri, date=row.date, valid=row.valid)
 
 
 def chunks_of(connection: Connection, name: str) -> list[Chunk]:
-    """The chunks of a document in reading order. Raises as :func:`document`."""
+    """Return the chunks of a document in reading order. Raises as :func:`document`."""
     return [found.chunk for found in chunks.of_document(connection, only(connection, name).row, strict=True)]
 
 
 def only(connection: Connection, name: str) -> documents.DocumentRow:
-    """The row of the one document of an id or uri. Raises as :func:`document`."""
+    """Return the row of the one document of an id or uri. Raises as :func:`document`."""
     found, _ = sources.resolve(connection, arguments.names([path_to_text(name)], "an id"))
     if not found:
         path = path_of(connection)

@@ -23,7 +23,7 @@ _DETAILS = {
 
 
 def merges(state: GraphState, heads: Sequence[int] | None = None) -> list[Merge]:
-    """The merges of a file, or those of some entities, in order of the entity's name.
+    """Return the merges of a file, or those of some entities, in order of the entity's name.
 
     Names that were joined in the whole file come first. For entities that are named, those that hold in one document
     follow (``short form``: a last or first name that means one person there) and spellings that are one name to begin
@@ -83,7 +83,7 @@ def _some(documents: Sequence[str]) -> str:
 
 
 def _shown(state: GraphState, keys: Iterable[str]) -> dict[str, str]:
-    """Names as the first of their chunks writes them, else as a title does, by key."""
+    """Return names as the first of their chunks writes them, else as a title does, by key."""
     asked = set(keys)
     rows = names.rows(state.names, asked)
     itself = {row: row for row in rows.values()}
@@ -96,7 +96,7 @@ def _shown(state: GraphState, keys: Iterable[str]) -> dict[str, str]:
 
 
 def _ways(nodes: Nodes, heads: Sequence[int]) -> list[Writing]:
-    """Every way in which the chunks of entities write their names."""
+    """Return every way in which the chunks of entities write their names."""
     asked = set(heads)
     rows = sorted({chunk for head in heads for chunk in nodes.chunks[head]})
     return [one for one in writings(nodes, rows) if one.node.head in asked]
@@ -146,7 +146,7 @@ def _most_written(ways: Sequence[Writing]) -> dict[int, str]:
 
 
 def _undone(state: GraphState, keys: Sequence[str] | None) -> list[Merge]:
-    """The pairs that were set apart; of some names, those with one of them as the first."""
+    """Return the pairs that were set apart; of some names, those with one of them as the first."""
     pairs = {
         tuple(sorted(pair, key=lambda key: (-len(key.split()), -len(key), key)))
         for pair in names.cannot_link(state.names)

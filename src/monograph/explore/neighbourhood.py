@@ -18,7 +18,7 @@ AT_ONCE = 4_096
 
 
 def neighbourhood(state: GraphState, centre: Sequence[EntityNode], hops: int, most: int) -> Neighbourhood:
-    """The part of the graph around entities.
+    """Return the part of the graph around entities.
 
     Two entities are linked where a chunk names both in one sentence, or a model or a caller states a relation of them.
     What a link weighs is how often that is, times how surprising (see
@@ -66,7 +66,7 @@ def neighbourhood(state: GraphState, centre: Sequence[EntityNode], hops: int, mo
 
 
 def whole(state: GraphState) -> Neighbourhood:
-    """The whole graph: every entity, every link and every chunk, all in memory.
+    """Return the whole graph: every entity, every link and every chunk, all in memory.
 
     Chunks come in order of their documents' ids. It is a function of what is stored, the same in every file of the same
     documents.
@@ -88,7 +88,7 @@ def whole(state: GraphState) -> Neighbourhood:
 def _around(
     web: CooccurrenceGraph, centre: Sequence[EntityNode], hops: int, most: int
 ) -> tuple[list[list[EntityNode]], int]:
-    """The entities of each hop, the centre as the first; and how many were left out."""
+    """Return the entities of each hop, the centre as the first; and how many were left out."""
     levels, passed, left, cut = [list(centre)], set(centre), most, 0
     hops = min(hops, most)  # Each hop has room for one.
     for hop in range(hops):
@@ -120,7 +120,7 @@ def _telling(
     shown: Sequence[EntityNode],
     links: Sequence[tuple[EntityNode, EntityNode, Link]],
 ) -> list[int]:
-    """The chunks that name any of some entities: those that name the centre first, then by what links they hold.
+    """Return the chunks that name any of some entities: those that name the centre first, then by what links they hold.
 
     A chunk tells as much as its links surprise, those of the centre counted twice.
     """
@@ -173,7 +173,7 @@ def _made(
 
 
 def _documents(state: GraphState, found: Sequence[chunks.LoadedChunk], shown: Sequence[Entity]) -> tuple[Document, ...]:
-    """The documents of chunks, and those about entities, without their texts, each once."""
+    """Return the documents of chunks, and those about entities, without their texts, each once."""
     known = {one.chunk.document_id: Document(id=one.chunk.document_id, title=one.title, uri=one.uri) for one in found}
     about = dict.fromkeys(name for entity in shown for name in entity.documents if name not in known)
     found_about = state.documents(about)

@@ -183,14 +183,14 @@ class Nodes:
         return max(self._counts.get(node.head, 0), 1)
 
     def chunks_of(self, node: EntityNode) -> list[int]:
-        """The chunks chosen for an entity that mean it."""
+        """Return the chunks chosen for an entity that mean it."""
         chosen = self.chunks.get(node.head, [])
         if node.head not in self.senses:
             return chosen
         return [chunk for chunk in chosen if any(one.node == node for one in self.seen.get(chunk, ()))]
 
     def nodes_of(self, head: int) -> list[EntityNode]:
-        """An entity as it is shown: of a homonym every sense, and the plain name where something means it."""
+        """Return an entity as it is shown: of a homonym every sense, and the plain name where something means it."""
         if head not in self.senses:
             return [EntityNode(head)]
         qualifiers = {one.qualifier for one in self.senses[head]}
@@ -199,11 +199,11 @@ class Nodes:
         return [plain, *senses] if "" in qualifiers or self.chunks_of(plain) else senses
 
     def key(self, node: EntityNode) -> str:
-        """The key of an entity's head."""
+        """Return the key of an entity's head."""
         return self.names[node.head].key if node.head in self.names else ""
 
     def id(self, node: EntityNode) -> str:
-        """The id of an entity: made from its name, and of a homonym from the qualifier too."""
+        """Return the id of an entity: made from its name, and of a homonym from the qualifier too."""
         found = self._ids.get(node)
         if found is None:
             key = self.key(node)
@@ -231,7 +231,7 @@ class Sense:
 
 
 def senses(state: GraphState, titled: Mapping[int, Sequence[neighbours.Titled]]) -> dict[int, list[Sense]]:
-    """The senses, in order of qualifier, of the entities that titles qualify in several ways; of the others nothing.
+    """Return the senses, by qualifier, of entities that titles qualify in several ways; the others are left out.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def senses(state: GraphState, titled: Mapping[int, Sequence[neighbours.Titled]])
 
 
 def meant(known: Collection[Sense], document: int, beside: Mapping[int, float]) -> str:
-    """The qualifier of the sense in which a chunk uses a name; empty for the plain name, and where none is nearest.
+    """Return the qualifier of the sense in which a chunk uses a name; empty for the plain name, or if none is nearest.
 
     A document about one of the senses means that one. Any other chunk means the sense whose documents have most of the
     names that it has too.

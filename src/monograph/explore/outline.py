@@ -30,13 +30,13 @@ def outline(connection: Connection, name: str, layers: int) -> list[OutlineNode]
 
 
 def summary(connection: Connection, name: str) -> Summary:
-    """A summary by its id. Raises as :func:`outline`."""
+    """Return a summary by its id. Raises as :func:`outline`."""
     node = _named(connection, name)
     return summaries.load(connection, [node])[node]
 
 
 def over(connection: Connection, document: str) -> list[Summary]:
-    """The summaries over the chunks of a document, from the lowest layer up, each once.
+    """Return the summaries over the chunks of a document, from the lowest layer up, each once.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def _named(connection: Connection, name: str) -> int:
 
 
 def branches(connection: Connection, nodes: Sequence[int], layers: int) -> list[OutlineNode]:
-    """Nodes as branches, opened so many layers deep, in the order given."""
+    """Return nodes as branches, opened so many layers deep, in the order given."""
     rows = store.load(connection, nodes)
     texts = {node: gist.text for node, gist in summaries.texts_of(connection, rows.values()).items()}
     leaves = {row.node: row.chunk for row in rows.values() if row.chunk is not None}

@@ -10,7 +10,7 @@ from monograph.values import Link, Neighbourhood, Route
 
 
 def routes(parts: Sequence[Neighbourhood], starts: set[str], ends: set[str], hops: int, most: int) -> list[Route]:
-    """The ways of fewest links between entities; of these, those whose lightest link is heaviest come first.
+    """Return the ways of fewest links between entities; of these, those whose lightest link is heaviest come first.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def _ordered(one: str, other: str) -> tuple[str, str]:
 
 
 def _distances(beside: dict[str, list[str]], ends: set[str]) -> dict[str, int]:
-    """Links from each entity to the nearest of the ends, for those that lead there."""
+    """Return links from each entity to the nearest of the ends, for those that lead there."""
     found = dict.fromkeys(ends, 0)
     edge = sorted(ends)
     while edge:
@@ -69,7 +69,7 @@ def _distances(beside: dict[str, list[str]], ends: set[str]) -> dict[str, int]:
 def _best_first(
     links: dict[tuple[str, str], Link], beside: dict[str, list[str]], left: dict[str, int], starts: Sequence[str]
 ) -> Iterator[tuple[str, ...]]:
-    """Every shortest way, by its lightest link, heaviest first."""
+    """Return every shortest way, by its lightest link, heaviest first."""
 
     def weight(name: str, other: str) -> float:
         return links[_ordered(name, other)].weight

@@ -49,7 +49,7 @@ class TreeRecipe:
     layers: int
 
     def key(self, children: Sequence[bytes]) -> bytes:
-        """The key of a summary of nodes with these keys, in order."""
+        """Return the key of a summary of nodes with these keys, in order."""
         names = [key.hex() for key in children]
         return content_hash("segment", self.summarizer, self.max_tokens, names)[:KEY_BYTES]
 
@@ -140,7 +140,7 @@ def lay_all_leaves(connection: Connection, draft: TreeDraft, planes: Planes, lea
 
 
 def changes(connection: Connection, draft: TreeDraft) -> list[int]:
-    """Ranks at which nodes of the draft's layer come or went, ascending."""
+    """Return the ranks at which nodes of the draft's layer came or went, ascending."""
     layer = draft.layer
     if draft.anew and draft.planes is None and not layer:
         return [rank for rank, _, _ in store.every(connection, 0)]
@@ -149,7 +149,7 @@ def changes(connection: Connection, draft: TreeDraft) -> list[int]:
 
 
 def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[Cut] | None:
-    """The segments of the draft's layer that need a summary; None where no layer is to stand above it.
+    """Return the segments of the draft's layer that need a summary; None where no layer is to stand above it.
 
     The summaries that stood over what is cut otherwise now are noted in the draft as gone.
 
@@ -189,7 +189,7 @@ def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[Cu
 
 
 def texts(connection: Connection, draft: TreeDraft, cuts: Sequence[Cut]) -> list[tuple[str, ...]]:
-    """The texts that each of some summaries of the draft's layer is to be made from.
+    """Return the texts that each of some summaries of the draft's layer is to be made from.
 
     Raises
     ------
@@ -204,7 +204,7 @@ def texts(connection: Connection, draft: TreeDraft, cuts: Sequence[Cut]) -> list
 def order_of(
     connection: Connection, layer: int, gone: Mapping[int, int], fresh: Sequence[TreeNode], whole: bool
 ) -> NodeOrder:
-    """A layer with changes laid over it, read whole or where it is asked for."""
+    """Return a layer with changes laid over it, read whole or where it is asked for."""
     if not whole:
         return _Laid(connection, layer, fresh, gone)
     rows = (TreeNode(*row) for row in store.every(connection, layer))
@@ -212,7 +212,7 @@ def order_of(
 
 
 def _texts(connection: Connection, draft: TreeDraft, nodes: Sequence[TreeNode]) -> dict[int, str]:
-    """The texts of nodes, by row."""
+    """Return the texts of nodes, by row."""
     found = {one.node.row: one.made.text for one in draft.fresh[draft.layer]}
     rows = store.load(connection, [node.row for node in nodes if node.row > 0])
     over_chunks = {row.chunk: row.node for row in rows.values() if row.chunk is not None}

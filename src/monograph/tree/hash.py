@@ -66,7 +66,7 @@ class Planes:
         return int(self.flat.shape[1])
 
     def to_bytes(self) -> bytes:
-        """The planes as they are stored."""
+        """Return the planes as they are stored."""
         head = _HEAD.pack(_MAGIC, self.dimension, len(self.tree), len(self.flat), self.learned_from)
         parts = (self.tree.astype("<i2"), self.flat.astype("<i2"))
         cuts = (self.tree_cuts.astype("<i8"), self.flat_cuts.astype("<i8"))
@@ -94,14 +94,14 @@ class Planes:
 
 
 def random_planes(dimension: int) -> Planes:
-    """EraRAG's planes: random directions through 0, the same for every file of that dimension."""
+    """Return EraRAG's planes: random directions through 0, the same for every file of that dimension."""
     flat = _rounded(np.random.default_rng(0).standard_normal((PLANES, dimension)))
     nothing = np.empty((0, dimension), dtype=np.int16)
     return Planes(nothing, np.empty(0, dtype=np.int64), flat, np.zeros(PLANES, dtype=np.int64), 0)
 
 
 def learn(vectors: Float32) -> Planes:
-    """Planes that part vectors in halves.
+    """Return planes that part vectors in halves.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def learn(vectors: Float32) -> Planes:
 
 
 def _between_means(vectors: Float64) -> Float64:
-    """The direction between the means of two halves that are each near to its own."""
+    """Return the direction between the means of two halves that are each near to its own."""
     centred = vectors - vectors.mean(axis=0) if len(vectors) else vectors
     direction = _most_telling(centred)
     for _ in range(_ROUNDS):
@@ -146,7 +146,7 @@ def _between_means(vectors: Float64) -> Float64:
 
 
 def _most_telling(centred: Float64) -> Float64:
-    """About the first principal direction, by powers."""
+    """Return an estimate of the first principal direction, by powers."""
     direction: Float64 = np.ones(centred.shape[1])
     for _ in range(_ROUNDS):
         found = centred.T @ (centred @ direction)
@@ -158,7 +158,7 @@ def _most_telling(centred: Float64) -> Float64:
 
 
 def _principal(vectors: Float64, count: int) -> Float64:
-    """Principal directions, the most telling first; beyond those that there are, axes."""
+    """Return principal directions, the most telling first; beyond those that there are, axes."""
     dimension = vectors.shape[1]
     centred = vectors - vectors.mean(axis=0) if len(vectors) else np.zeros((1, dimension))
     _, found = np.linalg.eigh(centred.T @ centred)
@@ -169,13 +169,13 @@ def _principal(vectors: Float64, count: int) -> Float64:
 
 
 def _rounded(directions: Float64) -> Int16:
-    """Directions as whole numbers, the largest part of each as large as may be."""
+    """Return directions as whole numbers, the largest part of each as large as may be."""
     largest = np.abs(directions).max(axis=1, keepdims=True)
     return np.round(directions / np.where(largest > 0, largest, 1.0) * _SCALE).astype(np.int16)
 
 
 def _whole(vectors: Float32) -> Float64:
-    """Vectors of unit length as whole numbers: their products with planes are exact in any order of summing."""
+    """Return vectors of unit length as whole numbers: their products with planes are exact in any order of summing."""
     return np.round(np.clip(vectors.astype(np.float64), -1.0, 1.0) * _SCALE)
 
 
@@ -217,6 +217,6 @@ def _ranks(planes: Planes, vectors: Float32) -> Int64:
 
 
 def full_rank(rank: int, key: bytes) -> int:
-    """A node's rank in its layer: that of its code, then the first bits of its key, BITS bits in all."""
+    """Return a node's rank in its layer: that of its code, then the first bits of its key, BITS bits in all."""
     rest = BITS - PLANES
     return rank << rest | int.from_bytes(key[:8], "big") >> 64 - rest

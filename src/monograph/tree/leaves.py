@@ -29,7 +29,7 @@ class LeafPlace:
 
 
 def planes_of(connection: Connection) -> Planes | None:
-    """The planes of the file's tree; None where it has no tree.
+    """Return the planes of the file's tree; None where it has no tree.
 
     Raises
     ------
@@ -94,7 +94,7 @@ SAMPLED = 256
 
 
 def measure(connection: Connection) -> TreeStats | None:
-    """The tree in numbers; None where the file has none."""
+    """Return the tree in numbers; None where the file has none."""
     planes = planes_of(connection)
     if planes is None:
         return None
@@ -113,7 +113,7 @@ def measure(connection: Connection) -> TreeStats | None:
 
 
 def mean_cosine(connection: Connection, dimension: int, sampled: int = SAMPLED) -> float:
-    """Mean over segments of the mean cosine of two of their chunks; 0 where no segment has two."""
+    """Return the mean over segments of the mean cosine of two of their chunks; 0 where no segment has two."""
     found = []
     for children in store.children(connection, store.sample_segments(connection, sampled)).values():
         memos = store.vectors_of(connection, [row.node for row in children])

@@ -44,7 +44,7 @@ class NodeOrder(Protocol):
     """A layer's nodes in order: a list in memory, or rows of the file with changes laid over them."""
 
     def between(self, low: int, high: int, most: int) -> Sequence[TreeNode]:
-        """At most so many nodes with low <= rank < high, the first of them, ascending."""
+        """Return at most so many nodes with low <= rank < high, the first of them, ascending."""
         ...
 
 
@@ -62,12 +62,12 @@ class NodeList:
 
 
 def segments(order: NodeOrder, bounds: Bounds) -> list[Segment]:
-    """All segments of a layer, in order."""
+    """Return all segments of a layer, in order."""
     return _concrete(_Cutter(order, bounds, None).cut(0, BITS))
 
 
 def segments_near(order: NodeOrder, bounds: Bounds, changed: Sequence[int]) -> list[Segment]:
-    """Every segment of a layer that a change may have touched, in order; all others are as they were.
+    """Return every segment of a layer that a change may have touched, in order; all others are as they were.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class _Cutter:
         self._changed = changed
 
     def cut(self, low: int, bits: int) -> list[_Part]:
-        """The segments of the group whose ranks begin at ``low`` and vary in ``bits`` bits."""
+        """Return the segments of the group whose ranks begin at ``low`` and vary in ``bits`` bits."""
         nodes = self._order.between(low, low + (1 << bits), self._most + 1)
         if len(nodes) <= self._most:
             return [tuple(nodes)] if nodes else []
@@ -141,7 +141,7 @@ class _Cutter:
         return [joined] if len(joined) <= self._most else [joined[:half], joined[half:]]
 
     def _opened(self, parts: list[_Part], place: int) -> list[_Part]:
-        """The same parts, with the first (0) or the last (-1) worked out."""
+        """Return the same parts, with the first (0) or the last (-1) worked out."""
         part = parts[place]
         while isinstance(part, _Rest):
             opened = self._parted(part.low, part.bits)

@@ -27,7 +27,7 @@ class Span:
 
 
 def joined(spans: Sequence[Span]) -> str:
-    """The texts of spans in order, with a mark where something is left out between two."""
+    """Return the texts of spans in order, with a mark where something is left out between two."""
     return GAP.join(span.text for span in spans)
 
 
@@ -98,12 +98,12 @@ class Citation:
 
 
 def name_of(title: str, uri: str) -> str:
-    """What to call what a document's piece is: its title, else the last part of its uri."""
+    """Return the name of a document: its title, else the last part of its uri."""
     return " ".join(title.split()) or uri.rstrip("/").rpartition("/")[2]
 
 
 def headed(number: int, name: str, extra: str) -> str:
-    """The heading of a piece: its number, its name, and the page or what it is."""
+    """Return the heading of a piece: its number, its name, and the page or what it is."""
     return " ".join(part for part in (f"[{number}]", name, f"({extra})" if extra else "") if part)
 
 
@@ -196,7 +196,7 @@ class Context:
     best: BestSentence | None = None
 
     def messages(self) -> tuple[Message, ...]:
-        """The context and the question as messages: the rules as the system's, the rest as the user's."""
+        """Return the context and the question as messages: the rules as the system's, the rest as the user's."""
         fence = self.text.partition("\n")[0]
         return (
             Message("system", _RULES.format(fence=fence)),
@@ -204,12 +204,12 @@ class Context:
         )
 
     def prompt(self) -> str:
-        """The same as one text, for a model that completes."""
+        """Return the same as one text, for a model that completes."""
         system, user = self.messages()
         return f"{system.content}\n\n{user.content}\nAnswer:"
 
     def markdown(self) -> str:
-        """The context for people: each piece quoted under its heading, with where it stands."""
+        """Return the context for people: each piece quoted under its heading, with where it stands."""
         lines = [f"- {line}" for line in self.relations]
         if self.candidates:
             lines.append(f"- {', '.join(self.candidates)}")
@@ -223,7 +223,7 @@ class Context:
 
 
 def rendered(citations: Sequence[Citation], relations: Sequence[str], candidates: Sequence[str]) -> str:
-    """A context as plain text, fenced by a line that is made from what it fences, so that no document can hold it."""
+    """Return a context as plain text between fences made from its hash, so that no document can contain them."""
     lines = list(relations)
     if candidates:
         lines.append("Candidates: " + ", ".join(candidates))

@@ -41,7 +41,7 @@ SHOWN = 200
 
 
 def whole_number(value: Any, name: str, least: int | None = None, most: int = MOST) -> int:
-    """A number as an int; above ``most`` it is that.
+    """Return a number as an int; above ``most`` it is that.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def whole_number(value: Any, name: str, least: int | None = None, most: int = MO
 
 
 def share(value: Any, name: str, mend: str = "give a share from 0 to 1") -> float:
-    """A number from 0 to 1.
+    """Return a number from 0 to 1.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def share(value: Any, name: str, mend: str = "give a share from 0 to 1") -> floa
 
 
 def seconds(value: Any, name: str) -> float:
-    """A time in seconds, above 0; the most that a system's clocks take, if it is more.
+    """Return a time in seconds, above 0; the most that a system's clocks take, if it is more.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def seconds(value: Any, name: str) -> float:
 
 
 def finite(value: Any, name: str, mend: str = "give a number") -> float:
-    """A number as a float.
+    """Return a number as a float.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def finite(value: Any, name: str, mend: str = "give a number") -> float:
 
 
 def text(value: Any, name: str) -> str:
-    """A text that can be stored and searched for.
+    """Return a text that can be stored and searched for.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def label(value: Any, name: str) -> str:
 
 
 def path(value: Any, name: str) -> Path:
-    """A path that a system can be asked for.
+    """Return a path that a system can be asked for.
 
     Raises
     ------
@@ -155,14 +155,14 @@ def path(value: Any, name: str) -> Path:
 
 
 def names(values: Iterable[Any], name: str) -> list[str]:
-    """Ids or uris as texts. Raises as :func:`label`."""
+    """Return ids or uris as texts. Raises as :func:`label`."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InputError(f"{name} is to be in a list, not {shown(values)}", "give a list of them")
     return [label(one if isinstance(one, str) else shown(one), name) for one in values]
 
 
 def vector(value: Any, name: str) -> Float32:
-    """A vector as float32 (n,).
+    """Return a vector as float32 (n,).
 
     Raises
     ------
@@ -184,7 +184,7 @@ def vector(value: Any, name: str) -> Float32:
 
 
 def shown(value: Any) -> str:
-    """A value as an error shows it: on one line, and not endless."""
+    """Return a value as an error shows it: on one line, and not endless."""
     if isinstance(value, str | bytes):
         value = value[: SHOWN + 1]  # It may be a whole document.
     try:

@@ -17,7 +17,7 @@ _Real = TypeVar("_Real", np.float32, np.float64)
 
 
 def inner_products(rows: npt.NDArray[_Real], others: npt.NDArray[_Real]) -> npt.NDArray[_Real]:
-    """The inner product of each row with a vector, or with the row of its place.
+    """Return the inner product of each row with a vector, or with the row of its place.
 
     A row's is the same to the bit wherever it stands and whatever stands beside it: a matrix product promises no such
     thing, and scores that differ in their last bit would hang on the order in which rows are stored.

@@ -32,7 +32,7 @@ _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",
 
 
 def content_hash(*parts: object) -> bytes:
-    """SHA-256 of JSON-like parts, the root of every id and memo key.
+    """Return the SHA-256 of JSON-like parts, the root of every id and memo key.
 
     Parts are written as canonical JSON (sorted keys, no spaces), so that ``("ab", "c")`` and
     ``("a", "bc")`` differ and the same parts give the same hash on every machine.
@@ -47,7 +47,7 @@ def content_hash(*parts: object) -> bytes:
 
 
 def content_id(*parts: object) -> str:
-    """The first 128 bits of :func:`content_hash` as 32 hexadecimal digits."""
+    """Return the first 128 bits of :func:`content_hash` as 32 hexadecimal digits."""
     return content_hash(*parts)[:16].hex()
 
 
@@ -78,7 +78,7 @@ class Place:
     picture: int = 0
 
     def metadata(self) -> dict[str, Any]:
-        """What is known of the place, by name."""
+        """Return the known fields of the place, by name."""
         known = {
             "page": self.page, "slide": self.slide, "sheet": self.sheet, "row": self.row, "json": self.json,
             "picture": self.picture,
@@ -87,7 +87,7 @@ class Place:
 
 
 def cite(metadata: Metadata) -> str:
-    """A chunk's place as people name it, ``page 3`` or ``sheet Sales, rows 4-9``; empty where it has none."""
+    """Return a chunk's place as people name it, ``page 3`` or ``sheet Sales, rows 4-9``; empty where it has none."""
     said = [f"{name} {metadata[name]}" for name in ("page", "slide", "sheet", "json") if name in metadata]
     if "row" in metadata:
         last = metadata.get("last_row", metadata["row"])
@@ -198,7 +198,7 @@ def _check(check: Callable[[Any, str], object], value: object, owner: str) -> No
 
 
 def _joined(document: Document, named: str) -> str:
-    """The text of a document with passages: its own where they say where they stand, else theirs."""
+    """Return the text of a document with passages: its own where they say where they stand, else theirs."""
     if any(passage.start is not None for passage in document.passages):
         for passage in document.passages:
             start = -1 if passage.start is None else passage.start
@@ -319,11 +319,11 @@ class Valid:
     until: int | None = None
 
     def at(self, second: int) -> bool:
-        """Whether it stood so at the end of a second."""
+        """Return whether it stood so at the end of a second."""
         return self.since <= second and (self.until is None or second < self.until)
 
     def __str__(self) -> str:
-        """``since 2026-03-01T09:30:00Z``, or ``2026-03-01T09:30:00Z to 2026-04-02T08:00:00Z``."""
+        """Return ``since 2026-03-01T09:30:00Z``, or ``2026-03-01T09:30:00Z to 2026-04-02T08:00:00Z``."""
         first = TimeSpan(self.since, self.since)
         return f"since {first}" if self.until is None else f"{first} to {TimeSpan(self.until, self.until)}"
 
