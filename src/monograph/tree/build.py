@@ -8,7 +8,7 @@ have changed what it was begun from.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 from itertools import islice
@@ -21,7 +21,6 @@ from monograph.store.documents import chunks as stored_chunks
 from monograph.store.file import memo
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, path_of
-from monograph.store.tree import tree
 from monograph.store.tree import tree as store
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree.hash import Planes, full_rank, ranks
@@ -197,7 +196,8 @@ def texts(connection: Connection, draft: TreeDraft, cuts: Sequence[Cut]) -> list
         If the tree is not as it was when the draft was begun.
     """
     _see_same(connection, draft)
-    found = _texts(connection, draft, [node for one in cuts for node in one.nodes])
+    rows = store.load(connection, [node.row for one in cuts for node in one.nodes if node.row > 0])
+    found = {one.node.row: one.made.text for one in draft.fresh[draft.layer]} | node_texts(connection, rows.values())
     return [tuple(found[node.row] for node in one.nodes) for one in cuts]
 
 
@@ -211,19 +211,18 @@ def order_of(
     return NodeList([*(node for node in rows if node.row not in gone), *fresh])
 
 
-def _texts(connection: Connection, draft: TreeDraft, nodes: Sequence[TreeNode]) -> dict[int, str]:
-    """Return the texts of nodes, by row."""
-    found = {one.node.row: one.made.text for one in draft.fresh[draft.layer]}
-    rows = store.load(connection, [node.row for node in nodes if node.row > 0])
-    over_chunks = {row.chunk: row.node for row in rows.values() if row.chunk is not None}
-    told = [text for _, text in stored_chunks.titled_texts(connection, over_chunks)]
-    gists = {row.gist for row in rows.values() if row.gist is not None}
-    values = memo.values(connection, gists)
-    if len(values) < len(gists):
-        raise damaged(path_of(connection), "a node of the tree has no text")
-    found.update(zip(over_chunks.values(), told, strict=True))
-    found.update((row.node, tree.unpack(values[row.gist]).text) for row in rows.values() if row.gist is not None)
-    return found
+def node_texts(connection: Connection, rows: Collection[store.NodeRow]) -> dict[int, str]:
+    """Return the texts of nodes, by node. Raises DamagedFile if a summary has none."""
+    nodes = {row.chunk: row.node for row in rows if row.chunk is not None}
+    found = {
+        node: text
+        for node, (_, text) in zip(nodes.values(), stored_chunks.titled_texts(connection, nodes), strict=True)
+    }
+    values = memo.values(connection, {row.gist for row in rows if row.gist is not None})
+    summaries = (row for row in rows if row.gist is not None)
+    return found | {
+        row.node: store.of_node(connection, row.node, values.get(row.gist or 0, b"")).text for row in summaries
+    }
 
 
 def _see_same(connection: Connection, draft: TreeDraft) -> None:

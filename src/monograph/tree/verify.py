@@ -8,12 +8,11 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 from monograph.derive.derivation import summary_key, vector_key
-from monograph.store.documents import chunks as stored_chunks
 from monograph.store.file import memo
 from monograph.store.file.database import Connection
 from monograph.store.tree import tree as store
 from monograph.store.vectors import vectors as stored_vectors
-from monograph.tree.build import TreeRecipe
+from monograph.tree.build import TreeRecipe, node_texts
 from monograph.tree.hash import Planes, full_rank, ranks
 from monograph.tree.leaves import leaves_of
 from monograph.tree.segment import NodeList, TreeNode, segments
@@ -88,7 +87,7 @@ def _wrong_summaries(
         places = dict(zip(rows.tolist(), zip(ranks(planes, found).tolist(), found, strict=True), strict=True))
         vectors = {node: places[row][1] for node, row in memos.items() if row in places}
         below = (row for rows in under.values() for row in rows if row.chunk not in passed_over)
-        texts = _texts(connection, [*some.values(), *below])
+        texts = node_texts(connection, [*some.values(), *below])
         keys = memo.keys(connection, {one or 0 for row in some.values() for one in (row.gist, row.vector)})
         for node, row in some.items():
             if node not in vectors or full_rank(places[memos[node]][0], row.key) != row.rank:
@@ -102,18 +101,6 @@ def _wrong_summaries(
             if (keys.get(row.gist or 0), keys.get(row.vector or 0)) != (made, embedded):
                 wrong["are not of what lies under them"] += 1
     return wrong
-
-
-def _texts(connection: Connection, rows: Collection[store.NodeRow]) -> dict[int, str]:
-    """Return the texts of nodes, by node."""
-    nodes = {row.chunk: row.node for row in rows if row.chunk is not None}
-    texts = (text for _, text in stored_chunks.titled_texts(connection, nodes))
-    found = dict(zip(nodes.values(), texts, strict=True))
-    values = memo.values(connection, {row.gist for row in rows if row.gist is not None})
-    summaries = (row for row in rows if row.gist is not None)
-    return found | {
-        row.node: store.of_node(connection, row.node, values.get(row.gist or 0, b"")).text for row in summaries
-    }
 
 
 def _leads_to_nearest(row: store.NodeRow, children: list[store.NodeRow], vectors: dict[int, Float32]) -> bool:
