@@ -25,7 +25,7 @@ import reading_rivals
 from machine import console, machine
 from monograph import Limits, Monograph
 from monograph.read.pool import ReaderPool
-from monograph.read.process import Task
+from monograph.read.process import ReadTask
 from monograph.values import Root, WatchEvent, cite
 from reading_headings import headings
 
@@ -73,7 +73,7 @@ def expected_strings() -> list[list[Any]]:
         for entry in samples():
             for _ in range(reading_rivals.TRIES):
                 started = time.perf_counter()
-                parts = [part for _, part in crew.read([Task(SAMPLES / entry["file"], at(SAMPLES), Limits())])]
+                parts = [part for _, part in crew.read([ReadTask(SAMPLES / entry["file"], at(SAMPLES), Limits())])]
                 seconds = time.perf_counter() - started
             text = "\n".join(document.text for part in parts for document in part.documents)
             error = next((part.error.message for part in parts if part.error is not None), "")
@@ -119,10 +119,10 @@ def pdf_pages(seconds: float) -> float:
     names = ["pdf-outline.pdf", "pdf-scan-with-text-layer.pdf", "pdf-receipt.pdf", "pdf-borderless-table.pdf"]
     pages, started = 0, time.perf_counter()
     with ReaderPool(1) as crew:
-        list(crew.read([Task(SAMPLES / names[0], at(SAMPLES), Limits())]))
+        list(crew.read([ReadTask(SAMPLES / names[0], at(SAMPLES), Limits())]))
         started = time.perf_counter()
         while time.perf_counter() - started < seconds:
-            for _, part in crew.read([Task(SAMPLES / name, at(SAMPLES), Limits()) for name in names * 8]):
+            for _, part in crew.read([ReadTask(SAMPLES / name, at(SAMPLES), Limits()) for name in names * 8]):
                 pages += sum(len(document.places) for document in part.documents)
         return pages / (time.perf_counter() - started)
 
@@ -175,7 +175,8 @@ def read_only(place: Path) -> dict[str, float]:
         started = time.perf_counter()
         with ReaderPool(1) as crew:
             held = sum(
-                len(part.documents) for _, part in crew.read([Task(path, at(path.parent), Limits()) for path in paths])
+                len(part.documents)
+                for _, part in crew.read([ReadTask(path, at(path.parent), Limits()) for path in paths])
             )
         rates.append(held / (time.perf_counter() - started))
     found = {"Monograph": max(rates)}

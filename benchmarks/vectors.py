@@ -35,7 +35,7 @@ from monograph.vectors.design import DESIGNS, Design
 from monograph.vectors.graph_search import GraphSearch, probes
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.kernel.compiled import compiled
-from monograph.vectors.search import Effort, Query, prepare
+from monograph.vectors.search import Query, SearchEffort, prepare
 from monograph.vectors.stop import (
     Budget,
     Exponential,
@@ -175,7 +175,7 @@ def stopping(made: VectorSet, metric: str) -> Results:
         traces = []
         for query, best in zip(queries, truth, strict=True):
             asked = prepare(query, base.shape[1])
-            search, reached = GraphSearch(Query(K, rerank=False), Effort(Never()), asked), []
+            search, reached = GraphSearch(Query(K, rerank=False), SearchEffort(Never()), asked), []
             for cluster in list(probes(state.centroids, asked))[:160]:
                 search.probe(index._memory.cluster(connection, cluster, state.version), walks=True)
                 ids = search.pool.ids.tolist()

@@ -16,7 +16,7 @@ Purpose: TypeAlias = Literal["embed", "extract", "summarize", "describe", "rewri
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Asked:
+class CallKey:
     """Who was asked for what, on which day of UTC, as ``2026-11-23``."""
 
     day: str
@@ -43,20 +43,20 @@ class Noted:
     """What was spent on a file and does not stand in its ledger yet. Safe for use by many threads."""
 
     def __init__(self) -> None:
-        self._spent: dict[Asked, Spent] = {}
+        self._spent: dict[CallKey, Spent] = {}
         self._lock = threading.Lock()
 
-    def add(self, asked: Asked, spent: Spent) -> None:
+    def add(self, asked: CallKey, spent: Spent) -> None:
         """Note what was spent."""
         with self._lock:
             self._spent[asked] = self._spent.get(asked, Spent()) + spent
 
-    def pending(self) -> Mapping[Asked, Spent]:
+    def pending(self) -> Mapping[CallKey, Spent]:
         """All that is noted."""
         with self._lock:
             return dict(self._spent)
 
-    def drop(self, written: Mapping[Asked, Spent]) -> None:
+    def drop(self, written: Mapping[CallKey, Spent]) -> None:
         """Take off what the ledger has by now."""
         with self._lock:
             for asked, spent in written.items():
@@ -82,7 +82,7 @@ def note(purpose: Purpose, model: str, tokens_in: int = 0, tokens_out: int = 0) 
     """
     noted = _NOTED.get()
     if noted is not None:
-        noted.add(Asked(datetime.now(UTC).date().isoformat(), model, purpose), Spent(1, tokens_in, tokens_out))
+        noted.add(CallKey(datetime.now(UTC).date().isoformat(), model, purpose), Spent(1, tokens_in, tokens_out))
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from monograph.derive.extract import load_extractor
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import ModelUnavailable
-from monograph.spending import Asked, Noted, Spent, note, noting, noting_pieces
+from monograph.spending import CallKey, Noted, Spent, note, noting, noting_pieces
 from monograph.values import Turn
 from support.forks import COMMAND_LINE, Forks
 from support.model_server import ModelServer
@@ -141,15 +141,15 @@ def test_read_only_file_records_no_costs(tmp_path: Path) -> None:
             assert archive.costs() == []
 
 
-KEYS = st.builds(Asked, st.sampled_from(["2026-11-22", "2026-11-23"]), st.sampled_from("ab"), st.just("answer"))
+KEYS = st.builds(CallKey, st.sampled_from(["2026-11-22", "2026-11-23"]), st.sampled_from("ab"), st.just("answer"))
 COUNTS = st.builds(Spent, st.integers(1, 3), st.integers(0, 9), st.integers(0, 9))
 
 
 @given(st.lists(st.one_of(st.tuples(KEYS, COUNTS), st.sampled_from(["begin", "commit", "roll back"])), max_size=30))
-def test_every_cost_is_stored_once(steps: list[tuple[Asked, Spent] | str]) -> None:
+def test_every_cost_is_stored_once(steps: list[tuple[CallKey, Spent] | str]) -> None:
     noted, written = Noted(), None
-    all_: dict[Asked, Spent] = {}
-    ledger: dict[Asked, Spent] = {}
+    all_: dict[CallKey, Spent] = {}
+    ledger: dict[CallKey, Spent] = {}
     for step in steps:
         if isinstance(step, tuple):
             noted.add(*step)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from monograph import Limits
 from monograph.errors import MonographError
-from monograph.read.file import Task
+from monograph.read.file import ReadTask
 from monograph.read.pool import ReaderPool
 from support.bad_inputs import changed
 from support.old_office import msg, ods, xls
@@ -107,7 +107,7 @@ def _read(crew: ReaderPool, folder: Path, some: Sequence[tuple[str, bytes]]) -> 
     for path, (_, data) in zip(paths, some, strict=True):
         path.write_bytes(data)
     errors: list[MonographError] = []
-    for at, part in crew.read([Task(path, root_at(folder), Limits(max_seconds=MOST_SECONDS)) for path in paths]):
+    for at, part in crew.read([ReadTask(path, root_at(folder), Limits(max_seconds=MOST_SECONDS)) for path in paths]):
         if part.error is not None:
             assert part.error.message, paths[at]
             assert f"more than {MOST_SECONDS} s" not in part.error.message, f"{paths[at]} hung"

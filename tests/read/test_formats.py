@@ -26,7 +26,7 @@ from monograph.derive.chunk import cut
 from monograph.errors import SourceDamaged, SourceError, SourceLocked, SourceTooLarge, SourceTooSlow
 from monograph.read.compose import Composer
 from monograph.read.detect import detect
-from monograph.read.file import Part, Task, read_file
+from monograph.read.file import Part, ReadTask, read_file
 from monograph.read.pool import ReaderPool
 from monograph.read.rows import Row, header_among, said
 from monograph.read.sheets import number
@@ -588,8 +588,8 @@ def test_slow_reader_is_killed_at_its_time_limit(shared: Path, tmp_path: Path, k
         slow = write(tmp_path / "long.rtf", rb"{\rtf1\ansi " + rb"A caf\'e9.\par " * 3_000_000 + b"}")
     limits = Limits(max_seconds=0.05)
     tasks = [
-        Task(slow, root_at(slow.parent), limits),
-        Task(samples / "csv-emoji.csv", root_at(samples), Limits()),
+        ReadTask(slow, root_at(slow.parent), limits),
+        ReadTask(samples / "csv-emoji.csv", root_at(samples), Limits()),
     ]
     with ReaderPool(1) as crew:
         parts = list(crew.read(tasks))
@@ -599,7 +599,7 @@ def test_slow_reader_is_killed_at_its_time_limit(shared: Path, tmp_path: Path, k
 
 def test_killed_reader_is_reported_for_its_file(shared: Path) -> None:
     samples = shared / "data/ingest-files"
-    tasks = [Task(samples / "docx-tables.docx", root_at(samples), Limits())] * 6
+    tasks = [ReadTask(samples / "docx-tables.docx", root_at(samples), Limits())] * 6
     with ReaderPool(1) as crew:
         parts: list[Part] = []
         for _, part in crew.read(tasks):
@@ -629,7 +629,7 @@ def test_time_limit_pauses_while_parts_wait() -> None:
 def test_memory_limit_of_a_reader_is_reported(shared: Path) -> None:
     samples = shared / "data/ingest-files"
     with ReaderPool(1) as crew:
-        (pair,) = crew.read([Task(samples / "docx-tables.docx", root_at(samples), Limits(max_memory=60_000_000))])
+        (pair,) = crew.read([ReadTask(samples / "docx-tables.docx", root_at(samples), Limits(max_memory=60_000_000))])
     assert pair[1].error is not None
 
 
@@ -648,7 +648,7 @@ def test_reader_pool_returns_files_in_order(shared: Path, tmp_path: Path) -> Non
         "docx-tables.docx",
         "json-small.json",
     ] * 12
-    tasks = [Task(samples / name, root_at(samples), Limits()) for name in names]
+    tasks = [ReadTask(samples / name, root_at(samples), Limits()) for name in names]
     with ReaderPool(2) as crew:
         found = [(at, part.documents[0].uri) for at, part in crew.read(tasks)]
     assert found == [(at, f"ingest-files/{name}") for at, name in enumerate(names)]

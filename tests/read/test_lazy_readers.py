@@ -14,10 +14,10 @@ READ = """
 import sys
 from pathlib import Path
 from monograph.read.limits import Limits
-from monograph.read.process import Task
+from monograph.read.process import ReadTask
 from monograph.values import Root
 path = Path(sys.argv[1])
-(part,) = Task(path, Root(str(path.parent), str(path.parent)), Limits()).parts()
+(part,) = ReadTask(path, Root(str(path.parent), str(path.parent)), Limits()).parts()
 assert part.documents, part
 print(*sys.modules)
 """

@@ -11,7 +11,7 @@ import pytest
 
 from monograph import Limits
 from monograph.errors import SourceError
-from monograph.read.file import Task, read_file
+from monograph.read.file import ReadTask, read_file
 from monograph.read.pool import ReaderPool
 from monograph.values import Document, Place, Problem
 from support.old_office import msg, ods, xls
@@ -80,7 +80,9 @@ def test_spreadsheet_of_huge_claimed_size_is_limited(tmp_path: Path) -> None:
     with ReaderPool(1) as crew:
         parts = [
             part
-            for _, part in crew.read([Task(path, root_at(tmp_path), Limits(max_seconds=20, max_memory=1_000_000_000))])
+            for _, part in crew.read(
+                [ReadTask(path, root_at(tmp_path), Limits(max_seconds=20, max_memory=1_000_000_000))]
+            )
         ]
     assert parts[-1].error is not None
     assert parts[-1].error.message

@@ -20,7 +20,7 @@ from monograph.answer.ask import AnswerCache, answer_types
 from monograph.derive.extract import answer_kinds
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError
-from monograph.graph.paths import Beam, EntityGraph, best_paths, edge_relevance, graph_of, key_edges
+from monograph.graph.paths import Beam, PathGraph, best_paths, edge_relevance, graph_of, key_edges
 from monograph.search import entity_graph
 from monograph.search.entity_graph import around
 from monograph.store.documents.filters import EVERYTHING
@@ -38,7 +38,7 @@ WIDE = 1_000_000
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> tuple[EntityGraph, set[int], set[int]]:
+def questions(draw: st.DrawFn) -> tuple[PathGraph, set[int], set[int]]:
     """A graph, its starting nodes and its answer nodes."""
     size = draw(st.integers(1, len(NODES)))
     possible = [edge for edge in EDGES if max(edge) < size]
@@ -47,13 +47,13 @@ def questions(draw: st.DrawFn) -> tuple[EntityGraph, set[int], set[int]]:
     return graph_of(range(size), pairs), draw(some), draw(some)
 
 
-def as_networkx(graph: EntityGraph) -> Any:
+def as_networkx(graph: PathGraph) -> Any:
     return networkx.Graph({node: list(some) for node, some in graph.neighbours.items()})
 
 
 @settings(max_examples=examples(200))
 @given(asked=questions(), radius=st.integers(0, 4))
-def test_edge_relevance_is_equation_2(asked: tuple[EntityGraph, set[int], set[int]], radius: int) -> None:
+def test_edge_relevance_is_equation_2(asked: tuple[PathGraph, set[int], set[int]], radius: int) -> None:
     graph, starts, answers = asked
     whole = as_networkx(graph)
     expected = {}
@@ -68,7 +68,7 @@ def test_edge_relevance_is_equation_2(asked: tuple[EntityGraph, set[int], set[in
     assert key == {edge: expected[edge] for edge in ordered[:3]}
 
 
-def every_path(graph: EntityGraph, start: int, length: int) -> list[tuple[int, ...]]:
+def every_path(graph: PathGraph, start: int, length: int) -> list[tuple[int, ...]]:
     whole = as_networkx(graph)
     longer = (
         path for other in whole if other != start for path in networkx.all_simple_paths(whole, start, other, length)
@@ -93,7 +93,7 @@ def by_equation_3(
     similarity=st.sampled_from((1.0, 0.625, 0.0)),
 )
 def test_paths_are_equation_3(
-    asked: tuple[EntityGraph, set[int], set[int]], radius: int, most: int, beam: Beam, similarity: float
+    asked: tuple[PathGraph, set[int], set[int]], radius: int, most: int, beam: Beam, similarity: float
 ) -> None:
     graph, starts, answers = asked
     key = key_edges(edge_relevance(graph, starts | answers, radius), most)

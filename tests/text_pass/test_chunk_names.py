@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph.derive.extract.pattern import mentions as pattern_mentions
-from monograph.graph.chunk_names import Named, chunk_names
+from monograph.graph.chunk_names import NamedInChunk, chunk_names
 from monograph.graph.names import LONGEST_KEY, mention_key
 from monograph.text_pass import compiled
 from monograph.values import ENTITY_KINDS, Mention
@@ -24,7 +24,7 @@ def assert_same_names(
 ) -> None:
     made = chunk_names(texts, mentions, cannot_link)
     assert made == oracle.chunk_names(texts, mentions, cannot_link)
-    assert all(type(one) is Named for names, _ in made for one in names)
+    assert all(type(one) is NamedInChunk for names, _ in made for one in names)
 
 
 NAMES = st.lists(
@@ -100,10 +100,10 @@ def test_chunk_names_refuse_arguments_that_do_not_fit() -> None:
     with pytest.raises(TypeError, match="a text is a str"):
         chunk_names([1], [()], ())  # type: ignore[list-item]
     with pytest.raises(ValueError, match="no kind person"):
-        compiled.Naming({}, ["name"], 10, Named, Mention, mention_key)
+        compiled.Naming({}, ["name"], 10, NamedInChunk, Mention, mention_key)
     with pytest.raises(ValueError, match="names are tuples"):
         compiled.Naming({}, list(ENTITY_KINDS), 10, str, Mention, mention_key)  # type: ignore[type-var]
-    odd = compiled.Naming({}, list(ENTITY_KINDS), 10, Named, Mention, lambda name, kind: 1)  # type: ignore[arg-type, return-value]
+    odd = compiled.Naming({}, list(ENTITY_KINDS), 10, NamedInChunk, Mention, lambda name, kind: 1)  # type: ignore[arg-type, return-value]
     with pytest.raises(TypeError, match="a key is a str"):
         odd.of_chunks(["a"], [(Mention("20200501", "date", 0, 1),)], ())
 

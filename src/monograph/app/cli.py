@@ -61,7 +61,7 @@ class _Commands(UserDict[str, Any]):
         return typer.main.get_command(found)
 
 
-class _Group(CommandGroup):
+class _AllCommands(CommandGroup):
     """The group of all commands, of which it imports those that it needs."""
 
     def __init__(self, **attributes: Any) -> None:
@@ -73,7 +73,7 @@ class _Group(CommandGroup):
 
 
 app = typer.Typer(
-    cls=_Group,
+    cls=_AllCommands,
     help=as_written(MANUAL),
     no_args_is_help=True,
     pretty_exceptions_enable=False,

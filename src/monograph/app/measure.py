@@ -18,7 +18,7 @@ from monograph.library import Monograph
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class MeasureTask:
     """What to measure: a set, or a file and questions about it; with a set, other questions or another file."""
 
     dataset: Path | None
@@ -31,7 +31,7 @@ class Task:
     reranker: str = ""
 
 
-def run(task: Task, *, quiet: bool) -> tuple[list[runs.Result], str]:
+def run(task: MeasureTask, *, quiet: bool) -> tuple[list[runs.Result], str]:
     """Results, one a way to search, and the name of the set or of the file of questions.
 
     Raises
@@ -46,7 +46,7 @@ def run(task: Task, *, quiet: bool) -> tuple[list[runs.Result], str]:
         return _compare(monograph, task, questions), _name(task)
 
 
-def _run_on_corpus(task: Task, *, quiet: bool) -> tuple[list[runs.Result], str]:
+def _run_on_corpus(task: MeasureTask, *, quiet: bool) -> tuple[list[runs.Result], str]:
     if task.dataset is None:
         raise InputError(
             "there is nothing to search", "name a question set, or give --file FILE and --queries QUESTIONS"
@@ -63,7 +63,7 @@ def _run_on_corpus(task: Task, *, quiet: bool) -> tuple[list[runs.Result], str]:
             return _compare(monograph, task, questions), dataset.name
 
 
-def _questions(task: Task) -> tuple[Question, ...]:
+def _questions(task: MeasureTask) -> tuple[Question, ...]:
     """The questions that are asked: the set's own, or others."""
     if task.queries is not None:
         found = load_questions(task.queries)
@@ -76,12 +76,12 @@ def _questions(task: Task) -> tuple[Question, ...]:
     return found
 
 
-def _compare(monograph: Monograph, task: Task, questions: Sequence[Question]) -> list[runs.Result]:
+def _compare(monograph: Monograph, task: MeasureTask, questions: Sequence[Question]) -> list[runs.Result]:
     held = str(monograph.path) if task.file is not None else f"the corpus of {task.dataset}"
     return runs.compare(monograph, resolve(questions, monograph.documents(), held), task.hows, task.k)
 
 
-def _name(task: Task) -> str:
+def _name(task: MeasureTask) -> str:
     if task.dataset is not None:
         return task.dataset.resolve().name
     return task.queries.name if task.queries is not None else ""

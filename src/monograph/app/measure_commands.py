@@ -62,7 +62,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - options are arguments
     with outcome(as_json=json_output):
         from monograph.app import measure
 
-        task = measure.Task(dataset, queries, file, embedder, how or DEFAULT_HOWS, k, reranker=reranker)
+        task = measure.MeasureTask(dataset, queries, file, embedder, how or DEFAULT_HOWS, k, reranker=reranker)
         results, name = measure.run(task, quiet=json_output)
         if plot is not None:
             from monograph.evaluate.run import save_plot

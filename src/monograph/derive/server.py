@@ -157,7 +157,7 @@ class Server:
                 whole = self._read(response, deadline)
             yield self._object(whole)
             return
-        lines = _Lines()
+        lines = _EventLines()
         size = 0
         while True:
             with self._told(broken="broke off its answer"):
@@ -261,7 +261,7 @@ class Server:
         return " ".join(self.redaction.in_error(reply.decode("utf-8", "replace"), 2 * QUOTED).split())[:QUOTED]
 
 
-class _Lines:
+class _EventLines:
     """What events say, out of bytes as they come."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from monograph.telemetry import Span, Value
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class TracedRequest:
     """One request: its span, and what its counts are sorted by."""
 
     span: Span
@@ -47,7 +47,7 @@ class Request:
 
 
 @contextmanager
-def request(operation: str, model: str, url: str, *, pieces: bool = False) -> Iterator[Request]:
+def request(operation: str, model: str, url: str, *, pieces: bool = False) -> Iterator[TracedRequest]:
     """A request to a model behind an API of the OpenAI form.
 
     Parameters
@@ -71,7 +71,7 @@ def request(operation: str, model: str, url: str, *, pieces: bool = False) -> It
     failed: dict[str, Value] = {}
     try:
         with telemetry.span(f"{operation} {model}", kinds, holds=not pieces) as span:
-            yield Request(span, kinds)
+            yield TracedRequest(span, kinds)
     except Exception as error:
         failed = {"error.type": type(error).__qualname__}
         raise

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from monograph.dates.span import days_in, own_day
-from monograph.graph.chunk_names import SHORTEST_KEY, Brackets, Named, chunk_names, in_brackets, known_names
+from monograph.graph.chunk_names import SHORTEST_KEY, Brackets, NamedInChunk, chunk_names, in_brackets, known_names
 from monograph.graph.names import key_of, mention_key, title_of
 from monograph.graph.near_days import days_near
 from monograph.graph.short_names import Pairs
@@ -39,7 +39,7 @@ class ChunkPart:
     """A chunk's node: its words, and its edges in order of first mention."""
 
     words: Words
-    names: tuple[Named, ...]
+    names: tuple[NamedInChunk, ...]
     links: tuple[Linked, ...]
 
 
@@ -113,7 +113,7 @@ def _with_days(text: str, extraction: Extraction, own: date | None) -> Extractio
     return replace(extraction, mentions=tuple(sorted((*extraction.mentions, *days), key=lambda one: one.start)))
 
 
-def _links(extraction: Extraction, names: Sequence[Named], known: Mapping[str, str]) -> tuple[Linked, ...]:
+def _links(extraction: Extraction, names: Sequence[NamedInChunk], known: Mapping[str, str]) -> tuple[Linked, ...]:
     if not extraction.relations:
         return ()
     place = {one.key: at for at, one in enumerate(names)}

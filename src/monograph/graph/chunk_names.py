@@ -25,7 +25,7 @@ Brackets: TypeAlias = list[tuple[int, int]]
 """(a mention, the one in brackets behind it), by their places: North Atlantic Treaty Organization (NATO)."""
 
 
-class Named(NamedTuple):
+class NamedInChunk(NamedTuple):
     """A name in a chunk: its key, its kind, and the first two sentences it stands in (NO_SENTENCE for no second).
 
     A tuple, for there are many: made in a third of the time, and sent between processes in a tenth.
@@ -38,15 +38,15 @@ class Named(NamedTuple):
 
 
 @functools.cache
-def _naming() -> Naming[Named]:
+def _naming() -> Naming[NamedInChunk]:
     """Return the compiled code that finds the names of chunks. Made once."""
     sets = {"courtesy": COURTESY, "joined": JOINED, "no_person": NO_PERSON, "small": SMALL}
-    return compiled.Naming(sets, list(ENTITY_KINDS), LONGEST_KEY, Named, Mention, mention_key)
+    return compiled.Naming(sets, list(ENTITY_KINDS), LONGEST_KEY, NamedInChunk, Mention, mention_key)
 
 
 def chunk_names(
     texts: Sequence[str], mentions: Sequence[tuple[Mention, ...]], cannot_link: Pairs
-) -> list[tuple[tuple[Named, ...], Brackets]]:
+) -> list[tuple[tuple[NamedInChunk, ...], Brackets]]:
     """The names of each chunk of a document in order of first mention, and which of its mentions stand in brackets.
 
     Parameters

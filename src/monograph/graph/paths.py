@@ -17,7 +17,7 @@ Edge: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class EntityGraph:
+class PathGraph:
     """Entities by row, each with those it is linked to, ascending; what links one way links the other."""
 
     neighbours: Mapping[int, tuple[int, ...]]
@@ -54,14 +54,14 @@ class ScoredPath:
     score: float
 
 
-def graph_of(nodes: Iterable[int], pairs: Iterable[tuple[int, int]]) -> EntityGraph:
+def graph_of(nodes: Iterable[int], pairs: Iterable[tuple[int, int]]) -> PathGraph:
     """A graph of nodes, and of pairs of them in either order; a pair of one node with itself is no edge."""
     found: dict[int, set[int]] = {node: set() for node in nodes}
     for one, other in pairs:
         if one != other:
             found[one].add(other)
             found[other].add(one)
-    return EntityGraph({node: tuple(sorted(found[node])) for node in sorted(found)})
+    return PathGraph({node: tuple(sorted(found[node])) for node in sorted(found)})
 
 
 def edge_of(one: int, other: int) -> Edge:
@@ -69,7 +69,7 @@ def edge_of(one: int, other: int) -> Edge:
     return (one, other) if one < other else (other, one)
 
 
-def edge_relevance(graph: EntityGraph, special: Collection[int], radius: int) -> dict[Edge, int]:
+def edge_relevance(graph: PathGraph, special: Collection[int], radius: int) -> dict[Edge, int]:
     """Eq. 2 for every edge: how many special nodes lie within ``radius`` steps of either of its ends.
 
     Parameters
@@ -109,7 +109,7 @@ def path_value(nodes: tuple[int, ...], key: Mapping[Edge, int], answers: Collect
 
 
 def best_paths(
-    graph: EntityGraph,
+    graph: PathGraph,
     start: tuple[int, float],
     key: Mapping[Edge, int],
     answers: Collection[int],

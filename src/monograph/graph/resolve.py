@@ -71,7 +71,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class NameHead:
     """The name that another is a form of, and why: ``reason`` is plural, initials, middle name or spelling."""
 
     name: int
@@ -79,7 +79,7 @@ class Head:
     reason: str
 
 
-def heads(group: Sequence[Candidate], cannot_link: Collection[tuple[str, str]], size: int = 0) -> list[Head]:
+def heads(group: Sequence[Candidate], cannot_link: Collection[tuple[str, str]], size: int = 0) -> list[NameHead]:
     """The heads of the names of one signature; names without one are left out.
 
     Parameters
@@ -94,13 +94,13 @@ def heads(group: Sequence[Candidate], cannot_link: Collection[tuple[str, str]], 
     compared = sorted((one for one in group if not stands_alone(one.key)), key=lambda one: one.key)
     by_key = {one.key: one for one in compared}
     by_last, by_initials = _grouped(compared, _last), _grouped(compared, _initials)
-    found: dict[int, Head] = {}
+    found: dict[int, NameHead] = {}
     for one in compared:
         head = _singular(one, by_key) or _fuller(one, by_last[_last(one.key)])
         if head is None and max(size, len(compared)) <= LARGEST_GROUP:
             head = _respelt(one, by_initials[_initials(one.key)])
         if head is not None and (one.key, head[0].key) not in cannot_link:
-            found[one.name] = Head(one.name, head[0].name, head[1])
+            found[one.name] = NameHead(one.name, head[0].name, head[1])
     return _flat(found)
 
 
@@ -122,7 +122,7 @@ def _grouped(group: Iterable[Candidate], shared: Callable[[str], str]) -> dict[s
     return found
 
 
-def _flat(found: dict[int, Head]) -> list[Head]:
+def _flat(found: dict[int, NameHead]) -> list[NameHead]:
     """Heads of heads: every name points at one that has no head itself."""
     result = []
     for one in found.values():
@@ -131,7 +131,7 @@ def _flat(found: dict[int, Head]) -> list[Head]:
             seen.add(head)
             head = found[head].head
         if head not in seen:
-            result.append(Head(one.name, head, one.reason))
+            result.append(NameHead(one.name, head, one.reason))
     return result
 
 

@@ -141,7 +141,7 @@ def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS, *, descri
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ReadTask:
     """A file to be read: see :func:`read_file`."""
 
     path: Path

@@ -125,7 +125,7 @@ def _refuse_entities(archive: zipfile.ZipFile) -> None:
                     )
 
 
-class _Root(Exception):
+class _RootBegun(Exception):
     """The root element begins: nothing can be declared any more."""
 
 
@@ -145,11 +145,11 @@ def _declared(part: IO[bytes]) -> str:
         found = "ENTITY"
 
     def root(*_: object) -> None:
-        raise _Root
+        raise _RootBegun
 
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler, parser.EntityDeclHandler, parser.StartElementHandler = doctype, entity, root
-    with contextlib.suppress(_Root, expat.ExpatError):
+    with contextlib.suppress(_RootBegun, expat.ExpatError):
         while found != "ENTITY" and (block := part.read(1 << 16)):
             parser.Parse(block)
     return found

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from monograph.read.limits import DEFAULT_LIMITS, Limits
-from monograph.read.painting import Task
+from monograph.read.painting import PaintTask
 from monograph.read.pool import death
 from monograph.read.worker import Worker
 from monograph.values import Boxes, Root
@@ -34,13 +34,13 @@ class Painter:
         SourceError
             If it cannot be read or drawn.
         """
-        made = self._asked(Task(path, root, self._limits, page, width=width))
+        made = self._asked(PaintTask(path, root, self._limits, page, width=width))
         assert isinstance(made, bytes)  # noqa: S101 - what is given for a width
         return made
 
     def boxes(self, path: Path, root: Root, page: int, words: str, before: int) -> Boxes:
-        """Where words stand on a page: see :class:`monograph.read.painting.Task`. Raises as :meth:`picture`."""
-        made = self._asked(Task(path, root, self._limits, page, words=words, before=before))
+        """Where words stand on a page: see :class:`monograph.read.painting.PaintTask`. Raises as :meth:`picture`."""
+        made = self._asked(PaintTask(path, root, self._limits, page, words=words, before=before))
         assert isinstance(made, Boxes)  # noqa: S101 - what is given for words
         return made
 
@@ -49,7 +49,7 @@ class Painter:
         with self._lock:
             self._end()
 
-    def _asked(self, task: Task) -> bytes | Boxes:
+    def _asked(self, task: PaintTask) -> bytes | Boxes:
         with self._lock:
             if self._worker is None:
                 self._worker = Worker("monograph.read.painting")

@@ -31,7 +31,7 @@ _DEVICE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class PaintTask:
     """A page of a PDF, from 1, that is to be drawn ``width`` pixels wide, or on which words are looked for.
 
     ``before`` tells about how many letters and digits of the page's text stand before ``words``.
@@ -52,7 +52,7 @@ def main() -> None:
     held: dict[tuple[str, int, int], pypdfium2.PdfDocument] = {}
     try:
         while True:
-            task: Task = asked.recv()
+            task: PaintTask = asked.recv()
             limit_memory(task.limits.max_memory)
             signal.setitimer(signal.ITIMER_REAL, task.limits.max_seconds + GRACE_SECONDS)
             try:
@@ -75,7 +75,7 @@ def letters(text: str) -> str:
     return "".join(one for one in unicodedata.normalize("NFKD", text).casefold() if one.isalnum())
 
 
-def _done(task: Task, held: dict[tuple[str, int, int], pypdfium2.PdfDocument]) -> bytes | Boxes:
+def _done(task: PaintTask, held: dict[tuple[str, int, int], pypdfium2.PdfDocument]) -> bytes | Boxes:
     file = _opened(task, held)
     if not 1 <= task.page <= len(file):
         raise NotFound(f"there is no page {task.page}", f"give 1 to {len(file)}")
@@ -86,7 +86,7 @@ def _done(task: Task, held: dict[tuple[str, int, int], pypdfium2.PdfDocument]) -
         page.close()
 
 
-def _opened(task: Task, held: dict[tuple[str, int, int], pypdfium2.PdfDocument]) -> pypdfium2.PdfDocument:
+def _opened(task: PaintTask, held: dict[tuple[str, int, int], pypdfium2.PdfDocument]) -> pypdfium2.PdfDocument:
     """The PDF, which is kept open for the next page of it."""
     try:
         import pypdfium2
@@ -112,7 +112,7 @@ def _opened(task: Task, held: dict[tuple[str, int, int], pypdfium2.PdfDocument])
     return held[key]
 
 
-def _drawn(page: pypdfium2.PdfPage, task: Task) -> bytes:
+def _drawn(page: pypdfium2.PdfPage, task: PaintTask) -> bytes:
     from monograph.read.image import refuse_size
 
     wide, high = (max(1.0, side) for side in page.get_size())
@@ -125,7 +125,7 @@ def _drawn(page: pypdfium2.PdfPage, task: Task) -> bytes:
         bitmap.close()
 
 
-def _found(page: pypdfium2.PdfPage, task: Task) -> Boxes:
+def _found(page: pypdfium2.PdfPage, task: PaintTask) -> Boxes:
     text = page.get_textpage()
     try:
         stretch = _stretch(text, letters(task.words), task.before)

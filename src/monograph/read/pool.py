@@ -10,7 +10,7 @@ from multiprocessing.connection import wait
 from types import TracebackType
 
 from monograph.errors import SourceDamaged, SourceError, SourceTooSlow
-from monograph.read.file import Part, Task, is_harmless
+from monograph.read.file import Part, ReadTask, is_harmless
 from monograph.read.limits import Limits
 from monograph.read.worker import Worker
 
@@ -26,13 +26,13 @@ class _Slot:
     """A file on its way: what was read of it, and whether that is all."""
 
     index: int
-    task: Task
+    task: ReadTask
     harmless: bool
     parts: deque[Part] = field(default_factory=deque)
     asked: bool = False
 
 
-class _Reader(Worker):
+class _ReadingProcess(Worker):
     """One process, and the file that it reads now."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class ReaderPool:
 
     def __init__(self, processes: int) -> None:
         self._most = max(1, processes)
-        self._workers: list[_Reader] = []
+        self._workers: list[_ReadingProcess] = []
         self._held = 0
 
     def __enter__(self) -> ReaderPool:
@@ -60,7 +60,7 @@ class ReaderPool:
             worker.end()
         self._workers.clear()
 
-    def read(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Part]]:
+    def read(self, tasks: Sequence[ReadTask]) -> Iterator[tuple[int, Part]]:
         """The parts of every file, file after file. Texts are read here, all else in another process.
 
         A file that cannot be read has one part, with the error.
@@ -95,7 +95,7 @@ class ReaderPool:
         for slot in waiting:
             idle = next((worker for worker in self._workers if worker.slot is None), None)
             if idle is None and len(self._workers) < self._most:
-                idle = _Reader()
+                idle = _ReadingProcess()
                 self._workers.append(idle)
             if idle is None:
                 return
@@ -124,7 +124,7 @@ class ReaderPool:
             if part.last:
                 worker.slot = None
 
-    def _bury(self, worker: _Reader) -> None:
+    def _bury(self, worker: _ReadingProcess) -> None:
         """Take out a worker that is gone, and say of its file what became of it."""
         code = worker.end()
         self._workers.remove(worker)

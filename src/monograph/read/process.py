@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 
 from monograph.errors import SourceError, SourceTooSlow
 from monograph.read.compose import clean
-from monograph.read.file import Part, Task
+from monograph.read.file import Part, ReadTask
 from monograph.read.limits import Limits
 from monograph.read.worker import writer
 from monograph.values import Document
@@ -44,7 +44,7 @@ def main() -> None:
     asked, answers = writer()
     try:
         while True:
-            task: Task | PictureTask = asked.recv()
+            task: ReadTask | PictureTask = asked.recv()
             limit_memory(task.limits.max_memory)
             if not _read(answers, task):
                 return
@@ -56,7 +56,7 @@ def main() -> None:
         os._exit(0)
 
 
-def _read(answers: Connection, task: Task | PictureTask) -> bool:
+def _read(answers: Connection, task: ReadTask | PictureTask) -> bool:
     """Send the parts of a file; whether the process is fit to read another."""
     left = task.limits.max_seconds + GRACE_SECONDS
     try:

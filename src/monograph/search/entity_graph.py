@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from struct import Struct
 
 from monograph.graph.chunk_names import NO_SENTENCE
-from monograph.graph.paths import EntityGraph, graph_of
+from monograph.graph.paths import PathGraph, graph_of
 from monograph.search.reader import Reader
 from monograph.store.documents.filters import Allowed
 from monograph.values import ENTITY_KINDS
@@ -53,7 +53,7 @@ class Surroundings:
         Of each entity.
     """
 
-    graph: EntityGraph
+    graph: PathGraph
     kinds: Mapping[int, str]
     written: Mapping[int, tuple[int, int]]
     named: Mapping[int, frozenset[int]]
@@ -94,7 +94,7 @@ def around(
     allowed:
         Which chunks may link.
     """
-    reader = _Reader(snapshot, allowed)
+    reader = _AroundReader(snapshot, allowed)
     reader.read(favoured)
     reader.favour(favoured)
     starts = set(starts)
@@ -115,7 +115,7 @@ def around(
 
 
 @dataclass(slots=True, eq=False)
-class _Chunk:
+class _ChunkNames:
     """What was read of a chunk: by place its names and their entities, in order of first mention."""
 
     records: list[tuple[int, int, int, int]]
@@ -153,14 +153,14 @@ class _Chunk:
 
 
 @dataclass(slots=True, eq=False)
-class _Reader:
+class _AroundReader:
     """What was read so far: ``chunks`` by row, and ``favoured``, by entity, those of them that name it."""
 
     snapshot: Reader
     allowed: Allowed
     heads: Mapping[int, int] = field(default_factory=dict)
     keys: Mapping[int, str] = field(default_factory=dict)
-    chunks: dict[int, _Chunk] = field(default_factory=dict)
+    chunks: dict[int, _ChunkNames] = field(default_factory=dict)
     favoured: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     def read(self, wanted: Iterable[int]) -> None:
@@ -174,7 +174,7 @@ class _Reader:
         self.meet({record[0] for records, _ in lists.values() for record in records})
         heads = self.heads
         for chunk, (records, links) in lists.items():
-            self.chunks[chunk] = _Chunk(records, links, [heads.get(record[0], record[0]) for record in records])
+            self.chunks[chunk] = _ChunkNames(records, links, [heads.get(record[0], record[0]) for record in records])
 
     def meet(self, names: Iterable[int]) -> None:
         """Find out of which entities names are."""

@@ -54,7 +54,7 @@ def by_walk(reader: Reader, query: Query, question: Question) -> list[Hit]:
 def by_formulas(reader: Reader, query: Query) -> list[Hit]:
     """Search by MiniRAG's formulas."""
     vector, k = query.vector_by(reader), rerank.most(query)
-    asked = minirag.Request(parse(reader, query), vector, query.answer_types)
+    asked = minirag.FormulaQuery(parse(reader, query), vector, query.answer_types)
     pool = nearest(reader, vector, pool_size(k), query.filter)
     found = minirag.search(reader, reader.models.embedder, asked, pool, query.filter)
     fused = fusion.best(reader, fusion.cosines(found.ranking), k)

@@ -44,7 +44,7 @@ LEAST_COSINE = 0.8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Request:
+class FormulaQuery:
     """A question, its vector (dimension,), and what a language model says its answer is, if one was asked."""
 
     question: Question
@@ -53,7 +53,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class FormulaResult:
     """Chunks, best first, and the way to each by row.
 
     Where the question names no entity that leads to any of the chunks, they are the dense search's, and have no way.
@@ -67,10 +67,10 @@ class Found:
 def search(
     snapshot: Reader,
     embedder: Embedder,
-    asked: Request,
+    asked: FormulaQuery,
     pool: Ranking,
     allowed: Allowed,
-) -> Found:
+) -> FormulaResult:
     """Those of the pool that the best paths lead to, in order of similarity.
 
     The graph is read as far around the starting nodes as paths or the neighbourhoods of Eq. 2 reach: what lies farther
@@ -91,7 +91,7 @@ def search(
     """
     starts = _starting_nodes(snapshot, embedder, asked.question)
     if not starts or not pool.rows:
-        return Found(pool)
+        return FormulaResult(pool)
     hops = max(RADIUS, BEAM.length)
     # Paths and edges that tie go by the numbers of their entities.
     part, number = around(snapshot, starts, hops, pool.rows, allowed).numbered()
@@ -103,10 +103,10 @@ def search(
     paths = [path for start in sorted(starts.items()) for path in best_paths(part.graph, start, key, answers, BEAM)]
     ways = _ways(paths, part)
     if not ways:
-        return Found(pool)
+        return FormulaResult(pool)
     cosines = dict(zip(pool.rows, pool.scores, strict=True))
     scores = {row: cosines[row] for row in ways} | _with_descriptions(snapshot, embedder, ways, asked.vector)
-    return Found(ranking(snapshot, "minirag", scores.items(), len(scores)), ways, part.written)
+    return FormulaResult(ranking(snapshot, "minirag", scores.items(), len(scores)), ways, part.written)
 
 
 def _starting_nodes(snapshot: Reader, embedder: Embedder, question: Question) -> dict[int, float]:
@@ -142,7 +142,7 @@ def _ways(paths: Iterable[ScoredPath], part: Surroundings) -> dict[int, ScoredPa
     return found
 
 
-def to_chunks(snapshot: Reader, found: Found, rows: Iterable[int]) -> dict[int, Path]:
+def to_chunks(snapshot: Reader, found: FormulaResult, rows: Iterable[int]) -> dict[int, Path]:
     """The way from the question to each of some chunks, by row; what the dense search gave has none."""
     ways = {row: found.ways[row] for row in rows if row in found.ways}
     passed = {node: found.written[node] for way in ways.values() for node in way.nodes}

@@ -216,7 +216,7 @@ def documents_in(rows: Dataset) -> Iterator[Document]:
 
 
 @dataclass(slots=True)
-class _Shard:
+class _ShardContent:
     """Content that is to go into one shard."""
 
     source: Any = None
@@ -264,13 +264,13 @@ class _Draft:
 
     def __init__(self, recipe: Recipe, held: Sequence[OpenContents], shards: int, tasks: Tasks | None) -> None:
         self._recipe, self._held, self._tasks = recipe, held, tasks
-        self._rewritten: dict[int, _Shard] = {}
-        self._new = [_Shard() for _ in range(shards)]
+        self._rewritten: dict[int, _ShardContent] = {}
+        self._new = [_ShardContent() for _ in range(shards)]
         self._seen = Report()
 
-    def rewritten(self, shard: int) -> _Shard:
+    def rewritten(self, shard: int) -> _ShardContent:
         """Return what is to be changed in a shard of the version before."""
-        return self._rewritten.setdefault(shard, _Shard())
+        return self._rewritten.setdefault(shard, _ShardContent())
 
     def _see(self, report: Report) -> None:
         self._seen = together([self._seen, report])
@@ -316,7 +316,7 @@ class _Draft:
         if hashes == before:
             return
         content = [name.encode("utf-8", "surrogatepass") + hashes[name] for name in sorted(hashes)]
-        made = _Shard(source=path.absolute(), content=content)
+        made = _ShardContent(source=path.absolute(), content=content)
         if place is None:
             self._new.append(made)
         else:
@@ -400,7 +400,7 @@ class _Draft:
         sweep(place.objects)
         return report
 
-    def _work(self, number: int, shard: int | None, one: _Shard) -> Work:
+    def _work(self, number: int, shard: int | None, one: _ShardContent) -> Work:
         source, known = one.source, b""
         if shard is not None and source is None:
             held = self._held[shard]

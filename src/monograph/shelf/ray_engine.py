@@ -219,7 +219,7 @@ def on_ray(
 
 
 @dataclass(slots=True)
-class _Group:
+class _ReplicaGroup:
     """The calls of one group's shards, the replicas called so far, and the time to call the next one."""
 
     calls: dict[int, Sequence[Call[Any]]] = field(default_factory=dict)
@@ -307,9 +307,9 @@ class OnRay:
 
     def _answers(self, wanted: Mapping[int, Sequence[Call[Any]]], seconds: float) -> dict[int, list[Any]]:
         ended, first = time.monotonic() + seconds, next(self._turn)
-        groups: dict[int, _Group] = {}
+        groups: dict[int, _ReplicaGroup] = {}
         for shard, calls in wanted.items():
-            groups.setdefault(shard % self._groups, _Group()).calls[shard] = calls
+            groups.setdefault(shard % self._groups, _ReplicaGroup()).calls[shard] = calls
         waiting: dict[Any, int] = {}  # The group of each call of an actor.
         answers: dict[int, list[Any]] = {}
         while groups:
@@ -333,7 +333,7 @@ class OnRay:
         # A call that is still on its way is not cancelled: Ray ends a process that cancels a task just when it ends.
         return {shard: answers[shard] for shard in wanted}
 
-    def _call_replicas(self, groups: Mapping[int, _Group], waiting: dict[Any, int], first: int) -> None:
+    def _call_replicas(self, groups: Mapping[int, _ReplicaGroup], waiting: dict[Any, int], first: int) -> None:
         """Call the next replica of each group whose replicas so far have had their time."""
         now = time.monotonic()
         for number, group in groups.items():
@@ -354,7 +354,7 @@ class OnRay:
         ready: list[Any] = self._ray.wait(waiting, num_returns=number, timeout=max(0.0, seconds))[0]
         return ready
 
-    def _result(self, ref: Any, group: _Group) -> dict[int, list[Any]] | Unopened:
+    def _result(self, ref: Any, group: _ReplicaGroup) -> dict[int, list[Any]] | Unopened:
         errors = self._ray.exceptions
         try:
             found: dict[int, list[Any]] | Unopened | MonographError = pickle.loads(self._ray.get(ref))  # noqa: S301 - of our own processes

@@ -64,7 +64,7 @@ def make_plan(
     SourceMissing
         If a path does not exist.
     """
-    made = _Made()
+    made = _PlanDraft()
     unread = {} if verify else _unread(database)
     for path in dict.fromkeys(map(roots.absolute, paths)):
         seen = _look_through(database, path, made.roots, unread, follow_links)
@@ -91,13 +91,13 @@ def plan_paths(database: Database, folder: Path, paths: Sequence[Path]) -> Plan:
     paths:
         Below it, or the folder itself.
     """
-    made = _Made()
+    made = _PlanDraft()
     unread = _unread(database)
     for path in sorted(set(paths)):
         text = path_to_text(path)
         found = roots.find(database, path_to_text(folder), (), tuple(made.roots.values()))
-        walk = _Walk(found.root)
-        seen = _Seen(found, text, [], walk, unread)
+        walk = _FolderWalk(found.root)
+        seen = _SeenPath(found, text, [], walk, unread)
         rules = _rules_at(folder, path, walk)
         if rules is None:
             continue
@@ -118,7 +118,7 @@ def plan_paths(database: Database, folder: Path, paths: Sequence[Path]) -> Plan:
 
 
 @dataclass(slots=True)
-class _Made:
+class _PlanDraft:
     """A plan in the making: roots and changes by name and uri."""
 
     changes: dict[str, Change] = field(default_factory=dict)
@@ -127,7 +127,7 @@ class _Made:
     moved: list[Move] = field(default_factory=list)
     seen: list[str] = field(default_factory=list)
 
-    def include(self, seen: _Seen) -> None:
+    def include(self, seen: _SeenPath) -> None:
         """Note a root, and what could not be seen of it."""
         self.roots[seen.found.root.name] = seen.found.root
         for inner in seen.found.others:
@@ -155,22 +155,22 @@ def _look_through(
     named: Mapping[str, Root],
     unread: Mapping[str, tuple[int, int]],
     follow_links: bool | None,
-) -> _Seen:
+) -> _SeenPath:
     """Walk through a path, by what is said of the links of its root; if it turns out to be one that moved, of that."""
     others = tuple(named.values())
     found = roots.find(database, path, (), others)
     follow = found.root.follow_links if follow_links is None else follow_links
-    walk = _Walk(replace(found.root, follow_links=follow))
+    walk = _FolderWalk(replace(found.root, follow_links=follow))
     files = walk.all(text_to_path(path))
     found = roots.find(database, path, files, others)
     if follow_links is None and found.root.follow_links and not follow:
         follow = True
-        walk = _Walk(found.root)
+        walk = _FolderWalk(found.root)
         files = walk.all(text_to_path(path))
-    return _Seen(replace(found, root=replace(found.root, follow_links=follow)), path, files, walk, unread)
+    return _SeenPath(replace(found, root=replace(found.root, follow_links=follow)), path, files, walk, unread)
 
 
-def _rules_at(root: Path, path: Path, walk: _Walk) -> Rules | None:
+def _rules_at(root: Path, path: Path, walk: _FolderWalk) -> Rules | None:
     """The rules that hold at a path below a root; None where it is passed over."""
     rules, folder = Rules(), root
     parts = path.relative_to(root).parts
@@ -196,16 +196,16 @@ def _lies_under(uri: str, folders: Sequence[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _SeenPath:
     """What was found at a path of a root. Nothing is known about what the walk could not see.
 
     ``unread`` has (bytes, time of change), by uri, of files that could not be read, and cannot be now.
     """
 
-    found: roots.Found
+    found: roots.FoundRoot
     path: str
     files: list[FileState]
-    walk: _Walk
+    walk: _FolderWalk
     unread: Mapping[str, tuple[int, int]]
 
     def known(self, database: Database) -> dict[str, tuple[int, int]]:
@@ -251,7 +251,9 @@ def _unread(database: Database) -> dict[str, tuple[int, int]]:
     return {uri: (size, modified_ns) for uri, (size, modified_ns, needs) in waiting.items() if needs in absent}
 
 
-def _compare(database: Database, seen: _Seen, known: dict[str, tuple[int, int]], *, verify: bool) -> dict[str, Change]:
+def _compare(
+    database: Database, seen: _SeenPath, known: dict[str, tuple[int, int]], *, verify: bool
+) -> dict[str, Change]:
     """What became, by uri, of every file that was found, and of every known one (bytes, time of change) that was not.
 
     What is found is taken out of ``known``.
@@ -287,7 +289,7 @@ def _compare(database: Database, seen: _Seen, known: dict[str, tuple[int, int]],
 
 
 @dataclass(slots=True)
-class _Walk:
+class _FolderWalk:
     """A walk through folders that enters each real folder once, however many links lead to it.
 
     What could not be seen is ``unseen``: it counts as unchanged. Problems name absolute paths, as do ``out``: links out

@@ -21,7 +21,7 @@ ALIKE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRoot:
     """The root that holds a path, all others that are known, and its move, if it was somewhere else."""
 
     root: Root
@@ -34,7 +34,7 @@ def absolute(path: str | os.PathLike[str]) -> str:
     return path_to_text(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
 
 
-def find(database: Database, path: str, files: Sequence[tuple[str, int, int]], named: Sequence[Root] = ()) -> Found:
+def find(database: Database, path: str, files: Sequence[tuple[str, int, int]], named: Sequence[Root] = ()) -> FoundRoot:
     """The root of a path that is to be synced.
 
     Parameters
@@ -52,12 +52,12 @@ def find(database: Database, path: str, files: Sequence[tuple[str, int, int]], n
         known = [*sources.roots(connection), *named]
     own = owner_of(known, path)
     if own is not None:
-        return Found(own, _others(known, own))
+        return FoundRoot(own, _others(known, own))
     moved = _moved(database, known, path, files)
     if moved is not None:
-        return Found(replace(moved, place=path), _others(known, moved), Move(moved.name, moved.place, path))
+        return FoundRoot(replace(moved, place=path), _others(known, moved), Move(moved.name, moved.place, path))
     name = unused_name(path, (root.name for root in known))
-    return Found(Root(name, path), tuple(known))
+    return FoundRoot(Root(name, path), tuple(known))
 
 
 def _others(known: Sequence[Root], own: Root) -> tuple[Root, ...]:

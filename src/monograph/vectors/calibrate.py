@@ -20,7 +20,7 @@ from monograph.vectors.curve import RESULTS, WIDE_WINDOWS, WINDOWS, Calibration,
 from monograph.vectors.design import MANY, Space
 from monograph.vectors.graph_search import GraphSearch, probes
 from monograph.vectors.memory import Memory
-from monograph.vectors.search import Effort, Query, prepare_many
+from monograph.vectors.search import Query, SearchEffort, prepare_many
 from monograph.vectors.stop import Never
 from monograph.vectors.traced import KEPT_BYTES, Followed
 
@@ -52,7 +52,7 @@ def measure(connection: Connection, space: Space, centroids: Centroids, count: i
         if followed is not None:
             traces.append(followed.trace(asked, truth, bits))
         else:
-            search = GraphSearch(Query(max(RESULTS), bits, rerank=False), Effort(Never()), asked)
+            search = GraphSearch(Query(max(RESULTS), bits, rerank=False), SearchEffort(Never()), asked)
             clusters = (memory.cluster(connection, one, 0) for one in probes(centroids, asked))
             traces.append(_trace(search, clusters, truth, recalls))
         _flip(bits, memo)

@@ -7,7 +7,7 @@ from monograph.store.vectors import clusters as store
 from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.memory import Memory, State
-from monograph.vectors.search import Effort, Query, Search
+from monograph.vectors.search import Query, Search, SearchEffort
 from monograph.vectors.stop import NEVER, Ranks, rule_of
 
 AHEAD = 16
@@ -42,7 +42,7 @@ class CodeSearch(Search):
     )  # fmt: skip
 
     def __init__(
-        self, connection: Connection, memory: Memory, state: State, query: Query, how: Effort, *, asked: Float32
+        self, connection: Connection, memory: Memory, state: State, query: Query, how: SearchEffort, *, asked: Float32
     ) -> None:
         super().__init__(query, how, asked)
         self._connection, self._memory, self._space = connection, memory, state.space

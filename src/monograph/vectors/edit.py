@@ -21,7 +21,7 @@ MEND_AT_MOST = 0.25
 """Share of a graph's nodes that may be taken out of it; when more go it is made anew, which is faster then."""
 
 
-class Edit:
+class ClusterEdit:
     """Changes to a cluster. Nothing is written before :meth:`write`.
 
     Parameters

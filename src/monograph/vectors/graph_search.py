@@ -10,7 +10,7 @@ from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.centroids import Centroids
 from monograph.vectors.memory import Memory, State
-from monograph.vectors.search import Effort, Query, Search
+from monograph.vectors.search import Query, Search, SearchEffort
 from monograph.vectors.stop import Ranks
 
 LEAST_EF = 32
@@ -26,7 +26,7 @@ class GraphSearch(Search):
 
     __slots__ = ("_ef", "loads")
 
-    def __init__(self, query: Query, how: Effort, asked: Float32) -> None:
+    def __init__(self, query: Query, how: SearchEffort, asked: Float32) -> None:
         super().__init__(query, how, asked)
         self._ef = max(LEAST_EF, query.pool)
         self.loads: list[Ranks] = []

@@ -27,7 +27,7 @@ from monograph.vectors.curve import Calibration, Point, stretched
 from monograph.vectors.design import DESIGNS, Design
 from monograph.vectors.exact import AllowedVectors, Vectors
 from monograph.vectors.memory import Memory, State
-from monograph.vectors.search import Bits, Effort, Neighbours, Query, compare_all, prepare, prepare_many
+from monograph.vectors.search import Bits, Neighbours, Query, SearchEffort, compare_all, prepare, prepare_many
 
 if TYPE_CHECKING:
     from monograph.values import IndexStats
@@ -81,7 +81,7 @@ class EcoVectorIndex:
             raise InputError(f"target_recall is {target_recall}", "give more than 0, at most 1")
         self.cache_bytes = arguments.whole_number(cache_bytes, "cache_bytes", 0, arguments.MOST_BYTES)
         self._memory = Memory(space, self.cache_bytes)
-        self._efforts: dict[tuple[int, int, float], tuple[Effort, Point | None]] = {}
+        self._efforts: dict[tuple[int, int, float], tuple[SearchEffort, Point | None]] = {}
 
     def allowed(self, connection: Connection, condition: Allowed) -> Bits:
         """Bitmap of the memo rows that a filter allows, for :class:`~monograph.vectors.search.Query`."""
@@ -116,7 +116,7 @@ class EcoVectorIndex:
                 return exact.search(held, asked, query)
             return self._search_clusters(connection, state, query, asked)
 
-    def _effort(self, state: State, query: Query) -> Effort:
+    def _effort(self, state: State, query: Query) -> SearchEffort:
         """When a search ends, and how many times k more results it keeps: as the calibration says."""
         calibration, target = state.calibration, self.target_recall
         known = self._efforts.get((state.structure, query.k, query.stretch))
@@ -126,16 +126,16 @@ class EcoVectorIndex:
             # Not more than there may be, however many are asked for.
             width = min(width, 2 * calibration.vectors // max(1, query.k) + 1) if width else 0
             falls_short = point is not None and point.recall < target
-            known = Effort(stretched(point, query.stretch), width, falls_short), point
+            known = SearchEffort(stretched(point, query.stretch), width, falls_short), point
             self._efforts = {(state.structure, query.k, query.stretch): known}
         usual, point = known
         if query.stop is not None:
-            return Effort(query.stop, usual.width)
+            return SearchEffort(query.stop, usual.width)
         allowed = query.count_allowed()
         if allowed:
             # A load brings so much less of what is allowed.
             stretch = query.stretch * max(1.0, (calibration.vectors / allowed) ** 0.5)
-            return Effort(stretched(point, stretch), usual.width, usual.falls_short)
+            return SearchEffort(stretched(point, stretch), usual.width, usual.falls_short)
         return usual
 
     def _search_clusters(self, connection: Connection, state: State, query: Query, asked: Float32) -> Neighbours:

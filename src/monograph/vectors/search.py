@@ -149,7 +149,7 @@ def prepare_many(vectors: npt.ArrayLike, dimension: int) -> Float32:
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class SearchEffort:
     """When a search ends, and how many times k more results it keeps than it would of codes by value.
 
     ``falls_short`` says that no condition that was measured reaches the recall that is asked for.
@@ -178,7 +178,7 @@ class Search:
 
     __slots__ = ("asked", "compared", "how", "loaded", "pool", "query")
 
-    def __init__(self, query: Query, how: Effort, asked: Float32) -> None:
+    def __init__(self, query: Query, how: SearchEffort, asked: Float32) -> None:
         self.query, self.how, self.asked = query, how, asked
         self.pool = kernel.Pool(query.room(how.width))
         self.loaded = self.compared = 0

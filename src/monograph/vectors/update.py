@@ -23,7 +23,7 @@ from monograph.vectors import centroids as central
 from monograph.vectors import partition
 from monograph.vectors.coding import Items
 from monograph.vectors.design import Space
-from monograph.vectors.edit import Edit, write_whole
+from monograph.vectors.edit import ClusterEdit, write_whole
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
@@ -122,7 +122,7 @@ class Update:
         self._before = centroids
         self._loaded: tuple[Int64, Float32] | None = None
         self._sizes = store.sizes(connection, space.number)
-        self._edits: dict[int, Edit] = {}
+        self._edits: dict[int, ClusterEdit] = {}
         self._changed = False
 
     def insert(self, memos: Int64, vectors: Float32) -> None:
@@ -181,10 +181,10 @@ class Update:
             self._loaded = store.centroids(self._connection, self._space.number, self._space.dimension)
         return self._loaded
 
-    def _edit(self, cluster: int) -> Edit:
+    def _edit(self, cluster: int) -> ClusterEdit:
         held = self._edits.get(cluster)
         if held is None:
-            held = Edit(self._connection, self._design, cluster, self._sizes[cluster])
+            held = ClusterEdit(self._connection, self._design, cluster, self._sizes[cluster])
             self._edits[cluster] = held
         return held
 

@@ -15,7 +15,7 @@ from monograph.derive.derivation import embedded_text, vector_key
 from monograph.derive.embed.given import GivenVectors
 from monograph.errors import InvalidDocument
 from monograph.models import Embedder
-from monograph.read.file import Part, Task, is_harmless
+from monograph.read.file import Part, ReadTask, is_harmless
 from monograph.read.limits import Limits
 from monograph.read.paths import text_to_path
 from monograph.read.pool import ReaderPool
@@ -110,7 +110,7 @@ def readings(
     work = [change for change in plan.changes if change.kind in ("new", "changed")]
     roots = {root.name: root for root in plan.roots}
     describing = pictured is not None
-    tasks = [Task(text_to_path(roots[one.root].path(one.uri)), roots[one.root], limits, describing) for one in work]
+    tasks = [ReadTask(text_to_path(roots[one.root].path(one.uri)), roots[one.root], limits, describing) for one in work]
     total = sum(change.size for change in work)
     done = -1
     read = 0

@@ -157,7 +157,7 @@ class Caption:
 
 
 @dataclass(frozen=True, slots=True)
-class _Edit:
+class _TextEdit:
     """A stretch of the text that is replaced; ``number`` is the picture's that the new text describes, or 0."""
 
     start: int
@@ -189,11 +189,11 @@ def insert_captions(document: Document, pictures: Sequence[Picture], said: Mappi
         end, one = start + len(picture.mark), said[picture.mark]
         if one.described:
             name = f"Picture {picture.number}" if picture.number else "Picture"
-            edits.append(_Edit(start, end, f"{name}: {one.text}", picture.number))
+            edits.append(_TextEdit(start, end, f"{name}: {one.text}", picture.number))
             continue
         if not one.text and document.text.startswith(_SEPARATOR, end):
             end += len(_SEPARATOR)
-        edits.append(_Edit(start, end, one.text, 0))
+        edits.append(_TextEdit(start, end, one.text, 0))
     if not edits:
         return document
     edits.sort(key=lambda one: one.start)
@@ -216,7 +216,9 @@ def insert_captions(document: Document, pictures: Sequence[Picture], said: Mappi
     return replace(document, text=text, sections=sections, places=_places(document, edits, moved, len(text)))
 
 
-def _places(document: Document, edits: Sequence[_Edit], moved: Callable[[int], int], length: int) -> tuple[Place, ...]:
+def _places(
+    document: Document, edits: Sequence[_TextEdit], moved: Callable[[int], int], length: int
+) -> tuple[Place, ...]:
     starts = [place.start for place in document.places]
 
     def around(offset: int) -> Place:

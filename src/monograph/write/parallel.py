@@ -39,7 +39,7 @@ MOST_CODED = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _BatchRequest:
     """Documents with their hashes, how they are cut, and the names that someone set apart."""
 
     documents: tuple[tuple[Document, bytes], ...]
@@ -47,14 +47,14 @@ class _Asked:
     cannot_link: frozenset[tuple[str, str]]
 
 
-_FIRST = _Asked(((Document("Ada Lovelace wrote to Charles Babbage."), b""),), Settings(), frozenset())
+_FIRST = _BatchRequest(((Document("Ada Lovelace wrote to Charles Babbage."), b""),), Settings(), frozenset())
 """By making this a process loads all that it needs."""
 
 _Made: TypeAlias = tuple[list[tuple[Prepared, DocumentPart] | None], dict[bytes, bytes]]
 """What a process sends back: for each document that can be stored, that without its texts, and its part of the graph;
 and derived values by key."""
 
-_Begun: TypeAlias = list[tuple[_Asked, Future[bytes]]]
+_Begun: TypeAlias = list[tuple[_BatchRequest, Future[bytes]]]
 """A batch on its way."""
 
 
@@ -112,7 +112,7 @@ class _Makers:
             for _ in range(self._most):
                 self._threads.submit(self._worker)  # Where that fails it is tried again for what is to be made.
         groups = grouped(pairs, (lambda pair: len(pair[0].text), AT_ONCE))
-        asked = [_Asked(tuple(group), pipeline.settings, cannot_link) for group in groups]
+        asked = [_BatchRequest(tuple(group), pipeline.settings, cannot_link) for group in groups]
         return [(one, self._threads.submit(self._make, one)) for one in asked]
 
     def done(self, begun: _Begun) -> Precomputed:
@@ -137,7 +137,7 @@ class _Makers:
                     parts[document.id, sha256] = made[1]
         return Precomputed(prepared, values, parts, begun[0][0].cannot_link if begun else frozenset())
 
-    def _make(self, asked: _Asked) -> bytes:
+    def _make(self, asked: _BatchRequest) -> bytes:
         """Have documents made by the process of this thread; empty where that fails."""
         try:
             worker = self._worker()
@@ -172,7 +172,7 @@ def main() -> None:
         return
 
 
-def _make(asked: _Asked, coded: set[str]) -> _Made:
+def _make(asked: _BatchRequest, coded: set[str]) -> _Made:
     """Make what is asked for; ``coded`` are names whose codes were sent already."""
     embedder, extractor = StaticEmbedder(), PatternExtractor()
     cut = [None if isinstance(one, Problem) else one for one in prepare(asked.documents, embedder, asked.settings)]

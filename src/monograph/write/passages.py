@@ -30,7 +30,7 @@ _LONGEST_PAUSE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class _Change:
+class _PassageChange:
     """Documents as they are to be, in the order in which they can be stored, and what they were made from."""
 
     documents: tuple[Document, ...]
@@ -69,7 +69,7 @@ def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: Allowed) -> R
     """
     started = time.perf_counter()
 
-    def compose(connection: Connection) -> _Change:
+    def compose(connection: Connection) -> _PassageChange:
         found = list(chunks.asked(connection, ids, allowed))
         leaving: dict[str, set[str]] = {}
         for name, owner in chunks.owners(connection, found).items():
@@ -81,7 +81,7 @@ def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: Allowed) -> R
     return tally.report(started)
 
 
-def _carry_out(pipeline: Pipeline, compose: Callable[[Connection], _Change]) -> Tally:
+def _carry_out(pipeline: Pipeline, compose: Callable[[Connection], _PassageChange]) -> Tally:
     tries = 0
     while True:
         tries += 1
@@ -138,7 +138,7 @@ def _without_some(document: Document, ids: set[str]) -> Document:
     return replace(document, text="", passages=tuple(one for one in document.passages if one.id not in ids))
 
 
-def _laid(connection: Connection, given: Sequence[Document], guard: WriteGuard | None) -> _Change:
+def _laid(connection: Connection, given: Sequence[Document], guard: WriteGuard | None) -> _PassageChange:
     """Documents with passages laid over them, and before them those that passages leave."""
     if guard is not None:
         guard.seen(connection, given)
@@ -161,10 +161,10 @@ def _laid(connection: Connection, given: Sequence[Document], guard: WriteGuard |
         made.append(_over(stored, document))
     # One that gives a passage away is stored before the one that takes it.
     made.sort(key=lambda document: document.id not in leaving)
-    return _Change((*change.documents, *made), Seen(hashes, change.seen.gone))
+    return _PassageChange((*change.documents, *made), Seen(hashes, change.seen.gone))
 
 
-def _without(connection: Connection, leaving: dict[str, set[str]]) -> _Change:
+def _without(connection: Connection, leaving: dict[str, set[str]]) -> _PassageChange:
     """Documents without some of their chunks; one that has none left is gone."""
     hashes: dict[str, bytes | None] = {}
     gone, made = [], []
@@ -177,7 +177,7 @@ def _without(connection: Connection, leaving: dict[str, set[str]]) -> _Change:
             gone.append(name)
             continue
         made.append(_without_some(_as_passages(connection, row), some))
-    return _Change(tuple(made), Seen(hashes, gone))
+    return _PassageChange(tuple(made), Seen(hashes, gone))
 
 
 def _as_passages(connection: Connection, row: documents.DocumentRow) -> Document:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
-from monograph.graph.chunk_names import MOST_NAMES, NO_SENTENCE, SHORTEST_KEY, Brackets, Named, in_brackets, known_names
+from monograph.graph.chunk_names import (
+    MOST_NAMES,
+    NO_SENTENCE,
+    SHORTEST_KEY,
+    Brackets,
+    NamedInChunk,
+    in_brackets,
+    known_names,
+)
 from monograph.graph.names import mention_key
 from monograph.graph.short_names import Pairs, without_courtesy
 from monograph.values import ENTITY_KINDS, Mention
@@ -16,13 +24,13 @@ _LAST_SENTENCE = 254
 
 def chunk_names(
     texts: Sequence[str], mentions: Sequence[tuple[Mention, ...]], cannot_link: Pairs
-) -> list[tuple[tuple[Named, ...], Brackets]]:
+) -> list[tuple[tuple[NamedInChunk, ...], Brackets]]:
     """See :func:`monograph.graph.chunk_names.chunk_names`."""
     known = known_names(mentions, cannot_link)
     return [(_names(text, some, known), in_brackets(text, some)) for text, some in zip(texts, mentions, strict=True)]
 
 
-def _names(text: str, mentions: Sequence[Mention], known: Mapping[str, str]) -> tuple[Named, ...]:
+def _names(text: str, mentions: Sequence[Mention], known: Mapping[str, str]) -> tuple[NamedInChunk, ...]:
     starts = sentence_starts(text)
     found: dict[str, list[int]] = {}
     kinds: dict[str, str] = {}
@@ -41,7 +49,7 @@ def _names(text: str, mentions: Sequence[Mention], known: Mapping[str, str]) -> 
             if known_kind != mention.kind:
                 kinds[key] = min(known_kind, mention.kind, key=_telling)
     return tuple(
-        Named(key, kinds[key], some[0], some[1] if len(some) > 1 else NO_SENTENCE) for key, some in found.items()
+        NamedInChunk(key, kinds[key], some[0], some[1] if len(some) > 1 else NO_SENTENCE) for key, some in found.items()
     )
 
 

@@ -116,7 +116,7 @@ class OpenAIEmbedder:
         self._model = model
         self._settings = settings
         self._dimension = settings.dimensions
-        self._questions = _Questions()
+        self._questions = _QuestionVectors()
         told = {name: value for name, value in changed.items() if not name.startswith("batch_")}
         self.key = f"openai-embeddings/{model}" + (f"/{json.dumps(told, sort_keys=True)}" if told else "")
         """The model's name and what changes its vectors; not the address, so that a server may move."""
@@ -251,7 +251,7 @@ class OpenAIEmbedder:
         return made
 
 
-class _Questions:
+class _QuestionVectors:
     """Vectors of the questions asked last, by text. Safe for many threads."""
 
     def __init__(self) -> None:

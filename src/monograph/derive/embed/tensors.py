@@ -23,7 +23,7 @@ _HALF = "BF16"
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _TensorHeader:
     """What the header says of an array: its type, its shape, and its first byte and the one behind its last."""
 
     kind: str
@@ -94,6 +94,6 @@ class Tensors:
 _MEND = "copy the model's folder again"
 
 
-def _told(one: Any) -> _Told:
+def _told(one: Any) -> _TensorHeader:
     first, end = map(int, one["data_offsets"])
-    return _Told(str(one["dtype"]), tuple(map(int, one["shape"])), first, end)
+    return _TensorHeader(str(one["dtype"]), tuple(map(int, one["shape"])), first, end)

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from monograph.derive.extract.locate import Folded, fold, locate
-from monograph.derive.extract.parse import Answer, NamedRelation, NamedThing
+from monograph.derive.extract.parse import NamedRelation, NamedThing, ParsedAnswer
 from monograph.values import Extraction, Mention, Relation
 
 Span = tuple[int, int]
 
 
-def ground(answer: Answer, text: str) -> Extraction:
+def ground(answer: ParsedAnswer, text: str) -> Extraction:
     """Find an answer's entities in a text; what it does not name is dropped, and relations of that with it.
 
     An end of a relation that is no entity of the answer becomes one where the text holds it word for word.
@@ -51,7 +51,7 @@ def _relation(source: str, target: str, stated: NamedRelation) -> Relation:
     return Relation(source, target, stated.description, stated.keywords, stated.strength)
 
 
-def _end(name: str, places: dict[str, tuple[NamedThing, list[Span]]], answer: Answer, text: Folded) -> str:
+def _end(name: str, places: dict[str, tuple[NamedThing, list[Span]]], answer: ParsedAnswer, text: Folded) -> str:
     """The name of the mention that an end of a relation means; empty where there is none.
 
     That is the entity of that name; else the only one whose name holds it or is held by it; else the end itself, if it

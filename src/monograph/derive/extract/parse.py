@@ -79,14 +79,14 @@ class NamedRelation:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ParsedAnswer:
     """What an answer says: each name and each pair of ends once, in the order of the answer."""
 
     entities: tuple[NamedThing, ...] = ()
     relations: tuple[NamedRelation, ...] = ()
 
 
-def parse(answer: str) -> Answer:
+def parse(answer: str) -> ParsedAnswer:
     """Read an answer. Never raises; an answer that cannot be read says nothing.
 
     Parameters
@@ -109,7 +109,7 @@ def parse(answer: str) -> Answer:
             ends = fold(relation.source).letters, fold(relation.target).letters
             if all(ends) and ends[0] != ends[1] and len(relations) < MAX_RELATIONS:
                 relations.setdefault(ends, relation)
-    return Answer(tuple(entities.values()), tuple(relations.values()))
+    return ParsedAnswer(tuple(entities.values()), tuple(relations.values()))
 
 
 def strength_of(text: str) -> float:

@@ -30,7 +30,7 @@ def read(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class LinkRequest:
     """Entities whose links are to be read.
 
     Parameters
@@ -50,18 +50,18 @@ class Asked:
     rare: Sequence[int]
 
 
-def ask(connection: Connection, heads: Sequence[int], known: Mapping[int, names.NameRow]) -> Asked:
+def ask(connection: Connection, heads: Sequence[int], known: Mapping[int, names.NameRow]) -> LinkRequest:
     """Return the names whose links are to be read for some entities; ``known`` are names that were read before."""
     members = names.members(connection, heads, known)
     joined = others(connection, members)
     beyond = {row for some in joined.values() for row in some} - {row for some in members.values() for row in some}
     every = [*(name for some in members.values() for name in some), *sorted(beyond)]
     rare = [name.row for name in every if name.uses <= MOST_MENTIONS]
-    return Asked(heads, members, joined, [name.row for name in every], rare)
+    return LinkRequest(heads, members, joined, [name.row for name in every], rare)
 
 
 def found(
-    asked: Asked, subject_chunks: Sequence[graphs.SubjectChunk], naming: Mapping[int, Sequence[int]]
+    asked: LinkRequest, subject_chunks: Sequence[graphs.SubjectChunk], naming: Mapping[int, Sequence[int]]
 ) -> dict[int, Leads]:
     """Return the links of entities, by the row of their head."""
     about: dict[int, list[graphs.SubjectChunk]] = {}
