@@ -129,7 +129,13 @@ class GraphState:
         """Return the relations that callers asserted of things that have a name of some keys."""
         if assertions.is_empty(self.names):
             return ToldRelations((), {})
-        said = self.relations(list(assertions.by_keys(self.names, keys)))
+        relations = assertions.relations(self.names, list(assertions.by_keys(self.names, keys)))
+        origins = assertions.origins(self.names, list({name for one in relations for name in one.origins}))
+        rows = {name: one.chunk for name, one in origins.items() if one.chunk is not None}
+        said = tuple(
+            (one.source, one.label, one.target, frozenset(rows[name] for name in one.origins if name in rows))
+            for one in relations
+        )
         ends = {end for source, _, target, _ in said for end in (source, target)}
         return ToldRelations(said, assertions.keys_of(self.names, list(ends)))
 
@@ -144,13 +150,3 @@ class GraphState:
     def told_around(self, ids: Sequence[str] | None) -> Told:
         """See :func:`monograph.store.graph.assertions.around`."""
         return assertions.around(self.names, ids)
-
-    def relations(self, ids: Sequence[str]) -> tuple[tuple[str, str, str, frozenset[int]], ...]:
-        """Return the asserted relations of some nodes, with the chunks that say so."""
-        relations = assertions.relations(self.names, ids)
-        origins = assertions.origins(self.names, list({name for one in relations for name in one.origins}))
-        rows = {name: one.chunk for name, one in origins.items() if one.chunk is not None}
-        return tuple(
-            (one.source, one.label, one.target, frozenset(rows[name] for name in one.origins if name in rows))
-            for one in relations
-        )

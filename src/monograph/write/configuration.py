@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from monograph.derive.addresses import addresses, is_named, normal
 from monograph.errors import DamagedFile, InputError, ModelMismatch, ModelUntrusted
@@ -19,7 +19,7 @@ from monograph.vectors.cluster import MOST_DIMENSIONS
 from monograph.vectors.design import DESIGNS, Design, Kind, design_of
 
 if TYPE_CHECKING:
-    from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
+    from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Specified, Summarizer, Trusted
     from monograph.values import Document
     from monograph.vectors.index import EcoVectorIndex
 
@@ -104,14 +104,7 @@ def catch_up(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
                     index.settle(connection)
 
 
-class _Named(Protocol):
-    @property
-    def key(self) -> str: ...
-    @property
-    def spec(self) -> str: ...
-
-
-Given = TypeVar("Given", bound=_Named)
+Given = TypeVar("Given", bound="Specified")
 
 
 @dataclass(frozen=True, slots=True)
