@@ -30,7 +30,7 @@ from monograph.answer.query_terms import take_apart
 from monograph.answer.reading import read_hits
 from monograph.derive.embed import load_embedder
 from monograph.derive.tokens import count_tokens
-from monograph.evaluate.datasets import Question
+from monograph.evaluate.datasets import EvaluationQuestion
 from monograph.evaluate.metrics import contains_answer, mean
 from monograph.graph.evidence import Float64, Model
 from monograph.library.questions import allowed, packed
@@ -90,7 +90,7 @@ def opened(name: str, folder: Path | None, spec: str = "static") -> Iterator[Mon
         yield monograph
 
 
-def worded(question: Question) -> bool:
+def worded(question: EvaluationQuestion) -> bool:
     """Whether an answer can be looked for in a text."""
     return bool(question.evidence_ids) and not {one.lower() for one in question.answers} & {"yes", "no", ""}
 
@@ -145,7 +145,7 @@ def cases(name: str, folder: Path | None, most: int | None, spec: str = "static"
     made = []
     with opened(name, folder, spec) as monograph, monograph._file.reading() as snapshot:
 
-        def case(kind: str, question: Question, where: dict[str, Any] | None = None) -> Case:
+        def case(kind: str, question: EvaluationQuestion, where: dict[str, Any] | None = None) -> Case:
             hits = monograph.search(question.question, FOUND, where=where)
             terms = take_apart(snapshot, question.question)
             return Case(kind, abstain.read(read_hits(terms, hits), hits) if hits and terms.words else np.zeros(2))

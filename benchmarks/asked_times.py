@@ -14,7 +14,7 @@ from machine import SHARED, console, machine, save, show
 from monograph import Document, Monograph
 from monograph.dates.asked import names_a_time
 from monograph.evaluate import run as runs
-from monograph.evaluate.datasets import Dataset, load_dataset
+from monograph.evaluate.datasets import QuestionSet, load_dataset
 from monograph.search import times
 
 PLACES = (0, 5, 10, 15)
@@ -26,7 +26,7 @@ parser.add_argument("--json", type=Path)
 options = parser.parse_args()
 
 
-def documents(dataset: Dataset, lot: random.Random | None) -> Iterator[Document]:
+def documents(dataset: QuestionSet, lot: random.Random | None) -> Iterator[Document]:
     """The corpus with no metadata but dates; by lot among those that have one."""
     told = [one.metadata["date"] for one in dataset.documents if one.metadata.get("date")]
     if lot is not None:
@@ -37,7 +37,7 @@ def documents(dataset: Dataset, lot: random.Random | None) -> Iterator[Document]
         yield Document(one.text, id=one.id, title=one.title, metadata=metadata)
 
 
-def measured(dataset: Dataset, lot: random.Random | None) -> Iterator[tuple[str, runs.Result]]:
+def measured(dataset: QuestionSet, lot: random.Random | None) -> Iterator[tuple[str, runs.Result]]:
     """(what was done, result) of each lift, over the questions that ask for a time."""
     asked = [one for one in dataset.questions if one.evidence_ids and names_a_time(one.question)]
     with tempfile.TemporaryDirectory() as folder, Monograph.open(Path(folder) / "set.mono") as monograph:

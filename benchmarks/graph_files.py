@@ -16,7 +16,7 @@ from typing import Any
 from machine import SHARED
 from monograph import Graph, Monograph
 from monograph.derive.embed import load_embedder
-from monograph.evaluate.datasets import Dataset, Question, load_dataset
+from monograph.evaluate.datasets import EvaluationQuestion, QuestionSet, load_dataset
 from monograph.search.query import Strategy
 from monograph.values import Document, Hit
 
@@ -42,11 +42,11 @@ class Faithful:
 
 
 @cache
-def dataset(name: str) -> Dataset:
+def dataset(name: str) -> QuestionSet:
     return load_dataset(SHARED / "data" / name)
 
 
-def questions(name: str, options: argparse.Namespace) -> Sequence[Question]:
+def questions(name: str, options: argparse.Namespace) -> Sequence[EvaluationQuestion]:
     most = min(options.questions or sys.maxsize, MOST_QUESTIONS.get(name, sys.maxsize))
     return dataset(name).questions[:most]
 

@@ -10,7 +10,7 @@ from graph_files import CACHE, Results, dataset, fresh, made
 from machine import console
 from monograph import Monograph
 from monograph.derive.embed import load_embedder
-from monograph.evaluate.datasets import Dataset
+from monograph.evaluate.datasets import QuestionSet
 from monograph.evaluate.run import evaluate
 from two_hops import LANGUAGES, two_hops
 
@@ -34,7 +34,7 @@ def languages(options: argparse.Namespace) -> Results:
     return results
 
 
-def _sets() -> Iterator[tuple[str, Dataset]]:
+def _sets() -> Iterator[tuple[str, QuestionSet]]:
     """XQuAD by language, English first, and the synthetic questions with titles and without."""
     everything, english = dataset("xquad-zh-de-es"), dataset("squad")
     language = {one.id: str(one.metadata["lang"]) for one in everything.documents}
@@ -47,7 +47,7 @@ def _sets() -> Iterator[tuple[str, Dataset]]:
         else:
             questions = [one for one in everything.questions if language[one.evidence_ids[0]] == name]
             documents = [one for one in everything.documents if language[one.id] == name]
-        yield f"XQuAD: {name}", Dataset(name, tuple(documents), tuple(questions[::EVERY]))
+        yield f"XQuAD: {name}", QuestionSet(name, tuple(documents), tuple(questions[::EVERY]))
     for name in LANGUAGES:
         made_up = two_hops(name)
         yield f"two hops: {name}", made_up

@@ -32,7 +32,7 @@ from monograph.answer.reduce import PAPER, Windows, reduce, reduce_to_windows
 from monograph.derive.embed import load_embedder
 from monograph.derive.sentences import sentence_spans
 from monograph.derive.tokens import count_tokens
-from monograph.evaluate.datasets import Question
+from monograph.evaluate.datasets import EvaluationQuestion
 from monograph.evaluate.metrics import contains_answer, mean, reciprocal_rank
 from monograph.models import Embedder
 from monograph.settings import Settings
@@ -98,7 +98,7 @@ def reduction(cases: Sequence[Case]) -> Reduction:
     )
 
 
-Cut = Callable[[QueryTerms, Question, Sequence[Hit]], list[ReducedHit]]
+Cut = Callable[[QueryTerms, EvaluationQuestion, Sequence[Hit]], list[ReducedHit]]
 
 
 def as_hits(documents: Iterable[Document]) -> list[Hit]:
@@ -113,7 +113,7 @@ def by_id(name: str) -> dict[str, Document]:
     return {one.id: one for one in dataset(name).documents}
 
 
-def answerable(name: str, options: argparse.Namespace) -> list[tuple[Question, list[Hit]]]:
+def answerable(name: str, options: argparse.Namespace) -> list[tuple[EvaluationQuestion, list[Hit]]]:
     """Questions with their gold passages, where one of these holds an answer.
 
     Passages of the long texts are chunks of the gold documents that hold an answer, at most three of each.
@@ -136,7 +136,7 @@ def gold_chunks(monograph: Monograph, documents: Sequence[str], answers: Sequenc
     return found
 
 
-def worded(question: Question) -> bool:
+def worded(question: EvaluationQuestion) -> bool:
     """Whether an answer can be looked for in a text."""
     return bool(question.evidence_ids) and not {one.lower() for one in question.answers} & {"yes", "no", ""}
 
@@ -146,7 +146,7 @@ def counted(text: str) -> int:
     return count_tokens([text])[0]
 
 
-def measured(name: str, pairs: Sequence[tuple[Question, list[Hit]]], cut: Cut) -> Results:
+def measured(name: str, pairs: Sequence[tuple[EvaluationQuestion, list[Hit]]], cut: Cut) -> Results:
     """Tokens before and after, and the share of answers still there within one span."""
     cases = []
     with graph_files.opened(name) as monograph, monograph._file.reading() as snapshot:
@@ -176,7 +176,7 @@ def windows(embedder: Embedder, shape: Windows) -> Cut:
 def prototype(embedder: Embedder, least: float) -> Cut:
     """Single sentences by embedding + 2 x idf-weighted overlap, neighbours smoothed: what stood in the first plan."""
 
-    def cut(asked: QueryTerms, question: Question, hits: Sequence[Hit]) -> list[ReducedHit]:
+    def cut(asked: QueryTerms, question: EvaluationQuestion, hits: Sequence[Hit]) -> list[ReducedHit]:
         (vector,) = embedder.embed([question.question], "query")
         return [_by_prototype(asked, vector, embedder, hit, least) for hit in hits]
 
@@ -223,7 +223,9 @@ def curves(options: argparse.Namespace) -> Results:
     return results
 
 
-def halves(name: str, pairs: Sequence[tuple[Question, list[Hit]]]) -> dict[str, list[tuple[Question, list[Hit]]]]:
+def halves(
+    name: str, pairs: Sequence[tuple[EvaluationQuestion, list[Hit]]]
+) -> dict[str, list[tuple[EvaluationQuestion, list[Hit]]]]:
     """Questions that weights were chosen on, and the others: by the parity of their ids' SHA-256."""
     import hashlib
 
@@ -334,7 +336,7 @@ class Tally:
         self.found: dict[str, list[list[float]]] = {}
         self.spent: dict[str, list[list[int]]] = {}
 
-    def note(self, way: str, at: int, question: Question, texts: Sequence[str], tokens: int) -> None:
+    def note(self, way: str, at: int, question: EvaluationQuestion, texts: Sequence[str], tokens: int) -> None:
         held = max([contains_answer(one, question.answers) for one in texts], default=0.0)
         self.found.setdefault(way, [[] for _ in BUDGETS])[at].append(held)
         self.spent.setdefault(way, [[] for _ in BUDGETS])[at].append(tokens)
@@ -366,7 +368,7 @@ def budgets(options: argparse.Namespace) -> Results:
     return results
 
 
-def _pack_all(name: str, some: Sequence[Question], tally: Tally) -> None:
+def _pack_all(name: str, some: Sequence[EvaluationQuestion], tally: Tally) -> None:
     static = load_embedder("static")
     with graph_files.opened(name) as monograph, monograph._file.reading() as snapshot:
         for question in some:

@@ -11,7 +11,7 @@ from typing import Any
 from machine import SHARED, console
 from monograph import Monograph
 from monograph.answer.wholes import is_about_a_whole
-from monograph.evaluate.datasets import Dataset, Question, load_dataset
+from monograph.evaluate.datasets import EvaluationQuestion, QuestionSet, load_dataset
 from monograph.values import Context
 
 BUDGETS = (500, 1_000, 2_000)
@@ -40,7 +40,7 @@ def scorer() -> Score:
     return lambda reference, text: made.score(reference, text)["rouge2"].recall
 
 
-def groups(name: str, data: Dataset, most: int) -> dict[str, list[Question]]:
+def groups(name: str, data: QuestionSet, most: int) -> dict[str, list[EvaluationQuestion]]:
     """The questions of a set by what they ask for."""
     asked = list(data.questions[:most])
     whole = [one for one in asked if is_about_a_whole(one.question, BOOKS)]
@@ -52,13 +52,18 @@ def groups(name: str, data: Dataset, most: int) -> dict[str, list[Question]]:
     return {"whole": whole, "other": rest}
 
 
-def where(name: str, question: Question) -> dict[str, str] | None:
+def where(name: str, question: EvaluationQuestion) -> dict[str, str] | None:
     """Questions of long documents are worded alike: there the document is given."""
     return {"$document": question.evidence_ids[0]} if name == "longdoc-summary" else None
 
 
 def measured(
-    monograph: Monograph, name: str, questions: Sequence[Question], budget: int, score: Score, how: str = "auto"
+    monograph: Monograph,
+    name: str,
+    questions: Sequence[EvaluationQuestion],
+    budget: int,
+    score: Score,
+    how: str = "auto",
 ) -> Results:
     """Means over the questions: of references where there are any, of evidence likewise, of documents and tokens."""
     rouge, evidence, documents, tokens = [], [], [], []
@@ -102,7 +107,9 @@ def contexts(most: int) -> Results:
     return results
 
 
-def beside(without: Monograph, grown: Monograph, name: str, questions: Sequence[Question], score: Score) -> Results:
+def beside(
+    without: Monograph, grown: Monograph, name: str, questions: Sequence[EvaluationQuestion], score: Score
+) -> Results:
     """One group of questions at every budget, without and with; and how the tree alone does."""
     ways = {"without": (without, "auto"), "with": (grown, "auto"), "tree": (grown, "tree")}
     return {

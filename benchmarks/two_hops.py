@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from monograph import Document
-from monograph.evaluate.datasets import Dataset, Question
+from monograph.evaluate.datasets import EvaluationQuestion, QuestionSet
 
 PAGES = 20
 """Films, directors and towns each."""
@@ -121,7 +121,7 @@ CHINESE = Language(
 LANGUAGES = {"en": ENGLISH, "de": GERMAN, "zh": CHINESE}
 
 
-def two_hops(name: str) -> Dataset:
+def two_hops(name: str) -> QuestionSet:
     """Sixty pages and sixty questions in English, German or Chinese (``en``, ``de``, ``zh``), each with two pages as evidence."""
     told = LANGUAGES[name]
     documents, questions = [], []
@@ -151,5 +151,5 @@ def two_hops(name: str) -> Dataset:
         )
         for kind, ways, said, evidence, answer in asked:
             text = ways[n % len(ways)].format(**said)
-            questions.append(Question(f"{name}-{kind}-{n}", text, (answer,), evidence, kind))
-    return Dataset(f"two-hops-{name}", tuple(documents), tuple(questions))
+            questions.append(EvaluationQuestion(f"{name}-{kind}-{n}", text, (answer,), evidence, kind))
+    return QuestionSet(f"two-hops-{name}", tuple(documents), tuple(questions))

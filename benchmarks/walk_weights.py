@@ -21,7 +21,7 @@ from numba import njit
 from graph_files import CACHE, dataset, opened
 from graph_report import table
 from machine import console, machine
-from monograph.evaluate.datasets import Question
+from monograph.evaluate.datasets import EvaluationQuestion
 from monograph.graph import evidence
 from monograph.library.opened import OpenFile
 from monograph.search import fusion, walk, words
@@ -92,7 +92,7 @@ class Walked:
         return float(made[0]), float(made[1]), float(made[2])
 
 
-def walked_question(file: OpenFile, asked: Question) -> Walked:
+def walked_question(file: OpenFile, asked: EvaluationQuestion) -> Walked:
     """A question as it is known from every start that counts."""
     with file.reading() as snapshot:
         query = Query(asked.question, POOL, Graph())

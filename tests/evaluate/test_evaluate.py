@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from monograph import Monograph
 from monograph.errors import InputError, SourceMissing
 from monograph.evaluate import metrics
-from monograph.evaluate.datasets import Question, file_stem, load_dataset, load_questions, write_texts
+from monograph.evaluate.datasets import EvaluationQuestion, file_stem, load_dataset, load_questions, write_texts
 from monograph.evaluate.run import compare, evaluate, headings, row, save_plot
 from support.properties import examples
 
@@ -147,6 +147,6 @@ def test_lihuaworld_reaches_its_mark(shared: Path, tmp_path: Path) -> None:
 
 
 def test_questions_without_evidence_are_no_division_by_zero(monograph: Monograph) -> None:
-    result = evaluate(monograph, [Question("q", "anything?")], "lexical")
+    result = evaluate(monograph, [EvaluationQuestion("q", "anything?")], "lexical")
     assert (result.scores.questions, result.scores.recall[4], result.without_evidence) == (0, 0.0, 1)
     assert evaluate(monograph, [], "lexical").p50 == 0.0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from monograph import Document, Monograph
 from monograph.errors import InputError
-from monograph.evaluate.datasets import Question, load_questions
+from monograph.evaluate.datasets import EvaluationQuestion, load_questions
 from monograph.evaluate.evidence import resolve
 from monograph.evaluate.run import evaluate
 from support.forks import run
@@ -51,7 +51,7 @@ def documents(folder: Path, uri: str) -> list[Document]:
 
 
 def meant(name: str, some: list[Document]) -> set[str]:
-    (question,) = resolve([Question("q", "?", (), (name,))], some, "x.mono")
+    (question,) = resolve([EvaluationQuestion("q", "?", (), (name,))], some, "x.mono")
     ((found,), (told,)) = question.documents, question.evidence_ids
     assert told == name
     return {Path(one.uri).name if one.id not in ("r1", "r2") else one.id for one in some if one.id in found}
@@ -91,11 +91,11 @@ def test_unknown_or_ambiguous_evidence_is_refused_with_help(folder: Path) -> Non
         ("", "a document's id"),
     ):
         with pytest.raises(InputError) as caught:
-            resolve([Question("q7", "?", (), ("r1", name, "nor this"))], some, "x.mono")
+            resolve([EvaluationQuestion("q7", "?", (), ("r1", name, "nor this"))], some, "x.mono")
         assert f"'q7': evidence {name!r} names no document of x.mono; nor does one other" in caught.value.message
         assert near in caught.value.mend
     with pytest.raises(InputError) as caught:
-        resolve([Question("q7", "?", (), ("notes.md",))], some, "x.mono")
+        resolve([EvaluationQuestion("q7", "?", (), ("notes.md",))], some, "x.mono")
     assert "'notes.md' names 2 documents" in caught.value.message
     assert "office/notes.md, shop/notes.md" in caught.value.mend
 
@@ -113,17 +113,17 @@ def test_path_ends_equal_brute_force(uris: list[str], data: st.DataObject) -> No
     end = "/".join(parts[data.draw(st.integers(0, len(parts) - 1)) :])
     wanted = [one.id for one in some if one.uri == end] or [one.id for one in some if f"/{one.uri}".endswith(f"/{end}")]
     if len(wanted) == 1:
-        (question,) = resolve([Question("q", "?", (), (end,))], some, "x.mono")
+        (question,) = resolve([EvaluationQuestion("q", "?", (), (end,))], some, "x.mono")
         assert question.documents == (frozenset(wanted),)
     else:
         with pytest.raises(InputError, match="names"):
-            resolve([Question("q", "?", (), (end,))], some, "x.mono")
+            resolve([EvaluationQuestion("q", "?", (), (end,))], some, "x.mono")
 
 
 def test_one_document_by_two_names_counts_once_and_one_row_of_a_file_is_enough(folder: Path, tmp_path: Path) -> None:
     asked = [
-        Question("a", "Who serves the boiler?", (), ("boiler", "house/boiler.md", "Boiler")),
-        Question("b", "Is invoice INV-2 open?", (), ("rows.jsonl",)),
+        EvaluationQuestion("a", "Who serves the boiler?", (), ("boiler", "house/boiler.md", "Boiler")),
+        EvaluationQuestion("b", "Is invoice INV-2 open?", (), ("rows.jsonl",)),
     ]
     with Monograph.open(tmp_path / "x.mono") as monograph:
         monograph.sync(write(folder))

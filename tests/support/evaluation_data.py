@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from monograph import Document
-from monograph.evaluate.datasets import Question, load_dataset
+from monograph.evaluate.datasets import EvaluationQuestion, load_dataset
 
 OTHERS = 20
 """One in so many documents that are no evidence is there too."""
@@ -18,7 +18,9 @@ CORPORA = (
 
 
 def excerpts(
-    shared: Path, names: Iterable[str], chosen: Callable[[str, Sequence[Question]], Sequence[Question]]
+    shared: Path,
+    names: Iterable[str],
+    chosen: Callable[[str, Sequence[EvaluationQuestion]], Sequence[EvaluationQuestion]],
 ) -> tuple[list[str], list[Document]]:
     """Some questions of sets, and the documents that are evidence for them, with a few others, set by set."""
     questions: list[str] = []

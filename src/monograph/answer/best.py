@@ -14,6 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from monograph.answer.abstain import LOOKED_AT
 from monograph.answer.query_terms import QueryTerms
 from monograph.answer.reading import Reading, runs_of, titled
 from monograph.graph.evidence import Float64, Model
@@ -22,9 +23,6 @@ from monograph.regex import regex
 from monograph.store.words.terms import words_of
 from monograph.values import BestSentence, Hit, Mention, Span
 from monograph.values.answer import TokenCounter
-
-LOOKED_AT = 10
-"""Hits whose sentences are looked at, the best ones."""
 
 RANKED = (0.4, 4.29, 1.88, 2.68, 1.58, 5.46, 2.55, -0.48)
 """Of a sentence: its log-odds in its passage; share of the question that its passage or title has, or has something

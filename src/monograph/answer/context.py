@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 RELATIONS = 3
 CANDIDATES = 6
-_LOOKED_AT = 10
 _WORD = regex(r"\w+")
 
 
@@ -64,7 +63,7 @@ def make_context(  # noqa: PLR0913 - one state, what was found in it, and how it
     named = of_kind(reader, question, hits)
     # Of a document that is read from its beginning, sentences are not judged.
     is_opening, whole = over is not None and over.opening, over is not None and over.whole
-    reading = Reading(question, map(titled, hits[:_LOOKED_AT])) if is_opening else read_hits(question, hits)
+    reading = Reading(question, map(titled, hits[: abstain.LOOKED_AT])) if is_opening else read_hits(question, hits)
     confidence = abstain.confidence(reading, hits)
     if confidence < least and not whole:
         return Context(text, (), budget=packing.budget, relevance=confidence, hits=tuple(hits))
@@ -81,7 +80,7 @@ def relations(hits: Sequence[Hit]) -> tuple[str, ...]:
     """Return the ways through the graph that led to the best hits, those that name something, each once."""
     told = [
         " → ".join(dict.fromkeys(" ".join(node.name.split()) for node in hit.path.nodes[1:]))
-        for hit in hits[:_LOOKED_AT]
+        for hit in hits[: abstain.LOOKED_AT]
         if hit.path is not None and sum(node.kind == "entity" for node in hit.path.nodes) > 1
     ]
     return tuple(dict.fromkeys(told))[:RELATIONS]
@@ -95,7 +94,7 @@ def of_kind(reader: Reader, question: QueryTerms, hits: Sequence[Hit]) -> dict[i
     if not question.kinds:
         return {}
     every = frozenset(question.every)
-    places = {hit.chunk.id: place for place, hit in enumerate(hits[:_LOOKED_AT]) if hit.summary is None}
+    places = {hit.chunk.id: place for place, hit in enumerate(hits[: abstain.LOOKED_AT]) if hit.summary is None}
     texts = {identifier: hits[place].chunk.text for identifier, place in places.items()}
     return {
         places[identifier]: [one for one in some if not _is_said(one.name, every)]

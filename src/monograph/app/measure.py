@@ -12,7 +12,7 @@ from monograph.app.trust import opened
 from monograph.derive.embed import load_embedder
 from monograph.errors import InputError
 from monograph.evaluate import run as runs
-from monograph.evaluate.datasets import Question, load_dataset, load_questions, questions_of
+from monograph.evaluate.datasets import EvaluationQuestion, load_dataset, load_questions, questions_of
 from monograph.evaluate.evidence import resolve
 from monograph.library import Monograph
 
@@ -63,7 +63,7 @@ def _run_on_corpus(task: MeasureTask, *, quiet: bool) -> tuple[list[runs.Result]
             return _compare(monograph, task, questions), dataset.name
 
 
-def _questions(task: MeasureTask) -> tuple[Question, ...]:
+def _questions(task: MeasureTask) -> tuple[EvaluationQuestion, ...]:
     """The questions that are asked: the set's own, or others."""
     if task.queries is not None:
         found = load_questions(task.queries)
@@ -76,7 +76,7 @@ def _questions(task: MeasureTask) -> tuple[Question, ...]:
     return found
 
 
-def _compare(monograph: Monograph, task: MeasureTask, questions: Sequence[Question]) -> list[runs.Result]:
+def _compare(monograph: Monograph, task: MeasureTask, questions: Sequence[EvaluationQuestion]) -> list[runs.Result]:
     held = str(monograph.path) if task.file is not None else f"the corpus of {task.dataset}"
     return runs.compare(monograph, resolve(questions, monograph.documents(), held), task.hows, task.k)
 

@@ -21,7 +21,7 @@ _SAFE_NAME = regex(r"[\w][\w.-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class EvaluationQuestion:
     """A question; ``evidence_ids`` name the documents that answer it, ``answers`` the texts that are right.
 
     ``documents`` are the ids of those that each of the evidence may be, once they were looked up: see
@@ -37,15 +37,15 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Dataset:
+class QuestionSet:
     """A corpus and its questions."""
 
     name: str
     documents: tuple[Document, ...]
-    questions: tuple[Question, ...]
+    questions: tuple[EvaluationQuestion, ...]
 
 
-def load_dataset(folder: Path) -> Dataset:
+def load_dataset(folder: Path) -> QuestionSet:
     """Read a question set from a folder.
 
     Raises
@@ -56,20 +56,20 @@ def load_dataset(folder: Path) -> Dataset:
         Naming file and line, if a line is not as it should be.
     """
     documents = tuple(_document(row, place) for place, row in _lines(_file(folder, "corpus")))
-    return Dataset(folder.resolve().name, documents, questions_of(folder))
+    return QuestionSet(folder.resolve().name, documents, questions_of(folder))
 
 
-def load_questions(path: Path) -> tuple[Question, ...]:
+def load_questions(path: Path) -> tuple[EvaluationQuestion, ...]:
     """Read questions from a file of the form of ``queries.jsonl``. Raises as :func:`load_dataset` does."""
     return tuple(_question(row, place) for place, row in _lines(path))
 
 
-def questions_of(folder: Path) -> tuple[Question, ...]:
+def questions_of(folder: Path) -> tuple[EvaluationQuestion, ...]:
     """Return the questions of a set, which needs no corpus for that. Raises as :func:`load_dataset` does."""
     return load_questions(_file(folder, "queries"))
 
 
-def write_texts(dataset: Dataset, folder: Path) -> None:
+def write_texts(dataset: QuestionSet, folder: Path) -> None:
     """Write each document as a UTF-8 text file named by its id, so that the folder can be synced.
 
     An id that makes no good file name is replaced by its hash.
@@ -111,11 +111,11 @@ def _document(row: dict[str, Any], place: str) -> Document:
     return Document(_text(row, "text", place), _text(row, "id", place), str(row.get("title") or ""), metadata=metadata)
 
 
-def _question(row: dict[str, Any], place: str) -> Question:
+def _question(row: dict[str, Any], place: str) -> EvaluationQuestion:
     answers, evidence = row.get("answers") or [], row.get("evidence_ids") or []
     if not isinstance(answers, list) or not isinstance(evidence, list):
         raise InputError(f"{place}: answers and evidence_ids must be lists", "mend the line")
-    return Question(
+    return EvaluationQuestion(
         id=str(row.get("id") or place.rpartition(":")[2]),
         question=_text(row, "question", place),
         answers=tuple(str(answer) for answer in answers),

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import PurePosixPath
 
 from monograph.errors import InputError
-from monograph.evaluate.datasets import Question, file_stem
+from monograph.evaluate.datasets import EvaluationQuestion, file_stem
 from monograph.values import Document
 
 SUGGESTED = 3
@@ -19,7 +19,9 @@ _LEAST_ALIKE = 0.6
 _MEND = "name evidence by a document's id, its uri, the end of that, its file's name or its title"
 
 
-def resolve(questions: Iterable[Question], documents: Sequence[Document], place: str) -> tuple[Question, ...]:
+def resolve(
+    questions: Iterable[EvaluationQuestion], documents: Sequence[Document], place: str
+) -> tuple[EvaluationQuestion, ...]:
     """Return questions that know which documents each piece of their evidence is.
 
     A piece may be called by a document's id, its uri, the end of its uri's path, its file's name with or without the
@@ -64,7 +66,7 @@ class EvidenceNames:
             if document.title.strip():
                 self._titles[_folded(document.title)].append(document)
 
-    def resolved(self, questions: Iterable[Question]) -> tuple[Question, ...]:
+    def resolved(self, questions: Iterable[EvaluationQuestion]) -> tuple[EvaluationQuestion, ...]:
         """See :func:`resolve`."""
         made = []
         unknown: list[tuple[str, str]] = []

@@ -11,7 +11,7 @@ from typing import Protocol
 from monograph.derive.tokens import count_tokens
 from monograph.errors import MissingExtra
 from monograph.evaluate import metrics
-from monograph.evaluate.datasets import Question, file_stem
+from monograph.evaluate.datasets import EvaluationQuestion, file_stem
 from monograph.search.query import Strategy
 from monograph.values import Hit
 
@@ -64,13 +64,13 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class _AskedQuestion:
-    question: Question
+    question: EvaluationQuestion
     found: tuple[str, ...]
     context: str
     milliseconds: float
 
 
-def evaluate(searcher: Searcher, questions: Sequence[Question], how: str | Strategy, k: int = 5) -> Result:
+def evaluate(searcher: Searcher, questions: Sequence[EvaluationQuestion], how: str | Strategy, k: int = 5) -> Result:
     """Ask every question once, after one that is not counted.
 
     A hit counts for its document: for the evidence that this may be, where that was looked up (see
@@ -108,7 +108,7 @@ def evaluate(searcher: Searcher, questions: Sequence[Question], how: str | Strat
 
 
 def _ask(
-    searcher: Searcher, question: Question, how: str | Strategy, k: int, names: Mapping[str, str]
+    searcher: Searcher, question: EvaluationQuestion, how: str | Strategy, k: int, names: Mapping[str, str]
 ) -> _AskedQuestion:
     started = time.perf_counter()
     hits = searcher.search(question.question, k, how=how)
@@ -124,7 +124,7 @@ def _ask(
         asked *= 2
 
 
-def _document_of(hit: Hit, question: Question, names: Mapping[str, str]) -> str:
+def _document_of(hit: Hit, question: EvaluationQuestion, names: Mapping[str, str]) -> str:
     """Return the id under which a question set knows a hit's document."""
     for name, meant in zip(question.evidence_ids, question.documents, strict=False):
         if hit.chunk.document_id in meant:
@@ -155,7 +155,7 @@ def _scores(answers: Sequence[_AskedQuestion], k: int) -> RetrievalScores:
 
 
 def compare(
-    searcher: Searcher, questions: Sequence[Question], hows: Iterable[str | Strategy], k: int = 5
+    searcher: Searcher, questions: Sequence[EvaluationQuestion], hows: Iterable[str | Strategy], k: int = 5
 ) -> list[Result]:
     """Return the same questions in several ways."""
     return [evaluate(searcher, questions, how, k) for how in hows]

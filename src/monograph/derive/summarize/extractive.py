@@ -24,7 +24,7 @@ JOIN = "\n"
 
 
 @dataclass(frozen=True, slots=True)
-class _Sentence:
+class _SummarySentence:
     source: int
     start: int
     end: int
@@ -61,14 +61,14 @@ class ExtractiveSummarizer:
         return _fitted([sentences[fitting[place]] for place in chosen], max_tokens)
 
 
-def _sentences(texts: Sequence[str]) -> list[_Sentence]:
+def _sentences(texts: Sequence[str]) -> list[_SummarySentence]:
     """The sentences of texts, each wording once: neighbouring chunks overlap."""
-    found: dict[str, _Sentence] = {}
+    found: dict[str, _SummarySentence] = {}
     for source, text in enumerate(texts):
         for start, end in sentence_spans(text[:MAX_TEXT]):
             sentence = text[start:end]
             if sentence not in found and any(one.isalnum() for one in sentence):
-                found[sentence] = _Sentence(source, start, end, sentence)
+                found[sentence] = _SummarySentence(source, start, end, sentence)
     return list(found.values())
 
 
@@ -115,7 +115,7 @@ def _chosen(vectors: Float32, tokens: Sequence[int], max_tokens: int) -> list[in
     return chosen
 
 
-def _fitted(best: list[_Sentence], max_tokens: int) -> SummaryText:
+def _fitted(best: list[_SummarySentence], max_tokens: int) -> SummaryText:
     """A gist of sentences, the best first; of so many as fit when their tokens are counted together."""
     while True:
         gist = _gist(sorted(best, key=lambda one: (one.source, one.start)))
@@ -126,7 +126,7 @@ def _fitted(best: list[_Sentence], max_tokens: int) -> SummaryText:
         best = best[:-1]
 
 
-def _gist(sentences: Sequence[_Sentence]) -> SummaryText:
+def _gist(sentences: Sequence[_SummarySentence]) -> SummaryText:
     quotes = []
     at = 0
     for one in sentences:
@@ -135,9 +135,9 @@ def _gist(sentences: Sequence[_Sentence]) -> SummaryText:
     return SummaryText(JOIN.join(one.text for one in sentences), tuple(quotes))
 
 
-def _cut(sentence: _Sentence, max_tokens: int) -> _Sentence:
+def _cut(sentence: _SummarySentence, max_tokens: int) -> _SummarySentence:
     """A sentence, or the beginning of one that is too long, up to white space where there is some."""
     head = first_tokens(sentence.text, max_tokens)
     space = max(head.rfind(" "), head.rfind("\n")) if len(head) < len(sentence.text) else -1
     head = head[:space].rstrip() if space > len(head) // 2 else head
-    return _Sentence(sentence.source, sentence.start, sentence.start + len(head), head)
+    return _SummarySentence(sentence.source, sentence.start, sentence.start + len(head), head)
