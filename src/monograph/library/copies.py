@@ -22,7 +22,7 @@ def findings(file: WholeFile, *, repair: bool) -> list[Finding]:
     if repair:
         with file.database.write() as connection:
             rules.mend(rules.Checked(connection), structure.STRUCTURE)
-        file.settings = configuration.load_settings(file.database, None)
+        file.settings, _ = configuration.load_settings(file.database)
         configuration.adopt_embedder(file.database, file.models.embedder)
         configuration.EXTRACTOR.check(file.database, file.models.extractor)
         check.repair(file.pipeline())

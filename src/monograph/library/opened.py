@@ -101,25 +101,20 @@ class OpenFile:
         EcoVectorIndex(target_recall=recall, cache_bytes=cache)  # Refuses bad numbers.
         database = Database(options.path, create=options.create, read_only=options.read_only, key=options.key)
         try:
-            built = configuration.load_settings(database, options.settings, options.vector_index)
-            design = configuration.vector_design(database, options.vector_index)
+            built, design = configuration.load_settings(database, options.settings, options.vector_index)
             chunk_index = EcoVectorIndex(design=design, target_recall=recall, cache_bytes=cache)
             database.clock = options.clock if built.history else None
             models = FileModels(database, options.model, options.trusted)
             file = cls(database, (chunk_index, _summary_index(chunk_index)), built, models)
             database.diagnose = file._diagnosis
-        except BaseException:
-            database.close()
-            raise
-        try:
-            configuration.catch_up(database, file.indexes)
+            configuration.settle_vectors(database, file.indexes)
             with file.spending():
                 models.plug_in(options.embedder, options.extractor, options.summarizer)
             models.describe_by(options.describer)
             models.given_reranker = options.reranker
             models.reranker()
         except BaseException:
-            file.close()
+            database.close()
             raise
         return file
 

@@ -24,54 +24,41 @@ if TYPE_CHECKING:
     from monograph.vectors.index import EcoVectorIndex
 
 
-def load_settings(database: Database, given: Settings | None, vector_index: Kind | None = None) -> Settings:
-    """Return the settings a file was built with; a new file gets the given ones, and the design of its vector indexes.
+def load_settings(
+    database: Database, given: Settings | None = None, vector_index: Kind | None = None
+) -> tuple[Settings, Design]:
+    """Return the settings of a file, and the design of its vector indexes; a new file gets those given.
 
     Whether it has a ``graph`` may differ: a file that is there stays as it is.
 
     Raises
     ------
     InputError
-        If it was built with others than the ones given.
-    """
-    with database.read() as connection:
-        stored = stored_settings.load(connection)
-    if stored is None and not database.read_only:
-        with database.write() as connection:
-            stored = stored_settings.load(connection)
-            if stored is None:
-                stored = given or Settings()
-                stored_settings.save(connection, stored)
-                stored_settings.save_vector_index(connection, design_of(vector_index or "codes").kind)
-                stored_settings.save_id(connection, secrets.token_hex(16))
-    built = stored or Settings()
-    if given is not None and replace(given, graph=built.graph) != built:
-        mend = "open it without settings, or make a new file"
-        raise InputError(f"{database.path} was built with {built}, not with {given}", mend)
-    return built
-
-
-def vector_design(database: Database, given: Kind | None = None) -> Design:
-    """Return the design of a file's vector indexes.
-
-    Raises
-    ------
-    InputError
-        If it is another than the one given.
+        If it was built with others than those given.
     DamagedFile
         If the file names a design that does not exist.
     """
     with database.read() as connection:
-        stored = stored_settings.load_vector_index(connection)
-    if stored not in DESIGNS:
-        raise DamagedFile(f"{database.path} is damaged: its vector index is {stored!r}", "restore it from a copy")
-    design = design_of(stored)
-    if given is not None and design_of(given) != design:
+        stored, kind = stored_settings.load(connection), stored_settings.load_vector_index(connection)
+    if stored is None and not database.read_only:
+        with database.write() as connection:
+            if stored_settings.load(connection) is None:
+                stored_settings.save(connection, given or Settings())
+                stored_settings.save_vector_index(connection, design_of(vector_index or "codes").kind)
+                stored_settings.save_id(connection, secrets.token_hex(16))
+            stored, kind = stored_settings.load(connection), stored_settings.load_vector_index(connection)
+    built = stored or Settings()
+    if given is not None and replace(given, graph=built.graph) != built:
+        mend = "open it without settings, or make a new file"
+        raise InputError(f"{database.path} was built with {built}, not with {given}", mend)
+    if kind not in DESIGNS:
+        raise DamagedFile(f"{database.path} is damaged: its vector index is {kind!r}", "restore it from a copy")
+    if vector_index is not None and design_of(vector_index) != design_of(kind):
         raise InputError(
-            f"the vector index of {database.path} is {design.kind!r}, not {given!r}",
+            f"the vector index of {database.path} is {kind!r}, not {vector_index!r}",
             "open it without vector_index, or make a new file",
         )
-    return design
+    return built, design_of(kind)
 
 
 def identity(database: Database) -> str:
@@ -81,17 +68,14 @@ def identity(database: Database) -> str:
     """
     with database.read() as connection:
         known = stored_settings.load_id(connection)
-    if known or database.read_only:
-        return known
-    with database.write() as connection:
-        known = stored_settings.load_id(connection)
-        if not known:
-            known = secrets.token_hex(16)
+    if not known and not database.read_only:
+        with database.write() as connection:
+            known = stored_settings.load_id(connection) or secrets.token_hex(16)
             stored_settings.save_id(connection, known)
     return known
 
 
-def catch_up(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
+def settle_vectors(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
     """Bring the vector indexes up to date where a killed repair left vectors that wait for it."""
     if database.read_only:
         return
@@ -109,19 +93,18 @@ Given = TypeVar("Given", bound="Specified")
 
 @dataclass(frozen=True, slots=True)
 class PluggedIn(Generic[Given]):
-    """One kind of what is plugged in: how a file says with which one it was made, and how that is made again.
+    """One kind of model: how a file says with which one it was made, and how that is made again.
 
     Parameters
     ----------
-    name:
-        What it is called.
-    package:
-        The package of ``monograph.derive`` whose ``load_...`` makes it from its spec; imported when it is first made.
+    name, package:
+        Its name, and the package of ``monograph.derive`` whose ``load_...`` makes it from its spec at first use.
     usual:
-        The spec of what a file gets that has none.
-    difference, mend:
-        What is said where a file has another, with ``path``, ``stored`` and ``given``. ``keep`` in it says how to open
-        the file with its own model, and ``rebuild`` how to use the given one instead.
+        The spec for a file that has none.
+    made_by:
+        Subject and verb of the error for a file that has another: the stored model follows.
+    keep:
+        How to open the file with its own model; ``{}`` is "with" or "without" it.
     rebuild, in_python:
         How to use the given one instead, as a command, and in Python if no command can name it.
     """
@@ -129,8 +112,8 @@ class PluggedIn(Generic[Given]):
     name: stored_settings.ModelKind
     package: str
     usual: str
-    difference: str
-    mend: str
+    made_by: str
+    keep: str
     rebuild: str
     in_python: str
 
@@ -142,13 +125,17 @@ class PluggedIn(Generic[Given]):
     def check(self, database: Database, given: Given) -> None:
         """Raise ModelMismatch if the file was made with another."""
         stored = self.known(database)
-        if stored is not None and stored.key != given.key:
-            said = {"path": database.path, "file": str(database.path), "stored": stored, "given": given}
-            article = "an" if self.name[0] in "aeiou" else "a"
-            keep = f"without {article} {self.name}" if is_named(stored.spec) else f"with the {self.name} {stored.key!r}"
-            rebuild = (self.rebuild if is_named(given.spec) else self.in_python).format_map(said)
-            said |= {"keep": keep, "rebuild": rebuild}
-            raise ModelMismatch(self.difference.format_map(said), self.mend.format_map(said))
+        if stored is None or stored.key == given.key:
+            return
+        said = {"path": database.path, "file": str(database.path), "given": given}
+        article = "an" if self.name[0] in "aeiou" else "a"
+        own = f"without {article} {self.name}" if is_named(stored.spec) else f"with the {self.name} {stored.key!r}"
+        rebuild = (self.rebuild if is_named(given.spec) else self.in_python).format_map(said)
+        values = f" ({stored.dimension} values)" if stored.dimension else ""
+        raise ModelMismatch(
+            f"{self.made_by.format_map(said)} {stored.key!r}{values}, not {self.made_by.split()[-1]} {given.key!r}",
+            f"{self.keep.format(own)}: {rebuild}",
+        )
 
     def made_again(self, database: Database, trusted: Trusted = ()) -> Given:
         """Make the file's model again from its spec; the usual model for a file without one.
@@ -182,18 +169,13 @@ class PluggedIn(Generic[Given]):
         self.check(database, made)
         return made
 
-    def adopt(self, database: Database, given: Given, dimension: int = 0) -> None:
-        """Make it the file's own, unless that has one; ``dimension`` is that of an embedder's vectors.
-
-        Raises
-        ------
-        ModelMismatch
-            If the file has another.
-        """
+    def adopt(self, database: Database, given: Given) -> None:
+        """Make it the file's own, unless that has one. Raises ModelMismatch if that is another."""
         if self.known(database) is None:
+            # A server may have to be asked for the dimension: before the file is locked.
+            stored = stored_settings.StoredModel(given.key, given.spec, getattr(given, "dimension", 0))
             with database.write() as connection:
                 if stored_settings.load_model(connection, self.name) is None:
-                    stored = stored_settings.StoredModel(given.key, given.spec, dimension)
                     stored_settings.save_model(connection, self.name, stored)
         self.check(database, given)
 
@@ -202,8 +184,8 @@ EMBEDDER: PluggedIn[Embedder] = PluggedIn(
     "embedder",
     "embed",
     "static",
-    "{path} holds vectors of {stored.key!r} ({stored.dimension} values), not of {given.key!r}",
-    "open it {keep}, or make its vectors anew: {rebuild}",
+    "{path} holds vectors of",
+    "open it {}, or make its vectors anew",
     "monograph reembed {path} {given.spec}",
     "Monograph.open({file!r}).vectors.rebuild(embedder)",
 )
@@ -211,8 +193,8 @@ EXTRACTOR: PluggedIn[Extractor] = PluggedIn(
     "extractor",
     "extract",
     "pattern",
-    "the graph of {path} is made with {stored.key!r}, not with {given.key!r}",
-    "open it {keep}, or make it anew: {rebuild}",
+    "the graph of {path} is made with",
+    "open it {}, or make it anew",
     "monograph reextract {path} {given.spec}",
     "Monograph.open({file!r}).graph.rebuild(extractor)",
 )
@@ -220,8 +202,8 @@ SUMMARIZER: PluggedIn[Summarizer] = PluggedIn(
     "summarizer",
     "summarize",
     "extractive",
-    "the tree of {path} is made with {stored.key!r}, not with {given.key!r}",
-    "open it {keep}, or make it anew: {rebuild}",
+    "the tree of {path} is made with",
+    "open it {}, or make it anew",
     "monograph resummarize {path} {given.spec}",
     "Monograph.open({file!r}).tree.rebuild(summarizer)",
 )
@@ -229,8 +211,8 @@ DESCRIBER: PluggedIn[Describer] = PluggedIn(
     "describer",
     "describe",
     "",
-    "the pictures of {path} are described by {stored.key!r}, not by {given.key!r}",
-    "open it with a describer, which takes that one's place: {rebuild}",
+    "the pictures of {path} are described by",
+    "open it with a describer, which takes that one's place",
     "monograph sync {path} FOLDER --describer {given.spec}",
     "Monograph.open({file!r}, describer=describer)",
 )
@@ -245,10 +227,7 @@ def addresses_named(database: Database) -> tuple[str, ...]:
 def tell_dimension(database: Database, embedder: Embedder) -> None:
     """Tell an embedder that learns its dimension that of the vectors which the file holds of it.
 
-    Raises
-    ------
-    ModelUnavailable
-        If it gives vectors of another.
+    Raises ModelUnavailable if it gives vectors of another.
     """
     from monograph.models import LearnsDimension
 
@@ -260,17 +239,11 @@ def tell_dimension(database: Database, embedder: Embedder) -> None:
 def adopt_embedder(database: Database, embedder: Embedder) -> None:
     """Make an embedder the file's own, unless it has one.
 
-    Raises
-    ------
-    ModelMismatch
-        If that is another.
-    InputError
-        If no vector index can hold its vectors.
+    Raises ModelMismatch if that is another, and InputError if no vector index can hold its vectors.
     """
     if EMBEDDER.known(database) is None:
-        _require_dimension(embedder.dimension)  # A server may have to be asked for it: before the file is locked.
-        EMBEDDER.adopt(database, embedder, embedder.dimension)
-    EMBEDDER.check(database, embedder)
+        _require_dimension(embedder.dimension)
+    EMBEDDER.adopt(database, embedder)
     tell_dimension(database, embedder)
 
 
