@@ -229,7 +229,7 @@ import sys
 sys.path.insert(0, {tests!r})
 from support.models import HashEmbedder
 from monograph import Monograph
-from monograph.store.file import copies
+from monograph.library import copies
 copies.PAGES_AT_ONCE = 1
 def wait(progress):
     if progress.done >= progress.total * {share}:

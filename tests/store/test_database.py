@@ -32,7 +32,6 @@ from monograph.errors import (
 )
 from monograph.store.file import schema
 from monograph.store.file.database import Database, is_open
-from monograph.store.file.on_disk import read_header
 from support.models import HashEmbedder
 from support.unprivileged import run_unprivileged
 
@@ -50,12 +49,6 @@ def filled(tmp_path: Path, key: str | None) -> Path:
 def test_new_file_has_the_documented_format(tmp_path: Path) -> None:
     path = tmp_path / "new.mono"
     Monograph.open(path).close()
-    header = read_header(path)
-    assert (header.application_id, header.format, header.page_size) == (
-        schema.APPLICATION_ID,
-        schema.FORMAT,
-        16_384,
-    )
     assert [one.name for one in tmp_path.iterdir()] == ["new.mono"]
     database = Database(path)
     connection = database.connection()
@@ -63,6 +56,8 @@ def test_new_file_has_the_documented_format(tmp_path: Path) -> None:
     def pragma(name: str) -> object:
         return connection.execute(f"PRAGMA {name}").fetchone()[0]
 
+    assert (pragma("application_id"), pragma("user_version")) == (schema.APPLICATION_ID, schema.FORMAT)
+    assert pragma("page_size") == 16_384
     assert pragma("journal_mode") == "wal"
     assert pragma("foreign_keys") == 1
     assert pragma("secure_delete") == 1

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from monograph.store.file import connections, encryption
+from monograph.store.file import encryption
+from monograph.store.file.database import raw_connection
 
 
 def connected(path: Path, key: str | None = None) -> sqlite3.Connection:
     """A connection to a file that is not open here, with its key if it is encrypted; each statement is committed."""
     salt = encryption.salt_of(path)
-    return connections.raw(path, None if salt is None or key is None else encryption.derive(key, salt))
+    return raw_connection(path, None if salt is None or key is None else encryption.derive(key, salt))

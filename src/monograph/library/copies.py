@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 
 from monograph.errors import BusyFile, DamagedFile, InputError, WrongKey
 from monograph.library.opened import OpenOptions, WholeFile
 from monograph.store.check import rules, structure, words
-from monograph.store.file import copies, encryption, replacing
-from monograph.store.file.database import is_open
+from monograph.store.file import encryption, replacing
+from monograph.store.file.database import is_open, open_connection
 from monograph.store.file.encryption import RawKey
-from monograph.store.file.errors import translate_system_errors
-from monograph.store.file.on_disk import read_header, state_of
+from monograph.store.file.errors import translate_errors, translate_system_errors
+from monograph.store.file.on_disk import require_monograph, state_of
 from monograph.values import Finding, OnProgress, Progress, arguments
 from monograph.write import check, configuration, forget
+
+PAGES_AT_ONCE = 256
 
 
 def findings(file: WholeFile, *, repair: bool) -> list[Finding]:
@@ -105,7 +108,15 @@ def backup(file: WholeFile, path: Path, *, overwrite: bool, progress: OnProgress
 
     with translate_system_errors(path), replacing.temporary_name(path) as made:
         replacing.create_like(original, made)
-        copies.copy(file.database, made, on_pages)
+        # In one transaction: what others commit meanwhile is not seen, and does not begin the copy anew.
+        with file.database.read() as source:
+            (pages,) = source.execute("PRAGMA page_count").fetchone()
+            on_pages(0, pages)
+            with translate_errors(made), closing(open_connection(made, file.database.raw_key)) as copied:
+                copied.execute("PRAGMA journal_mode = OFF")  # A half copy is thrown away.
+                source.backup(
+                    copied, pages=PAGES_AT_ONCE, progress=lambda _, left, total: on_pages(total - left, total)
+                )
         require_whole(made, file.database.raw_key, original, "back up again")
         if not replacing.put(made, path, overwrite=overwrite):
             raise taken
@@ -152,7 +163,7 @@ def require_plain(path: str | os.PathLike[str]) -> Path:
     file = _closed(path)
     if encryption.may_be_encrypted(file):
         raise WrongKey(f"{file} is encrypted already, or no Monograph file", f"monograph decrypt {file}")
-    read_header(file)
+    require_monograph(file)
     return file
 
 
@@ -169,7 +180,7 @@ def _closed(path: str | os.PathLike[str]) -> Path:
 def _convert(path: Path, key: RawKey | None, new_key: RawKey | None, what: str) -> None:
     with translate_system_errors(path), replacing.temporary_name(path) as made:
         replacing.create_like(path, made)
-        with copies.converted(path, key, made, new_key) as remove_log:
+        with encryption.converted(path, key, made, new_key) as remove_log:
             require_whole(made, new_key, path, what)
             remove_log()
             replacing.put(made, path, overwrite=True)

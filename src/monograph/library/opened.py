@@ -298,7 +298,7 @@ class WholeFile(OpenFile):
         return FilePart(self, condition, second, database, base)
 
     def _copied(self, second: int) -> FilePart:
-        from monograph.store.file import copies
+        from monograph.store.file import view
         from monograph.write import apply
         from monograph.write.pipeline import Pipeline
 
@@ -308,7 +308,7 @@ class WholeFile(OpenFile):
             pipeline = Pipeline(self.database, *self.indexes, *made_by, None, self.settings)
             if not self.database.read_only:  # Else the copy makes it each time.
                 apply.derive_missing(pipeline, second)
-            database = copies.snapshot_in_memory(self.database)
+            database = view.snapshot_in_memory(self.database)
             database.diagnose = self.database.diagnose
             index = EcoVectorIndex(
                 design=index.design, target_recall=index.target_recall, cache_bytes=index.cache_bytes

@@ -327,9 +327,9 @@ def test_a_blank_correction_changes_nothing(archive: Monograph) -> None:
 def test_forget_note_reports_traces_while_another_process_reads(
     archive: Monograph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from monograph.store.file import connections
+    from monograph.store.file import database
 
-    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
     with Monograph.open(archive.path) as opened:
         call = by_mcp(opened)
         note = json.loads(call("add_note", **NOTE)[1])["document"]

@@ -9,8 +9,8 @@ from contextlib import closing
 from monograph.regex import regex
 from monograph.store.check.rules import DELETE, DERIVE, Checked, Rule
 from monograph.store.documents import sources
-from monograph.store.file import connections, schema, settings
-from monograph.store.file.database import Connection
+from monograph.store.file import encryption, schema, settings
+from monograph.store.file.database import Connection, memory_connection
 from monograph.store.file.errors import is_index_fault, sqlite_errors
 from monograph.values import Finding
 
@@ -53,7 +53,7 @@ def _integrity(connection: Connection, what: str) -> list[str]:
 def _schemas(connection: Connection) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
     """Return the statement that makes each table, index and trigger, by type and name: of the file, of a new file."""
     query = "SELECT type, name, coalesce(sql, '') FROM sqlite_master"
-    with closing(connections.in_memory(connection)) as made:
+    with closing(memory_connection(encrypted=encryption.is_encrypted(connection))) as made:
         schema.create_tables(made)
         held, wanted = ({(row[0], row[1]): row[2] for row in one.execute(query)} for one in (connection, made))
     return held, wanted

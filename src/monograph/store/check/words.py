@@ -16,9 +16,9 @@ from typing import TypeAlias
 
 from monograph.store.check.rules import DERIVE, Checked, Rule
 from monograph.store.documents import chunks, documents
-from monograph.store.file import connections
+from monograph.store.file import encryption
 from monograph.store.file.checksums import checksum
-from monograph.store.file.database import Connection
+from monograph.store.file.database import Connection, memory_connection
 from monograph.store.file.errors import sqlite_errors
 from monograph.store.file.schema import INVERTED_INDEX, LENGTHS
 from monograph.store.words import terms
@@ -68,7 +68,7 @@ def _faults(checked: Checked) -> Iterator[Finding]:
     waiting = entries(connection)
     part = list(islice(waiting, CHUNKS_AT_ONCE))
     while part or not config:
-        with closing(connections.in_memory(connection)) as made:
+        with closing(memory_connection(encrypted=encryption.is_encrypted(connection))) as made:
             for statement in (*INVERTED_INDEX, LENGTHS):
                 made.execute(statement)
             made.execute("BEGIN")
@@ -130,7 +130,7 @@ def own_fault(connection: Connection) -> Finding | None:
 
 def rebuild(connection: Connection) -> None:
     """Make the inverted index anew from the texts, whatever state it is in."""
-    with closing(connections.in_memory(connection)) as empty:
+    with closing(memory_connection(encrypted=encryption.is_encrypted(connection))) as empty:
         for statement in INVERTED_INDEX:
             empty.execute(statement)
         for table in TABLES:

@@ -1,31 +1,33 @@
-"""One SQLite file: its connections and transactions."""
+"""One SQLite file: its connections, plain or encrypted, and its transactions."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import astuple
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
+from urllib.parse import quote
 
 from monograph.errors import BusyFile, ClosedFile, FileError, MonographError, NotAMonograph, ReadOnlyFile
 from monograph.spending import Noted
-from monograph.store.file import connections, encryption, replacing, schema
-from monograph.store.file.connections import OpenConnections
+from monograph.store.file import checksums, encryption, replacing, schema
 from monograph.store.file.encryption import RawKey
-from monograph.store.file.errors import translate_errors, translate_system_errors
+from monograph.store.file.errors import BUSY_SECONDS, is_utf8, translate_errors, translate_system_errors
+from monograph.store.file.mapped import _mapped
 from monograph.store.file.on_disk import (
-    FileHeader,
     Identity,
     OpenedFile,
     check_header,
     check_length,
     identity_of,
-    read_header,
+    require_monograph,
     state_of,
 )
 from monograph.values import LedgerEntry
@@ -35,7 +37,13 @@ Connection: TypeAlias = sqlite3.Connection
 Connect: TypeAlias = Callable[[bool], Connection]
 """Makes one more connection; for reading only if the argument is True."""
 
-_abandoned: list[Connection | OpenConnections] = []
+_PATIENCE, _LONGEST_PATIENCE = 50, 3_200
+"""Milliseconds for which SQLite waits for a moment to empty the write-ahead log before it is asked again: ever more."""
+_PAUSE = 0.005
+_MAPPED = 2_147_418_112 if _mapped.IS_GUARDED or sys.platform == "win32" else 0
+"""Bytes of a file that are mapped into memory: none where another program can cut it off, and that ends the process."""
+
+_abandoned: list[object] = []
 """Connections that a fork copied: closing one would release its parent's locks, so they are kept and never used."""
 _opened: Counter[Identity] = Counter()
 """How often each file, by device and inode, is open here: to read its bytes beside SQLite would drop its locks."""
@@ -62,7 +70,7 @@ class Database:
         What the file is encrypted with, or is to be, where it is made here.
     connect:
         Makes the connections; by default to all of the file. :func:`monograph.store.file.view.limited` connects to the
-        documents that meet a filter, :func:`monograph.store.file.copies.snapshot_in_memory` to a copy of the file.
+        documents that meet a filter, :func:`monograph.store.file.view.snapshot_in_memory` to a copy of the file.
     begin:
         Called with the connection when a transaction that reads begins. What it writes into temporary tables is kept.
     in_memory:
@@ -71,7 +79,7 @@ class Database:
     Raises
     ------
     FileError
-        One of its kinds, as :func:`read_header` says; the file is left as it was.
+        One of its kinds, as :func:`require_monograph` says; the file is left as it was.
     """
 
     def __init__(  # noqa: PLR0913 - the last three belong together
@@ -100,16 +108,18 @@ class Database:
                 raise NotAMonograph(f"{path} does not exist", f"monograph sync {path} FOLDER")
             made = _make(path, key)
         self.read_only = read_only or not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK)
-        self._local = threading.local()
-        self._write_lock = threading.RLock()
-        self._open = OpenConnections()
-        self._closed = False
+        self.is_closed = False
+        """Whether it was closed."""
         self._file: OpenedFile | None = None
+        self._process = 0
+        self._users: Counter[Connection] = Counter()
+        """Threads that are using each connection: SQLite ends the process if it is closed meanwhile."""
+        self._begin_process()
         with _opening:
-            salt = self._salt(key)
-        self.raw_key = None if key is None and salt is None else encryption.unlock(path, key, salt, made)
-        raw_key = self.raw_key
-        self.connect_again = connect or (lambda reads: connections.connect(path, raw_key, read_only=reads))
+            # The bytes of a file that is open here are not read, nor without a key.
+            salt = _salts.get(identity_of(path)) if key is None or is_open(path) else encryption.salt_of(path)
+        self.raw_key = raw_key = encryption.unlock(path, key, salt, made)
+        self.connect_again = connect or (lambda reads: open_connection(path, raw_key, read_only=reads))
         self.begin = begin
         self.in_memory = in_memory
         if in_memory:
@@ -121,12 +131,16 @@ class Database:
                 self.close()
                 raise
 
-    def _salt(self, key: str | RawKey | None) -> bytes | None:
-        """Return the salt of an encrypted file; its bytes are read only with a key, and if it is not open here."""
-        identity = identity_of(self.path)
-        if _opened[identity] or key is None:
-            return _salts.get(identity)
-        return encryption.salt_of(self.path)
+    def _begin_process(self) -> None:
+        """Begin without connections in the process that makes them, and again in a fork of it."""
+        if self._process == os.getpid():
+            return
+        if self._users:
+            _abandoned.append(self._users)
+        self._process, self._users = os.getpid(), Counter()
+        self._local = threading.local()
+        self._write_lock = threading.RLock()
+        self._counting = threading.RLock()
 
     def _enter(self, salt: bytes | None) -> None:
         """Check the header of the file, unless it is open here already."""
@@ -135,52 +149,47 @@ class Database:
         _opened[file.identity] += 1
         if salt is not None:
             _salts[file.identity] = salt
-        if self.raw_key is not None:
-            self._check_header()
-        elif is_first:
-            read_header(self.path)
-        with translate_errors(self.path, self.connection()), file.reading():
-            self.connection().execute("SELECT value FROM settings WHERE name = 'generation'").fetchone()
+        if is_first and self.raw_key is None:
+            require_monograph(self.path)
+        connection = self.connection()
+        with translate_errors(self.path, connection), file.reading():
+            if self.raw_key is not None:
+                names = ("application_id", "user_version", "page_count", "page_size")
+                values = [int(connection.execute(f"PRAGMA {name}").fetchone()[0]) for name in names]
+                check_header(self.path, *values[:2])
+                check_length(self.path, *values[2:])
+            connection.execute("SELECT value FROM settings WHERE name = 'generation'").fetchone()
         file.require_same()
-
-    def _check_header(self) -> None:
-        """Check the header of an encrypted file. Raises WrongKey if its key is another."""
-
-        def value(name: str) -> int:
-            return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
-
-        with translate_errors(self.path):
-            connection = self.connection()
-            header = FileHeader(value("application_id"), value("user_version"), value("page_size"), value("page_count"))
-        check_header(self.path, header)
-        check_length(self.path, header.pages, header.page_size)
 
     def connection(self) -> Connection:
         """Return the connection of this thread. For transactions use :meth:`read` and :meth:`write`."""
-        if self._closed:
+        if self.is_closed:
             raise ClosedFile(f"{self.path} was closed", "in Python: open it again with Monograph.open")
-        held: tuple[int, Connection] | None = getattr(self._local, "held", None)
-        if held is not None and held[0] == os.getpid():
-            return held[1]
-        if held is not None:
-            _abandoned.append(held[1])
-            _abandoned.append(self._open)
-            self._write_lock, self._open = threading.RLock(), OpenConnections()
-        with translate_errors(self.path):
-            self._require_same_file()
-            connection = self.connect_again(self.read_only)
-        self._local.held = self._open.add(connection)
+        self._begin_process()
+        connection: Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            with translate_errors(self.path):
+                self._require_same_file()
+                connection = self.connect_again(self.read_only)
+            self._local.connection = connection
+            with self._counting:
+                self._users[connection] = 0
         return connection
 
     @contextmanager
     def _using(self, connection: Connection) -> Iterator[None]:
-        """Let nobody close a connection while its thread uses it: the end of its use then closes it."""
+        """Translate errors, and let nobody close a connection before the block ends, which then closes it."""
+        with self._counting:
+            self._users[connection] += 1
         try:
-            with self._open.counted(connection):
-                self.connection()  # Raises ClosedFile if it was closed meanwhile.
+            self.connection()  # Raises ClosedFile if it was closed meanwhile.
+            whole = nullcontext() if self._file is None else self._file.reading()
+            with translate_errors(self.path, connection, self._diagnosis), whole:
                 yield
         finally:
-            if self._closed:
+            with self._counting:
+                self._users[connection] -= 1
+            if self.is_closed:
                 self._close_unused()
 
     def _require_same_file(self) -> None:
@@ -189,16 +198,11 @@ class Database:
             self._file.require_same()
             self._file.require_whole()
 
-    def connect(self, path: Path) -> Connection:
-        """Connect to another file with the same key, such as a copy of this one."""
-        with translate_errors(path):
-            return connections.connect(path, self.raw_key)
-
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Begin a transaction that reads one state of the file: later commits are not seen. May be nested."""
         connection = self.connection()
-        with self._using(connection), translate_errors(self.path, connection, self._diagnosis), self._reading():
+        with self._using(connection):
             if connection.in_transaction:
                 yield connection
                 return
@@ -223,17 +227,15 @@ class Database:
         if self.read_only:
             raise ReadOnlyFile(f"{self.path} is open for reading only", "check its permissions, or copy it")
         connection = self.connection()
-        with (
-            self._using(connection),
-            self._locked(wait=not aside),
-            translate_errors(self.path, connection, self._diagnosis),
-            self._reading(),
-        ):
+        with self._using(connection), self._locked(wait=not aside):
             if getattr(self._local, "writing", None) is connection:
                 yield connection
                 return
             self._require_same_file()
-            connections.begin_writing(connection, wait=not aside)
+            with _timeout_restored(connection):
+                if aside:
+                    connection.execute("PRAGMA busy_timeout = 0")
+                connection.execute("BEGIN IMMEDIATE")
             self._local.writing = connection
             try:
                 if self._file is not None:
@@ -258,9 +260,6 @@ class Database:
                 self._local.writing = None
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-
-    def _reading(self) -> AbstractContextManager[None]:
-        return nullcontext() if self._file is None else self._file.reading()
 
     def enter(self) -> None:
         """Enter in the ledger what models were asked; where that cannot be done just now, the next write does it."""
@@ -303,11 +302,6 @@ class Database:
         finally:
             self._local.diagnosing = False
 
-    @property
-    def is_closed(self) -> bool:
-        """Whether it was closed."""
-        return self._closed
-
     def rewrite(self) -> None:
         """Write the file anew without its free space, and empty the write-ahead log.
 
@@ -320,7 +314,7 @@ class Database:
             If another connection is still reading an older state, so that the log cannot be emptied.
         """
         connection = self.connection()
-        with self._using(connection), self._write_lock, translate_errors(self.path):
+        with self._using(connection), self._write_lock:
             self._require_same_file()
             # The whole file goes through a temporary one, which may be larger than the memory; not so where it is
             # encrypted, since SQLCipher gives the temporary one pages of another size, and so ruins the file.
@@ -328,24 +322,27 @@ class Database:
                 connection.execute("PRAGMA temp_store = FILE")
             connection.execute("VACUUM")
             connection.execute("PRAGMA temp_store = MEMORY")
-            emptied = connections.empty_log(connection)
-        if not emptied:
-            raise BusyFile(
-                f"the write-ahead log of {self.path} is still read by another process, and holds old text",
-                "close the other programs that use the file, then run the same command again",
-            )
+            if not _empty_log(connection):
+                raise BusyFile(
+                    f"the write-ahead log of {self.path} is still read by another process, and holds old text",
+                    "close the other programs that use the file, then run the same command again",
+                )
 
     def close(self) -> None:
         """Close every connection of this process. Afterwards any use raises ClosedFile; closing twice is allowed.
 
         A connection that a thread is using is closed at the end of that use.
         """
-        self._closed = True
+        self.is_closed = True
+        self._begin_process()
         self._close_unused()
 
     def _close_unused(self) -> None:
-        with self._open.lock:
-            if not self._open.close_unused() or self._file is None:
+        with self._counting:
+            for connection in [one for one, users in self._users.items() if not users]:
+                connection.close()
+                del self._users[connection]
+            if self._users or self._file is None:
                 return
             self._file.end()
             _opened[self._file.identity] -= 1
@@ -363,7 +360,7 @@ def _make(path: Path, key: str | RawKey | None) -> RawKey | None:
     """Make an empty monograph beside its place, then put it there; returns what it is encrypted with."""
     raw = encryption.derive(key, os.urandom(16)) if isinstance(key, str) else key
     with translate_system_errors(path), replacing.temporary_name(path) as made:
-        with translate_errors(path), closing(connections.raw(made, raw)) as connection:
+        with translate_errors(path), closing(raw_connection(made, raw)) as connection:
             # Nobody sees the file before it is whole: the disk is waited for once, and not at every step.
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute(f"PRAGMA page_size = {schema.PAGE_SIZE:d}")
@@ -374,3 +371,89 @@ def _make(path: Path, key: str | RawKey | None) -> RawKey | None:
             os.fsync(whole.fileno())
         replacing.link(made, path)  # Where another process was faster, its file is as good as ours.
     return raw
+
+
+def open_connection(path: Path, key: RawKey | None, *, read_only: bool = False) -> Connection:
+    """Open a connection for one thread. Raises WrongKey if the key does not open the file."""
+    connection = raw_connection(uri_of(path, read_only=read_only), key, **_options())
+    if key is not None:
+        encryption.require_opened(path, connection)
+    return _set_up(connection)
+
+
+def memory_connection(*, encrypted: bool, uri: str = "file::memory:") -> Connection:
+    """Open a connection to a database in memory, through SQLCipher or not; nothing of it is written to disk.
+
+    All of this process share the database of a URI that has a name.
+    """
+    return _set_up((encryption.connect if encrypted else raw_connection)(uri, None, **_options()))
+
+
+def raw_connection(database: str | Path, key: RawKey | None, **options: Any) -> Connection:
+    """Open a connection without any settings; options as for ``sqlite3.connect``."""
+    if key is not None:
+        return encryption.connect(database, key, **options)
+    connection: Connection = sqlite3.connect(database, isolation_level=None, **options)
+    return connection
+
+
+def uri_of(path: Path, *, read_only: bool) -> str:
+    """Return the URI that SQLite opens a file by."""
+    mode = "ro" if read_only else "rw"
+    # A file in write-ahead mode needs its index file; where that cannot be made, the file cannot be changing either.
+    if read_only and not os.access(path.parent, os.W_OK) and not path.with_name(path.name + "-wal").exists():
+        mode = "ro&immutable=1"
+    return f"file:{quote(str(path.absolute()))}?mode={mode}"
+
+
+def _options() -> dict[str, Any]:
+    return {"uri": True, "timeout": BUSY_SECONDS, "check_same_thread": False, "cached_statements": 256}
+
+
+def _set_up(connection: Connection) -> Connection:
+    connection.create_function("casefold", 1, _casefold, deterministic=True)
+    connection.create_function("is_utf8", 1, is_utf8, deterministic=True)
+    checksums.register(connection)
+    # A file from elsewhere may have triggers of its own: they get at no function that is registered here.
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA secure_delete = ON")
+    # Else every savepoint that changes more than four pages opens a file of its own: 0.2 ms a document. And what goes
+    # there is not encrypted, even if the file is.
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute(f"PRAGMA mmap_size = {_MAPPED:d}")
+    # What is encrypted is never mapped; a page of it that is not kept costs 30 µs to decrypt again.
+    connection.execute(f"PRAGMA cache_size = {-32768 if encryption.is_encrypted(connection) else -8192:d}")
+    return connection
+
+
+def _casefold(text: bytes | None) -> str | None:
+    """Fold case: SQLite's lower() knows only ASCII. Text comes as bytes: invalid UTF-8 must not end a search."""
+    return None if text is None else text.decode("utf-8", "replace").casefold()
+
+
+@contextmanager
+def _timeout_restored(connection: Connection) -> Iterator[float]:
+    """Yield the seconds for which a connection waits for locks; what changes them lasts until the block ends."""
+    (milliseconds,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    try:
+        yield milliseconds / 1_000
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {milliseconds:d}")
+
+
+def _empty_log(connection: Connection) -> bool:
+    """Empty the write-ahead log; False where others read what is in it for longer than a lock is waited for."""
+    # SQLite does not wait for another checkpoint, as any larger commit may begin one. While it waits for who reads,
+    # nobody writes: so not for long at first, but in the end until the slowest of a crowd is done.
+    patience = _PATIENCE
+    with _timeout_restored(connection) as seconds:
+        end = time.monotonic() + seconds
+        while True:
+            connection.execute(f"PRAGMA busy_timeout = {patience:d}")
+            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if not busy or time.monotonic() > end:
+                return not busy
+            patience = min(2 * patience, _LONGEST_PATIENCE)
+            time.sleep(_PAUSE)

@@ -5,19 +5,23 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from monograph.errors import DamagedFile, InputError, MissingExtra, NotAMonograph, WrongKey
-from monograph.store.file.errors import sqlite_errors, sqlite_name
+from monograph.errors import BusyFile, DamagedFile, InputError, MissingExtra, NotAMonograph, WrongKey
+from monograph.store.file.errors import sqlite_errors, sqlite_name, translate_errors
 from monograph.store.file.schema import PAGE_SIZE
 
 MAGIC = b"SQLite format 3\x00"
 """What a file begins with that is not encrypted; in the place of it an encrypted one has its salt."""
 ROUNDS = 256_000
 """SQLCipher's own number: any SQLCipher 4 opens the file with the key, and pages of 16,384 bytes."""
+WAITED_SECONDS = 3.0
+"""How long other processes are waited for to close a file that gets another key."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -95,7 +99,7 @@ def unlock(path: Path, key: str | RawKey | None, salt: bytes | None, made: RawKe
     key:
         As it was given.
     salt:
-        The file's; None where it is not encrypted.
+        The file's; None where it is not encrypted, or its bytes were not read since no key was given.
     made:
         A raw key that was made of the key just now, for a new file.
 
@@ -198,6 +202,67 @@ def export(connection: sqlite3.Connection, target: str, key: RawKey | None) -> N
     for name in ("application_id", "user_version"):
         (value,) = connection.execute(f"PRAGMA main.{name}").fetchone()
         connection.execute(f"PRAGMA made.{name} = {value:d}")
+
+
+@contextmanager
+def converted(path: Path, key: RawKey | None, made: Path, new_key: RawKey | None) -> Iterator[Callable[[], object]]:
+    """Write a file into another, and hold the file until what is done with the other is done: no commit is lost.
+
+    Yields a function that removes the file's log and its index, to be called before the other takes the place: SQLite
+    does not remove them when the file that it closes has lost its name.
+
+    Parameters
+    ----------
+    path, key:
+        The file, and what it is encrypted with.
+    made, new_key:
+        An empty file, and what that is to be encrypted with.
+
+    Raises
+    ------
+    BusyFile
+        If another process has the file open; this one must not.
+    WrongKey
+        If the key does not open it.
+    DamagedFile
+        If something of it is not in the other.
+    """
+    with translate_errors(path), closing(connect(path, key, timeout=WAITED_SECONDS)) as connection:
+        require_opened(path, connection)
+        _hold(path, connection)
+        export(connection, str(made), new_key)
+        _compare(path, connection)
+        connection.execute("PRAGMA made.journal_mode = WAL")
+        connection.execute("DETACH made")
+        yield lambda: connection.execute("PRAGMA main.journal_mode = DELETE").fetchone()
+
+
+def _hold(path: Path, connection: sqlite3.Connection) -> None:
+    """Keep everyone else out until the connection is closed, and bring the log into the file."""
+    connection.execute("PRAGMA main.locking_mode = EXCLUSIVE")
+    try:
+        connection.execute("BEGIN EXCLUSIVE")
+        connection.execute("COMMIT")
+    except sqlite_errors() as error:
+        if sqlite_name(error).startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            raise BusyFile(f"{path} is open in another program", "close it there, then try again") from error
+        raise
+    connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()
+
+
+def _compare(path: Path, connection: sqlite3.Connection) -> None:
+    """Raise DamagedFile if a table has other rows, by their number."""
+    tables = connection.execute("SELECT name FROM main.sqlite_master WHERE type = 'table' AND rootpage > 0").fetchall()
+    for (name,) in tables:
+        counts = [
+            connection.execute(f'SELECT count(*) FROM {place}."{name}"').fetchone()[0]  # noqa: S608 - our own tables
+            for place in ("main", "made")
+        ]
+        if counts[0] != counts[1]:
+            raise DamagedFile(
+                f"of {counts[0]} rows of {name} in {path}, {counts[1]} could be copied",
+                f"monograph check {path} --repair, then try again",
+            )
 
 
 def is_encrypted(connection: sqlite3.Connection) -> bool:

@@ -8,7 +8,6 @@ import stat
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -37,18 +36,10 @@ _MADE_BYTES = 80
 """Bytes of the name that a file has until it is complete."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileHeader:
-    """Fields of the first 100 bytes of a file (https://www.sqlite.org/fileformat.html#the_database_header)."""
+def require_monograph(path: Path) -> None:
+    """Look at a file's first 100 bytes without opening it as a database, so that nothing of it is touched.
 
-    application_id: int
-    format: int
-    page_size: int
-    pages: int
-
-
-def read_header(path: Path) -> FileHeader:
-    """Look at a file without opening it as a database, so that nothing of it is touched.
+    They are described in https://www.sqlite.org/fileformat.html#the_database_header.
 
     Raises
     ------
@@ -73,23 +64,21 @@ def read_header(path: Path) -> FileHeader:
     (format_number,) = struct.unpack(">I", head[60:64])
     (application_id,) = struct.unpack(">I", head[68:72])
     (valid_for,) = struct.unpack(">I", head[92:96])
-    header = FileHeader(application_id, format_number, 65_536 if page_size == 1 else page_size, pages)
-    check_header(path, header)
+    check_header(path, application_id, format_number)
     if changes == valid_for:
-        check_length(path, header.pages, header.page_size)
-    return header
+        check_length(path, pages, 65_536 if page_size == 1 else page_size)
 
 
-def check_header(path: Path, header: FileHeader) -> None:
+def check_header(path: Path, application_id: int, format_number: int) -> None:
     """Raise NotAMonograph, NewerFormat or DamagedFile unless a file is a monograph of a format that is known here."""
-    if header.application_id != schema.APPLICATION_ID:
+    if application_id != schema.APPLICATION_ID:
         raise NotAMonograph(f"{path} is an SQLite file of another application", "give another name, or a .mono file")
-    if header.format > schema.FORMAT:
+    if format_number > schema.FORMAT:
         raise NewerFormat(
-            f"{path} has format {header.format}; this version of Monograph reads up to {schema.FORMAT}",
+            f"{path} has format {format_number}; this version of Monograph reads up to {schema.FORMAT}",
             "pip install --upgrade monograph",
         )
-    if header.format < 1:
+    if format_number < 1:
         raise DamagedFile(f"{path} has format 0, which no version of Monograph writes", "restore it from a copy")
 
 

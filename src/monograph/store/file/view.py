@@ -1,23 +1,27 @@
-"""A file as a view has it: its tables stand behind others of the same names, which hold what is in the view alone.
+"""Views and snapshots of a file: databases whose connections read the part that a filter allows, or a copy in memory.
 
-SQLite looks a name up among the temporary tables of a connection before those of the file. So whatever is read through
-a connection of a view is of the view, whoever reads it; and a table that holds what others said, and that nothing
-stands before, cannot be read at all. What of the file is left to be seen are numbers that tell no text: in how many
-chunks words stand, where vectors lie, how the file was built.
+In a view, other tables stand before those of the file: SQLite looks a name up among the temporary tables of a
+connection first. So whatever is read through a connection of a view is of the view, whoever reads it; and a table that
+holds what others said, and that nothing stands before, cannot be read at all. What of the file is left to be seen are
+numbers that tell no text: in how many chunks words stand, where vectors lie, how the file was built.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
 import sqlite3
 from collections.abc import Iterable
+from contextlib import closing
 
 import numpy as np
 
+from monograph.errors import ClosedFile, StorageFull
 from monograph.store.documents.filters import Allowed
-from monograph.store.file import settings
+from monograph.store.file import encryption, settings
 from monograph.store.file.checksums import BLOCK_BITS
-from monograph.store.file.database import Connection, Database
+from monograph.store.file.database import Connection, Database, memory_connection, open_connection, uri_of
+from monograph.store.file.errors import BUSY_SECONDS, translate_errors
 from monograph.store.graph.graphs import NAMED
 from monograph.values import ENTITY_KINDS
 
@@ -125,6 +129,58 @@ def limited(base: Database, allowed: Allowed) -> Database:
         begin=begin,
         in_memory=base.in_memory,
     )
+
+
+def snapshot_in_memory(whole: Database) -> Database:
+    """Copy one state of an open file, plain also where that is encrypted. The copy ends with its last connection.
+
+    Once the file forgets something the copy can be read no more: it may hold what was forgotten.
+
+    Raises
+    ------
+    StorageFull
+        If there is not so much memory: SQLite holds at most 1 GiB there.
+    """
+    path, key, uri = whole.path, whole.raw_key, f"file:/monograph-{secrets.token_hex(16)}?vfs=memdb"
+
+    def connect(_: bool) -> Connection:
+        return memory_connection(encrypted=key is not None, uri=uri)
+
+    def begin(_: Connection) -> None:
+        with whole.read() as connection:
+            if settings.count_of_erasures(connection) == times:
+                return
+        made.close()
+        raise ClosedFile(
+            f"{path} has forgotten something since it was asked what it was",
+            "ask again; in Python: archive.as_of(...)",
+        )
+
+    made = Database(path, create=False, key=key, connect=connect, begin=begin, in_memory=True)
+    made.read_only = False  # Whatever may be done to the file.
+    try:
+        with translate_errors(path):
+            copied = made.connection()
+            if key is None:
+                with closing(open_connection(path, None, read_only=True)) as source:
+                    source.execute("VACUUM INTO ?", (uri,))
+            else:
+                # By VACUUM SQLCipher makes pages of another size than it says; and what is attached to what is open for
+                # reading alone cannot be written either. So it asks to write: where it may not, SQLite opens the file
+                # for reading.
+                asked = uri_of(path, read_only=True).replace("mode=ro", "mode=rw")
+                with closing(encryption.connect(asked, key, uri=True, timeout=BUSY_SECONDS)) as source:
+                    encryption.export(source, uri, None)
+            times = settings.count_of_erasures(copied)
+    except BaseException as error:
+        made.close()
+        if not isinstance(error, StorageFull):
+            raise
+        raise StorageFull(
+            f"{path} as it was does not fit into memory, where SQLite holds at most 1 GiB",
+            "ask a single document: monograph show FILE ID --as-of TIME; in Python: archive.document(id, as_of=...)",
+        ) from error
+    return made
 
 
 def _read_view(action: int, table: str | None, column: str | None, schema: str | None, through: str | None) -> int:
