@@ -76,7 +76,8 @@ def read(reading: Reading, hits: Sequence[Hit]) -> Float64:
 def _coverage(asked: QueryTerms, looked_at: Sequence[Hit], near: Float64) -> float:
     if _YES_OR_NO.match(asked.text):
         return _covered(asked, _with(near, range(len(near))))
-    led = [place for place, hit in enumerate(looked_at) if _is_led(hit)]
+    paths = [() if hit.path is None else hit.path.nodes for hit in looked_at]
+    led = [place for place, nodes in enumerate(paths) if any(node.kind == "entity" for node in nodes)]
     return max(_covered(asked, near), LED * _covered(asked, _with(near, led)))
 
 
@@ -84,10 +85,6 @@ def shares_words(asked: str, hits: Sequence[Hit]) -> bool:
     """Return whether any telling word of a question stands, in whatever form, in what was found."""
     stems = set(map(stem, telling_words(asked)))
     return any(not stems.isdisjoint(map(stem, words_of(f"{hit.title}\n{hit.text}"))) for hit in hits[:LOOKED_AT])
-
-
-def _is_led(hit: Hit) -> bool:
-    return hit.path is not None and any(node.kind == "entity" for node in hit.path.nodes)
 
 
 def _with(near: Float64, others: Sequence[int]) -> Float64:

@@ -55,12 +55,9 @@ def contains_answer(context: str, answers: Collection[str]) -> float:
 
 
 def _normalised(text: str) -> str:
-    return f" {' '.join(_words(text))} "
-
-
-def _words(text: str) -> list[str]:
     plain = unicodedata.normalize("NFKD", text.casefold())
-    return _WORD.findall("".join(one for one in plain if not unicodedata.combining(one)))
+    words = _WORD.findall("".join(one for one in plain if not unicodedata.combining(one)))
+    return f" {' '.join(words)} "
 
 
 def percentile(values: Sequence[float], share: float) -> float:

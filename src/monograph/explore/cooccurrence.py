@@ -171,15 +171,11 @@ class CooccurrenceGraph:
             keys = keys_in(self.nodes, chunk)
             seen = {one.name: one.node for one in self.nodes.seen[chunk]}
             for one in values[chunk].relations if chunk in values else ():
-                source, target = (_end(name, keys) for name in (one.source, one.target))
+                ends = ((named_by(key, keys) for key in asked_keys(name)) for name in (one.source, one.target))
+                source, target = (next((row for row in some if row is not None), None) for some in ends)
                 if source is not None and target is not None:
                     found.setdefault((chunk, seen[source], seen[target]), []).append(one)
         return found
-
-
-def _end(name: str, keys: Mapping[str, int]) -> int | None:
-    named = (named_by(key, keys) for key in asked_keys(name))
-    return next((row for row in named if row is not None), None)
 
 
 def _together(seen: Sequence[ChunkName]) -> Iterator[tuple[EntityNode, EntityNode]]:

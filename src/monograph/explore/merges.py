@@ -42,7 +42,9 @@ def merges(state: GraphState, heads: Sequence[int] | None = None) -> list[Merge]
     nodes = Nodes(state)
     nodes.read_entities(heads)
     keys = [one.key for head in heads for one in nodes.members[head]]
-    ways = _ways(nodes, heads)
+    rows = sorted({chunk for head in heads for chunk in nodes.chunks[head]})
+    asked = set(heads)
+    ways = [one for one in writings(nodes, rows) if one.node.head in asked]
     return [
         *_by_rule(state, keys),
         *_short_forms(nodes, ways),
@@ -93,13 +95,6 @@ def _shown(state: GraphState, keys: Iterable[str]) -> dict[str, str]:
         (row, form) for row, (_, form) in state.written({row: some[0] for row, some in chunks.items()}).items()
     )
     return {key: forms.get(rows[key], key) if key in rows else key for key in asked}
-
-
-def _ways(nodes: Nodes, heads: Sequence[int]) -> list[Writing]:
-    """Return every way in which the chunks of entities write their names."""
-    asked = set(heads)
-    rows = sorted({chunk for head in heads for chunk in nodes.chunks[head]})
-    return [one for one in writings(nodes, rows) if one.node.head in asked]
 
 
 def _short_forms(nodes: Nodes, ways: Sequence[Writing]) -> list[Merge]:

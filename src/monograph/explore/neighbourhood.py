@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from monograph.errors import InputError
 from monograph.explore.cooccurrence import CooccurrenceGraph
@@ -57,10 +58,10 @@ def neighbourhood(state: GraphState, centre: Sequence[EntityNode], hops: int, mo
     web.add(nodes.read_entities({one.head for one in shown}))
     web.tell(shown)
     links = web.links(shown)
-    best = {
-        node: rank for level, inner in zip(levels[1:], levels, strict=False) for node, rank in _ranks(web, inner, level)
-    }
-    ordered = [*centre, *(node for level in levels[1:] for node in sorted(level, key=best.__getitem__))]
+    ordered = list(centre)
+    for inner, level in pairwise(levels):  # By now all chunks of these entities are read.
+        weights = web.beside(inner, set(inner))
+        ordered += sorted(level, key=lambda node: (-weights.get(node, 0.0), nodes.key(node), node.sense))
     rows = _telling(web, centre, ordered, links)[:most]
     return _made(nodes, centre, ordered, [link for _, _, link in links], rows, cut)
 
@@ -104,14 +105,6 @@ def _around(
         if not level:
             break
     return levels, cut
-
-
-def _ranks(
-    web: CooccurrenceGraph, inner: Sequence[EntityNode], level: Sequence[EntityNode]
-) -> list[tuple[EntityNode, tuple[float, str, str]]]:
-    """Return the sort keys of the entities of a hop, all of whose chunks are read."""
-    weights = web.beside(inner, set(inner))
-    return [(node, (-weights.get(node, 0.0), web.nodes.key(node), node.sense)) for node in level]
 
 
 def _telling(
