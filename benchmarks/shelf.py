@@ -61,12 +61,12 @@ class Counting(Local):
         self.busy: list[float] = [0.0] * len(self._shards)
         self.longest = 0.0
 
-    def ask(self, wanted: Mapping[int, Sequence[Call[Any]]]) -> dict[int, list[Any]]:
+    def ask(self, wanted: Mapping[int, Call]) -> dict[int, Any]:
         self.rounds += 1
         answers, times = {}, []
         for shard, asked in wanted.items():
             begun = time.thread_time()
-            answers[shard] = self._shards[shard].answer(asked)
+            answers[shard] = asked.answer(self._shards[shard])
             times.append(time.thread_time() - begun)
             self.busy[shard] += times[-1]
             self.out += len(pickle.dumps(asked))

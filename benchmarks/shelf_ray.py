@@ -14,16 +14,17 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from monograph.library.opened import OpenOptions
-from monograph.shelf import Shelf, build
+from monograph.shelf import OnRay, Shelf, build
 from monograph.shelf.engines import Engine, Local
 from monograph.shelf.manifest import latest
 from monograph.shelf.place import place_at
-from monograph.shelf.ray_engine import Held, OnRay, on_ray, ray_module
-from monograph.shelf.shard import Call, ShardReader, call
+from monograph.shelf.ray_engine import ray_module
+from monograph.shelf.shard import Call, ShardReader
 from search import passages, questions
 from vector_report import table
 
@@ -31,7 +32,7 @@ SHARDS = 4
 PASSAGES = 2_000
 ROUNDS = 200
 HOW = ("lexical", "hybrid", "graph")
-ASKED: dict[int, list[Call[Any]]] = {shard: [call(ShardReader.facts)] for shard in range(SHARDS)}
+ASKED = dict.fromkeys(range(SHARDS), Call(ShardReader.facts, ()))
 DEADLINE = 120.0
 Results = dict[str, Any]
 
@@ -95,21 +96,21 @@ def ray_section(_: object = None) -> Results:
         names = version.shards
         files = [place.file_of(name) for name in names]
         local = Local([OpenOptions(path, read_only=True) for path in files])
-        shards = Held(address, names, Path(folder) / "cache")
+        given = replace(place, home=Path(folder) / "cache"), version, OpenOptions(Path())
         found: Results = {"shards": SHARDS, "passages": PASSAGES}
         begun = time.perf_counter()
         with three_machines() as cluster:
             found["cluster"] = time.perf_counter() - begun
             found["search"] = searched(address, home)
             begun = time.perf_counter()
-            alone = OnRay(shards, deadline=DEADLINE)
+            alone = OnRay(*given, deadline=DEADLINE)
             found["opened"] = time.perf_counter() - begun
             found["memory"] = memory(cluster)
             found["rounds"] = rounds(alone, local)
             right = local.ask(ASKED)
             found["process, alone"] = died(alone, right, lambda: a_process(cluster))
             found["while asked"] = while_asked(alone, right, cluster)
-            twice = OnRay(shards, replicas=2, deadline=DEADLINE)
+            twice = OnRay(*given, replicas=2, deadline=DEADLINE)
             found["process, of two"] = died(twice, right, lambda: a_process(cluster))
             time.sleep(20)  # What was killed is there again.
             found["machine, of two"] = died(twice, right, lambda: a_machine(cluster))
@@ -124,7 +125,7 @@ def ray_section(_: object = None) -> Results:
 def searched(address: str, home: Path) -> Results:
     """Milliseconds of a question, the median, over threads and over Ray."""
     found: Results = {}
-    for name, engines in (("threads", None), ("Ray", on_ray)):
+    for name, engines in (("threads", None), ("Ray", OnRay)):
         with Shelf.open(address, home=home, **({"engines": engines} if engines else {})) as shelf:
             for text in questions(begin=40):
                 shelf.search(text, 10)
@@ -134,12 +135,12 @@ def searched(address: str, home: Path) -> Results:
 
 
 def rounds(alone: Engine, local: Engine) -> Results:
-    """Milliseconds of a round that asks nothing, the median."""
+    """Milliseconds of a round that asks little, the median."""
     found: Results = {}
     for name, engine in (("threads", local), ("Ray", alone)):
         for shards in (1, SHARDS):
-            nothing: dict[int, list[Any]] = {shard: [] for shard in range(shards)}
-            found[f"{name}, {shards}"] = timed(engine.ask, [nothing] * ROUNDS)
+            asked = {shard: ASKED[shard] for shard in range(shards)}
+            found[f"{name}, {shards}"] = timed(engine.ask, [asked] * ROUNDS)
     return found
 
 
@@ -197,7 +198,7 @@ def told_ray(found: Results) -> list[str]:
         f"{found['passages']:,} passages in {found['shards']} shards, each in a process of its own "
         f"({found['memory']:.0f} MB), on three machines that are processes of this one: no network lies between. They "
         f"were there after {found['cluster']:.1f} s, the shards open after {found['opened']:.1f} s more.",
-        "A round that asks nothing, and a question, milliseconds, the median:",
+        "A round that asks little, and a question, milliseconds, the median:",
         table(["engine, shards asked", "ms"], calls),
         table(["way", "threads, ms", "Ray, ms"], waits),
         "From the death of a process, or of a machine with all its processes, to the next right answer, in seconds; with "

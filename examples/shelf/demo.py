@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from monograph.app import output
-from monograph.shelf import Shelf, build, on_ray
+from monograph.shelf import OnRay, Shelf, build
 
 TEXTS = Path(__file__).parents[1] / "texts"
 SHELF, HOME = Path("demo-shelf"), Path("demo-shelf-home")
@@ -44,7 +44,7 @@ build(SHELF, sources=[TEXTS], shards=3, home=HOME)
 with Shelf.open(SHELF, home=HOME) as made:
     stats = made.stats()
 console.print(f"{SHELF}: version {stats.version}, {stats.documents} documents in shards of {stats.documents_by_shard}")
-with Shelf.open(SHELF, home=HOME, engines=on_ray) as shelf:
+with Shelf.open(SHELF, home=HOME, engines=OnRay) as shelf:
     before = ask(shelf)
     processes = holders()
     killed = processes[0]

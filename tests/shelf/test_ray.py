@@ -41,13 +41,12 @@ from monograph.errors import (
 )
 from monograph.library.opened import OpenOptions
 from monograph.search.reader import PoolRequest
-from monograph.shelf import Shelf, Tasks, build, local, remove
+from monograph.shelf import OnRay, Shelf, Tasks, build, local, remove
 from monograph.shelf.building import documents_in
 from monograph.shelf.engines import Local
-from monograph.shelf.manifest import ObjectName, latest
-from monograph.shelf.place import place_at
-from monograph.shelf.ray_engine import Held, OnRay, on_ray
-from monograph.shelf.shard import Call, ShardReader, call
+from monograph.shelf.manifest import Manifest, ObjectName, latest
+from monograph.shelf.place import Place, place_at
+from monograph.shelf.shard import Call, ShardReader
 from monograph.store.documents.filters import EVERYTHING
 from support.evaluation_data import excerpts
 from support.vector_server import VectorServer
@@ -63,7 +62,8 @@ WAYS = ("lexical", "hybrid", "graph")
 class Made:
     """A shelf of three shards, its files here, and one file of the same documents."""
 
-    shards: Held
+    place: Place
+    version: Manifest
     files: tuple[Path, ...]
     one: Path
     address: Path
@@ -73,6 +73,9 @@ class Made:
 
     def local(self) -> Local:
         return Local([OpenOptions(path, read_only=True) for path in self.files])
+
+    def on_ray(self, **options: Any) -> OnRay:
+        return OnRay(self.place, self.version, OpenOptions(Path()), **options)
 
 
 @pytest.fixture(scope="module")
@@ -110,16 +113,23 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     here = place_at(str(place / "shelf"), place / "home")
     version = latest(here.objects)
     assert version is not None
-    names = version.shards
-    files = tuple(here.file_of(name) for name in names)
-    shards = Held(str(place / "shelf"), names, place / "cache")
-    return Made(shards, files, place / "one.mono", place / "shelf", place / "home", tuple(questions), tuple(documents))
+    files = tuple(here.file_of(name) for name in version.shards)
+    return Made(
+        replace(here, home=place / "cache"),
+        version,
+        files,
+        place / "one.mono",
+        place / "shelf",
+        place / "home",
+        tuple(questions),
+        tuple(documents),
+    )
 
 
 @pytest.fixture(scope="module")
 def shelf(cluster: Any, made: Made) -> Iterator[Shelf]:
     """Each shard once. How long a busy machine takes to start a process is not what is tested."""
-    with Shelf.open(made.address, home=made.home, engines=partial(on_ray, deadline=180.0)) as opened:
+    with Shelf.open(made.address, home=made.home, engines=partial(OnRay, deadline=180.0)) as opened:
         yield opened
 
 
@@ -130,18 +140,15 @@ def engine(shelf: Shelf) -> OnRay:
     return running
 
 
-ASKED: dict[int, list[Call[Any]]] = {
-    shard: [
-        call(ShardReader.facts),
-        call(ShardReader.ids, list(range(1, 60))),
-        call(ShardReader.titled_texts, [1, 2, 3]),
-    ]
-    for shard in range(SHARDS)
+ASKED = {
+    0: Call(ShardReader.facts, ()),
+    1: Call(ShardReader.ids, (list(range(1, 60)),)),
+    2: Call(ShardReader.titled_texts, ([1, 2, 3],)),
 }
 
 
 @pytest.fixture(scope="module")
-def answers(made: Made) -> dict[int, list[Any]]:
+def answers(made: Made) -> dict[int, Any]:
     """What is to be answered to :data:`ASKED`."""
     local = made.local()
     try:
@@ -185,7 +192,7 @@ def test_search_over_ray_equals_one_file(shelf: Shelf, made: Made) -> None:
     assert shelf.check() == []
 
 
-def test_shards_answer_over_ray_as_here(engine: OnRay, answers: dict[int, list[Any]]) -> None:
+def test_shards_answer_over_ray_as_here(engine: OnRay, answers: dict[int, Any]) -> None:
     assert engine.ask(ASKED) == answers
     assert engine.ask({2: ASKED[2]}) == {2: answers[2]}
     assert engine.ask({}) == {}
@@ -194,7 +201,7 @@ def test_shards_answer_over_ray_as_here(engine: OnRay, answers: dict[int, list[A
 @pytest.mark.parametrize(("replicas", "groups"), [(1, SHARDS), (SHARDS, 1)])
 def test_processes_are_dealt_out_over_the_machines(cluster: Any, made: Made, replicas: int, groups: int) -> None:
     others = set(holders(cluster))
-    engine = OnRay(made.shards, replicas, groups, deadline=180.0)
+    engine = made.on_ray(replicas=replicas, groups=groups, deadline=180.0)
     try:
         while len(begun := {number: at for number, at in holders(cluster).items() if number not in others}) < SHARDS:
             engine.ask(ASKED)
@@ -205,7 +212,8 @@ def test_processes_are_dealt_out_over_the_machines(cluster: Any, made: Made, rep
 
 def test_an_error_of_a_shard_is_raised_as_here(engine: OnRay, made: Made) -> None:
     local = made.local()
-    wrong = {0: [call(ShardReader.pool, PoolRequest(1, EVERYTHING, vector=np.ones(3, dtype=np.float32)), None, (), 1)]}
+    request = PoolRequest(1, EVERYTHING, vector=np.ones(3, dtype=np.float32))
+    wrong = {0: Call(ShardReader.pool, (request, None, (), 1))}
     for one in (engine, local):
         with pytest.raises(InputError) as caught:
             one.ask(wrong)
@@ -213,12 +221,12 @@ def test_an_error_of_a_shard_is_raised_as_here(engine: OnRay, made: Made) -> Non
     local.close()
 
 
-def test_killed_shard_process_is_started_again(cluster: Any, engine: OnRay, answers: dict[int, list[Any]]) -> None:
+def test_killed_shard_process_is_started_again(cluster: Any, engine: OnRay, answers: dict[int, Any]) -> None:
     os.kill(min(holders(cluster)), signal.SIGKILL)
     assert engine.ask(ASKED) == answers
 
 
-def test_searches_survive_killed_shard_processes(cluster: Any, engine: OnRay, answers: dict[int, list[Any]]) -> None:
+def test_searches_survive_killed_shard_processes(cluster: Any, engine: OnRay, answers: dict[int, Any]) -> None:
     answered = threading.Semaphore(0)
 
     def kill() -> None:
@@ -238,9 +246,9 @@ def test_searches_survive_killed_shard_processes(cluster: Any, engine: OnRay, an
     killing.join()
 
 
-def test_replica_answers_for_a_process_that_hangs(cluster: Any, made: Made, answers: dict[int, list[Any]]) -> None:
+def test_replica_answers_for_a_process_that_hangs(cluster: Any, made: Made, answers: dict[int, Any]) -> None:
     others = set(holders(cluster))
-    engine = OnRay(made.shards, replicas=2, groups=1, deadline=180.0)
+    engine = made.on_ray(replicas=2, groups=1, deadline=180.0)
     stopped: list[int] = []
 
     def stop() -> None:
@@ -268,9 +276,9 @@ def test_replica_answers_for_a_process_that_hangs(cluster: Any, made: Made, answ
 
 def test_error_names_the_missing_shard(cluster: Any, made: Made, tmp_path: Path) -> None:
     lost = ObjectName("0" * 64, 1_000)
-    names = (made.shards.names[0], lost)
+    version = replace(made.version, shards=(made.version.shards[0], lost), contents=made.version.contents[:2])
     with pytest.raises(ShardLost, match=r"shard 1 of 2 \(000000000000\)") as caught:
-        OnRay(replace(made.shards, names=names, home=tmp_path), groups=1)
+        replace(made, place=replace(made.place, home=tmp_path), version=version).on_ray(groups=1)
     assert isinstance(caught.value.__cause__, ObjectMissing)
     assert caught.value.mend
 
@@ -285,7 +293,7 @@ def test_a_shelf_is_built_by_tasks(cluster: Any, made: Made, tmp_path: Path, mon
     assert build(url, first, home=home, tasks=tasks).same == 100
     assert build(url, sources=[tmp_path / "second.mono"], home=home, tasks=tasks).added == len(second)
     assert remove(url, ["gone"], home=home, tasks=tasks).removed == 1
-    for engine in (partial(on_ray, groups=1, deadline=180.0), local):
+    for engine in (partial(OnRay, groups=1, deadline=180.0), local):
         with Shelf.open(url, home=home, engines=engine) as shelf, Monograph.open(made.one, read_only=True) as one:
             assert (shelf.version, shelf.stats().documents) == (3, len(made.documents))
             assert shelf.check() == []
@@ -345,18 +353,23 @@ def test_a_task_that_is_killed_pays_for_nothing_twice(cluster: Any, tmp_path: Pa
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, made: Made) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtra) as caught:
-        OnRay(made.shards)
+        made.on_ray()
     assert caught.value.mend == 'pip install "monograph[shelf]"'
 
 
 ALONE = """
 import os, pickle, signal, sys, threading
 from pathlib import Path
-from monograph.shelf.ray_engine import OnRay
+from monograph.library.opened import OpenOptions
+from monograph.shelf import OnRay
+from monograph.shelf.manifest import latest
+from monograph.shelf.place import place_at
 
-shards, asked = pickle.loads(bytes.fromhex(sys.argv[1]))
+address, home, asked = pickle.loads(bytes.fromhex(sys.argv[1]))
+place = place_at(address, home)
+given = place, latest(place.objects), OpenOptions(Path())
 held = []
-thread = threading.Thread(target=lambda: held.append(OnRay(shards, groups=1, deadline=180.0)))
+thread = threading.Thread(target=lambda: held.append(OnRay(*given, groups=1, deadline=180.0)))
 thread.start()
 thread.join()  # What it has started must not end with it.
 (engine,) = held
@@ -378,7 +391,7 @@ def test_own_ray_cluster_is_quiet_and_ends(made: Made) -> None:
     mark = f"MARK={uuid.uuid4().hex}"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     done = subprocess.run(
-        [sys.executable, "-c", ALONE, pickle.dumps((made.shards, ASKED)).hex()],
+        [sys.executable, "-c", ALONE, pickle.dumps((made.address, made.place.home, ASKED)).hex()],
         env={**environment, "MARK": mark.partition("=")[2]},
         capture_output=True,
         text=True,
@@ -399,7 +412,7 @@ def marked(mark: bytes) -> list[str]:
     return found
 
 
-def test_search_survives_the_loss_of_a_machine(cluster: Any, engine: OnRay, answers: dict[int, list[Any]]) -> None:
+def test_search_survives_the_loss_of_a_machine(cluster: Any, engine: OnRay, answers: dict[int, Any]) -> None:
     """The last test: it takes one of the three."""
     raylets = {raylet_of(node): node for node in cluster.worker_nodes}
     held = holders(cluster)

@@ -56,8 +56,8 @@ class Rounds:
     engine: Engine
     asked: list[set[str]]
 
-    def ask(self, wanted: Mapping[int, Sequence[Call[Any]]]) -> dict[int, list[Any]]:
-        self.asked.append({one.method.__name__ for some in wanted.values() for one in some})
+    def ask(self, wanted: Mapping[int, Call]) -> dict[int, Any]:
+        self.asked.append({one.method.__name__ for one in wanted.values()})
         return self.engine.ask(wanted)
 
     def close(self) -> None:

@@ -18,7 +18,7 @@ from monograph.app.cli import app
 from monograph.app.shelf_engine import engines_of, tasks_of
 from monograph.errors import InputError
 from monograph.shelf.engines import local
-from monograph.shelf.ray_engine import on_ray
+from monograph.shelf.ray_engine import OnRay
 from support.shelf_storage import bucket_server
 from support.vector_server import VectorServer
 
@@ -223,7 +223,7 @@ def test_engine_specs_are_parsed() -> None:
     assert engines_of("local") is local
     made = engines_of("ray:replicas=2,deadline=1.5")
     assert isinstance(made, partial)
-    assert (made.func, made.keywords) == (on_ray, {"replicas": 2, "deadline": 1.5})
+    assert (made.func, made.keywords) == (OnRay, {"replicas": 2, "deadline": 1.5})
     for wrong in ("rays", "ray:replicas", "ray:replicas=two", "ray:cpus=1", "local:replicas=2", ":"):
         with pytest.raises(InputError, match="is no engine"):
             engines_of(wrong)

@@ -38,14 +38,14 @@ def engines_of(written: str) -> Engines:
         If it cannot be understood.
     """
     from monograph.shelf.engines import local
-    from monograph.shelf.ray_engine import on_ray
+    from monograph.shelf.ray_engine import OnRay
 
     name, options = _read(
         written,
         {"replicas": int, "groups": int, "deadline": float},
         "write local, ray, or ray:replicas=2,groups=4,deadline=30",
     )
-    return local if name == LOCAL else partial(on_ray, **options)
+    return local if name == LOCAL else partial(OnRay, **options)
 
 
 def tasks_of(written: str) -> Tasks | None:

@@ -10,8 +10,7 @@ _MODULES = {
     "monograph.shelf.building": "build forget remove",
     "monograph.shelf.either": "is_shelf only_file place_of to_write whole_file",
     "monograph.shelf.engines": "local",
-    "monograph.shelf.making": "Tasks",
-    "monograph.shelf.ray_engine": "on_ray",
+    "monograph.shelf.ray_engine": "OnRay Tasks",
     "monograph.shelf.shelf": "Archive Shelf",
     "monograph.values.state": "ShelfStats",
 }
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
     from monograph.shelf.either import to_write as to_write
     from monograph.shelf.either import whole_file as whole_file
     from monograph.shelf.engines import local as local
-    from monograph.shelf.making import Tasks as Tasks
-    from monograph.shelf.ray_engine import on_ray as on_ray
+    from monograph.shelf.ray_engine import OnRay as OnRay
+    from monograph.shelf.ray_engine import Tasks as Tasks
     from monograph.shelf.shelf import Archive as Archive
     from monograph.shelf.shelf import Shelf as Shelf
     from monograph.values.state import ShelfStats as ShelfStats

@@ -11,7 +11,7 @@ from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from monograph.errors import InputError, ModelMismatch, NotFound, NotOnShelf
 from monograph.library.files import paths_of
@@ -21,7 +21,7 @@ from monograph.read.paths import path_to_text
 from monograph.settings import Settings
 from monograph.shelf import catalogue
 from monograph.shelf.catalogue import OpenContents
-from monograph.shelf.making import Made, Recipe, Tasks, Work, key_of, make, require_fit
+from monograph.shelf.making import Made, Recipe, Work, key_of, make, require_fit
 from monograph.shelf.manifest import MOST_SHARDS, Forgotten, Manifest, ObjectName, latest, publish, sweep
 from monograph.shelf.manifest import forget as forget_objects
 from monograph.shelf.place import Place, place_at
@@ -31,6 +31,9 @@ from monograph.store.file.database import Database
 from monograph.sync.plan import make_plan
 from monograph.values import Change, Document, OnProgress, Plan, Progress, Report, arguments, together
 from monograph.write.batch import document_hash
+
+if TYPE_CHECKING:
+    from monograph.shelf.ray_engine import Tasks
 
 _BLOCK = 4_096
 """Documents that are looked up together."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, TypeVar, TypeVarTuple
 
 from monograph.errors import NotFound
-from monograph.library.opened import OpenOptions
+from monograph.library.opened import OpenOptions, WholeFile
 from monograph.shelf.manifest import Manifest
 from monograph.shelf.place import Place
 from monograph.shelf.pools import Rows
-from monograph.shelf.shard import Call, Shard, ShardReader, call
+from monograph.shelf.shard import Call, ShardReader
 
 Arguments = TypeVarTuple("Arguments")
 R = TypeVar("R")
@@ -22,8 +22,8 @@ MOST_THREADS = 16
 class Engine(Protocol):
     """Holds the shards of one version of a shelf, in their order."""
 
-    def ask(self, wanted: Mapping[int, Sequence[Call[Any]]]) -> dict[int, list[Any]]:
-        """Make calls of shards, and return their results, by shard.
+    def ask(self, wanted: Mapping[int, Call]) -> dict[int, Any]:
+        """Make a call of each shard, and return the results by shard, in the same order.
 
         Raises ShardLost, which names the shard, if one cannot be reached.
         """
@@ -48,18 +48,18 @@ class Local:
     """
 
     def __init__(self, files: Sequence[OpenOptions]) -> None:
-        self._shards: list[Shard] = []
+        self._shards: list[WholeFile] = []
         try:
             for one in files:
-                self._shards.append(Shard(one))
+                self._shards.append(open_shard(one))
         except BaseException:
             self.close()
             raise
         self._threads = ThreadPoolExecutor(min(MOST_THREADS, max(1, len(files))), "monograph-shard")
 
-    def ask(self, wanted: Mapping[int, Sequence[Call[Any]]]) -> dict[int, list[Any]]:
+    def ask(self, wanted: Mapping[int, Call]) -> dict[int, Any]:
         """See :class:`Engine`."""
-        made = {shard: self._threads.submit(self._shards[shard].answer, calls) for shard, calls in wanted.items()}
+        made = {shard: self._threads.submit(one.answer, self._shards[shard]) for shard, one in wanted.items()}
         return {shard: one.result() for shard, one in made.items()}
 
     def close(self) -> None:
@@ -68,6 +68,11 @@ class Local:
             self._threads.shutdown()
         for one in self._shards:
             one.close()
+
+
+def open_shard(given: OpenOptions) -> WholeFile:
+    """Open the file of a shard, for reading."""
+    return WholeFile.open(replace(given, create=False, read_only=True))
 
 
 def local(place: Place, version: Manifest, given: OpenOptions) -> Local:
@@ -84,30 +89,26 @@ class Shards:
 
     def all(self, method: Callable[[ShardReader, *Arguments], R], *arguments: *Arguments) -> list[R]:
         """Return the result of each shard, in their order."""
-        one = call(method, *arguments)
-        answers = self.engine.ask({shard: [one] for shard in range(self.rows.shards)})
-        return [answers[shard][0] for shard in range(self.rows.shards)]
+        return list(self.some(range(self.rows.shards), method, *arguments).values())
 
     def some(
         self, shards: Iterable[int], method: Callable[[ShardReader, *Arguments], R], *arguments: *Arguments
     ) -> dict[int, R]:
         """Return the results of some shards."""
-        one = call(method, *arguments)
-        return {shard: answer for shard, (answer,) in self.engine.ask({shard: [one] for shard in shards}).items()}
+        return self.engine.ask(dict.fromkeys(shards, Call(method, arguments)))
 
     def of(
         self,
         method: Callable[[ShardReader, Sequence[int], *Arguments], R],
         rows: Iterable[int],
         *arguments: *Arguments,
-    ) -> Iterator[tuple[int, list[int], R]]:
-        """Yield (shard, its own rows, result) of the shards that have some rows; without rows none is called."""
+    ) -> list[tuple[int, list[int], R]]:
+        """Return (shard, its own rows, result) of the shards that have some rows; without rows none is called."""
         split = self.rows.split(rows)
         if not split:
-            return
-        answers = self.engine.ask({shard: [call(method, some, *arguments)] for shard, some in split.items()})
-        for shard, some in split.items():
-            yield shard, some, answers[shard][0]
+            return []
+        answers = self.engine.ask({shard: Call(method, (some, *arguments)) for shard, some in split.items()})
+        return [(shard, some, answers[shard]) for shard, some in split.items()]
 
     def by_row(
         self,

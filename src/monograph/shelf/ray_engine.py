@@ -1,4 +1,4 @@
-"""Shards in processes on many machines, which Ray starts, watches and starts again."""
+"""Shards in processes on many machines, and tasks that make shards: Ray starts them, and starts them again."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import os
 import pickle
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from monograph.errors import ClosedFile, InputError, MissingExtra, MonographError, ShardLost, ShelfUnreachable
-from monograph.library.opened import OpenOptions
+from monograph.errors import ClosedFile, MissingExtra, MonographError, ShardLost, ShelfUnreachable
+from monograph.library.opened import OpenOptions, WholeFile
+from monograph.shelf.engines import open_shard
+from monograph.shelf.making import Made, Recipe, Work, make
 from monograph.shelf.manifest import Manifest, ObjectName
-from monograph.shelf.place import Place
-from monograph.shelf.shard import Call, Shard
-from monograph.shelf.storage import storage_at
-from monograph.values import arguments
-from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
+from monograph.shelf.place import Place, place_at
+from monograph.shelf.shard import Call, ShardReader
+from monograph.values import Document, arguments
 
 DEADLINE, OPENING = 30.0, 600.0
 """Seconds."""
@@ -31,6 +31,10 @@ AT_ONCE = 8
 PATIENCE = 1.0
 """Seconds after which the next replica is called as well."""
 
+RETRIES = 5
+"""How often Ray starts a task again whose process or machine died."""
+
+_MEND = "try again; look whether all machines are up"
 _OBJECT_STORE = 128 << 20
 """Bytes for objects that travel between processes; Ray takes them when needed and writes more to disk."""
 
@@ -121,40 +125,36 @@ def _call_in_lasting_thread(begin: Callable[[], object]) -> None:
     begun.result()
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """The shards of one version, and how a machine gets them.
+class Lost(Exception):
+    """Error of a shard that a process could not open, or whose process died."""
 
-    Parameters
-    ----------
-    address:
-        The shelf's address, as every machine can reach it.
-    names:
-        The shards, in their order.
-    home:
-        The folder on every machine for fetched shards; ``~`` is the home of the user who runs Ray there.
-    target_recall, cache_bytes:
-        As for :meth:`monograph.Monograph.open`, for each shard.
-    """
-
-    address: str
-    names: tuple[ObjectName, ...]
-    home: Path
-    target_recall: float = DEFAULT_TARGET_RECALL
-    cache_bytes: int = DEFAULT_CACHE_BYTES
-
-    def open(self, shard: int) -> Shard:
-        """Open a shard, fetched if it is not here. Raises ShelfError or FileError if it cannot be had or read."""
-        path = Place(self.address, storage_at(self.address), self.home.expanduser()).file_of(self.names[shard])
-        return Shard(OpenOptions(path, read_only=True, target_recall=self.target_recall, cache_bytes=self.cache_bytes))
+    def __init__(self, shard: int, error: MonographError) -> None:
+        super().__init__(shard, error)
+        self.shard, self.error = shard, error
 
 
-@dataclass(frozen=True, slots=True)
-class Unopened:
-    """The error of a shard that a process could not open."""
+def _outcome(work: Callable[[], object]) -> bytes:
+    """Return a result or an error of ours, pickled: Ray would wrap the error in one of its own."""
+    try:
+        made = work()
+    except (MonographError, Lost) as error:
+        made = error
+    return pickle.dumps(made, pickle.HIGHEST_PROTOCOL)
 
-    shard: int
-    error: MonographError
+
+def _result(ref: Any, shard: int) -> Any:
+    """Return the result of a call of a shard, or raise its error; raises Lost if its process died for good."""
+    ray = ray_module()
+    try:
+        found = pickle.loads(ray.get(ref))  # noqa: S301 - of our own processes
+    except ray.exceptions.RayTaskError:
+        raise  # A bug: Ray shows it as it was raised there.
+    except ray.exceptions.RayError as error:
+        why = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
+        raise Lost(shard, ShardLost(why, _MEND)) from error
+    if isinstance(found, Exception):
+        raise found
+    return found
 
 
 class Holder:
@@ -163,44 +163,33 @@ class Holder:
     A shard that cannot be opened is tried again with the next call.
     """
 
-    def __init__(self, held: Held) -> None:
-        self._held = held
-        self._open: dict[int, Shard] = {}
-        self._locks = [threading.Lock() for _ in held.names]
+    def __init__(self, address: str, names: Sequence[ObjectName], home: Path, given: OpenOptions) -> None:
+        self._address, self._names, self._home, self._given = address, names, home, given
+        self._open: dict[int, WholeFile] = {}
+        self._lock = threading.Lock()
 
-    def answer(self, wanted: Mapping[int, Sequence[Call[Any]]]) -> bytes:
-        """Return the results by shard, or the error, pickled: Ray would wrap the error in one of its own."""
-        return pickle.dumps(self._answer(wanted), pickle.HIGHEST_PROTOCOL)
+    def answer(self, wanted: Mapping[int, Call]) -> bytes:
+        """Return the results by shard, or the error, pickled."""
+        return _outcome(lambda: self._answer(wanted))
 
-    def _answer(self, wanted: Mapping[int, Sequence[Call[Any]]]) -> dict[int, list[Any]] | Unopened | MonographError:
+    def _answer(self, wanted: Mapping[int, Call]) -> dict[int, Any]:
         for shard in wanted:
             try:
-                self._opened(shard)
+                with self._lock:
+                    if shard not in self._open:
+                        path = place_at(self._address, self._home.expanduser()).file_of(self._names[shard])
+                        self._open[shard] = open_shard(replace(self._given, path=path))
             except MonographError as error:
-                return Unopened(shard, error)
-        try:
-            return {shard: self._open[shard].answer(calls) for shard, calls in wanted.items()}
-        except MonographError as error:
-            return error
-
-    def _opened(self, shard: int) -> None:
-        with self._locks[shard]:
-            if shard not in self._open:
-                self._open[shard] = self._held.open(shard)
+                raise Lost(shard, error) from error
+        return {shard: one.answer(self._open[shard]) for shard, one in wanted.items()}
 
 
-def on_ray(
-    place: Place,
-    version: Manifest,
-    given: OpenOptions,
-    *,
-    replicas: int = 1,
-    groups: int = 0,
-    deadline: float = DEADLINE,
-) -> OnRay:
-    """Hold a version's shards on Ray: ``engines=on_ray`` for :meth:`monograph.shelf.Shelf.open`.
+class OnRay:
+    """Shards in actors of Ray, on whatever machine there is room: see :class:`monograph.shelf.engines.Engine`.
 
-    Pass options with ``functools.partial(on_ray, replicas=2)``.
+    ``engines=OnRay`` for :meth:`monograph.shelf.Shelf.open`; with options ``functools.partial(OnRay, replicas=2)``. Ray
+    starts an actor whose process or machine dies again elsewhere, and repeats its calls there. Safe for use by many
+    threads. Where no Ray runs, one is started on this machine (:func:`start`).
 
     Parameters
     ----------
@@ -209,34 +198,6 @@ def on_ray(
         name as here, in the home of the user who runs Ray there.
     version, given:
         The version, and how its files are opened.
-    replicas, groups, deadline:
-        As for :class:`OnRay`, whose errors it raises.
-    """
-    if given.key is not None:
-        raise InputError("an encrypted shard is not opened on other machines: its key would go with it", "open it here")
-    held = Held(place.objects.address, version.shards, place.elsewhere, given.target_recall, given.cache_bytes)
-    return OnRay(held, replicas, groups, deadline)
-
-
-@dataclass(slots=True)
-class _ReplicaGroup:
-    """The calls of one group's shards, the replicas called so far, and the time to call the next one."""
-
-    calls: dict[int, Sequence[Call[Any]]] = field(default_factory=dict)
-    called: int = 0
-    next_at: float = 0.0
-
-
-class OnRay:
-    """Shards in actors of Ray, on whatever machine there is room: see :class:`monograph.shelf.engines.Engine`.
-
-    Ray starts an actor whose process or machine dies again elsewhere, and repeats its calls there. Safe for use by many
-    threads. Where no Ray runs, one is started on this machine (:func:`start`).
-
-    Parameters
-    ----------
-    held:
-        The shards.
     replicas:
         Actors that hold each shard: they start on different machines, as far as there are.
     groups:
@@ -244,8 +205,6 @@ class OnRay:
     deadline:
         Seconds after which a call has failed. Replicas take turns, and where one does not answer within a second the
         next is called as well.
-    opening:
-        Seconds in which all shards must be open.
 
     Raises
     ------
@@ -260,14 +219,20 @@ class OnRay:
     """
 
     def __init__(
-        self, held: Held, replicas: int = 1, groups: int = 0, deadline: float = DEADLINE, opening: float = OPENING
+        self,
+        place: Place,
+        version: Manifest,
+        given: OpenOptions,
+        *,
+        replicas: int = 1,
+        groups: int = 0,
+        deadline: float = DEADLINE,
     ) -> None:
         start()
         self._ray = ray_module()
-        self._held = held
-        self._deadline = deadline
+        self._address, self._names, self._deadline = place.objects.address, version.shards, deadline
         self._replicas = arguments.whole_number(replicas, "replicas", 1)
-        self._groups = min(arguments.whole_number(groups, "groups", 0) or len(held.names), len(held.names))
+        self._groups = min(arguments.whole_number(groups, "groups", 0) or len(self._names), len(self._names))
         self._lock = threading.Lock()
         self._turn = itertools.count()
         self._closed = False
@@ -280,19 +245,22 @@ class OnRay:
             scheduling_strategy="SPREAD",
             enable_task_events=False,
         )
-        self._actors = [[actor.remote(held) for _ in range(self._replicas)] for _ in range(self._groups)]
+        # Models stay here: shards need none.
+        options = OpenOptions(Path(), target_recall=given.target_recall, cache_bytes=given.cache_bytes)
+        begin = self._address, self._names, place.elsewhere, options
+        self._actors = [[actor.remote(*begin) for _ in range(self._replicas)] for _ in range(self._groups)]
         try:
             # All replicas open their shards; this waits for one of each.
-            everything: dict[int, Sequence[Call[Any]]] = dict.fromkeys(range(len(held.names)), ())
-            for group, replicas_of_group in enumerate(self._actors):
-                for one in replicas_of_group:
-                    one.answer.remote({shard: () for shard in everything if shard % self._groups == group})
-            self._answers(everything, opening)
+            every = dict.fromkeys(range(len(self._names)), Call(ShardReader.facts, ()))
+            for group, calls in self._by_group(every).items():
+                for one in self._actors[group]:
+                    one.answer.remote(calls)
+            self._answers(every, OPENING)
         except BaseException:
             self.close()
             raise
 
-    def ask(self, wanted: Mapping[int, Sequence[Call[Any]]]) -> dict[int, list[Any]]:
+    def ask(self, wanted: Mapping[int, Call]) -> dict[int, Any]:
         """See :class:`~monograph.shelf.engines.Engine`. An error of a shard is raised here."""
         return self._answers(wanted, self._deadline)
 
@@ -305,69 +273,97 @@ class OnRay:
                     self._ray.kill(one)
             self._actors.clear()
 
-    def _answers(self, wanted: Mapping[int, Sequence[Call[Any]]], seconds: float) -> dict[int, list[Any]]:
+    def _answers(self, wanted: Mapping[int, Call], seconds: float) -> dict[int, Any]:
+        """Call one replica of each group, after a second without an answer the next as well, and so on."""
         ended, first = time.monotonic() + seconds, next(self._turn)
-        groups: dict[int, _ReplicaGroup] = {}
-        for shard, calls in wanted.items():
-            groups.setdefault(shard % self._groups, _ReplicaGroup()).calls[shard] = calls
+        groups = self._by_group(wanted)  # Those that have not answered.
         waiting: dict[Any, int] = {}  # The group of each call of an actor.
-        answers: dict[int, list[Any]] = {}
-        while groups:
-            if time.monotonic() >= ended:
-                shard = next(iter(next(iter(groups.values())).calls))
-                raise self._lost(shard, f"after {seconds:g} seconds it has not answered")
-            self._call_replicas(groups, waiting, first)
-            until = min([ended, *(one.next_at for one in groups.values() if one.called < self._replicas)])
-            for ref in self._ready(list(waiting), len(groups), until - time.monotonic()):
-                number = waiting.pop(ref)
-                if number not in groups:
-                    continue  # Another replica was faster.
-                found = self._result(ref, groups[number])
-                if not isinstance(found, Unopened):
-                    answers.update(found)
-                    del groups[number]
-                elif groups[number].called == self._replicas and number not in waiting.values():
-                    raise self._lost(found.shard, found.error.message, found.error.mend) from found.error
-                else:
-                    groups[number].next_at = 0.0
+        answers: dict[int, Any] = {}
+        for turn in range(1, self._replicas + 1):
+            is_last = turn == self._replicas
+            for group, calls in groups.items():
+                waiting[self._send(group, (first + turn) % self._replicas, calls)] = group
+            until = ended if is_last else min(ended, time.monotonic() + PATIENCE)
+            while groups and waiting and (left := until - time.monotonic()) > 0:
+                # All of them, or, if a group has several, the first.
+                count = len(waiting) if len(waiting) == len(groups) else 1
+                for ref in self._ray.wait(list(waiting), num_returns=count, timeout=left)[0]:
+                    group = waiting.pop(ref)
+                    if group not in groups:
+                        continue  # Another replica was faster.
+                    try:
+                        answers |= _result(ref, next(iter(groups[group])))
+                    except Lost as lost:
+                        if is_last and group not in waiting.values():
+                            raise self._lost(lost.shard, lost.error.message, lost.error.mend) from lost.error
+                    else:
+                        del groups[group]
+        if groups:
+            shard = next(iter(next(iter(groups.values()))))
+            raise self._lost(shard, f"after {seconds:g} seconds it has not answered", _MEND)
         # A call that is still on its way is not cancelled: Ray ends a process that cancels a task just when it ends.
         return {shard: answers[shard] for shard in wanted}
 
-    def _call_replicas(self, groups: Mapping[int, _ReplicaGroup], waiting: dict[Any, int], first: int) -> None:
-        """Call the next replica of each group whose replicas so far have had their time."""
-        now = time.monotonic()
-        for number, group in groups.items():
-            if now >= group.next_at and group.called < self._replicas:
-                waiting[self._send(number, (first + group.called) % self._replicas, group.calls)] = number
-                group.called += 1
-                group.next_at = now + PATIENCE
+    def _by_group(self, wanted: Mapping[int, Call]) -> dict[int, dict[int, Call]]:
+        found: dict[int, dict[int, Call]] = {}
+        for shard, one in wanted.items():
+            found.setdefault(shard % self._groups, {})[shard] = one
+        return found
 
-    def _send(self, group: int, replica: int, calls: Mapping[int, Sequence[Call[Any]]]) -> Any:
+    def _send(self, group: int, replica: int, calls: Mapping[int, Call]) -> Any:
         with self._lock:
             if self._closed or not self._ray.is_initialized():
                 raise ClosedFile("the shelf is closed, or its Ray is", "open it again")
             return self._actors[group][replica].answer.remote(calls)
 
-    def _ready(self, waiting: list[Any], groups: int, seconds: float) -> list[Any]:
-        """Return the calls that are answered by then: all of them, or, if a group has several, the first."""
-        number = len(waiting) if len(waiting) == groups else 1
-        ready: list[Any] = self._ray.wait(waiting, num_returns=number, timeout=max(0.0, seconds))[0]
-        return ready
+    def _lost(self, shard: int, why: str, mend: str) -> ShardLost:
+        name, count = self._names[shard].digest[:12], len(self._names)
+        return ShardLost(f"shard {shard} of {count} ({name}) of {self._address} cannot be had: {why}", mend)
 
-    def _result(self, ref: Any, group: _ReplicaGroup) -> dict[int, list[Any]] | Unopened:
-        errors = self._ray.exceptions
-        try:
-            found: dict[int, list[Any]] | Unopened | MonographError = pickle.loads(self._ray.get(ref))  # noqa: S301 - of our own processes
-        except errors.RayTaskError:
-            raise  # A bug: Ray shows it as it was raised there.
-        except errors.RayError as error:
-            why = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
-            return Unopened(next(iter(group.calls)), ShardLost(why, "try again; look whether all machines are up"))
-        if isinstance(found, MonographError):
-            raise found
-        return found
 
-    def _lost(self, shard: int, why: str, mend: str = "try again; look whether all machines are up") -> ShardLost:
-        name = self._held.names[shard].digest[:12]
-        count = len(self._held.names)
-        return ShardLost(f"shard {shard} of {count} ({name}) of {self._held.address} cannot be had: {why}", mend)
+class Tasks:
+    """Makes each shard by a task of Ray, which starts it again where its process or machine dies.
+
+    Files and folders must have the same paths on all machines. When one task fails, the others go on while this process
+    runs, and what they made is not made again.
+
+    Parameters
+    ----------
+    cpus:
+        Processors that a task takes of a machine.
+
+    Raises
+    ------
+    MissingExtra
+        If Ray is not installed.
+    ShelfUnreachable
+        If Ray does not start.
+    """
+
+    def __init__(self, cpus: float = 1.0) -> None:
+        start()
+        self._ray = ray_module()
+        self._cpus = cpus
+
+    def keep(self, documents: Sequence[Document]) -> Any:
+        """Put documents into Ray's object store, which spills to disk, and return the reference."""
+        return self._ray.put(documents)
+
+    def make(self, recipe: Recipe, works: Sequence[Work]) -> Iterator[Made]:
+        """Yield the shards in their order. Raises as :func:`monograph.shelf.making.make`, and ShardLost."""
+        task = self._ray.remote(_task).options(
+            num_cpus=self._cpus, max_retries=RETRIES, retry_exceptions=False, scheduling_strategy="SPREAD"
+        )
+        # Where one fails the others are not cancelled: Ray ends a process that cancels a task just when that ends.
+        for shard, ref in enumerate([task.remote(recipe, work) for work in works]):
+            try:
+                yield _result(ref, shard)
+            except Lost as lost:
+                raise ShardLost(
+                    f"shard {shard} cannot be made: {lost.error.message}",
+                    "check that the machines have enough memory, then build again: what was made is not made twice",
+                ) from lost
+
+
+def _task(recipe: Recipe, work: Work) -> bytes:
+    return _outcome(lambda: make(recipe, work, ray_module().get))

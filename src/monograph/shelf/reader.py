@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -48,7 +48,7 @@ from monograph.shelf.pools import (
     subject_chunks,
     too_few,
 )
-from monograph.shelf.shard import Call, ShardFacts, ShardReader, call
+from monograph.shelf.shard import Call, ShardFacts, ShardReader
 from monograph.store.documents.filters import EVERYTHING, Allowed
 from monograph.store.file.database import Connection
 from monograph.store.graph import names as stored_names
@@ -351,11 +351,11 @@ class ShelfReader:
         for name, chunk in where.items():
             named.setdefault(chunk % self.rows.shards, []).append(name)
         wanted = self.rows.split(rows)
-        asked: dict[int, list[Call[Any]]] = {}
+        asked = {}
         for shard in wanted.keys() | named.keys():
             written = [(keys.get(one, ""), where[one] // self.rows.shards) for one in named.get(shard, ())]
-            asked[shard] = [call(ShardReader.show, wanted.get(shard, ()), written)]
-        answers = {shard: answer for shard, (answer,) in self.shards.engine.ask(asked).items()} if asked else {}
+            asked[shard] = Call(ShardReader.show, (wanted.get(shard, ()), written))
+        answers = self.shards.engine.ask(asked) if asked else {}
         loaded = {self.rows.whole(shard, row): one for shard, (some, _) in answers.items() for row, one in some.items()}
         found = {
             name: text for shard, some in named.items() for name, text in zip(some, answers[shard][1], strict=True)

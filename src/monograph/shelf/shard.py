@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Generic, NamedTuple, TypeVar, TypeVarTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from monograph.explore.graph_state import GraphState
 from monograph.graph.evidence import Int64
 from monograph.graph.text import Words
 from monograph.library import copies
-from monograph.library.opened import OpenOptions, WholeFile
+from monograph.library.opened import WholeFile
 from monograph.search.one_file.snapshot import FileReader
 from monograph.search.one_file.written_names import written
 from monograph.search.reader import PoolRequest
@@ -42,9 +42,6 @@ from monograph.values import (
     Mention,
     StoredChunk,
 )
-
-Arguments = TypeVarTuple("Arguments")
-R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,39 +84,17 @@ class Links:
     links: Mapping[int, tuple[Records, Records]]
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Generic[R]):
-    """A call of one method of :class:`ShardReader`, to be made where the shard is. Pickle sends the method by name."""
+class Call(NamedTuple):
+    """A call of a method of :class:`ShardReader`, made where the shard is. Pickle sends the method by name."""
 
-    method: Callable[..., R]
+    method: Callable[..., Any]
     arguments: tuple[Any, ...]
 
-    def on(self, reader: ShardReader) -> R:
-        """Make the call."""
-        return self.method(reader, *self.arguments)
-
-
-def call(method: Callable[[ShardReader, *Arguments], R], *arguments: *Arguments) -> Call[R]:
-    """Return a call of a method of :class:`ShardReader` with these arguments."""
-    return Call(method, arguments)
-
-
-class Shard:
-    """The open file of a shard. Safe for use by many threads."""
-
-    def __init__(self, given: OpenOptions) -> None:
-        self._file = WholeFile.open(replace(given, create=False, read_only=True))
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-    def answer(self, calls: Sequence[Call[Any]]) -> list[Any]:
-        """Make some calls, in one read transaction."""
-        with self._file.reading() as snapshot:
+    def answer(self, file: WholeFile) -> Any:
+        """Make the call in one read transaction of a shard."""
+        with file.reading() as snapshot:
             held = cast(FileReader, snapshot)
-            reader = ShardReader(held.connection, held, self._file)
-            return [one.on(reader) for one in calls]
+            return self.method(ShardReader(held.connection, held, file), *self.arguments)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

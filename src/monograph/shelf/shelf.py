@@ -125,7 +125,7 @@ class Shelf(Questions):
         home:
             The shelf's folder on this machine; one in ``~/.cache/monograph`` by default.
         engines:
-            What asks the shards: threads here, or :func:`monograph.shelf.ray_engine.on_ray`.
+            What asks the shards: threads here, or :class:`monograph.shelf.OnRay`.
         embedder, extractor, model, reranker, target_recall, cache_bytes, trusted:
             As for :meth:`monograph.Monograph.open`.
 
