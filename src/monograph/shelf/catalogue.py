@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from monograph.settings import Settings
-from monograph.shelf.manifest import ObjectName
+from monograph.shelf.manifest import Pair
 from monograph.shelf.place import Place
 from monograph.store.catalogue import catalogue as stored
 from monograph.store.catalogue.catalogue import Share
@@ -93,26 +93,13 @@ def _contents_of(connection: Connection) -> dict[str, Sequence[tuple[Any, ...]]]
     return {"names": share.names, "aliases": share.aliases, "merges": names.merges(connection)}
 
 
-@dataclass(frozen=True, slots=True)
-class OpenContents:
-    """A shard of a version, and a read transaction of its contents file."""
-
-    name: ObjectName
-    contents_name: ObjectName
-    contents: Connection
-
-
 @contextmanager
-def open_contents(
-    place: Place, shards: Sequence[ObjectName], contents: Sequence[ObjectName]
-) -> Iterator[list[OpenContents]]:
-    """Open the contents files of some shards, in their order."""
+def open_contents(place: Place, pairs: Iterable[Pair]) -> Iterator[list[Connection]]:
+    """Open read transactions of the contents files of some shards, in their order."""
     with ExitStack() as stack:
-        held = []
-        for shard, name in zip(shards, contents, strict=True):
-            database = stack.enter_context(closing(Database(place.file_of(name), read_only=True)))
-            held.append(OpenContents(shard, name, stack.enter_context(database.read())))
-        yield held
+        files = [place.file_of(contents) for _, contents in pairs]
+        databases = [stack.enter_context(closing(Database(path, read_only=True))) for path in files]
+        yield [stack.enter_context(database.read()) for database in databases]
 
 
 def write_contents(path: Path, shard: Path) -> int:

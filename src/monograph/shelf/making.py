@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 
 from monograph.derive.embed import load_embedder
 from monograph.derive.extract import load_extractor
-from monograph.errors import InputError, NotAMonograph, ShelfUnreachable
+from monograph.errors import InputError, ModelMismatch, NotAMonograph, NotOnShelf
 from monograph.library.monograph import Monograph
 from monograph.library.opened import OpenOptions, WholeFile
 from monograph.models import Embedder, Extractor, Trusted
@@ -21,17 +21,16 @@ from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
 from monograph.shelf import catalogue
 from monograph.shelf.catalogue import Origin
-from monograph.shelf.manifest import ObjectName, missing, put_file
-from monograph.shelf.place import fetch
+from monograph.shelf.manifest import ObjectName, Pair, missing, put_file
+from monograph.shelf.place import fetch, writing
 from monograph.shelf.storage import Storage, storage_at
 from monograph.store.catalogue import catalogue as stored
 from monograph.store.documents import sources
 from monograph.store.file import replacing
 from monograph.store.file.database import Database
-from monograph.store.file.errors import system_error
 from monograph.store.graph import assertions, names
 from monograph.store.history import versions
-from monograph.values import Document, Plan, Report, together
+from monograph.values import Plan, Report, together
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +46,8 @@ class Recipe:
         killed process left there is continued.
     origin:
         What the shards of the shelf are made with; None for a new shelf, which takes the next three.
-    settings:
-        The settings; None for the defaults.
-    embedder, extractor:
-        Models, or the texts that name them, as for :func:`monograph.derive.embed.load_embedder` and
-        :func:`monograph.derive.extract.load_extractor`; None for those of the origin, or the defaults.
+    settings, embedder, extractor:
+        None for those of the origin, or the defaults; models, or the texts that name them.
     trusted:
         Servers that the models of the origin may ask, as for :meth:`monograph.Monograph.open`.
     limits:
@@ -73,11 +69,6 @@ class Recipe:
         known = None if self.origin is None else self.origin.settings
         return known or self.settings or Settings()
 
-    def open(self, path: Path) -> Monograph:
-        """Open a shard that is being made; raises as :meth:`monograph.Monograph.open`."""
-        embedder, extractor = self.models()
-        return Monograph.open(path, embedder=embedder, extractor=extractor, settings=self.built, trusted=self.trusted)
-
     def models(self) -> tuple[Embedder | None, Extractor | None]:
         """Return the given models; those that are named by texts are made."""
         embedder, extractor = self.embedder, self.extractor
@@ -86,64 +77,77 @@ class Recipe:
             load_extractor(extractor) if isinstance(extractor, str) else extractor,
         )
 
+    def require_same(self) -> None:
+        """Raise an error where given settings or models are not those of the shelf."""
+        given, origin = self.settings, self.origin
+        if given is not None and given.history:
+            mend = "use a file: monograph sync FILE FOLDER --history"
+            raise NotOnShelf("a shelf keeps no former versions of documents", mend)
+        if not self.built.graph:
+            raise InputError("a shelf has a graph", "in Python: give settings without graph=False")
+        if origin is None:
+            return
+        if given is not None and given != self.built:
+            raise InputError(f"{self.address} was built with {self.built}, not with {given}", "give no settings")
+        embedder, extractor = self.models()
+        for what, known, model in (
+            ("embedder", origin.embedder, embedder),
+            ("extractor", origin.extractor, extractor),
+        ):
+            if known is not None and model is not None and known.key != model.key:
+                raise ModelMismatch(
+                    f"{self.address} was built with the {what} {known.key!r}, not with {model.key!r}",
+                    f"give no {what}, or build another shelf",
+                )
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Work:
-    """Content that a shard is made of.
+    """Content that goes into one shard; ``key`` is a hash of it.
 
     Parameters
     ----------
-    key:
-        Tells this shard from all others that are made in the same folder.
-    source:
-        What it starts from: a copy of a sealed shard, or of a .mono file; None for an empty file.
+    before:
+        The sealed shard, with its contents, that it replaces. It starts from a copy, unless it starts from a file.
+    file:
+        A .mono file that it starts from.
     documents:
         Blocks of documents to add.
-    plan:
-        Changes of files to apply.
     removed:
         Ids of documents to remove.
+    plan:
+        Changes of files to apply.
     known:
-        The digest of the documents of the shard that it starts from: a copy that still has them is not put. Empty
-        where it is put in any case.
+        The digest of the documents of ``before``: a copy that still has them is not put. Empty to put it in any case.
     is_needed:
         Whether it is put also without documents.
     """
 
-    key: str
-    source: ObjectName | Path | None = None
-    documents: Sequence[Any] = ()
+    before: Pair | None = None
+    file: Path | None = None
+    documents: list[Any] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
     plan: Plan | None = None
-    removed: tuple[str, ...] = ()
     known: bytes = b""
     is_needed: bool = False
+    key: str = ""
+
+    def mark(self, content: str, digest: bytes = b"") -> None:
+        """Have a text and a digest change the key."""
+        said = self.key.encode() + content.encode("utf-8", "surrogatepass") + digest
+        self.key = sha256(said).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A shard that was put, with its contents; None where it has no documents and is not needed.
+    """A shard that was put, with its contents; None where it has no documents and is not needed."""
 
-    ``is_same`` says that the copy of a shard has still the same documents, and was not put.
-    """
-
-    shard: ObjectName | None = None
-    contents: ObjectName | None = None
+    pair: Pair | None
     report: Report = field(default_factory=Report)
-    is_same: bool = False
 
 
-def key_of(recipe: Recipe, shard: object, content: Sequence[bytes]) -> str:
-    """Return the key of a shard: a hash of what it starts from and of all that goes into it."""
-    models = [one if isinstance(one, str) else one and one.key for one in (recipe.embedder, recipe.extractor)]
-    said = [recipe.address, repr(shard), repr(recipe.built), *models, repr(recipe.origin), repr(recipe.limits)]
-    digest = sha256(json.dumps(said).encode())
-    for one in content:
-        digest.update(one)
-    return digest.hexdigest()
-
-
-def make(recipe: Recipe, work: Work, blocks_of: Callable[[Any], Sequence[Document]] = lambda block: block) -> Made:
-    """Make a shard, seal it and put it with its contents; ``blocks_of`` gets the documents of a block.
+def make(recipe: Recipe, work: Work) -> Made:
+    """Make a shard, seal it and put it with its contents, unless it has still the same documents.
 
     Raises
     ------
@@ -151,41 +155,46 @@ def make(recipe: Recipe, work: Work, blocks_of: Callable[[Any], Sequence[Documen
         As :meth:`monograph.Monograph.open` and ``add``, and ShelfError if it cannot be put.
     """
     folder, storage = recipe.work.expanduser(), storage_at(recipe.address)
-    path, noted = folder / f"{work.key}.mono", folder / f"{work.key}.json"
-    with _locked(folder, work.key):  # Another process that makes the same shard waits, and finds it made.
-        known = _noted(noted, storage)
-        if known is not None:
-            return known
+    models = [one if isinstance(one, str) else one and one.key for one in (recipe.embedder, recipe.extractor)]
+    said = [recipe.address, repr(recipe.built), *models, repr(recipe.origin), repr(recipe.limits)]
+    key = sha256(json.dumps([*said, repr(work.before), str(work.file), work.key]).encode()).hexdigest()
+    path, listed, noted = (folder / f"{key}{suffix}" for suffix in (".mono", ".contents.mono", ".json"))
+    with _locked(folder, key):  # Another process that makes the same shard waits, and finds it made.
+        with suppress(FileNotFoundError, ValueError, TypeError, InputError):
+            shard, contents = (ObjectName(*one) for one in json.loads(noted.read_bytes()))
+            if not missing(storage, (shard, contents)):
+                return Made((shard, contents))
         if not path.exists():
-            _begin(path, recipe, work.source, storage)
-        with recipe.open(path) as archive:
-            report = _fill(archive, recipe, work, blocks_of)
+            _begin(path, recipe, work, storage)
+        embedder, extractor = recipe.models()
+        with Monograph.open(
+            path, embedder=embedder, extractor=extractor, settings=recipe.built, trusted=recipe.trusted
+        ) as archive:
+            report = together(list(_fill(archive, recipe.limits, work)))
             with archive._file.database.read() as connection:
                 is_same = work.known == stored.documents_digest(connection)
             if not is_same:
                 archive.compact()  # Nothing is left of what was removed or replaced.
-        listed = folder / f"{work.key}.contents.mono"
-        if is_same:
-            made = Made(report=report, is_same=True)
-        elif catalogue.write_contents(listed, path) or work.is_needed:
+        pair = work.before if is_same else None
+        if not is_same and (catalogue.write_contents(listed, path) or work.is_needed):
             replacing.restrict(listed, path)
-            made = Made(put_file(storage, path), put_file(storage, listed), report)
-            _note(noted, made)
-        else:
-            made = Made(report=report)
+            pair = put_file(storage, path), put_file(storage, listed)
+            with open(noted, "w", encoding="utf-8", opener=replacing.private) as file:
+                json.dump([[one.digest, one.bytes] for one in pair], file)
         for one in (path, listed):
             replacing.drop(one)
-        return made
+        return Made(pair, report)
 
 
-def _begin(path: Path, recipe: Recipe, source: ObjectName | Path | None, storage: Storage) -> None:
+def _begin(path: Path, recipe: Recipe, work: Work, storage: Storage) -> None:
     """Have a file to fill under its name: whole or not at all."""
     with replacing.temporary_name(path) as started:
-        if isinstance(source, ObjectName):
-            fetch(storage, source, started)
-            started.chmod(storage.permissions(source.name) | 0o600)
-        elif source is not None:
-            _copy(source, started)
+        if work.file is not None:
+            _copy(work.file, started)
+        elif work.before is not None:
+            shard, _ = work.before
+            fetch(storage, shard, started)
+            started.chmod(storage.permissions(shard.name) | 0o600)
         elif recipe.origin is not None:
             with closing(Database(started)) as database, database.write() as connection:
                 catalogue.begin(connection, replace(recipe.origin, id=secrets.token_hex(16)))
@@ -253,54 +262,30 @@ def require_fit(source: Path, origin: Origin | None) -> Origin:
     return found
 
 
-def _fill(archive: Monograph, recipe: Recipe, work: Work, blocks_of: Callable[[Any], Sequence[Document]]) -> Report:
-    reports = []
-    if work.source is None:
-        reports.append(archive.add(()))  # A shard without documents has its models, too.
+def _fill(archive: Monograph, limits: Limits, work: Work) -> Iterable[Report]:
+    if work.before is None and work.file is None:
+        yield archive.add(())  # A shard without documents has its models, too.
     if work.removed:
         with archive._file.database.read() as connection:
             left = sorted(stored.document_hashes(connection, work.removed))
         if left:  # Else a killed process has removed them.
-            reports.append(archive.remove(left))
+            yield archive.remove(left)
     if work.plan is not None:
         with archive._file.database.write() as connection:
             for root in work.plan.roots:
                 sources.put_root(connection, root, absolute=True)
-        reports.append(archive.files.apply(work.plan, limits=recipe.limits))
-    reports += [archive.add(blocks_of(block)) for block in work.documents]
-    return together(reports)
+        yield archive.files.apply(work.plan, limits=limits)
+    for block in work.documents:
+        yield archive.add(block)
 
 
 @contextmanager
 def _locked(folder: Path, key: str) -> Iterator[None]:
-    """Hold a lock of the system, which ends with the process; translate what the system refuses meanwhile."""
+    """Hold a lock of the system, which ends with the process."""
     import fcntl  # Windows has none, and whoever only imports this needs none.
 
-    try:
+    with writing(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with open(folder / f"{key}.lock", "ab", opener=replacing.private) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
-    except OSError as error:
-        raise system_error(folder, error) or ShelfUnreachable(
-            f"{folder} cannot be written: {error.strerror or error}",
-            "check the folder; in Python: or give another one: home=",
-        ) from error
-
-
-def _note(path: Path, made: Made) -> None:
-    """Note that a shard was put."""
-    names = [[one.digest, one.bytes] for one in (made.shard, made.contents) if one is not None]
-    part = path.with_suffix(".part")
-    with open(part, "w", encoding="utf-8", opener=replacing.private) as file:
-        json.dump(names, file)
-    replacing.put(part, path, overwrite=True)
-
-
-def _noted(path: Path, storage: Storage) -> Made | None:
-    """Return what was put before, if it is still there."""
-    try:
-        shard, listed = (ObjectName(*one) for one in json.loads(path.read_bytes()))
-    except (FileNotFoundError, ValueError, TypeError, InputError):
-        return None
-    return None if missing(storage, (shard, listed)) else Made(shard, listed)

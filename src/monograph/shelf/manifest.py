@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from monograph.errors import InputError, NewerFormat, ObjectDamaged, ObjectMissing, ShelfConflict, ShelfUnreachable
 from monograph.regex import regex
@@ -55,6 +55,10 @@ class ObjectName:
     def name(self) -> str:
         """The object's name in storage."""
         return f"{OBJECTS}/{self.digest}.mono"
+
+
+Pair: TypeAlias = tuple[ObjectName, ObjectName]
+"""A shard, and its contents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,11 @@ class Manifest:
                 raise InputError(f"a version of a shelf cannot have {fault}", "give values within the bounds")
 
     @property
+    def pairs(self) -> list[Pair]:
+        """The shards, each with its contents."""
+        return list(zip(self.shards, self.contents, strict=True))
+
+    @property
     def objects(self) -> frozenset[ObjectName]:
         """All objects that it names."""
         return frozenset((*self.shards, *self.contents, self.catalogue))
@@ -119,10 +128,7 @@ class Manifest:
             "format": FORMAT,
             "version": self.version,
             "made": self.made,
-            "shards": [
-                {**_stored(shard), "contents": _stored(contents)}
-                for shard, contents in zip(self.shards, self.contents, strict=True)
-            ],
+            "shards": [{**_stored(shard), "contents": _stored(contents)} for shard, contents in self.pairs],
             "catalogue": _stored(self.catalogue),
             "settings": self.settings,
         }

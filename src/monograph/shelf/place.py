@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -95,27 +96,29 @@ class Place:
 
 def fetch(storage: Storage, name: ObjectName, target: Path) -> None:
     """Fetch an object and verify it before the file gets its name. Raises as :meth:`Place.file_of`."""
-    try:
+    with writing(target):
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=_FETCHING) as folder:
             path = Path(folder) / target.name
             storage.get(name.name, path)
-            verify(path, name, storage.address)
+            if name_of(path) != name:
+                raise ObjectDamaged(
+                    f"{name.name} of {storage.address} is damaged: its bytes have another digest",
+                    "try again; if it stays so, build the shelf again with --replace",
+                )
             replacing.put(path, target, overwrite=True)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Translate errors of the system about a path of this machine: StorageFull, or ShelfUnreachable."""
+    try:
+        yield
     except OSError as error:
-        raise system_error(target, error) or ShelfUnreachable(
-            f"{target} cannot be written: {error.strerror or error}",
+        raise system_error(path, error) or ShelfUnreachable(
+            f"{path} cannot be written: {error.strerror or error}",
             "check its folder; in Python: or give another one: home=",
         ) from error
-
-
-def verify(path: Path, name: ObjectName, address: str) -> None:
-    """Raise ObjectDamaged if a file does not have the bytes of an object."""
-    if name_of(path) != name:
-        raise ObjectDamaged(
-            f"{name.name} of {address} is damaged: its bytes have another digest",
-            "try again; if it stays so, build the shelf again with --replace",
-        )
 
 
 def place_at(url: str | Path, home: str | Path | None = None, *, create: bool = False) -> Place:

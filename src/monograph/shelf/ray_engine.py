@@ -366,4 +366,5 @@ class Tasks:
 
 
 def _task(recipe: Recipe, work: Work) -> bytes:
-    return _outcome(lambda: make(recipe, work, ray_module().get))
+    blocks: Any = map(ray_module().get, work.documents)  # One after the other, as they are added.
+    return _outcome(lambda: make(recipe, replace(work, documents=blocks)))
