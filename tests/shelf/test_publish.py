@@ -27,6 +27,7 @@ from monograph.errors import (
     StorageFull,
 )
 from monograph.shelf.manifest import (
+    DAY,
     MOST_BYTES,
     Forgotten,
     Manifest,
@@ -37,7 +38,6 @@ from monograph.shelf.manifest import (
     name_of,
     publish,
     put_file,
-    sweep,
     versions,
 )
 from monograph.shelf.place import Place
@@ -184,7 +184,7 @@ def test_a_sweep_between_any_two_steps_leaves_a_version_whole(in_memory: Path) -
     for step in range(steps_of(in_memory) + 1):
         folder = storage_at(in_memory / f"shelf{step}", create=True)
         first = put(folder, in_memory / "files", "one", None)
-        between = Between(folder, step, partial(sweep, folder, keep=1, age=0))
+        between = Between(folder, step, partial(forget, folder))
         try:
             put(between, in_memory / "files", "two", first)
             published += 1
@@ -433,18 +433,15 @@ def test_a_sweep_keeps_the_last_versions_and_what_is_young(objects: Storage, tmp
     for text in ("two", "three", "four"):
         made.append(put(objects, tmp_path / "files", text, made[-1]))
     young = {name.name for one in made[:2] for name in (one.shards[0], one.contents[0], one.catalogue)}
-    assert sweep(objects) == (made[0].name, made[1].name)
+    assert forget(objects, 2, DAY).removed == (made[0].name, made[1].name)
     assert names_in(objects) == of(made[2]) | of(made[3]) | young
-    assert set(sweep(objects, age=0)) == young
+    assert set(forget(objects, 2).removed) == young
     assert names_in(objects) == of(made[2]) | of(made[3])
-    assert sweep(objects, age=0) == ()
+    assert forget(objects, 2).removed == ()
     with pytest.raises(ObjectMissing, match="its version may have been removed"):
         text_of(objects, made[0], tmp_path / "cache")
     for manifest, text in ((made[2], "three"), (made[3], "four")):
         assert text_of(objects, manifest, tmp_path / "cache") == text
-    for keep, age in ((0, 0.0), (1, -1.0)):
-        with pytest.raises(InputError, match="keep at least one"):
-            sweep(objects, keep=keep, age=age)
 
 
 def test_a_sweep_removes_nothing_where_a_kept_version_is_damaged(folder: Storage, tmp_path: Path) -> None:
@@ -453,9 +450,9 @@ def test_a_sweep_removes_nothing_where_a_kept_version_is_damaged(folder: Storage
     folder.remove([first.name])
     folder.put_new(first.name, b"{}")
     before = names_in(folder)
-    for step in (partial(sweep, folder, age=0), partial(sweep, folder, keep=9, age=0)):
+    for keep in (2, 9):
         with pytest.raises(ObjectDamaged, match=first.name):
-            step()
+            forget(folder, keep)
     assert names_in(folder) == before
 
 
@@ -484,7 +481,7 @@ def test_kept_versions_stay_whole_under_random_operations(steps: list[str]) -> N
                 assert forgotten.kept == latest(folder)
             else:
                 keep = 1 if step == "sweep one" else 2
-                sweep(folder, keep=keep, age=0)
+                forget(folder, keep)
                 there = {version: there[version] for version in sorted(there)[-keep:]}
             assert versions(folder) == sorted(there)
             for version, text in there.items():
@@ -495,7 +492,7 @@ def test_kept_versions_stay_whole_under_random_operations(steps: list[str]) -> N
 
 
 def test_no_byte_of_forgotten_documents_remains_in_the_shelf(objects: Storage, tmp_path: Path) -> None:
-    assert forget(objects) == Forgotten(None, (), frozenset())
+    assert forget(objects) == Forgotten(None, ())
     first = put(objects, tmp_path / "files", "secret", None)
     second = put(objects, tmp_path / "files", "two", first)
     failed = put_file(objects, shard(tmp_path / "files", "failed", "secret too"))
@@ -505,7 +502,7 @@ def test_no_byte_of_forgotten_documents_remains_in_the_shelf(objects: Storage, t
     if (tmp_path / "shelf").exists():  # A writer was killed.
         for name in ("00", "00#1"):
             (tmp_path / "shelf" / "staging" / name).write_bytes(b"half a secret")
-        sweep(objects)
+        forget(objects, 2, DAY)
         assert len(list((tmp_path / "shelf" / "staging").iterdir())) == 2  # It may be at work.
     forgotten = forget(objects)
     assert forgotten.kept == second
@@ -556,8 +553,9 @@ def test_a_damaged_manifest_is_refused_or_says_something_else(manifest: Manifest
 
 
 def changed(**values: object) -> bytes:
-    said = {"format": 1, "version": 1, "made": 0, "settings": {}, "catalogue": {"sha256": "a" * 64, "bytes": 1}}
-    said["shards"] = [{"sha256": "a" * 64, "bytes": 1, "contents": {"sha256": "b" * 64, "bytes": 1}}]
+    said = {"format": 1, "version": 1, "made": 0, "settings": {}, "catalogue": {"digest": "a" * 64, "bytes": 1}}
+    said["shards"] = [{"digest": "a" * 64, "bytes": 1}]
+    said["contents"] = [{"digest": "b" * 64, "bytes": 1}]
     return json.dumps({key: value for key, value in {**said, **values}.items() if value is not ...}).encode()
 
 
@@ -569,11 +567,11 @@ def changed(**values: object) -> bytes:
         changed(version=0), changed(version=True), changed(version=1.0), changed(version="1"), changed(version=10**9),
         changed(made=-1), changed(made=1.5), changed(made=None), changed(made=float("nan")), changed(made=1 << 50),
         changed(shards=[]), changed(shards={}), changed(shards=None), changed(shards=[1]), changed(shards=...),
-        changed(shards=[{"sha256": "a" * 64, "bytes": 1}]), changed(shards=[{"sha256": "a", "bytes": 1, "contents": 1}]),
-        changed(shards=[{"sha256": "a" * 64, "bytes": 1, "contents": {"sha256": "b" * 64, "bytes": 1}}] * 10_001),
-        changed(catalogue={"sha256": "../../etc/passwd", "bytes": 1}), changed(catalogue={"sha256": "A" * 64, "bytes": 1}),
-        changed(catalogue={"sha256": "a" * 64, "bytes": -1}), changed(catalogue={"sha256": "a" * 64, "bytes": True}),
-        changed(catalogue={"sha256": "a" * 64}),         changed(catalogue={"sha256": ["a"] * 64, "bytes": 1}), changed(catalogue=None),
+        changed(contents=[]), changed(contents=...), changed(shards=[{"digest": "a", "bytes": 1}]), changed(more=1),
+        changed(shards=[{"digest": "a" * 64, "bytes": 1}] * 10_001), changed(contents=1),
+        changed(catalogue={"digest": "../../etc/passwd", "bytes": 1}), changed(catalogue={"digest": "A" * 64, "bytes": 1}),
+        changed(catalogue={"digest": "a" * 64, "bytes": -1}), changed(catalogue={"digest": "a" * 64, "bytes": True}),
+        changed(catalogue={"digest": "a" * 64}),         changed(catalogue={"digest": ["a"] * 64, "bytes": 1}), changed(catalogue=None),
         changed(settings=[]), changed(settings={"a": 1}), changed(settings={"a": "\ud800"}), changed() + b"x",
         b" " * (MOST_BYTES + 1),
     ],
@@ -635,6 +633,6 @@ def test_manifest_that_names_a_shard_twice_is_refused() -> None:
     with pytest.raises(InputError, match="one shard twice"):
         Manifest(1, (one,) * 9_000, (other,) * 9_000, other, {}, 0)
     stored = json.loads(fine.to_json())
-    stored["shards"] *= 9_000
+    stored |= {"shards": stored["shards"] * 9_000, "contents": stored["contents"] * 9_000}
     with pytest.raises(ObjectDamaged, match="one shard twice"):
         Manifest.from_json(json.dumps(stored).encode())

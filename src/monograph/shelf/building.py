@@ -21,7 +21,7 @@ from monograph.read.paths import path_to_text
 from monograph.settings import Settings
 from monograph.shelf import catalogue
 from monograph.shelf.making import Recipe, Work, make, require_fit
-from monograph.shelf.manifest import MOST_SHARDS, Forgotten, Manifest, Pair, latest, publish, sweep
+from monograph.shelf.manifest import DAY, MOST_SHARDS, Forgotten, Manifest, Pair, latest, publish
 from monograph.shelf.manifest import forget as forget_objects
 from monograph.shelf.place import Place, place_at
 from monograph.store.catalogue import catalogue as stored
@@ -352,5 +352,5 @@ class _Draft:
                 mode &= place.objects.permissions(shard_name.name) | 0o600
             path.chmod(mode)
             publish(place.objects, [one for one, _ in kept], [one for _, one in kept], path, before, of.to_texts())
-        sweep(place.objects)
+        forget_objects(place.objects, keep=2, age=DAY)
         return report

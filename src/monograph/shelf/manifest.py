@@ -8,9 +8,9 @@ import math
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from monograph.errors import InputError, NewerFormat, ObjectDamaged, ObjectMissing, ShelfConflict, ShelfUnreachable
 from monograph.regex import regex
@@ -96,8 +96,8 @@ class Manifest:
     def __post_init__(self) -> None:
         texts = [*self.settings, *self.settings.values()] if isinstance(self.settings, dict) else [None]
         faults = {
-            f"version {self.version!r}": not _within(self.version, 1, LAST_VERSION),
-            f"made at {self.made!r}": not _within(self.made, 0, 1 << 40),
+            f"version {self.version!r}": type(self.version) is not int or not 1 <= self.version <= LAST_VERSION,
+            f"made at {self.made!r}": type(self.made) is not int or not 0 <= self.made <= 1 << 40,
             f"{len(self.shards):,} shards": not 1 <= len(self.shards) <= MOST_SHARDS,
             "one shard twice": len(set(self.shards)) != len(self.shards),
             "another number of lists of contents than of shards": len(self.contents) != len(self.shards),
@@ -124,14 +124,7 @@ class Manifest:
 
     def to_json(self) -> bytes:
         """Return the manifest as it is stored: equal bytes for equal values."""
-        stored = {
-            "format": FORMAT,
-            "version": self.version,
-            "made": self.made,
-            "shards": [{**_stored(shard), "contents": _stored(contents)} for shard, contents in self.pairs],
-            "catalogue": _stored(self.catalogue),
-            "settings": self.settings,
-        }
+        stored = {"format": FORMAT, **asdict(self)}
         return json.dumps(stored, indent=1, sort_keys=True, ensure_ascii=False).encode() + b"\n"
 
     @classmethod
@@ -147,22 +140,14 @@ class Manifest:
         """
         try:
             stored = json.loads(data)
-            if isinstance(stored, dict) and isinstance(stored.get("format"), int) and stored["format"] > FORMAT:
-                raise NewerFormat(
-                    f"it has format {stored['format']}, this Monograph knows {FORMAT}", "update Monograph"
-                )
-            if type(stored["format"]) is not int or stored["format"] != FORMAT:
-                raise ValueError(f"its format is {stored['format']!r}")
-            shards = [(_loaded(one), _loaded(one["contents"])) for one in stored["shards"][: MOST_SHARDS + 1]]
-            return cls(
-                stored["version"],
-                tuple(shard for shard, _ in shards),
-                tuple(contents for _, contents in shards),
-                _loaded(stored["catalogue"]),
-                stored["settings"],
-                stored["made"],
-            )
-        except (ValueError, TypeError, KeyError, RecursionError, InputError) as error:
+            written = stored.pop("format")
+            if type(written) is not int or written < FORMAT:
+                raise ValueError(f"its format is {written!r}")
+            if written > FORMAT:
+                raise NewerFormat(f"it has format {written}, this Monograph knows {FORMAT}", "update Monograph")
+            named = {key: tuple(ObjectName(**one) for one in stored[key]) for key in ("shards", "contents")}
+            return cls(**{**stored, **named, "catalogue": ObjectName(**stored["catalogue"])})
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError, InputError) as error:
             why = error.message if isinstance(error, InputError) else str(error)
             raise ObjectDamaged(
                 f"it is no manifest: {why[:300]}", "remove it: the version before it is then the newest"
@@ -197,15 +182,13 @@ def versions(storage: Storage) -> list[int]:
 
 def latest(storage: Storage) -> Manifest | None:
     """Return the newest version, or None where there is none. Raises as :func:`load`."""
-    for attempt in range(_LATEST_TRIES):
+    for tries in reversed(range(_LATEST_TRIES)):
         there = versions(storage)
-        if not there:
-            return None
         try:
-            return load(storage, there[-1])
+            return load(storage, there[-1]) if there else None
         except ObjectMissing:
             # Others have published so often since it was listed that it is swept: there is a newer one.
-            if attempt == _LATEST_TRIES - 1:
+            if not tries:
                 raise
     return None
 
@@ -230,18 +213,6 @@ def load(storage: Storage, version: int) -> Manifest:
     except (ObjectDamaged, NewerFormat) as error:
         raise type(error)(f"{name} of {storage.address}: {error.message}", error.mend) from error
     return manifest
-
-
-def _stored(one: ObjectName) -> dict[str, str | int]:
-    return {"sha256": one.digest, "bytes": one.bytes}
-
-
-def _loaded(stored: Mapping[str, Any]) -> ObjectName:
-    return ObjectName(stored["sha256"], stored["bytes"])
-
-
-def _within(value: object, least: int, most: int) -> bool:
-    return type(value) is int and least <= value <= most
 
 
 def put_file(storage: Storage, path: Path) -> ObjectName:
@@ -341,39 +312,30 @@ def _conflict(storage: Storage, version: int) -> ShelfConflict:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """The names of removed manifests and objects, the digests of these objects, and the version that was kept."""
+    """The names of removed manifests and objects, and the version that was kept."""
 
     kept: Manifest | None
     removed: tuple[str, ...]
-    digests: frozenset[str]
+
+    @property
+    def digests(self) -> frozenset[str]:
+        """The digests of the removed objects."""
+        return frozenset(filter(None, map(digest_in, self.removed)))
 
 
-def sweep(storage: Storage, keep: int = 2, age: float = DAY) -> tuple[str, ...]:
-    """Remove all but the last versions, and older objects that these do not name.
+def forget(storage: Storage, keep: int = 1, age: float = 0.0) -> Forgotten:
+    """Remove all versions but the last ``keep``, manifests first, and the objects that these do not name.
 
-    A sweep may run during a publication: it lists the objects before the manifests, so that it knows every manifest
-    that is put before it removes anything, and objects younger than ``age`` seconds stay. If it still removes an object
-    that a publication found, that publication fails and leaves the version before (:func:`publish`).
-
-    Returns
-    -------
-    The names of what was removed, manifests before objects.
+    Objects and unfinished files younger than ``age`` seconds stay. This may run during a publication if ``age`` is
+    ``DAY``: it lists the objects before the manifests, so that it knows every manifest that is put before it removes
+    anything. If it still removes an object that a publication found, that publication fails and leaves the version
+    before (:func:`publish`). Copies that a bucket keeps of removed objects (versioning, locks) are its owner's to
+    remove.
 
     Raises
     ------
     ObjectDamaged
         If the manifest of a kept version cannot be understood; then nothing is removed.
-    """
-    if keep < 1 or age < 0:
-        raise InputError(f"{keep} versions cannot be kept for {age} seconds", "keep at least one, for 0 or more")
-    return forget(storage, keep, age).removed
-
-
-def forget(storage: Storage, keep: int = 1, age: float = 0.0) -> Forgotten:
-    """Remove everything but the newest version, however young, and what killed writers left unfinished.
-
-    Copies that a bucket keeps of removed objects (versioning, locks) are its owner's to remove. Parameters and errors
-    as for :func:`sweep`.
     """
     there = storage.listed(OBJECTS)
     known = versions(storage)
@@ -384,4 +346,4 @@ def forget(storage: Storage, keep: int = 1, age: float = 0.0) -> Forgotten:
     removed += [one.name for one in there if digest_in(one.name) and one.name not in needed and one.since <= before]
     storage.remove(removed)  # In this order: no manifest is there whose objects are not.
     storage.remove_staged(age)
-    return Forgotten(kept[-1] if kept else None, tuple(removed), frozenset(filter(None, map(digest_in, removed))))
+    return Forgotten(kept[-1] if kept else None, tuple(removed))

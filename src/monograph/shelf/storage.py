@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import re
 import secrets
+import shutil
 import stat
 import time
 from collections.abc import Iterable, Iterator
@@ -16,7 +15,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from monograph.errors import InputError, MissingExtra, ObjectDamaged, ObjectMissing, ShelfUnreachable
-from monograph.regex import regex
 from monograph.store.file.errors import system_error
 from monograph.store.file.replacing import private, restrict, sync_to_disk
 
@@ -33,8 +31,6 @@ _STAGING = "staging"
 
 _CONTAINER_SCHEMES = ("abfs", "abfss")
 """Schemes in whose addresses the part before an @ is a container."""
-
-_OS_ERROR = regex(r"\(os error (\d+)\)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,25 +92,26 @@ class Storage:
             return False
 
     def _put_durably(self, folder: Path, name: str, source: Path | bytes) -> bool:
-        """Put an object into a folder, synced to disk before it gets its name: obstore does not call fsync."""
-        staged = f"{_STAGING}/{secrets.token_hex(16)}"
-        target = folder / name
+        """Put an object into a folder, synced to disk before it gets its name, by a hard link."""
+        target, staged = folder / name, folder / _STAGING / secrets.token_hex(16)
         if target.exists():
             return False
+        target.parent.mkdir(exist_ok=True)
+        staged.parent.mkdir(mode=0o700, exist_ok=True)
         try:
-            (folder / _STAGING).mkdir(mode=0o700, exist_ok=True)
-            self._client.put(self._store, staged, source)
-            if isinstance(source, Path):
-                restrict(folder / staged, source)
-            sync_to_disk(folder / staged)
-            try:
-                self._client.rename(self._store, staged, name, overwrite=False)  # By a hard link.
-            except self._client.exceptions.AlreadyExistsError:
-                return False
-            sync_to_disk(target.parent)
-            sync_to_disk(folder)
+            if isinstance(source, bytes):
+                staged.write_bytes(source)
+            else:
+                shutil.copyfile(source, staged)
+                restrict(staged, source)
+            sync_to_disk(staged)
+            target.hardlink_to(staged)
+        except FileExistsError:
+            return False
         finally:
-            (folder / staged).unlink(missing_ok=True)
+            staged.unlink(missing_ok=True)
+        sync_to_disk(target.parent)
+        sync_to_disk(folder)
         return True
 
     def get(self, name: str, target: Path) -> None:
@@ -189,21 +186,13 @@ class Storage:
                 "give credentials that may list, read, write and delete there, in the environment",
             ) from error
         except (exceptions.BaseError, OSError) as error:
-            raise self._full(error) or self._unreachable(what, error) from error
-
-    def _full(self, error: Exception) -> Exception | None:
-        """Return the error for a full disk or full memory, if that is the cause."""
-        number = error.errno if isinstance(error, OSError) else None
-        found = _OS_ERROR.search(str(error))
-        if number is None and found:
-            number = int(found[1])
-        return None if number is None else system_error(self._address, OSError(number, os.strerror(number)))
+            full = system_error(self._address, error) if isinstance(error, OSError) else None
+            raise full or self._unreachable(what, error) from error
 
     def _unreachable(self, what: str, error: Exception) -> ShelfUnreachable:
+        mend = "check that the bucket is there and can be reached, then try again"
         if self._folder is not None:
             mend = "check that the folder is there, may be read and written, and has hard links (or use a bucket)"
-        else:
-            mend = "check that the bucket is there and can be reached, then try again"
         return ShelfUnreachable(f"{what}: {self._address} does not answer as it should: {_first_line(error)}", mend)
 
 
