@@ -24,7 +24,7 @@ from monograph.store.file import checksums, memo, settings
 from monograph.store.file.checksums import given_key
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, path_of
-from monograph.store.graph import neighbours
+from monograph.store.graph import names
 from monograph.store.vectors import vectors
 from monograph.values import ENTITY_KINDS, OnProgress, Progress
 
@@ -184,7 +184,7 @@ def _told(connection: Connection, file: IO[str]) -> None:
 
 
 def _entities(connection: Connection, file: IO[str], on_progress: OnProgress | None) -> int:
-    heads = neighbours.most_named(connection, -1)
+    heads = names.most_named(connection, -1)
     count = 0
     for count, line in enumerate(entity_lines(connection, heads), 1):
         _line(file, line)

@@ -10,7 +10,7 @@ from monograph.explore.entities import keys_in, named_by
 from monograph.explore.nodes import ChunkName, EntityNode, Nodes
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.names import asked_keys
-from monograph.store.graph import names, neighbours
+from monograph.store.graph import graphs, names
 from monograph.values import Link, Relation
 
 CROWDED = 24
@@ -140,7 +140,7 @@ class CooccurrenceGraph:
         source: EntityNode,
         target: EntityNode,
         bond: Bond,
-        places: Mapping[int, neighbours.Place],
+        places: Mapping[int, graphs.Place],
         relations: Mapping[tuple[int, EntityNode, EntityNode], list[Relation]],
     ) -> Link:
         def where(chunk: int) -> tuple[str, int]:

@@ -14,7 +14,7 @@ from monograph.explore.graph_state import GraphState
 from monograph.explore.nodes import EntityNode, Nodes
 from monograph.graph.names import asked_keys, key_of, mention_key, signature, title_of
 from monograph.graph.short_names import is_short_form
-from monograph.store.graph import names, neighbours
+from monograph.store.graph import names
 from monograph.values import ENTITY_KINDS, Entity, Path, arguments
 
 SUGGESTED = 5
@@ -45,7 +45,7 @@ def find(state: GraphState, name: str) -> list[EntityNode]:
         return [node for node in _shown(state, qualified.head) if node.sense == qualifier] or _shown(
             state, qualified.head
         )
-    found = neighbours.with_name_like(state.names, key, SUGGESTED + 1)
+    found = names.with_name_like(state.names, key, SUGGESTED + 1)
     if len(found) == 1:
         return _shown(state, found[0])
     if found:
@@ -69,7 +69,7 @@ def most_named(state: GraphState, k: int, like: str = "") -> list[Entity]:
     if like and not key_of(like):
         return []
     nodes = Nodes(state)
-    heads = neighbours.most_named(state.names, k, key_of(like))
+    heads = names.most_named(state.names, k, key_of(like))
     nodes.read_entities(heads, MOST_LOOKED_AT)
     found = entities(nodes, [node for head in heads for node in nodes.nodes_of(head)])
     return sorted(found, key=lambda one: (-one.chunks, one.name, one.id))[:k]
@@ -122,7 +122,7 @@ def _listed(state: GraphState, heads: Sequence[int]) -> str:
 
 def _mend(state: GraphState, key: str) -> str:
     """Return the names that are spelt most like a key, or where to see those that are there."""
-    near = neighbours.spelt_alike(state.names, key, signature(key), 3, _COMPARED)
+    near = names.spelt_alike(state.names, key, signature(key), 3, _COMPARED)
     alike = {other: SequenceMatcher(None, key, other).ratio() for other in near}
     best = sorted((other for other in near if alike[other] >= _LEAST_ALIKE), key=lambda other: (-alike[other], other))
     if best:

@@ -13,9 +13,8 @@ from monograph.store.documents import documents
 from monograph.store.documents.chunks import LoadedChunk
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import path_of
-from monograph.store.graph import assertions, extractions, graphs, neighbours
-from monograph.store.graph.graphs import Records
-from monograph.store.graph.neighbours import Place, Titled
+from monograph.store.graph import assertions, extractions, graphs, names
+from monograph.store.graph.graphs import Place, Records, Titled
 from monograph.values import Document, Extraction, Float32, Told, ToldNode
 
 
@@ -49,38 +48,38 @@ class GraphState:
 
     def total(self) -> int:
         """Return the number of chunks in the graph."""
-        return neighbours.count_nodes(self.names)
+        return graphs.count_nodes(self.names)
 
     def every_chunk(self) -> list[int]:
         """Return the chunks in the graph, ascending."""
-        return neighbours.all_nodes(self.names)
+        return graphs.all_nodes(self.names)
 
     def titled(self, members: Mapping[int, int]) -> list[Titled]:
-        """See :func:`monograph.store.graph.neighbours.titled`."""
-        return neighbours.titled(self.names, members)
+        """See :func:`monograph.store.graph.graphs.titled`."""
+        return graphs.titled(self.names, members)
 
     def chunk_counts(self, members: Mapping[int, int]) -> dict[int, int]:
-        """See :func:`monograph.store.graph.neighbours.chunk_counts`."""
-        return neighbours.chunk_counts(self.names, members)
+        """See :func:`monograph.store.graph.graphs.chunk_counts`."""
+        return graphs.chunk_counts(self.names, members)
 
     def seen(self, members: Mapping[int, int]) -> dict[int, TimeSpan]:
-        """See :func:`monograph.store.graph.neighbours.seen`."""
-        return neighbours.seen(self.names, members)
+        """See :func:`monograph.store.graph.graphs.seen`."""
+        return graphs.seen(self.names, members)
 
     def seen_in(self, chunks: Iterable[int]) -> TimeSpan | None:
-        """See :func:`monograph.store.graph.neighbours.seen_in`."""
-        return neighbours.seen_in(self.names, chunks)
+        """See :func:`monograph.store.graph.graphs.seen_in`."""
+        return graphs.seen_in(self.names, chunks)
 
     def chunks_naming(self, members: Mapping[int, int], most: int) -> dict[int, list[int]]:
-        """See :func:`monograph.store.graph.neighbours.chunks_naming`."""
+        """See :func:`monograph.store.graph.graphs.chunks_naming`."""
         found: dict[int, list[int]] = {}
-        for entity, _, _, chunk in neighbours.chunks_naming(self.names, members, most):
+        for entity, _, _, chunk in graphs.chunks_naming(self.names, members, most):
             found.setdefault(entity, []).append(chunk)
         return found
 
     def first_chunks(self, documents: Iterable[int], most: int) -> dict[int, list[int]]:
-        """See :func:`monograph.store.graph.neighbours.first_chunks`."""
-        return neighbours.first_chunks(self.names, documents, most)
+        """See :func:`monograph.store.graph.graphs.first_chunks`."""
+        return graphs.first_chunks(self.names, documents, most)
 
     def linked(self, chunks: Collection[int]) -> Mapping[int, tuple[Records, Records]]:
         """See :func:`monograph.store.graph.graphs.linked`."""
@@ -102,7 +101,7 @@ class GraphState:
 
     def places(self, chunks: Iterable[int]) -> dict[int, Place]:
         """Return the documents of chunks, and their places in them."""
-        return neighbours.places(self.names, chunks)
+        return graphs.places(self.names, chunks)
 
     def chunks(self, rows: Sequence[int]) -> dict[int, LoadedChunk]:
         """Return chunks, in the order of their rows."""
@@ -118,8 +117,8 @@ class GraphState:
         return {row.id: Document(id=row.id, title=row.title, uri=row.uri) for row in found if row is not None}
 
     def stating(self, keys: Sequence[str]) -> dict[tuple[str, str], list[str]]:
-        """See :func:`monograph.store.graph.neighbours.stating`."""
-        return neighbours.stating(neighbours.stated(self.names, keys))
+        """See :func:`monograph.store.graph.names.stating`."""
+        return names.stating(names.stated(self.names, keys))
 
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
         """Return (entity id, name as it is written) of names, each looked for in one chunk."""

@@ -11,7 +11,7 @@ from monograph.explore.entities import entities
 from monograph.explore.graph_state import GraphState
 from monograph.explore.nodes import EntityNode, Nodes
 from monograph.store.documents import chunks
-from monograph.store.graph import neighbours
+from monograph.store.graph import names
 from monograph.values import Chunk, Document, Entity, Link, Neighbourhood, arguments
 
 AT_ONCE = 4_096
@@ -77,7 +77,7 @@ def whole(state: GraphState) -> Neighbourhood:
     every = state.every_chunk()
     for first in range(0, len(every), AT_ONCE):
         web.add(nodes.read(every[first : first + AT_ONCE]))
-    heads = neighbours.most_named(state.names, -1)
+    heads = names.most_named(state.names, -1)
     nodes.read_entities(heads)
     shown = [node for head in heads for node in nodes.nodes_of(head)]
     web.tell(shown)

@@ -10,7 +10,7 @@ from monograph.dates.span import TimeSpan
 from monograph.explore.graph_state import GraphState
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.names import entity_id
-from monograph.store.graph import graphs, names, neighbours
+from monograph.store.graph import graphs, names
 from monograph.values import ENTITY_KINDS, content_id
 
 MOST_READ = 512
@@ -49,7 +49,7 @@ class Nodes:
     """Cache of the parts of a graph that were read. Each chunk is read once.
 
     An entity in more than MOST_READ chunks is read in those of documents about it, then in those whose ids come
-    first (see :func:`monograph.store.graph.neighbours.chunks_naming`): the same in every file of the same documents.
+    first (see :func:`monograph.store.graph.graphs.chunks_naming`): the same in every file of the same documents.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Nodes:
         self.names: dict[int, names.NameRow] = {}
         self.members: dict[int, list[names.NameRow]] = {}
         self.senses: dict[int, list[Sense]] = {}
-        self.titled: dict[int, list[neighbours.Titled]] = {}
+        self.titled: dict[int, list[graphs.Titled]] = {}
         self._counts: dict[int, int] = {}
         self._ids: dict[EntityNode, str] = {}
 
@@ -85,7 +85,7 @@ class Nodes:
         rows = {one.row: head for head, some in found.items() for one in some}
         self.names.update((one.row, one) for some in found.values() for one in some)
         self.members.update((head, found.get(head, [])) for head in fresh)
-        titled: dict[int, list[neighbours.Titled]] = {}
+        titled: dict[int, list[graphs.Titled]] = {}
         for one in self.state.titled(rows):
             titled.setdefault(one.entity, []).append(one)
         self.titled.update(titled)
@@ -230,7 +230,7 @@ class Sense:
     names: frozenset[int]
 
 
-def senses(state: GraphState, titled: Mapping[int, Sequence[neighbours.Titled]]) -> dict[int, list[Sense]]:
+def senses(state: GraphState, titled: Mapping[int, Sequence[graphs.Titled]]) -> dict[int, list[Sense]]:
     """Return the senses, by qualifier, of entities that titles qualify in several ways; the others are left out.
 
     Parameters

@@ -19,9 +19,8 @@ from monograph.shelf.engines import only
 from monograph.shelf.reader import ShelfReader
 from monograph.shelf.shard import ShardReader
 from monograph.store.documents.chunks import LoadedChunk
-from monograph.store.graph import neighbours
-from monograph.store.graph.graphs import Records
-from monograph.store.graph.neighbours import Place, Titled
+from monograph.store.graph import names
+from monograph.store.graph.graphs import Place, Records, Titled
 from monograph.values import Document, Extraction, Float32, Told, ToldNode
 
 
@@ -138,9 +137,7 @@ class ShelfGraphState(GraphState):
         return {name: one for some in answers for name, one in some.items()}
 
     def stating(self, keys: Sequence[str]) -> dict[tuple[str, str], list[str]]:
-        return neighbours.stating(
-            sorted(one for some in self.snapshot.shards.all(ShardReader.stated, keys) for one in some)
-        )
+        return names.stating(sorted(one for some in self.snapshot.shards.all(ShardReader.stated, keys) for one in some))
 
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
         return self.snapshot.show((), where)[1]

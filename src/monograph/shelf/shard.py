@@ -29,9 +29,8 @@ from monograph.store.documents.chunks import LoadedChunk
 from monograph.store.documents.filters import Allowed
 from monograph.store.file import settings
 from monograph.store.file.database import Connection
-from monograph.store.graph import graphs, names, neighbours
-from monograph.store.graph.graphs import Records
-from monograph.store.graph.neighbours import Titled
+from monograph.store.graph import graphs, names
+from monograph.store.graph.graphs import Records, Titled
 from monograph.store.words import postings, terms
 from monograph.values import (
     Chunk,
@@ -312,20 +311,20 @@ class ShardReader(GraphState):
         return {row: members[key] for key, row in rows.items()}
 
     def titled_by_key(self, members: Mapping[str, int]) -> list[Titled]:
-        """See :func:`monograph.store.graph.neighbours.titled`."""
-        return neighbours.titled(self.connection, self._members(members))
+        """See :func:`monograph.store.graph.graphs.titled`."""
+        return graphs.titled(self.connection, self._members(members))
 
     def chunk_counts_by_key(self, members: Mapping[str, int]) -> dict[int, int]:
-        """See :func:`monograph.store.graph.neighbours.chunk_counts`."""
-        return neighbours.chunk_counts(self.connection, self._members(members))
+        """See :func:`monograph.store.graph.graphs.chunk_counts`."""
+        return graphs.chunk_counts(self.connection, self._members(members))
 
     def seen_by_key(self, members: Mapping[str, int]) -> dict[int, TimeSpan]:
-        """See :func:`monograph.store.graph.neighbours.seen`."""
-        return neighbours.seen(self.connection, self._members(members))
+        """See :func:`monograph.store.graph.graphs.seen`."""
+        return graphs.seen(self.connection, self._members(members))
 
     def chunks_naming_by_key(self, members: Mapping[str, int], most: int) -> list[tuple[int, int, str, int]]:
-        """See :func:`monograph.store.graph.neighbours.chunks_naming`."""
-        return neighbours.chunks_naming(self.connection, self._members(members), most)
+        """See :func:`monograph.store.graph.graphs.chunks_naming`."""
+        return graphs.chunks_naming(self.connection, self._members(members), most)
 
     def rows_of(self, name: str) -> list[list[int]]:
         """Return the rows of the chunks of each document that an id, a uri or a path names, in reading order."""
@@ -333,8 +332,8 @@ class ShardReader(GraphState):
         return [chunks.rows_of_document(self.connection, one.row) for one in found]
 
     def stated(self, keys: Sequence[str]) -> list[tuple[str, str, str, str]]:
-        """See :func:`monograph.store.graph.neighbours.stated`."""
-        return neighbours.stated(self.connection, keys)
+        """See :func:`monograph.store.graph.names.stated`."""
+        return names.stated(self.connection, keys)
 
 
 def _placed(records: Records, place: Mapping[int, int]) -> Records:

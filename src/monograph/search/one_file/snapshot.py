@@ -257,7 +257,8 @@ class FileReader:
         found = {}
         for row, value in values.items():
             with extractions.decoding_of(self.connection, row):
-                found[ids[row]] = extractions.mentions(value, texts[ids[row]], kinds)
+                extraction = extractions.unpack(value, texts[ids[row]])
+                found[ids[row]] = [one for one in extraction.mentions if one.kind in kinds]
         return found
 
     def descriptions(self, chunks: Iterable[int]) -> dict[int, list[str]]:

@@ -52,9 +52,9 @@ def written(
             sought.setdefault(chunk, {}).setdefault(keys[row], []).append(row)
     for chunk, wanted in sought.items():
         with extractions.decoding_of(connection, chunk):
-            for name, kind in extractions.written(values[chunk], texts[chunk][1]):
-                # The first that is so called: most stand at a text's beginning, and what is behind them is not read.
-                found.update((row, name) for row in wanted.pop(mention_key(name, kind), ()))
+            for one in extractions.unpack(values[chunk], texts[chunk][1]).mentions:
+                # Most names are found near the beginning of the text.
+                found.update((row, one.name) for row in wanted.pop(mention_key(one.name, one.kind), ()))
                 if not wanted:
                     break
     return found

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from monograph.store.file import rows
 from monograph.store.file.database import Connection
@@ -70,36 +70,13 @@ def unpack(value: bytes, text: str) -> Extraction:
     if all(len(row) == 3 for row in listed):  # Nearly always: all are called what stands there.
         mentions = tuple(_mentions().made(text, listed))
     else:
-        mentions = tuple(_read_mention(row, text) for row in listed)
+        mentions = tuple(_read_mention(*row, text=text) for row in listed)
     relations = tuple(_read_relation(*row) for row in stored.get("relations", ()))
     tokens, failure = rows.whole(stored.get("tokens", 0)), rows.text(stored.get("failure", ""))
     return Extraction(mentions, relations, tokens, failure)
 
 
-def written(value: bytes, text: str) -> Iterator[tuple[str, str]]:
-    """Yield (name, kind) of each mention of a packed extraction; raises as :func:`unpack`."""
-    for kind, first, last, *rest in json.loads(value)["mentions"]:
-        if rest:
-            one = _read_named(kind, first, last, *rest, text=text)
-            yield one.name, one.kind
-        else:  # Nearly all.
-            yield text[rows.whole(first) : rows.whole(last)], ENTITY_KINDS[kind]
-
-
-def mentions(value: bytes, text: str, kinds: Collection[str]) -> list[Mention]:
-    """Return the mentions of some kinds of a packed extraction; raises as :func:`unpack`."""
-    places = {_PLACE_OF_KIND[kind] for kind in kinds}
-    return [_read_mention(row, text) for row in json.loads(value)["mentions"] if row[0] in places]
-
-
-def _read_mention(row: Sequence[Any], text: str) -> Mention:
-    if len(row) == 3:  # Nearly all: called what stands there.
-        kind, first, last = row[0], rows.whole(row[1]), rows.whole(row[2])
-        return Mention(text[first:last], ENTITY_KINDS[kind], first, last)
-    return _read_named(*row, text=text)
-
-
-def _read_named(kind: int, start: int, end: int, name: str, description: str = "", *, text: str) -> Mention:
+def _read_mention(kind: int, start: int, end: int, name: str, description: str = "", *, text: str) -> Mention:
     first, last = rows.whole(start), rows.whole(end)
     name, description = rows.text(name), rows.text(description)
     return Mention(name or text[first:last], ENTITY_KINDS[kind], first, last, description)

@@ -1,4 +1,7 @@
-"""The entity–chunk graph: rows of ``chunk_graphs``, ``mentions``, ``subjects`` and ``aliases``."""
+"""The entity–chunk graph: rows of ``chunk_graphs``, ``mentions``, ``subjects`` and ``aliases``.
+
+An entity is identified by the row of its head. ``members`` are heads by the row of each name.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from monograph.dates.span import TimeSpan
+from monograph.store.documents.documents import TOLD, loaded_span, newest
 from monograph.store.documents.filters import EVERYTHING, Allowed
 from monograph.store.file.database import Connection
-from monograph.store.file.rows import select
+from monograph.store.file.rows import lookup, select
 from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS
 
 NAMED = np.dtype([("name", "<i4"), ("first", "u1"), ("second", "u1"), ("kind", "u1")])
@@ -68,6 +73,28 @@ class SubjectChunk(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Titled:
+    """A document whose title names an entity; the qualifier is the part of the title in parentheses."""
+
+    entity: int
+    document: int
+    id: str
+    title: str
+    qualifier: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The document of a chunk, and the chunk's place in it."""
+
+    id: str
+    document: int
+    document_id: str
+    title: str
+    ordinal: int
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentGraph:
     """A document's part of the graph.
 
@@ -82,23 +109,15 @@ class DocumentGraph:
 
 def extraction_values(connection: Connection, chunks: Iterable[int]) -> dict[int, bytes]:
     """Return stored extractions by chunk row, for the chunks that have one."""
-    return dict(
-        connection.execute(
-            """SELECT e.chunk, m.value FROM json_each(?) AS c CROSS JOIN extractions AS e JOIN memo AS m USING (memo)
-            WHERE e.chunk = c.value""",
-            (_listed(chunks),),
-        )
-    )
+    tables = "extractions AS e JOIN memo AS m USING (memo) WHERE e.chunk = w.value"
+    return dict(lookup(connection, "e.chunk, m.value", tables, chunks))
 
 
 def titled_extraction_keys(connection: Connection, rows: Iterable[int]) -> dict[int, tuple[bytes, str]]:
     """Return (memo key of the extraction, title of the document) by chunk row: the same in every file."""
-    found = connection.execute(
-        """SELECT e.chunk, m.key, d.title FROM json_each(?) AS w CROSS JOIN extractions AS e JOIN memo AS m USING (memo)
-        JOIN chunks AS c ON c.chunk = e.chunk JOIN documents AS d ON d.document = c.document WHERE e.chunk = w.value""",
-        (_listed(rows),),
-    ).fetchall()
-    return {chunk: (key, title) for chunk, key, title in found}
+    tables = """extractions AS e JOIN memo AS m USING (memo)
+        JOIN chunks AS c ON c.chunk = e.chunk JOIN documents AS d ON d.document = c.document WHERE e.chunk = w.value"""
+    return {chunk: (key, title) for chunk, key, title in lookup(connection, "e.chunk, m.key, d.title", tables, rows)}
 
 
 def stored(connection: Connection, document: int) -> DocumentGraph:
@@ -120,12 +139,8 @@ def stored(connection: Connection, document: int) -> DocumentGraph:
 
 def documents_naming(connection: Connection, wanted: Iterable[int]) -> list[int]:
     """Return the rows of the documents that mention any of some names, ascending."""
-    found = connection.execute(
-        """SELECT DISTINCT c.document FROM json_each(?) AS n CROSS JOIN mentions AS m CROSS JOIN chunks AS c
-        WHERE m.name = n.value AND c.chunk = m.chunk ORDER BY c.document""",
-        (_listed(wanted),),
-    ).fetchall()
-    return [int(row) for (row,) in found]
+    tables = "mentions AS m CROSS JOIN chunks AS c WHERE m.name = w.value AND c.chunk = m.chunk ORDER BY c.document"
+    return [int(row) for (row,) in lookup(connection, "DISTINCT c.document", tables, wanted)]
 
 
 def is_whole(connection: Connection) -> bool:
@@ -137,20 +152,13 @@ def is_whole(connection: Connection) -> bool:
 
 def words(connection: Connection, chunks: Sequence[int]) -> dict[int, tuple[int, bytes]]:
     """Return (document, hashes of its words as bytes of WORDS) by row; (NO_DOCUMENT, b"") for one not in the graph."""
-    found = connection.execute(
-        """SELECT g.chunk, g.document, g.words FROM json_each(?) AS c CROSS JOIN chunk_graphs AS g
-        WHERE g.chunk = c.value""",
-        (_listed(chunks),),
-    ).fetchall()
+    found = lookup(connection, "g.chunk, g.document, g.words", "chunk_graphs AS g WHERE g.chunk = w.value", chunks)
     return {**dict.fromkeys(chunks, (NO_DOCUMENT, b"")), **{chunk: (document, some) for chunk, document, some in found}}
 
 
 def linked(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[Records, Records]]:
     """Return (names, links) of chunks, NAMED and LINKED records, by row."""
-    found = connection.execute(
-        "SELECT g.chunk, g.names, g.links FROM json_each(?) AS c CROSS JOIN chunk_graphs AS g WHERE g.chunk = c.value",
-        (_listed(chunks),),
-    ).fetchall()
+    found = lookup(connection, "g.chunk, g.names, g.links", "chunk_graphs AS g WHERE g.chunk = w.value", chunks)
     return {
         chunk: (np.frombuffer(some, dtype=NAMED), np.frombuffer(links, dtype=LINKED)) for chunk, some, links in found
     }
@@ -159,11 +167,8 @@ def linked(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[Rec
 def mentions(connection: Connection, wanted: Iterable[int], allowed: Allowed = EVERYTHING) -> dict[int, list[int]]:
     """Return the chunks that have each of some names, ascending."""
     found: dict[int, list[int]] = {}
-    for name, chunk in connection.execute(
-        f"""SELECT m.name, m.chunk FROM json_each(?) AS n CROSS JOIN mentions AS m
-        WHERE m.name = n.value AND {allowed.on_each("m.chunk")}""",  # noqa: S608
-        (_listed(wanted), *allowed.parameters),
-    ):
+    tables = f"mentions AS m WHERE m.name = w.value AND {allowed.on_each('m.chunk')}"
+    for name, chunk in lookup(connection, "m.name, m.chunk", tables, wanted, *allowed.parameters):
         found.setdefault(name, []).append(chunk)
     return found
 
@@ -180,12 +185,8 @@ def are_subjects(connection: Connection, wanted: Iterable[int]) -> set[int]:
 def known_subjects(connection: Connection, keys: Iterable[str]) -> dict[str, int]:
     """Return the rows of the names among some keys that a document is about, by key."""
     # Most keys are of no name and most names are no subjects. Two indexes tell: no row of a name is read.
-    found = connection.execute(
-        """SELECT n.key, n.name FROM json_each(?) AS k CROSS JOIN names AS n
-        WHERE n.key = k.value AND EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name)""",
-        (json.dumps(list(keys), ensure_ascii=False),),
-    ).fetchall()
-    return dict(found)
+    tables = "names AS n WHERE n.key = w.value AND EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name)"
+    return dict(lookup(connection, "n.key, n.name", tables, keys))
 
 
 def has_more_subjects(connection: Connection, most: int) -> bool:
@@ -227,14 +228,12 @@ def subject_rows(
 
     The chunk is 0 for a document without an allowed chunk. ``name`` is the SQL of the chunk id.
     """
-    return connection.execute(
-        f"""SELECT COALESCE(own.ordinal, 0), COALESCE({name}, ''), s.name, COALESCE(own.chunk, 0), s.by_title,
-            s.qualifier, s.document
-        FROM json_each(?) AS n CROSS JOIN subjects AS s LEFT JOIN chunks AS own ON own.document = s.document
-            AND own.ordinal < CASE s.by_title WHEN 1 THEN {SUBJECT_CHUNKS} ELSE 1 END AND {allowed.on_each("own.chunk")}
-        WHERE s.name = n.value""",  # noqa: S608
-        (_listed(wanted), *allowed.parameters),
-    ).fetchall()
+    columns = f"""COALESCE(own.ordinal, 0), COALESCE({name}, ''), s.name, COALESCE(own.chunk, 0), s.by_title,
+        s.qualifier, s.document"""
+    tables = f"""subjects AS s LEFT JOIN chunks AS own ON own.document = s.document
+        AND own.ordinal < CASE s.by_title WHEN 1 THEN {SUBJECT_CHUNKS} ELSE 1 END AND {allowed.on_each("own.chunk")}
+        WHERE s.name = w.value"""
+    return lookup(connection, columns, tables, wanted, *allowed.parameters)
 
 
 def that_name(connection: Connection, chunks: Iterable[int], wanted: Iterable[int]) -> list[tuple[int, int]]:
@@ -254,12 +253,97 @@ OWN = "(SELECT json_group_array(s.name) FROM subjects AS s WHERE s.document = c.
 
 def documents_of(connection: Connection, chunks: Iterable[int]) -> dict[int, int]:
     """Return the document of each chunk, by row."""
+    return dict(lookup(connection, "c.chunk, c.document", "chunks AS c WHERE c.chunk = w.value", chunks))
+
+
+def count_nodes(connection: Connection) -> int:
+    """Return the number of chunks in the graph."""
+    (count,) = connection.execute("SELECT count(*) FROM chunk_graphs").fetchone()
+    return int(count)
+
+
+def all_nodes(connection: Connection) -> list[int]:
+    """Return the chunks in the graph, ascending."""
+    return [int(row) for (row,) in connection.execute("SELECT chunk FROM chunk_graphs ORDER BY chunk")]
+
+
+def chunk_counts(connection: Connection, members: Mapping[int, int]) -> dict[int, int]:
+    """Return the number of chunks that name each entity."""
     return dict(
         connection.execute(
-            "SELECT c.chunk, c.document FROM json_each(?) AS w CROSS JOIN chunks AS c WHERE c.chunk = w.value",
-            (_listed(chunks),),
+            """SELECT f.value, count(DISTINCT m.chunk) FROM json_each(?) AS f CROSS JOIN mentions AS m
+            WHERE m.name = CAST(f.key AS INTEGER) GROUP BY f.value""",
+            (json.dumps(members),),
         )
     )
+
+
+def seen(connection: Connection, members: Mapping[int, int]) -> dict[int, TimeSpan]:
+    """Return the time span of the documents that name each entity; those without a date of their own do not count."""
+    if newest(connection) is None:
+        return {}
+    found = connection.execute(
+        f"""SELECT f.value, min(d.dated), max(d.dated_until) FROM json_each(?) AS f CROSS JOIN mentions AS m
+        CROSS JOIN chunks AS c CROSS JOIN documents AS d
+        WHERE m.name = CAST(f.key AS INTEGER) AND c.chunk = m.chunk AND d.document = c.document AND {TOLD}
+        GROUP BY f.value""",  # noqa: S608 - a constant
+        (json.dumps(members),),
+    ).fetchall()
+    spans = ((entity, loaded_span(first, last)) for entity, first, last in found)
+    return {entity: one for entity, one in spans if one is not None}
+
+
+def seen_in(connection: Connection, chunks: Iterable[int]) -> TimeSpan | None:
+    """Return the time span of the documents of some chunks, as :func:`seen` does."""
+    tables = f"chunks AS c CROSS JOIN documents AS d WHERE c.chunk = w.value AND d.document = c.document AND {TOLD}"
+    ((first, last),) = lookup(connection, "min(d.dated), max(d.dated_until)", tables, chunks)
+    return loaded_span(first, last)
+
+
+def chunks_naming(connection: Connection, members: Mapping[int, int], most: int) -> list[tuple[int, int, str, int]]:
+    """Return (entity, 0 for a chunk of a document about it, else 1, id, chunk), in this order, ``most`` of each entity.
+
+    Ids are hashes, so the choice is as good as random, and the same in every file of the same documents.
+    """
+    return connection.execute(
+        """WITH named AS (
+            SELECT f.value AS entity, c.chunk AS chunk, c.id AS id, max(EXISTS (
+                SELECT 1 FROM subjects AS s WHERE s.name = m.name AND s.document = c.document)) AS about
+            FROM json_each(?) AS f CROSS JOIN mentions AS m CROSS JOIN chunks AS c
+            WHERE m.name = CAST(f.key AS INTEGER) AND c.chunk = m.chunk GROUP BY 1, 2)
+        SELECT entity, 1 - about, id, chunk FROM (
+            SELECT entity, about, id, chunk, row_number() OVER (
+                PARTITION BY entity ORDER BY about DESC, id) AS place FROM named)
+        WHERE place <= ? ORDER BY entity, place""",
+        (json.dumps(members), most),
+    ).fetchall()
+
+
+def titled(connection: Connection, members: Mapping[int, int]) -> list[Titled]:
+    """Return the documents whose titles name entities, in order of id."""
+    found = connection.execute(
+        """SELECT f.value, s.document, d.id, d.title, s.qualifier
+        FROM json_each(?) AS f CROSS JOIN subjects AS s CROSS JOIN documents AS d
+        WHERE s.name = CAST(f.key AS INTEGER) AND s.by_title AND d.document = s.document ORDER BY d.id, s.qualifier""",
+        (json.dumps(members),),
+    ).fetchall()
+    return [Titled(*row) for row in found]
+
+
+def first_chunks(connection: Connection, documents: Iterable[int], most: int) -> dict[int, list[int]]:
+    """Return the first chunks of documents, at most ``most`` of each."""
+    found: dict[int, list[int]] = {}
+    tables = "chunks AS c WHERE c.document = w.value AND c.ordinal < ? ORDER BY c.document, c.ordinal"
+    for document, chunk in lookup(connection, "c.document, c.chunk", tables, documents, most):
+        found.setdefault(document, []).append(chunk)
+    return found
+
+
+def places(connection: Connection, chunks: Iterable[int]) -> dict[int, Place]:
+    """Return the places of chunks, by row."""
+    tables = "chunks AS c CROSS JOIN documents AS d WHERE c.chunk = w.value AND d.document = c.document"
+    found = lookup(connection, "c.chunk, c.id, c.document, d.id, d.title, c.ordinal", tables, chunks)
+    return {row[0]: Place(*row[1:]) for row in found}
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,12 +457,8 @@ def embedded_keys(connection: Connection) -> list[str]:
         # What is cut off within a name is damage, and found as such.
         some = np.frombuffer(packed, dtype=NAMED, count=len(packed) // NAMED.itemsize)
         rows.update(some["name"][np.isin(some["kind"], _EMBEDDED)].tolist())
-    found = connection.execute(
-        """SELECT n.key FROM json_each(?) AS w CROSS JOIN names AS n WHERE n.name = w.value AND n.uses > 0
-        ORDER BY n.key""",
-        (json.dumps(sorted(rows)),),
-    ).fetchall()
-    return [key for (key,) in found if is_embedded(key)]
+    tables = "names AS n WHERE n.name = w.value AND n.uses > 0 ORDER BY n.key"
+    return [key for (key,) in lookup(connection, "n.key", tables, sorted(rows)) if is_embedded(key)]
 
 
 def is_embedded(key: str) -> bool:

@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 from monograph.store.file.checksums import checksum
 from monograph.store.file.database import Connection
+from monograph.store.file.rows import lookup
 
 # An abbreviation may stand for a name that has a head itself.
 ENTITY = "COALESCE(h.head, n.head, n.name)"
 _ROW = f"n.name, n.key, n.uses, {ENTITY}"
-"""Columns of a :class:`NameRow`, in ``_ASKED``."""
-_ASKED = "FROM json_each(?) AS k CROSS JOIN names AS n LEFT JOIN names AS h ON h.name = n.head"
-"""Names ``n`` with their heads ``h``; a condition has to join ``k.value``."""
+"""Columns of a :class:`NameRow`, in ``_WITH_HEADS``."""
+_WITH_HEADS = "names AS n LEFT JOIN names AS h ON h.name = n.head"
+"""Names ``n`` with their heads ``h``."""
 MOST_NAMES = 1 << 31
 """Rows of names are below this: chunks store them in four bytes."""
 
@@ -101,17 +102,12 @@ def add(connection: Connection, new: Sequence[NewName], uses: Mapping[int, int],
 
 def rows(connection: Connection, keys: Iterable[str]) -> dict[str, int]:
     """Return the rows of those keys that are stored, by key."""
-    return dict(
-        connection.execute(
-            "SELECT n.key, n.name FROM json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value", (_listed(keys),)
-        )
-    )
+    return dict(lookup(connection, "n.key, n.name", "names AS n WHERE n.key = w.value", keys))
 
 
 def known(connection: Connection, keys: Iterable[str]) -> dict[str, NameRow]:
     """Return the names of those keys that are in use, by key."""
-    query = f"SELECT {_ROW} {_ASKED} WHERE n.key = k.value AND n.uses > 0"
-    found = connection.execute(query, (_listed(keys),)).fetchall()
+    found = lookup(connection, _ROW, f"{_WITH_HEADS} WHERE n.key = w.value AND n.uses > 0", keys)
     return {row[1]: NameRow._make(row) for row in found}
 
 
@@ -120,35 +116,27 @@ def called(connection: Connection, first: Iterable[str]) -> list[NameRow]:
 
     A person with several such names is returned by the first in order.
     """
-    found = connection.execute(
-        f"""SELECT n.name, min(n.key), n.uses, {ENTITY} {_ASKED}
-        WHERE n.key > k.value || ' ' AND n.key < k.value || '!' AND n.uses > 0 AND n.persons > 0
-        GROUP BY k.value HAVING count(DISTINCT {ENTITY}) = 1 ORDER BY n.key""",
-        (_listed(first),),
-    ).fetchall()
-    return [NameRow(*row) for row in found]
+    tables = f"""{_WITH_HEADS} WHERE n.key > w.value || ' ' AND n.key < w.value || '!' AND n.uses > 0 AND n.persons > 0
+        GROUP BY w.value HAVING count(DISTINCT {ENTITY}) = 1 ORDER BY n.key"""
+    return [NameRow(*row) for row in lookup(connection, f"n.name, min(n.key), n.uses, {ENTITY}", tables, first)]
 
 
 def load(connection: Connection, names: Iterable[int]) -> dict[int, NameRow]:
     """Return names by row."""
-    found = connection.execute(f"SELECT {_ROW} {_ASKED} WHERE n.name = k.value", (_numbered(names),)).fetchall()
+    found = lookup(connection, _ROW, f"{_WITH_HEADS} WHERE n.name = w.value", names)
     return {row[0]: NameRow._make(row) for row in found}
 
 
 def load_with_single(connection: Connection, names: Iterable[int]) -> tuple[dict[int, NameRow], set[int]]:
     """Return (names by row, rows of those that are used once, and are the only name of their entity)."""
-    found = connection.execute(
-        f"""SELECT {_ROW}, n.uses = 1 AND n.head IS NULL AND NOT EXISTS (SELECT 1 FROM names AS o WHERE o.head = n.name)
-        {_ASKED} WHERE n.name = k.value""",  # noqa: S608 - constants
-        (_numbered(names),),
-    ).fetchall()
+    is_single = "n.uses = 1 AND n.head IS NULL AND NOT EXISTS (SELECT 1 FROM names AS o WHERE o.head = n.name)"
+    found = lookup(connection, f"{_ROW}, {is_single}", f"{_WITH_HEADS} WHERE n.name = w.value", names)
     return {row[0]: NameRow._make(row[:4]) for row in found}, {row[0] for row in found if row[4]}
 
 
 def heads(connection: Connection, names: Iterable[int]) -> list[tuple[int, str, int]]:
     """Return (row, key, row of the entity) of names; a search reads thousands."""
-    query = f"SELECT n.name, n.key, {ENTITY} {_ASKED} WHERE n.name = k.value"
-    return connection.execute(query, (_numbered(names),)).fetchall()
+    return lookup(connection, f"n.name, n.key, {ENTITY}", f"{_WITH_HEADS} WHERE n.name = w.value", names)
 
 
 def members(
@@ -183,12 +171,8 @@ def members(
 def without_code(connection: Connection, keys: Iterable[str], size: int) -> list[str]:
     """Return those of the keys that are not stored, or have no code of ``size`` bytes."""
     asked = list(keys)
-    coded = connection.execute(
-        """SELECT n.key FROM json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value AND length(n.code) = ?""",
-        (_listed(asked), size),
-    ).fetchall()
-    held = {key for (key,) in coded}
-    return [key for key in asked if key not in held]
+    coded = dict(lookup(connection, "n.key, 1", "names AS n WHERE n.key = w.value AND length(n.code) = ?", asked, size))
+    return [key for key in asked if key not in coded]
 
 
 def code_size(dimension: int) -> int:
@@ -358,6 +342,65 @@ def drop_unused(connection: Connection) -> int:
     )
     short_or_full = 'SELECT name FROM aliases UNION SELECT "full" FROM aliases'
     return connection.execute(f"DELETE FROM names WHERE uses = 0 AND name NOT IN ({short_or_full})").rowcount  # noqa: S608
+
+
+_ENTITIES = """(SELECT COALESCE(h.head, n.head, n.name) AS entity, n.key AS key, n.uses AS uses
+    FROM names AS n LEFT JOIN names AS h ON h.name = n.head WHERE n.uses > 0)"""
+
+
+def most_named(connection: Connection, k: int, like: str = "") -> list[int]:
+    """Return at most k entities, the most used first; with ``like`` only those with a key that contains it."""
+    found = connection.execute(
+        f"""SELECT entity FROM {_ENTITIES} GROUP BY entity
+        HAVING max(instr(key, ?1)) > 0 OR ?1 = '' ORDER BY sum(uses) DESC, min(key) LIMIT ?2""",  # noqa: S608
+        (like, k),
+    ).fetchall()
+    return [int(row) for (row,) in found]
+
+
+def with_name_like(connection: Connection, key: str, most: int) -> list[int]:
+    """Return at most ``most`` entities with a name like a key, the most used first.
+
+    These are the entities with a name that has the key as whole words; if there are none, those with a name that begins
+    with it; else those with a name that contains it.
+    """
+    for condition in ("instr(' ' || key || ' ', ' ' || ? || ' ') > 0", "instr(key, ?) = 1", "instr(key, ?) > 0"):
+        found = connection.execute(
+            f"""SELECT entity FROM {_ENTITIES} WHERE {condition}
+            GROUP BY entity ORDER BY sum(uses) DESC, min(key) LIMIT ?""",  # noqa: S608 - constants
+            (key, most),
+        ).fetchall()
+        if found:
+            return [int(row) for (row,) in found]
+    return []
+
+
+def spelt_alike(connection: Connection, key: str, signature: int, letters: int, most: int) -> list[str]:
+    """Return at most ``most`` keys of names in use that share the signature or the first letters, most used first."""
+    found = connection.execute(
+        """SELECT key FROM names WHERE uses > 0 AND (signature = ? OR substr(key, 1, ?) = ?)
+        ORDER BY uses DESC, key LIMIT ?""",
+        (signature, letters, key[:letters], most),
+    ).fetchall()
+    return [str(name) for (name,) in found]
+
+
+def stated(connection: Connection, keys: Sequence[str]) -> list[tuple[str, str, str, str]]:
+    """Return (title, id, short key, full key) of the documents that state a short name (of ``keys``), in order."""
+    return connection.execute(
+        """SELECT d.title, d.id, s.key, f.key FROM aliases AS a
+        JOIN names AS s ON s.name = a.name JOIN names AS f ON f.name = a.full JOIN documents AS d USING (document)
+        WHERE ?1 = '[]' OR s.key IN (SELECT value FROM json_each(?1)) ORDER BY d.title, d.id""",
+        (json.dumps(list(keys), ensure_ascii=False),),
+    ).fetchall()
+
+
+def stating(given: Iterable[tuple[str, str, str, str]]) -> dict[tuple[str, str], list[str]]:
+    """Return titles, or ids, of the documents that state a short name, by (short key, full key), of :func:`stated`."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for title, name, short, full in given:
+        found.setdefault((short, full), []).append(title or name)
+    return found
 
 
 def count(connection: Connection) -> tuple[int, int]:
