@@ -24,7 +24,7 @@ $(VENV)/test: $(BUILT_FROM) | $(BIN)/python
 	@touch $(VENV)/core $@
 
 $(VENV)/test-all: $(BUILT_FROM) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet -e ".[test,ocr,test-shelf]"
+	$(BIN)/python -m pip install --quiet -e ".[test,ocr,test-long]"
 	@touch $(VENV)/core $(VENV)/test $@
 
 $(VENV)/bench: $(BUILT_FROM) | $(BIN)/python

@@ -24,7 +24,7 @@ with contextlib.suppress(ImportError):
 PROCESSES = Forks(PREPARED, "exec(sys.argv[0])")
 """Their first argument is the program."""
 
-NOT_THERE = 'no server of S3\'s protocol: pip install -e ".[test-shelf]"'
+NOT_THERE = 'no server of S3\'s protocol: pip install -e ".[test-long]"'
 
 
 @contextmanager

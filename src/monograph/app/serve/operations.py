@@ -28,7 +28,7 @@ MOST_HITS = 1_000
 """Of one answer."""
 SLOW = ("/document/page", "/document/boxes", "/check", "/names/apart", "/names/unite")
 """Operations that may take minutes: they have threads of their own."""
-EVENTS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}}
+EVENTS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}}}
 """The description of a stream."""
 _ERRORS: dict[int | str, str] = {
     400: "A value will not do.",

@@ -76,7 +76,7 @@ def page(
     served: ServedFiles,
     identifier: DocumentId,
     page: Annotated[int, Query(description="Its number, from 1."), at_most(MOST)] = 1,
-    width: Annotated[int, Query(description="Pixels, 50 to 3,000."), at_most(MOST)] = 1_000,
+    width: Annotated[int, Query(ge=50, le=3_000, description="Pixels.")] = 1_000,
     file: FileName = "",
 ) -> Response:
     """Draw a page of a PDF."""
