@@ -36,7 +36,7 @@ from monograph.shelf.pools import (
     share,
     too_few,
 )
-from monograph.shelf.reader import Memory
+from monograph.shelf.reader import WordCounts
 from monograph.shelf.shard import Call
 from monograph.store.documents.filters import EVERYTHING
 from monograph.values import Passage
@@ -99,7 +99,7 @@ def test_a_search_takes_few_rounds(tmp_path: Path) -> None:
     with counted(files, tmp_path) as (shelf, asked), Monograph.open(path, BagEmbedder(8)) as one:
         for query in (*QUERIES, *HAN_QUERIES, "the of and", ""):
             for how, most in ROUNDS.items():
-                shelf._file.read_before = Memory()  # type: ignore[attr-defined]
+                shelf._file.counted = WordCounts()  # type: ignore[attr-defined]
                 asked.clear()
                 assert hits_of(shelf, query, how, 5) == hits_of(one, query, how, 5), (query, how)
                 # Of a word that all chunks have it is asked once more, and where chunks say the same, what they say.

@@ -70,7 +70,7 @@ def shelf_of(files: Sequence[Path], folder: Path, embedder: Embedder | None = No
     names = folder / "catalogue.mono"
     catalogue.make(names, made_with, shares)
     held = OpenShelf.open(OpenOptions(names, embedder=embedder, read_only=True))
-    held.begin(Local([OpenOptions(path) for path in files]), len(files))
+    held.begin(Local([OpenOptions(path) for path in files]))
     asked = Questions()
     asked._file = held
     try:

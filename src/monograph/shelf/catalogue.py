@@ -87,10 +87,10 @@ def faults(held: Connection, shares: Sequence[Share]) -> list[Finding]:
     ]
 
 
-def _contents_of(connection: Connection) -> dict[str, Sequence[tuple[Any, ...]]]:
+def _contents_of(connection: Connection) -> dict[str, Sequence[Any]]:
     """Return all that a catalogue has, without row numbers."""
     share = stored.load_share(connection)
-    return {"names": share.names, "aliases": share.aliases, "merges": names.merges(connection)}
+    return {"names": share.names, "aliases": share.aliases, "merges": names.merges(connection), "counts": share.totals}
 
 
 @contextmanager

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
-from typing import TYPE_CHECKING, NoReturn
-
-import numpy as np
+from typing import TYPE_CHECKING, NoReturn, TypeVar, TypeVarTuple
 
 from monograph.dates.span import TimeSpan
 from monograph.errors import NotOnShelf
-from monograph.explore.graph_state import GraphState, ToldRelations
+from monograph.explore.graph_state import GraphState
 from monograph.library.graph import EntityGraph, GraphReader
 from monograph.read.paths import path_to_text
 from monograph.shelf.engines import only
 from monograph.shelf.reader import ShelfReader
 from monograph.shelf.shard import ShardReader
 from monograph.store.documents.chunks import LoadedChunk
-from monograph.store.graph import names
+from monograph.store.file.database import Connection
+from monograph.store.graph import graphs, names
 from monograph.store.graph.graphs import Place, Records, Titled
-from monograph.values import Document, Extraction, Float32, Told, ToldNode
+from monograph.values import Document, Extraction
+
+Arguments = TypeVarTuple("Arguments")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +37,18 @@ class ShelfGraphState(GraphState):
     def place(self) -> str:
         return self.url
 
-    def _keys(self, members: Mapping[int, int]) -> dict[str, int]:
+    def _of_names(
+        self,
+        members: Mapping[int, int],
+        read: Callable[[Connection, Mapping[int, int], *Arguments], R],
+        *arguments: *Arguments,
+    ) -> list[R]:
+        """Return what a function of the store reads for names in each shard; ``members`` are entities by name."""
+        if not members:
+            return []
         _, keys = self.snapshot.catalogue.entities(members)
-        return {keys[row]: entity for row, entity in members.items() if row in keys}
+        held = {keys[row]: entity for row, entity in members.items() if row in keys}
+        return self.snapshot.shards.all(ShardReader.of_names, held, read, *arguments)
 
     def total(self) -> int:
         return sum(self.snapshot.shards.all(ShardReader.total))
@@ -47,23 +58,22 @@ class ShelfGraphState(GraphState):
         return sorted(row for shard, some in every for row in self.snapshot.rows.all_of(shard, some))
 
     def titled(self, members: Mapping[int, int]) -> list[Titled]:
-        answers = self.snapshot.shards.all(ShardReader.titled_by_key, self._keys(members)) if members else []
         found = [
             replace(one, document=self.snapshot.rows.whole(shard, one.document))
-            for shard, some in enumerate(answers)
+            for shard, some in enumerate(self._of_names(members, graphs.titled))
             for one in some
         ]
         return sorted(found, key=lambda one: (one.id, one.qualifier))
 
     def chunk_counts(self, members: Mapping[int, int]) -> dict[int, int]:
         found: Counter[int] = Counter()
-        for one in self.snapshot.shards.all(ShardReader.chunk_counts_by_key, self._keys(members)) if members else ():
+        for one in self._of_names(members, graphs.chunk_counts):
             found.update(one)
         return dict(found)
 
     def seen(self, members: Mapping[int, int]) -> dict[int, TimeSpan]:
         found: dict[int, TimeSpan] = {}
-        for some in self.snapshot.shards.all(ShardReader.seen_by_key, self._keys(members)) if members else ():
+        for some in self._of_names(members, graphs.seen):
             for entity, one in some.items():
                 found[entity] = _both(found.get(entity, one), one)
         return found
@@ -76,19 +86,16 @@ class ShelfGraphState(GraphState):
         return found
 
     def chunks_naming(self, members: Mapping[int, int], most: int) -> dict[int, list[int]]:
-        answers = (
-            self.snapshot.shards.all(ShardReader.chunks_naming_by_key, self._keys(members), most) if members else []
-        )
+        rows = self.snapshot.rows
+        parts = [
+            [(*one[:3], rows.whole(shard, one[3])) for one in some]
+            for shard, some in enumerate(self._of_names(members, graphs.chunks_naming, most))
+        ]
         found: dict[int, list[int]] = {}
-        for entity, _, _, chunk in merge(
-            *(
-                [(*one[:3], self.snapshot.rows.whole(shard, one[3])) for one in some]
-                for shard, some in enumerate(answers)
-            )
-        ):
-            some_chunks = found.setdefault(entity, [])
-            if len(some_chunks) < most:
-                some_chunks.append(chunk)
+        for entity, _, _, chunk in merge(*parts):
+            chunks = found.setdefault(entity, [])
+            if len(chunks) < most:
+                chunks.append(chunk)
         return found
 
     def first_chunks(self, documents: Iterable[int], most: int) -> dict[int, list[int]]:
@@ -141,18 +148,6 @@ class ShelfGraphState(GraphState):
 
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
         return self.snapshot.show((), where)[1]
-
-    def told(self, keys: Collection[str]) -> ToldRelations:
-        return ToldRelations((), {})
-
-    def told_nodes(self, ids: Sequence[str] | None) -> dict[str, ToldNode]:
-        return {}
-
-    def told_embeddings(self, dimension: int) -> tuple[list[str], Float32]:
-        return [], np.zeros((0, dimension), dtype=np.float32)
-
-    def told_around(self, ids: Sequence[str] | None) -> Told:
-        return Told({}, ())
 
 
 class ShelfGraph(GraphReader):

@@ -251,7 +251,7 @@ class OnRay:
         self._actors = [[actor.remote(*begin) for _ in range(self._replicas)] for _ in range(self._groups)]
         try:
             # All replicas open their shards; this waits for one of each.
-            every = dict.fromkeys(range(len(self._names)), Call(ShardReader.facts, ()))
+            every = dict.fromkeys(range(len(self._names)), Call(ShardReader.total, ()))
             for group, calls in self._by_group(every).items():
                 for one in self._actors[group]:
                     one.answer.remote(calls)

@@ -48,50 +48,30 @@ from monograph.shelf.pools import (
     subject_chunks,
     too_few,
 )
-from monograph.shelf.shard import Call, ShardFacts, ShardReader
+from monograph.shelf.shard import Call, ShardReader
+from monograph.store.catalogue.catalogue import Totals
 from monograph.store.documents.filters import EVERYTHING, Allowed
-from monograph.store.file.database import Connection
 from monograph.store.graph import names as stored_names
 from monograph.store.graph.graphs import Records
 from monograph.store.graph.names import NameRow
 from monograph.store.words import terms
 from monograph.values import Effort, Float32, Mention, Summary
 
-MOST = 65_536
-"""Chunks, and as many names, about which something is remembered: beyond that, a search starts with an empty memory."""
-
-MOST_STARTS = 4_096
+MOST_WORDS = 65_536
+"""Words whose counts are remembered: with more, the next search begins with none."""
 
 
-@dataclass(slots=True, eq=False)
-class Memory:
-    """Cache of what searches have read of a version, which does not change. Rows are over all shards.
+@dataclass(frozen=True, slots=True, eq=False)
+class WordCounts:
+    """Counts of words in a version, which does not change, that searches have asked for.
 
-    ``counted`` is the number of chunks that have each word, ``common`` are words that are known to be common,
-    ``having`` is the number of chunks in which each half pair is found; ``extracted`` is (key of the extraction as a
-    number, title) of chunks; ``names`` are rows in the catalogue by key.
+    ``chunks`` is the number of chunks that have each word, ``common`` are words that are known to be common, ``having``
+    is the number of chunks in which each half pair is found.
     """
 
-    facts: Sequence[ShardFacts] = ()
-    counted: dict[str, int] = field(default_factory=dict)
+    chunks: dict[str, int] = field(default_factory=dict)
     common: set[str] = field(default_factory=set)
     having: dict[str, int] = field(default_factory=dict)
-    ids: dict[int, str] = field(default_factory=dict)
-    extracted: dict[int, tuple[int, str]] = field(default_factory=dict)
-    starts: dict[int, StartText] = field(default_factory=dict)
-    names: dict[str, int] = field(default_factory=dict)
-
-    def names_of(self, catalogue: Connection, keys: Collection[str]) -> dict[str, int]:
-        """Return the rows of names in the catalogue, by key; 0 for one that is not there."""
-        missing = [key for key in keys if key not in self.names]
-        if missing:
-            self.names.update({**dict.fromkeys(missing, 0), **stored_names.rows(catalogue, missing)})
-        return {key: self.names[key] for key in keys}
-
-    def for_search(self) -> Memory:
-        """Return this memory, or an empty one if it is full: searches that still read this one keep it."""
-        held = max(len(self.counted), len(self.ids), len(self.extracted), len(self.names))
-        return Memory(self.facts) if held > MOST or len(self.starts) > MOST_STARTS else self
 
 
 @dataclass(slots=True, eq=False)
@@ -103,9 +83,11 @@ class ShelfReader:
 
     shards: Shards
     catalogue: FileReader
-    memory: Memory
+    totals: Sequence[Totals]
+    counted: WordCounts
     _first: dict[int, str] = field(default_factory=dict, init=False)
     """The first bytes of the ids of chunks that shards have sent, by row."""
+    _ids: dict[int, str] = field(default_factory=dict, init=False)
 
     @property
     def models(self) -> SearchModels:
@@ -118,20 +100,14 @@ class ShelfReader:
 
     # Words.
 
-    def facts(self) -> Sequence[ShardFacts]:
-        """Return the facts about each shard."""
-        if not self.memory.facts:
-            self._count((), (), (), EVERYTHING)
-        return self.memory.facts
-
     def total(self) -> int:
-        return sum(one.chunks for one in self.facts())
+        return sum(one.chunks for one in self.totals)
 
     def newest(self) -> int | None:
-        return max((one.newest for one in self.facts() if one.newest is not None), default=None)
+        return max((one.newest for one in self.totals if one.newest is not None), default=None)
 
     def has_graph(self) -> bool:
-        return all(one.has_graph for one in self.facts() if one.chunks)
+        return self.catalogue.has_graph()
 
     def count(
         self, words: Collection[str], small: Collection[str] = (), held: Collection[str] = (), *, allowed: Allowed
@@ -139,7 +115,7 @@ class ShelfReader:
         few = {word for word in small if word not in words and word.isascii()}
         whole = {*words, *small} - few
         found = self._count(whole, few, list(dict.fromkeys(held)), allowed)
-        total, known = self.total(), self.memory.counted
+        total, known = self.total(), self.counted.chunks
         above = int(most(total)) + 1
         counts = {word: known[word] for word in whole} | {word: min(above, known.get(word, above)) for word in few}
         return Counts(total, {word: number for word, number in counts.items() if number}, found)
@@ -148,49 +124,40 @@ class ShelfReader:
         self, words: Collection[str], few: Collection[str], held: Sequence[str], allowed: Allowed
     ) -> dict[str, list[tuple[int, float]]]:
         """Ask for all that is not remembered; returns (row, worth) of the chunks that hold each code or phrase."""
-        memory = self.memory
-        new = not memory.facts  # Another thread may read them meanwhile.
-        missing = [word for word in words if word not in memory.counted]
-        little = [word for word in few if word not in memory.counted and word not in memory.common]
-        halves = [word for word in words if terms.is_half(word) and word not in memory.having]
-        if new:
-            # The facts say how far to count: so all are counted to the last chunk.
-            missing, little = missing + little, []
-        if not (new or missing or little or halves or held):
+        known, common, having = self.counted.chunks, self.counted.common, self.counted.having
+        missing = [word for word in words if word not in known]
+        little = [word for word in few if word not in known and word not in common]
+        halves = [word for word in words if terms.is_half(word) and word not in having]
+        if not (missing or little or halves or held):
             return {}
-        above = 0 if new else int(most(self.total())) + 1
-        asked = CountRequest(missing, little, above, halves, held, allowed)
-        answers = self.shards.all(ShardReader.count, asked)
-        if new:
-            memory.facts = [one.facts for one in answers]
-            above = int(most(self.total())) + 1
+        above = int(most(self.total())) + 1
+        answers = self.shards.all(ShardReader.count, CountRequest(missing, little, above, halves, held, allowed))
         found = summed(one.chunks for one in answers)
-        memory.counted.update((word, found.get(word, 0)) for word in missing)
-        memory.counted.update((word, found.get(word, 0)) for word in little if found.get(word, 0) < above)
-        memory.common.update(word for word in little if found.get(word, 0) >= above)
+        known.update((word, found.get(word, 0)) for word in missing)
+        known.update((word, found.get(word, 0)) for word in little if found.get(word, 0) < above)
+        common.update(word for word in little if found.get(word, 0) >= above)
         found = summed(one.having for one in answers)
-        memory.having.update((word, found.get(word, 0)) for word in halves)
+        having.update((word, found.get(word, 0)) for word in halves)
         return {text: self._holding([one.held[place] for one in answers]) for place, text in enumerate(held)}
 
     def _holding(self, answers: Sequence[Mapping[int, tuple[str, float]]]) -> list[tuple[int, float]]:
         """Return (row, worth) of the chunks with the first ids."""
         found = {self.rows.whole(shard, row): one for shard, some in enumerate(answers) for row, one in some.items()}
-        self.memory.ids.update((row, name) for row, (name, _) in found.items())
+        self._ids.update((row, name) for row, (name, _) in found.items())
         first = sorted(found, key=lambda row: found[row][0])[: word_for_word.CANDIDATES]
         return [(row, found[row][1]) for row in sorted(first)]
 
     def document_frequency(self, words: Collection[str]) -> dict[str, int]:
-        if all(word in self.memory.counted for word in words):
-            return {word: number for word in words if (number := self.memory.counted[word])}
+        if all(word in self.counted.chunks for word in words):
+            return {word: number for word in words if (number := self.counted.chunks[word])}
         return summed(self.shards.all(ShardReader.document_frequency, words))
 
     def pool(self, request: PoolRequest) -> Pool:
         k, walk, of_all, names = request.k, request.walk, None, {}
         if request.words:
             self._count(request.words, (), (), EVERYTHING)
-            memory = self.memory
-            having = {word: memory.having.get(word) or memory.counted[word] for word in request.words}
-            of_all = terms.Counts(self.total(), sum(one.words for one in self.facts()), having)
+            having = {word: self.counted.having.get(word) or self.counted.chunks[word] for word in request.words}
+            of_all = terms.Counts(self.total(), sum(one.words for one in self.totals), having)
         if walk is not None:
             names = self._keys(walk.names)
             walk = replace(walk, names=())
@@ -229,7 +196,7 @@ class ShelfReader:
         return [found[row] for row in wanted]
 
     def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
-        wanted, held = list(dict.fromkeys(rows)), self.memory.ids
+        wanted, held = list(dict.fromkeys(rows)), self._ids
         first = {row: self._first.get(row, "") for row in wanted}
         if "" not in first.values() and len(set(first.values())) == len(wanted):
             return first
@@ -267,32 +234,37 @@ class ShelfReader:
         _, keys = self.catalogue.entities(wanted)
         return {keys[row]: row for row in wanted if row in keys}
 
-    def _names_of(self, keys: Collection[str]) -> dict[str, int]:
-        """Names by their keys; 0 for one that the catalogue lacks, which only a shard that it is not of has."""
-        return self.memory.names_of(self.catalogue.connection, keys)
-
     # The graph.
 
     def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
-        missing = [row for row in dict.fromkeys(chunks) if row not in self.memory.extracted]
-        for row, (key, title) in self.shards.by_row(ShardReader.titled_extractions, missing).items():
-            self.memory.extracted[row] = int.from_bytes(blake2b(key, digest_size=8).digest()), title
-        return {row: self.memory.extracted[row] for row in chunks if row in self.memory.extracted}
+        def read(rows: list[int]) -> dict[int, tuple[int, int, str]]:
+            found = self.shards.by_row(ShardReader.titled_extractions, rows)
+            return {
+                row: (row, int.from_bytes(blake2b(key, digest_size=8).digest()), title)
+                for row, (key, title) in found.items()
+            }
+
+        return {row: (number, title) for row, number, title in self.catalogue.remembered.told.get(list(chunks), read)}
 
     def starts(self, chunks: Sequence[int]) -> list[StartText]:
-        missing = [row for row in chunks if row not in self.memory.starts]
+        return self.catalogue.remembered.starts.get(chunks, self._starts)
+
+    def _starts(self, chunks: Sequence[int]) -> dict[int, StartText]:
         given: dict[int, start_texts.NamedText] = {}
-        for shard, some, (keys, texts) in self.shards.of(ShardReader.starts, missing):
-            held = self._names_of(keys)
-            rows = np.array([held[key] for key in keys], dtype=np.int64)
+        for shard, some, (keys, texts) in self.shards.of(ShardReader.starts, chunks):
+            rows = self._names_of(keys)
             for row, one in zip(self.rows.all_of(shard, some), texts, strict=True):
                 names = one.names.copy()
                 names["name"] = rows[one.names["name"]]
                 own = json.dumps(rows[list(one.own)].tolist())
                 given[row] = one.title, one.text, names.tobytes(), own
         made = start_texts.of(self.catalogue.connection, list(given.values()), self.catalogue.remembered.subjects)
-        self.memory.starts.update(zip(given, made, strict=True))
-        return [self.memory.starts[row] for row in chunks if row in self.memory.starts]
+        return dict(zip(given, made, strict=True))
+
+    def _names_of(self, keys: Sequence[str]) -> Int64:
+        """Return names by key; 0 for one that the catalogue lacks, which only a shard that it is not of has."""
+        held = stored_names.rows(self.catalogue.connection, keys)
+        return np.array([held.get(key, 0) for key in keys], dtype=np.int64)
 
     def leads(
         self, heads: Sequence[int], known: Mapping[int, NameRow], words: Words, allowed: Allowed
@@ -318,8 +290,7 @@ class ShelfReader:
     def linked(self, chunks: Collection[int]) -> dict[int, tuple[Records, Records]]:
         found = {}
         for shard, _, answer in self.shards.of(ShardReader.name_links, chunks):
-            held = self._names_of(answer.keys)
-            rows = np.array([held[key] for key in answer.keys], dtype=np.int64)
+            rows = self._names_of(answer.keys)
             for row, (named, links) in answer.links.items():
                 names = named.copy()
                 names["name"] = rows[named["name"]]

@@ -6,11 +6,10 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, TypeVarTuple, cast
 
 import numpy as np
 
-from monograph.dates.span import TimeSpan
 from monograph.explore import lookup
 from monograph.explore.graph_state import GraphState
 from monograph.graph.evidence import Int64
@@ -21,7 +20,6 @@ from monograph.search.one_file.snapshot import FileReader
 from monograph.search.one_file.written_names import written
 from monograph.search.reader import PoolRequest
 from monograph.shelf import pools
-from monograph.shelf.catalogue import Origin, origin
 from monograph.shelf.pools import ChunkFacts, CountRequest, NameLinks, ShardPool, Subject, mentions_of, records_of
 from monograph.store.catalogue import catalogue
 from monograph.store.documents import chunks, documents, sources
@@ -30,7 +28,7 @@ from monograph.store.documents.filters import Allowed
 from monograph.store.file import settings
 from monograph.store.file.database import Connection
 from monograph.store.graph import graphs, names
-from monograph.store.graph.graphs import Records, Titled
+from monograph.store.graph.graphs import Records
 from monograph.store.words import postings, terms
 from monograph.values import (
     Chunk,
@@ -42,22 +40,13 @@ from monograph.values import (
     StoredChunk,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class ShardFacts:
-    """Facts that stay the same while a shard does: counts, the newest date, and whether it has a graph."""
-
-    documents: int
-    chunks: int
-    words: int
-    newest: int | None
-    has_graph: bool
+Arguments = TypeVarTuple("Arguments")
+R = TypeVar("R")
 
 
 class ShardCounts(NamedTuple):
-    """Facts about a shard, counts of words, counts of half pairs, and {row: (id, worth)} for each code or phrase."""
+    """Counts of words, counts of half pairs, and {row: (id, worth)} for each code or phrase."""
 
-    facts: ShardFacts
     chunks: dict[str, int]
     having: dict[str, int]
     held: list[dict[int, tuple[str, float]]]
@@ -98,7 +87,7 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShardReader(GraphState):
-    """One state of a shard. Where a method takes ``members``, they are entities in the catalogue, by a name's key."""
+    """One state of a shard."""
 
     snapshot: FileReader
     file: WholeFile
@@ -107,16 +96,6 @@ class ShardReader(GraphState):
     def connection(self) -> Connection:
         """The read transaction."""
         return self.snapshot.connection
-
-    def facts(self) -> ShardFacts:
-        """Return the facts that stay the same while the shard does."""
-        connection = self.connection
-        held = documents.count(connection), *terms.totals(connection)
-        return ShardFacts(*held, self.snapshot.newest(), self.snapshot.has_graph())
-
-    def origin(self) -> Origin:
-        """Return the settings and models that it was made with."""
-        return origin(self.connection)
 
     def share(self) -> catalogue.Share:
         """Return its part of the catalogue of names."""
@@ -159,7 +138,7 @@ class ShardReader(GraphState):
         chunks = terms.document_frequency(connection, {*asked.words, *asked.few}) if read is None else read.chunks
         held = [dict(self.snapshot.holding(text, asked.filter)) for text in asked.held]
         named = [{row: (name, some[row]) for row, name in self.ids(list(some)).items()} for some in held]
-        return ShardCounts(self.facts(), dict(chunks), terms.having(connection, asked.halves), named)
+        return ShardCounts(dict(chunks), terms.having(connection, asked.halves), named)
 
     def document_frequency(self, words: Collection[str]) -> dict[str, int]:
         """Return the number of chunks that have each word."""
@@ -306,25 +285,15 @@ class ShardReader(GraphState):
 
     # Names and entities, outside of a search.
 
-    def _members(self, members: Mapping[str, int]) -> dict[int, int]:
+    def of_names(
+        self,
+        members: Mapping[str, int],
+        read: Callable[[Connection, Mapping[int, int], *Arguments], R],
+        *arguments: *Arguments,
+    ) -> R:
+        """Return what a function of the store reads for names, each with its entity in the catalogue."""
         rows = names.rows(self.connection, members)
-        return {row: members[key] for key, row in rows.items()}
-
-    def titled_by_key(self, members: Mapping[str, int]) -> list[Titled]:
-        """See :func:`monograph.store.graph.graphs.titled`."""
-        return graphs.titled(self.connection, self._members(members))
-
-    def chunk_counts_by_key(self, members: Mapping[str, int]) -> dict[int, int]:
-        """See :func:`monograph.store.graph.graphs.chunk_counts`."""
-        return graphs.chunk_counts(self.connection, self._members(members))
-
-    def seen_by_key(self, members: Mapping[str, int]) -> dict[int, TimeSpan]:
-        """See :func:`monograph.store.graph.graphs.seen`."""
-        return graphs.seen(self.connection, self._members(members))
-
-    def chunks_naming_by_key(self, members: Mapping[str, int], most: int) -> list[tuple[int, int, str, int]]:
-        """See :func:`monograph.store.graph.graphs.chunks_naming`."""
-        return graphs.chunks_naming(self.connection, self._members(members), most)
+        return read(self.connection, {row: members[key] for key, row in rows.items()}, *arguments)
 
     def rows_of(self, name: str) -> list[list[int]]:
         """Return the rows of the chunks of each document that an id, a uri or a path names, in reading order."""

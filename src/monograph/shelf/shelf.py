@@ -25,8 +25,9 @@ from monograph.shelf.graph import ShelfGraph, ShelfGraphState
 from monograph.shelf.manifest import Manifest, latest, load
 from monograph.shelf.place import Place, place_at
 from monograph.shelf.pools import Rows
-from monograph.shelf.reader import Memory, ShelfReader
+from monograph.shelf.reader import MOST_WORDS, ShelfReader, WordCounts
 from monograph.shelf.shard import ShardReader
+from monograph.store.catalogue.catalogue import load_totals
 from monograph.store.graph import names
 from monograph.values import Brief, Chunk, Document, Finding, Listed, ShelfStats, StoredChunk, arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
@@ -39,18 +40,21 @@ class OpenShelf(OpenFile):
     url: str = ""
     """Where the shelf lies."""
 
-    def begin(self, engine: Engine, shards: int) -> None:
+    def begin(self, engine: Engine) -> None:
         """Ask these shards from now on."""
-        self.shards = Shards(engine, Rows(shards))
-        self.read_before = Memory()
+        with self.database.read() as connection:
+            self.totals = load_totals(connection)
+        self.shards = Shards(engine, Rows(len(self.totals)))
+        self.counted = WordCounts()
 
     @contextmanager
     def reading(self) -> Iterator[ShelfReader]:
         """Begin a search of all shards: nothing of a version changes."""
-        self.read_before = memory = self.read_before.for_search()
+        if len(self.counted.chunks) > MOST_WORDS:
+            self.counted = WordCounts()
         with super().reading() as catalogue:
             assert isinstance(catalogue, FileReader)  # noqa: S101 - what a file gives
-            yield ShelfReader(self.shards, catalogue, memory)
+            yield ShelfReader(self.shards, catalogue, self.totals, self.counted)
 
     @contextmanager
     def reading_graph(self) -> Iterator[ShelfGraphState]:
@@ -92,7 +96,7 @@ class Shelf(Questions):
         file.url = self.url
         try:
             asked = replace(given, model=None, reranker=None)
-            file.begin(self._engines(self._place, version, asked), len(version.shards))
+            file.begin(self._engines(self._place, version, asked))
         except BaseException:
             file.database.close()
             raise
@@ -208,23 +212,23 @@ class Shelf(Questions):
 
     def brief(self) -> Brief:
         """Return a quick overview; the format of a shelf is 0."""
-        return Brief(0, sum(one.documents for one in self._file.shards.all(ShardReader.facts)), False)
+        return Brief(0, sum(one.documents for one in self._file.totals), False)
 
     def stats(self) -> ShelfStats:
         """Count and weigh the version."""
-        facts, version = self._file.shards.all(ShardReader.facts), self._version
+        totals, version = self._file.totals, self._version
         with self._file.database.read() as connection:
             entities, merged = names.count(connection)
         return ShelfStats(
             url=self.url,
             version=version.version,
             shards=len(version.shards),
-            documents=sum(one.documents for one in facts),
-            chunks=sum(one.chunks for one in facts),
+            documents=sum(one.documents for one in totals),
+            chunks=sum(one.chunks for one in totals),
             entities=entities,
             merged=merged,
             bytes=sum(name.bytes for name in (*version.shards, version.catalogue)),
-            documents_by_shard=tuple(one.documents for one in facts),
+            documents_by_shard=tuple(one.documents for one in totals),
             embedder=version.settings.get("embedder", ""),
             extractor=version.settings.get("extractor", ""),
         )

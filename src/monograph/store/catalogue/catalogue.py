@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, TypeAlias
 
+from monograph.store.documents import documents
 from monograph.store.file.database import Connection
 from monograph.store.file.rows import select
 from monograph.store.graph import names
+from monograph.store.words import terms
 
 Rows: TypeAlias = Sequence[tuple[Any, ...]]
 
 
 @dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts of one shard, and the newest second that its documents date from."""
+
+    documents: int
+    chunks: int
+    words: int
+    newest: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Share:
-    """The names of one shard, as rows.
+    """The names of one shard, as rows, and its counts.
 
     Parameters
     ----------
@@ -25,10 +38,13 @@ class Share:
         ``aliases``; in order of key.
     aliases:
         (key, key of the full name) of the names that documents say stand for others; in order.
+    totals:
+        Of the shard; of all shards from a catalogue.
     """
 
     names: Rows
     aliases: Rows
+    totals: Sequence[Totals]
 
 
 def load_share(connection: Connection) -> Share:
@@ -43,28 +59,41 @@ def load_share(connection: Connection) -> Share:
             """SELECT DISTINCT n.key, f.key FROM aliases AS a JOIN names AS n USING (name)
             JOIN names AS f ON f.name = a.full ORDER BY n.key, f.key"""
         ).fetchall(),
+        load_totals(connection),
     )
 
 
+def load_totals(connection: Connection) -> list[Totals]:
+    """Return the counts of each shard of a catalogue, in their order; for another file its own."""
+    stored = connection.execute("SELECT value FROM settings WHERE name = 'shards'").fetchone()
+    if stored is None:
+        return [Totals(documents.count(connection), *terms.totals(connection), documents.newest(connection))]
+    return [Totals(*one) for one in json.loads(stored[0])]
+
+
 def store_shares(connection: Connection, shares: Iterable[Share]) -> None:
-    """Store the names of shards, given in order, in a file without names.
+    """Store the names and counts of shards, given in order, in a file without names.
 
     The uses of a name are the sum over the shards, and its code is that of the first shard that has one. Whether
     documents are about a name, and which name it stands for, is stored without the documents that say so.
     """
     connection.execute("CREATE TEMP TABLE shares (shard, key, signature, code, uses, persons, is_subject)")
     connection.execute("CREATE TEMP TABLE stated (key, full)")
+    totals: list[Totals] = []
     for shard, one in enumerate(shares):
+        totals += one.totals
         connection.executemany(f"INSERT INTO shares VALUES ({shard}, ?, ?, ?, ?, ?, ?)", one.names)  # noqa: S608
         connection.executemany("INSERT INTO stated VALUES (?, ?)", one.aliases)
+    held = json.dumps([astuple(one) for one in totals])
+    connection.execute("INSERT OR REPLACE INTO settings VALUES ('shards', ?)", (held,))
     # SQLite takes code from the row that min() is of.
-    totals = connection.execute(
+    every = connection.execute(
         """SELECT key, signature, code, sum(uses), sum(persons), min(iif(code IS NULL, NULL, shard))
         FROM shares GROUP BY key ORDER BY key"""
     ).fetchall()
-    new = [names.NewName(row, *one[:3]) for row, one in enumerate(totals, start=1)]
-    uses = {row: one[3] for row, one in enumerate(totals, start=1)}
-    names.add(connection, new, uses, {row: one[4] for row, one in enumerate(totals, start=1)})
+    new = [names.NewName(row, *one[:3]) for row, one in enumerate(every, start=1)]
+    uses = {row: one[3] for row, one in enumerate(every, start=1)}
+    names.add(connection, new, uses, {row: one[4] for row, one in enumerate(every, start=1)})
     connection.execute(
         """INSERT INTO subjects (name, document, by_title, qualifier)
         SELECT name, 0, 1, '' FROM names WHERE key IN (SELECT key FROM shares WHERE is_subject)"""
