@@ -36,7 +36,7 @@ from monograph.models import TextKind
 from monograph.store.file import checksums
 from monograph.store.tree import tree as store
 from monograph.values import Chunk, Extraction, Float32, Hit, SummaryText
-from monograph.write.transaction import write
+from monograph.write.pipeline import write
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs" / "benchmarks"

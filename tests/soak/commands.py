@@ -19,7 +19,7 @@ from monograph.store.graph import graphs, names
 from monograph.store.words import terms
 from monograph.sync import watch as watching
 from monograph.write import rebuild_graph
-from monograph.write.transaction import write
+from monograph.write.pipeline import write
 from soak.corpus import (
     CAPTAINS,
     EMBEDDERS,

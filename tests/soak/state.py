@@ -10,7 +10,7 @@ from typing import Any
 from monograph import Document, Monograph
 from monograph.store.graph import names
 from monograph.store.tree import tree as store
-from monograph.write.transaction import write
+from monograph.write.pipeline import write
 from soak.corpus import (
     EMBEDDERS,
     EXTRACTORS,

@@ -11,7 +11,7 @@ from monograph.store.tree import tree as store
 from monograph.values import OutlineNode
 from monograph.write import apply
 from monograph.write.batch import Parcel
-from monograph.write.transaction import write
+from monograph.write.pipeline import write
 from support.models import HashEmbedder
 
 WORDS = ("boat", "gull", "net", "storm", "light", "rope", "fish", "quay", "tide", "bell", "crew", "salt", "mast", "oar")

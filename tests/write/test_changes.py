@@ -24,6 +24,7 @@ from monograph.values import Root
 from monograph.write import apply, changes, graph, writer
 from monograph.write.batch import Parcel, Prepared, document_hash, prepare
 from monograph.write.changes import Ready, Tally
+from monograph.write.pipeline import Pipeline
 from support.contents import contents
 from support.drawn_documents import DIMENSION, documents
 from support.models import HashEmbedder
@@ -162,7 +163,7 @@ def meanwhile(other: Monograph, batch: Batch) -> Iterator[None]:
     real = graph.derive_graph
     done = False
 
-    def derive_graph(*given: Any) -> graph.BatchGraph:
+    def derive_graph(*given: Any) -> graph.Derived:
         nonlocal done
         found = real(*given)
         if not done:
@@ -190,14 +191,11 @@ def as_numbered(connection: Connection) -> dict[str, list[tuple[object, ...]]]:
     return found | {"heads": sorted(heads)}
 
 
-def one_by_one(
-    connection: Connection, batch: Sequence[Ready], rows: graph.BatchRows, *given: Any, strict: bool
-) -> Tally:
+def one_by_one(connection: Connection, pipeline: Pipeline, batch: Sequence[Ready], *given: Any, strict: bool) -> Tally:
     """Store a batch parcel by parcel, each as if it were a batch of its own."""
     tally = Tally()
     for one in batch:
-        tally.include(store_together(connection, [one], rows, *given, strict=strict))
-        rows = replace(rows, new=[], codes={})
+        tally.include(store_together(connection, pipeline, [one], *given, strict=strict))
     return tally
 
 

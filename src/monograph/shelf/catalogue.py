@@ -20,7 +20,7 @@ from monograph.store.file.database import Connection, Database
 from monograph.store.file.settings import StoredModel
 from monograph.store.graph import names
 from monograph.values import Finding
-from monograph.write.transaction import resolve
+from monograph.write.pipeline import resolve
 
 
 @dataclass(frozen=True, slots=True)

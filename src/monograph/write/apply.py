@@ -18,7 +18,6 @@ from monograph.errors import InvalidDocument
 from monograph.read.limits import Limits
 from monograph.store.documents import documents, sources
 from monograph.store.file import memo, settings
-from monograph.store.file.checksums import given_key
 from monograph.store.history import versions
 from monograph.store.history.versions import Former
 from monograph.sync import rename
@@ -30,19 +29,17 @@ from monograph.write.batch import (
     BATCH_FILES,
     Parcel,
     Prepared,
-    Vectored,
     batches,
     changed,
     document_hash,
     prepare,
     readings,
-    vectored,
+    with_keys,
 )
 from monograph.write.changes import NOTHING_SEEN, Ready, Seen, Tally
 from monograph.write.configuration import EMBEDDER
-from monograph.write.graph import NOTHING_PRECOMPUTED, BatchGraph, Precomputed, derive_graph, rows_of
-from monograph.write.pipeline import Pipeline
-from monograph.write.transaction import write
+from monograph.write.graph import NOTHING_PRECOMPUTED, Derived, Precomputed, derive_graph
+from monograph.write.pipeline import Pipeline, write
 
 WORTHWHILE = 1_000_000
 """Characters that are new or changed, or bytes of files, for which other processes are started.
@@ -115,12 +112,11 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     with ExitStack() as closing:
         pictured = None
         if pipeline.describer is not None:
-            pictured = describe.Describing(pipeline.database, pipeline.describer, limits, closing)
+            describing = describe.Describing(pipeline.database, pipeline.describer, limits, closing, tally)
+            pictured = describing.documents
         parcels = readings(plan, limits, tally.problems, on_progress, pictured)
         for batch, made in _with_precomputed(pipeline, batches(parcels, BATCH_FILES), expected):
             tally.include(store(pipeline, batch, made, strict=False))
-    if pictured is not None:
-        tally.described = pictured.described
     grow_tree(pipeline, tally, on_progress)
     describer = "" if pipeline.describer is None else pipeline.describer.key
     remember(pipeline.database, plan, tally.problems, describer)
@@ -152,8 +148,6 @@ def store(
 
     Parameters
     ----------
-    pipeline:
-        The file, the embedder and the settings.
     batch:
         Documents by source.
     precomputed:
@@ -161,12 +155,7 @@ def store(
     strict:
         Raise on the first document that cannot be stored, and store nothing of the batch; else it is a problem.
     seen:
-        What the batch was made from.
-
-    Raises
-    ------
-    Overtaken
-        If what was seen is not so any more: nothing is stored.
+        What the batch was made from. Raises Overtaken, and stores nothing, if that is not so any more.
     """
     ready = _prepare(pipeline, batch, precomputed)
     if strict:
@@ -179,40 +168,26 @@ def store(
             pipeline.guard.check(one)
     waiting = {key: value for one in work for key, value in one.given.items()}
 
+    texts = {key: text for one in work for key, text in one.texts.items()}
+
     def derive_and_store() -> Tally:
-        graph = _derive(pipeline, work, precomputed, waiting, tally)
+        with telemetry.span("monograph.derive.vectors"):
+            made = vectors(pipeline.embedder).derive_missing(pipeline.database, texts, waiting, precomputed.values)
+        tally.embedded += len(made)
+        tally.remembered += len(texts) - len(made)
+        with telemetry.span("monograph.derive.graph"):
+            with pipeline.database.read() as connection:
+                has_graph = settings.has_graph(connection)
+            derived = derive_graph(pipeline, work, tally, waiting, precomputed) if has_graph else Derived(waiting)
         with write(pipeline.database, pipeline.indexes) as connection:
             # Another process may have given the file another embedder since this one was opened, or built its graph.
             EMBEDDER.check(pipeline.database, pipeline.embedder)
-            if settings.has_graph(connection) == (graph is None):
+            if settings.has_graph(connection) != has_graph:
                 raise MissingValue
-            held = vectors(pipeline.embedder).rows(connection, (key for one in work for key in one.keys), waiting)
-            rows = rows_of(connection, pipeline, held, graph, waiting)
-            clock = pipeline.database.clock
-            ending = None if clock is None else versions.ending(connection, clock, forgotten=pipeline.forgets)
-            return writer.store(connection, ready, rows, ending, seen, strict=strict)
+            return writer.store(connection, pipeline, ready, derived, seen, strict=strict)
 
     tally.include(retry(pipeline.database, derive_and_store))
     return tally
-
-
-def _derive(
-    pipeline: Pipeline,
-    work: Sequence[Prepared],
-    precomputed: Precomputed,
-    waiting: dict[bytes, bytes],
-    tally: Tally,
-) -> BatchGraph | None:
-    """Derive the vectors and, if the file has one, the graph. Raises MissingValue if the memo is emptied meanwhile."""
-    texts = {key: text for one in work for key, text in one.texts.items()}
-    with telemetry.span("monograph.derive.vectors"):
-        made = vectors(pipeline.embedder).derive_missing(pipeline.database, texts, waiting, precomputed.values)
-    tally.embedded += len(made)
-    tally.remembered += len(texts) - len(made)
-    with telemetry.span("monograph.derive.graph"):
-        with pipeline.database.read() as connection:
-            has_graph = settings.has_graph(connection)
-        return derive_graph(pipeline, work, tally, waiting, precomputed) if has_graph else None
 
 
 @telemetry.traced("monograph.derive.chunks")
@@ -314,17 +289,4 @@ def derive_missing(pipeline: Pipeline, second: int) -> None:
 
 def _prepared(pipeline: Pipeline, some: Sequence[Former]) -> list[Prepared]:
     """Return previous versions with the chunks they had: another version of the package might cut them otherwise."""
-    return [
-        Prepared(
-            one.document,
-            one.sha256,
-            one.chunks,
-            tuple(
-                vectored(one.document, chunk, None, pipeline.embedder)
-                if value is None
-                else Vectored(given_key(value), "", value)
-                for chunk, value in zip(one.chunks, one.given, strict=True)
-            ),
-        )
-        for one in some
-    ]
+    return [with_keys(one.document, one.sha256, one.chunks, one.given, pipeline.embedder) for one in some]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -86,12 +86,8 @@ def grouped(items: Iterable[T], *bounds: tuple[Callable[[T], int], int]) -> Iter
         yield group
 
 
-class Pictured(Protocol):
-    """Puts texts in place of the pictures in documents."""
-
-    def documents(self, uri: str, part: Part, problems: list[Problem]) -> tuple[Document, ...]:
-        """Return the documents of a part of a file."""
-        ...
+Pictured: TypeAlias = Callable[[str, Part, list[Problem]], tuple[Document, ...]]
+"""Returns the documents of a part of a file, by its uri, with texts in place of pictures; adds problems to the list."""
 
 
 def readings(
@@ -133,7 +129,7 @@ def readings(
                 if not (part.documents or before):
                     continue
             state = sources.Source(change.uri, change.root, part.sha256, part.size, part.modified_ns)
-            held = part.documents if pictured is None else pictured.documents(change.uri, part, problems)
+            held = part.documents if pictured is None else pictured(change.uri, part, problems)
             yield Parcel(state, held, before, part.last, part.error is not None)
             before |= {document.id for document in held}
     if on_progress is not None and work:
@@ -150,37 +146,27 @@ def changed(connection: Connection, parcel: Parcel, settings: Settings) -> Itera
 
 
 @dataclass(frozen=True, slots=True)
-class Vectored:
-    """Memo key of a chunk's vector, and the text to embed, or the packed vector that came with the chunk."""
-
-    key: bytes
-    text: str
-    given: bytes | None
-
-
-@dataclass(frozen=True, slots=True)
 class Prepared:
-    """A document ready to be stored once the memo holds its vectors. ``sha256`` is :func:`document_hash`."""
+    """A document ready to be stored once the memo holds its vectors. ``sha256`` is :func:`document_hash`.
+
+    ``keys`` are the memo keys of the chunks' vectors, in the order of the chunks; ``given`` has, by key, the packed
+    vectors that came with chunks.
+    """
 
     document: Document
     sha256: bytes
     chunks: tuple[Chunk, ...]
-    vectors: tuple[Vectored, ...]
-
-    @property
-    def keys(self) -> list[bytes]:
-        """Memo keys of the chunks' vectors, in the order of the chunks."""
-        return [vector.key for vector in self.vectors]
+    keys: tuple[bytes, ...]
+    given: Mapping[bytes, bytes]
 
     @property
     def texts(self) -> dict[bytes, str]:
         """Texts to embed, by the memo keys of their vectors."""
-        return {vector.key: vector.text for vector in self.vectors if vector.given is None}
-
-    @property
-    def given(self) -> dict[bytes, bytes]:
-        """Packed vectors that came with chunks, by their memo keys."""
-        return {vector.key: vector.given for vector in self.vectors if vector.given is not None}
+        return {
+            key: embedded_text(self.document.title, chunk.metadata, chunk.text)
+            for key, chunk in zip(self.keys, self.chunks, strict=True)
+            if key not in self.given
+        }
 
 
 def document_hash(document: Document, settings: Settings) -> bytes:
@@ -199,21 +185,10 @@ def document_hash(document: Document, settings: Settings) -> bytes:
 
 
 def prepare(work: Sequence[tuple[Document, bytes]], embedder: Embedder, settings: Settings) -> list[Prepared | Problem]:
-    """Cut documents and name what must be derived for them.
+    """Cut documents, given with their hashes, and name what must be derived for them, in the same order.
 
-    Parameters
-    ----------
-    work:
-        Documents with their hashes.
-    embedder:
-        Makes the vectors.
-    settings:
-        How chunks are cut.
-
-    Returns
-    -------
-    In the order of ``work``; a problem for a document that cannot be stored: a passage is empty, or came with a
-    vector of another length than the embedder's, or not finite.
+    A document that cannot be stored becomes a problem: a passage is empty, or came with a vector that is not finite or
+    of another length than the embedder's.
     """
     result: list[Prepared | Problem] = []
     for document, sha256 in work:
@@ -225,34 +200,51 @@ def prepare(work: Sequence[tuple[Document, bytes]], embedder: Embedder, settings
             if len({chunk.id for chunk in chunks}) < len(chunks):
                 fault = f"document {document.id!r} has two chunks of one id"
                 raise InvalidDocument(fault, "give every chunk an id of its own")
-            given = [passage.vector for passage in document.passages] or [None] * len(chunks)
-            vectors = (vectored(document, *pair, embedder) for pair in zip(chunks, given, strict=True))
-            result.append(Prepared(document, sha256, chunks, tuple(vectors)))
+            vectors = [passage.vector for passage in document.passages] or [None] * len(chunks)
+            given = [
+                None if vector is None else _packed(chunk, vector, embedder.dimension)
+                for chunk, vector in zip(chunks, vectors, strict=True)
+            ]
+            result.append(with_keys(document, sha256, chunks, given, embedder))
         except InvalidDocument as error:
             result.append(Problem(document.uri, error.message, error.mend))
     return result
 
 
-def vectored(document: Document, chunk: Chunk, given: Float32 | None, embedder: Embedder) -> Vectored:
-    """Return what a chunk's vector is made from. Raises InvalidDocument if a given one is missing or of no use."""
-    if given is None:
-        if isinstance(embedder, GivenVectors):
+def with_keys(
+    document: Document, sha256: bytes, chunks: tuple[Chunk, ...], given: Iterable[bytes | None], embedder: Embedder
+) -> Prepared:
+    """Return a document with its chunks and the packed vectors that came with them.
+
+    Raises InvalidDocument if a vector is missing, and nothing can make one.
+    """
+    keys: list[bytes] = []
+    own: dict[bytes, bytes] = {}
+    for chunk, vector in zip(chunks, given, strict=True):
+        if vector is not None:
+            keys.append(given_key(vector))
+            own[keys[-1]] = vector
+        elif isinstance(embedder, GivenVectors):
             raise InvalidDocument(
                 f"chunk {chunk.id!r} came without a vector, and nothing here can make one: the file's are all given",
                 "give its vector, or make all anew: monograph reembed FILE static",
             )
-        text = embedded_text(document.title, chunk.metadata, chunk.text)
-        return Vectored(vector_key(embedder.key, text), text, None)
+        else:
+            keys.append(vector_key(embedder.key, embedded_text(document.title, chunk.metadata, chunk.text)))
+    return Prepared(document, sha256, chunks, tuple(keys), own)
+
+
+def _packed(chunk: Chunk, given: Float32, dimension: int) -> bytes:
+    """Pack the vector that came with a chunk. Raises InvalidDocument if it is of no use."""
     vector = np.asarray(given, dtype=np.float32)
-    if vector.shape != (embedder.dimension,):
+    if vector.shape != (dimension,):
         raise InvalidDocument(
-            f"the vector of chunk {chunk.id!r} has shape {vector.shape}; the file's have {embedder.dimension} values",
+            f"the vector of chunk {chunk.id!r} has shape {vector.shape}; the file's have {dimension} values",
             "give vectors of one model only, or leave them out to have them made",
         )
     if not np.isfinite(vector).all():
         raise InvalidDocument(f"the vector of chunk {chunk.id!r} is not finite", "leave it out to have it made")
-    packed = pack(normalised(vector))
-    return Vectored(given_key(packed), "", packed)
+    return pack(normalised(vector))
 
 
 def normalised(vector: Float32) -> Float32:

@@ -28,9 +28,8 @@ from monograph.vectors.index import EcoVectorIndex
 from monograph.write import rebuild_graph, tree
 from monograph.write.changes import Tally
 from monograph.write.graph import Related, complete_codes, keys_of, node_of
-from monograph.write.pipeline import Pipeline
+from monograph.write.pipeline import Pipeline, changes
 from monograph.write.rebuild_vectors import assign, derive_vectors
-from monograph.write.transaction import changes
 
 
 def _read(checked: Checked) -> Iterator[tuple[int, list[chunks.LoadedChunk]]]:

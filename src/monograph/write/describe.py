@@ -21,6 +21,7 @@ from monograph.store.documents import sources
 from monograph.store.file import memo
 from monograph.store.file.database import Database
 from monograph.values import Change, Cost, Document, Place, Plan, Problem
+from monograph.write.changes import Tally
 from monograph.write.pipeline import Pipeline
 
 _OCR = "rapidocr"
@@ -44,13 +45,15 @@ class Describing:
         For recognition.
     closing:
         Closes the process that recognises words, if one was started.
+    tally:
+        Counts the descriptions that were made.
     """
 
     database: Database
     describer: Describer
     limits: Limits
     closing: ExitStack
-    described: int = 0
+    tally: Tally
     _errors: dict[bytes, Exception] = field(default_factory=dict)
     _recogniser: Recogniser | None = None
     _derivation: Derivation[Picture] = field(init=False)
@@ -60,12 +63,10 @@ class Describing:
 
     def documents(self, uri: str, part: Part, problems: list[Problem]) -> tuple[Document, ...]:
         """Return the documents of a part of a file, with texts in place of pictures; failures are added to problems."""
-        if not part.pictures:
-            return part.documents
         wanted = self._derivation.keyed(part.pictures)
         made = self._derivation.derive_missing(self.database, wanted)
-        self.described += len(made)
-        known = remembered(self.database, list(wanted)) | {key: value.decode() for key, value, _ in made}
+        self.tally.described += len(made)
+        known = _remembered(self.database, list(wanted)) | {key: value.decode() for key, value, _ in made}
         failed = [key for key in wanted if key not in known]
         errors = [self._errors[key] for key in failed if key in self._errors]
         if errors:
@@ -76,8 +77,7 @@ class Describing:
             problems.append(Problem(uri, f"{many} not described: {reason}", mend))
         captions = {key: Caption(text, described=True) for key, text in known.items()}
         captions |= {key: Caption(self._words(wanted[key])) for key in failed}
-        said = {one.mark: captions[self._derivation.key(one)] for one in part.pictures}
-        return in_places(uri, part, said, problems)
+        return _in_places(uri, part, {one.mark: captions[self._derivation.key(one)] for one in part.pictures}, problems)
 
     def _words(self, picture: Picture) -> str:
         if not is_installed(_OCR):
@@ -105,16 +105,14 @@ class Pricing:
 
     def documents(self, uri: str, part: Part, problems: list[Problem]) -> tuple[Document, ...]:
         """Return the documents of a part as :meth:`Describing.documents` would."""
-        if not part.pictures:
-            return part.documents
         derivation = descriptions(self.describer, {})
         wanted = derivation.keyed(part.pictures)
-        known = remembered(self.database, list(wanted))
+        known = _remembered(self.database, list(wanted))
         with self.database.read() as connection:
             self.cost += derivation.price_missing(connection, wanted, self.priced)
-        captions = {key: Caption(known.get(key, key.hex()), described=True) for key in wanted}
-        said = {one.mark: captions[derivation.key(one)] for one in part.pictures}
-        return in_places(uri, part, said, problems)
+        keys = {one.mark: derivation.key(one) for one in part.pictures}
+        said = {mark: Caption(known.get(key, key.hex()), described=True) for mark, key in keys.items()}
+        return _in_places(uri, part, said, problems)
 
 
 def read_again(pipeline: Pipeline, describer: Describer, plan: Plan) -> Plan:
@@ -131,7 +129,7 @@ def read_again(pipeline: Pipeline, describer: Describer, plan: Plan) -> Plan:
     return replace(plan, changes=tuple(changed(one) for one in plan.changes))
 
 
-def remembered(database: Database, keys: Sequence[bytes]) -> dict[bytes, str]:
+def _remembered(database: Database, keys: Sequence[bytes]) -> dict[bytes, str]:
     """Return the stored descriptions of pictures, by key."""
     with database.read() as connection:
         held = memo.rows(connection, memo.DESCRIPTION, keys)
@@ -139,8 +137,10 @@ def remembered(database: Database, keys: Sequence[bytes]) -> dict[bytes, str]:
     return {key: values[row].decode("utf-8", "replace") for key, row in held.items() if row in values}
 
 
-def in_places(uri: str, part: Part, said: dict[str, Caption], problems: list[Problem]) -> tuple[Document, ...]:
+def _in_places(uri: str, part: Part, said: dict[str, Caption], problems: list[Problem]) -> tuple[Document, ...]:
     """Return the documents of a part with captions in place of marks; an empty document is a problem."""
+    if not part.pictures:
+        return part.documents
     made = [insert_captions(document, part.pictures, said) for document in part.documents]
     for document, left in zip(part.documents, made, strict=True):
         if left is None:

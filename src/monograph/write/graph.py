@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 
 import numpy as np
@@ -22,8 +22,7 @@ from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS, Chunk
 from monograph.write.batch import Prepared
 from monograph.write.changes import Tally
 from monograph.write.configuration import EMBEDDER
-from monograph.write.pipeline import Pipeline
-from monograph.write.transaction import write
+from monograph.write.pipeline import Pipeline, write
 
 _PLACE_OF_KIND = {kind: place for place, kind in enumerate(ENTITY_KINDS)}
 
@@ -78,23 +77,22 @@ class Related:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchGraph:
-    """The graph of a batch of documents, derived and not stored yet.
+class Derived:
+    """Values that are derived for a batch of documents, and stored with them.
 
     Parameters
     ----------
+    waiting:
+        Packed values by memo key.
     parts:
-        By the document's id and hash.
-    names, embedded:
-        Keys of all names, and of those that have a code.
+        Of the graph, by the document's id and hash; None in a file without a graph.
     codes:
-        Memo keys of the codes that are missing, by name.
+        Memo keys of the codes that names lacked, by name.
     """
 
-    parts: Mapping[tuple[str, bytes], Related]
-    names: frozenset[str]
-    embedded: frozenset[str]
-    codes: Mapping[str, bytes]
+    waiting: Mapping[bytes, bytes]
+    parts: Mapping[tuple[str, bytes], Related] | None = None
+    codes: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def derive_graph(
@@ -103,7 +101,7 @@ def derive_graph(
     tally: Tally,
     waiting: dict[bytes, bytes],
     made: Precomputed = NOTHING_PRECOMPUTED,
-) -> BatchGraph:
+) -> Derived:
     """Derive the extractions that are missing, the parts of the graph, and the codes of names that are missing.
 
     Parameters
@@ -124,7 +122,6 @@ def derive_graph(
     """
     extract(pipeline, (chunk for one in batch for chunk in one.chunks), tally, waiting, made.values)
     parts = relate(pipeline, batch, made, waiting)
-    keys = frozenset[str]().union(*(keys_of(one.part) for one in parts))
     embedded = frozenset[str]().union(*(embedded_keys(one.part) for one in parts))
     with pipeline.database.read() as connection:
         lacking = names.without_code(connection, sorted(embedded), names.code_size(pipeline.embedder.dimension))
@@ -132,7 +129,7 @@ def derive_graph(
     wanted = codes.keyed(lacking)
     codes.derive_missing(pipeline.database, wanted, waiting, made.values)
     by_document = {(one.document.id, one.sha256): part for one, part in zip(batch, parts, strict=True)}
-    return BatchGraph(by_document, keys, embedded, {name: key for key, name in wanted.items()})
+    return Derived(waiting, by_document, {name: key for key, name in wanted.items()})
 
 
 def relate(
@@ -182,70 +179,8 @@ def embedded_keys(part: DocumentPart) -> set[str]:
     return {key for key in named.union(one.key for one in part.subjects) if graphs.is_embedded(key)}
 
 
-@dataclass(frozen=True, slots=True)
-class BatchRows:
-    """Rows for a batch of documents, within a write transaction.
-
-    Parameters
-    ----------
-    vectors, extractions:
-        Of the memo, by key.
-    names, new:
-        Of names by key; rows of new names are still to be inserted.
-    codes:
-        Those that names lack, by name.
-    parts:
-        Of the graph, by the document's id and hash; None in a file without a graph.
-    """
-
-    vectors: Mapping[bytes, int]
-    extractions: Mapping[bytes, int]
-    names: Mapping[str, int]
-    new: Sequence[str]
-    codes: Mapping[str, bytes]
-    parts: Mapping[tuple[str, bytes], Related] | None
-
-
-def rows_of(
-    connection: Connection,
-    pipeline: Pipeline,
-    vectors: Mapping[bytes, int],
-    graph: BatchGraph | None,
-    waiting: Mapping[bytes, bytes],
-) -> BatchRows:
-    """Return the rows for a batch, with those of its vectors; extractions that are waiting are stored.
-
-    Raises MissingValue if a code is not there any more, or an extraction is not in the row from which a part was made:
-    it was forgotten, and may differ now.
-    """
-    if graph is None:
-        return BatchRows(vectors, {}, {}, (), {}, None)
-    before = {key: row for one in graph.parts.values() for key, row in zip(one.keys, one.extractions, strict=True)}
-    extracted = derive_extractions(pipeline.extractor).rows(connection, before, waiting)
-    if any(row and extracted[key] != row for key, row in before.items()):
-        raise MissingValue
-    held = names.rows(connection, graph.names)
-    new = sorted(graph.names - held.keys())
-    lacking = names.without_code(connection, graph.embedded, names.code_size(pipeline.embedder.dimension))
-    if any(name not in graph.codes for name in lacking):
-        raise MissingValue
-    codes = take_codes(connection, {name: graph.codes[name] for name in lacking}, waiting)
-    numbered = held | dict(zip(new, count(next_row(connection, "names"))))
-    return BatchRows(vectors, extracted, numbered, new, codes, graph.parts)
-
-
 def node_of(chunks: Sequence[int], related: Related, rows: Mapping[str, int]) -> graphs.DocumentGraph:
-    """A document's part of the graph as rows.
-
-    Parameters
-    ----------
-    chunks:
-        Their rows, in reading order.
-    related:
-        The part.
-    rows:
-        Of every name of the part, by key.
-    """
+    """Return a document's part of the graph as rows: of its chunks, in reading order, and of every name, by key."""
     part = related.part
     return graphs.DocumentGraph(
         {
@@ -265,30 +200,50 @@ def node_of(chunks: Sequence[int], related: Related, rows: Mapping[str, int]) ->
 
 def store_graph(
     connection: Connection,
+    pipeline: Pipeline,
     parts: Sequence[tuple[int, Sequence[int], Related]],
-    rows: BatchRows,
+    derived: Derived,
     uses: graphs.Uses,
     known: Iterable[int],
 ) -> None:
-    """Store the parts of the graph of documents that are stored with their chunks, and their names.
+    """Store parts of a graph and their names, within the transaction that stores their documents.
 
     Parameters
     ----------
     parts:
         (row of the document, rows of its chunks in reading order, its part).
-    rows:
-        Of names and of extractions.
+    derived:
+        Values of their batch.
     uses, known:
         As for :func:`monograph.store.graph.graphs.put`.
+
+    Raises
+    ------
+    MissingValue
+        If a code is not there any more, or an extraction is not in the row from which a part was made: it was
+        forgotten, and may differ now.
     """
-    pairs = [(row, rows.extractions[key]) for _, own, one in parts for row, key in zip(own, one.keys, strict=True)]
+    made_from = {key: row for _, _, one in parts for key, row in zip(one.keys, one.extractions, strict=True)}
+    extracted = derive_extractions(pipeline.extractor).rows(connection, made_from, derived.waiting)
+    if any(row and extracted[key] != row for key, row in made_from.items()):
+        raise MissingValue
+    pairs = [(row, extracted[key]) for _, own, one in parts for row, key in zip(own, one.keys, strict=True)]
     memo.assign(connection, "extractions", pairs)
-    graphs.put(connection, {document: node_of(own, one, rows.names) for document, own, one in parts}, uses, known)
-    new = {rows.names[key] for key in rows.new}
-    coming = [names.NewName(rows.names[key], key, signature(key), rows.codes.get(key)) for key in rows.new]
-    names.set_codes(connection, [(code, key) for key, code in rows.codes.items() if rows.names[key] not in new])
+    named = set[str]().union(*(keys_of(one.part) for _, _, one in parts))
+    embedded = set[str]().union(*(embedded_keys(one.part) for _, _, one in parts))
+    held = names.rows(connection, named)
+    lacking = names.without_code(connection, embedded, names.code_size(pipeline.embedder.dimension))
+    if any(name not in derived.codes for name in lacking):
+        raise MissingValue
+    codes = take_codes(connection, {name: derived.codes[name] for name in lacking}, derived.waiting)
+    new = dict(zip(sorted(named - held.keys()), count(next_row(connection, "names"))))
+    rows = held | new
+    graphs.put(connection, {document: node_of(own, one, rows) for document, own, one in parts}, uses, known)
+    names.set_codes(connection, [(code, key) for key, code in codes.items() if key not in new])
+    coming = [names.NewName(row, key, signature(key), codes.get(key)) for key, row in new.items()]
     names.add(connection, coming, uses.uses, uses.persons)
-    old = ({row: change for row, change in one.items() if row not in new} for one in (uses.uses, uses.persons))
+    fresh = set(new.values())
+    old = ({row: change for row, change in one.items() if row not in fresh} for one in (uses.uses, uses.persons))
     names.use(connection, *old)
 
 

@@ -187,10 +187,7 @@ def _make(asked: _BatchRequest, coded: set[str]) -> _Made:
         found = list(extractor.extract(one.chunks))
         for extraction, text in zip(found, chunk_texts, strict=True):
             values[extraction_key(extractor.key, text)] = extractions.pack(extraction, text)
-        without_texts = tuple(
-            vector if vector.given is not None else replace(vector, text="") for vector in one.vectors
-        )
-        bare = replace(one, document=Document(id=one.document.id), vectors=without_texts)
+        bare = replace(one, document=Document(id=one.document.id))
         made.append((bare, document_part(one.document.title, chunk_texts, found, asked.cannot_link)))
     named = sorted({key for one in made if one is not None for key in embedded_keys(one[1])} - coded)
     coded.update(named)

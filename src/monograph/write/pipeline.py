@@ -1,23 +1,37 @@
-"""Parts that turn documents into rows: file, indexes, models and settings; and the guard of writes through a view."""
+"""Parts that turn documents into rows, the guard of writes through a view, and write transactions.
+
+At the end of a transaction the vector indexes, the leaves of the tree and the entities follow the rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import groupby
 
+from monograph import telemetry
 from monograph import where as filters
 from monograph.errors import OutsideView
+from monograph.graph.names import stands_alone
+from monograph.graph.resolve import LARGEST_GROUP, Candidate, heads, related
 from monograph.models import Describer, Embedder, Extractor, Summarizer
 from monograph.settings import Settings
 from monograph.store.documents import documents
 from monograph.store.documents.filters import Allowed
 from monograph.store.file import view
 from monograph.store.file.database import Connection, Database
+from monograph.store.file.rows import is_marked
+from monograph.store.graph import names
+from monograph.tree.leaves import update_leaves
 from monograph.values import Document, content_id
 from monograph.vectors.index import EcoVectorIndex
 from monograph.where import Condition
 from monograph.write.batch import Prepared
 from monograph.write.changes import Seen
+
+_MOST_HELD = 4_096
+"""Pairs of keys held against each other to find out whom a change touches: beyond, all are looked at again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,3 +128,87 @@ class Pipeline:
     def forgetting(self, forgets: bool) -> Pipeline:
         """Return a pipeline that forgets what it removes or replaces, or one that does not."""
         return replace(self, forgets=forgets)
+
+
+@contextmanager
+def write(database: Database, indexes: Sequence[EcoVectorIndex]) -> Iterator[Connection]:
+    """One transaction, at whose end the vector indexes, the chunks in the tree and the entities follow the rows."""
+    with telemetry.span("monograph.commit"), database.write() as connection:
+        yield connection
+        flush(connection, indexes)
+
+
+def flush(connection: Connection, indexes: Sequence[EcoVectorIndex]) -> None:
+    """Bring the vector indexes, the chunks in the tree and the entities up to date.
+
+    A summary over a chunk that has gone is taken out here; others come in its place when the tree is grown.
+    """
+    if is_marked(connection, "unplanted"):
+        update_leaves(connection)
+    for index in indexes:
+        index.settle(connection)
+    resolve(connection)
+
+
+def resolve(connection: Connection) -> None:
+    """Bring up to date which names mean the same entity, where names or subjects came or went."""
+    names.mark_cannot_link(connection)
+    marked = names.unresolved(connection)
+    if marked:
+        cannot_link = names.cannot_link(connection)
+        names.set_heads(connection, list(_changes(connection, marked, cannot_link)))
+        # Part the names that were set apart and are one by way of others: of two that have one head, the one that is
+        # not the head stands alone, or the later one in the alphabet. Heads were found without regard to this.
+        for pair in sorted(pair for pair in cannot_link if pair[0] < pair[1]):
+            known = names.known(connection, pair)
+            if len(known) == 2 and known[pair[0]].head == known[pair[1]].head:
+                leaving = pair[0] if known[pair[1]].head == known[pair[1]].row else pair[1]
+                names.set_heads(connection, [(None, None, known[leaving].row)])
+    names.clear_unresolved(connection)
+
+
+def _changes(
+    connection: Connection, marked: Sequence[names.Marked], cannot_link: set[tuple[str, str]]
+) -> Iterator[tuple[int | None, str | None, int]]:
+    """Yield the changes of heads after names were marked: see :func:`changes`."""
+    keys = {one.key for one in marked if one.living and one.headed}
+    compared = [one for one in marked if not stands_alone(one.key)]
+    groups = names.signed(connection, sorted({one.signature for one in compared}))
+    sizes = {}
+    for signature, grouped in groupby(compared, key=lambda one: one.signature):
+        some, group = list(grouped), groups.get(signature, [])
+        if len(group) > 1 or not all(one.living for one in some):
+            # How many keys are held against each other, as far as it matters.
+            small = len(group) <= LARGEST_GROUP
+            sizes[signature] = len(group) if small else sum(not stands_alone(key) for key in group)
+            # Where the signature crossed the bound, large or not, all its spellings are looked at again.
+            came = sum(one.living for one in some)
+            crossed = sizes[signature] - came <= LARGEST_GROUP < sizes[signature] + len(some) - came
+            every = crossed or len(some) * len(group) > _MOST_HELD
+            keys.update(group if every else related((one.key for one in some), group))
+    for signature, members in names.living(connection, sorted(keys)).items():
+        yield from changes(members, cannot_link, sizes.get(signature, 0))
+
+
+def changes(
+    group: Sequence[names.Member], cannot_link: set[tuple[str, str]], size: int = 0
+) -> Iterator[tuple[int | None, str | None, int]]:
+    """(head, reason, row) of the names of a signature whose head is another than before.
+
+    Parameters
+    ----------
+    group, cannot_link, size:
+        As for :func:`monograph.graph.resolve.heads`; of names that have a head or stand for another also those that no
+        other may be one with.
+    """
+    found = {}
+    if len(group) > 1:
+        candidates = [Candidate(one.row, one.key, one.subject, one.person, one.code) for one in group]
+        found = {one.name: (one.head, one.reason) for one in heads(candidates, cannot_link, size)}
+    for one in group:
+        # A name that documents state to stand for one full name, and no other, is that one.
+        if len(one.full) == 1 and one.row not in found and one.full[0] != one.row:
+            found[one.row] = (one.full[0], "abbreviation")
+        head, reason = found.get(one.row, (0, ""))
+        if (head, reason) != (one.head, one.reason):
+            yield head or None, reason or None, one.row

@@ -38,9 +38,10 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     """
     problems: list[Problem] = list(plan.problems)
     priced = set(rename.same_vectors(pipeline.database, pipeline.embedder.key, plan))
-    pictured = None if pipeline.describer is None else Pricing(pipeline.database, pipeline.describer, priced)
+    pictured = Pricing(pipeline.database, pipeline.describer, priced) if pipeline.describer is not None else None
+    captioned = None if pictured is None else pictured.documents
     cost, removed = Cost(), 0
-    for batch in batches(readings(plan, limits, problems, on_progress, pictured), BATCH_FILES):
+    for batch in batches(readings(plan, limits, problems, on_progress, captioned), BATCH_FILES):
         with pipeline.database.read() as connection:
             more, fewer = _price(connection, pipeline, batch, priced)
         cost, removed = cost + more, removed + fewer

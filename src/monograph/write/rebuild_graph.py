@@ -25,9 +25,8 @@ from monograph.values import Cost, Document, OnProgress, Progress, Report, argum
 from monograph.write.batch import Prepared
 from monograph.write.changes import Tally
 from monograph.write.configuration import EMBEDDER, EXTRACTOR
-from monograph.write.graph import derive_graph, extract, rows_of, store_graph
-from monograph.write.pipeline import Pipeline
-from monograph.write.transaction import write
+from monograph.write.graph import derive_graph, extract, store_graph
+from monograph.write.pipeline import Pipeline, write
 
 DOCUMENTS_AT_ONCE = 256
 
@@ -201,16 +200,15 @@ def _make_once(pipeline: Pipeline, rows: Sequence[int], tally: Tally) -> None:
         found = [chunks.of_document(connection, row) for row in rows]
     titled = [Document(id=str(row), title=some[0].title if some else "") for row, some in zip(rows, found, strict=True)]
     loaded = [tuple(one.chunk for one in some) for some in found]
-    prepared = [Prepared(one, b"", some, ()) for one, some in zip(titled, loaded, strict=True)]
-    waiting: dict[bytes, bytes] = {}
-    graph = derive_graph(pipeline, prepared, tally, waiting)
+    prepared = [Prepared(one, b"", some, (), {}) for one, some in zip(titled, loaded, strict=True)]
+    derived = derive_graph(pipeline, prepared, tally, {})
     held = [[one.row for one in some] for some in found]
     with write(pipeline.database, pipeline.indexes) as connection:
         EMBEDDER.check(pipeline.database, pipeline.embedder)  # Another process may have given the file another.
         if held != [chunks.rows_of_document(connection, row) for row in rows]:
             raise MissingValue
-        parts = list(zip(rows, held, graph.parts.values(), strict=True))
-        store_graph(connection, parts, rows_of(connection, pipeline, {}, graph, waiting), graphs.Uses(), rows)
+        parts = list(zip(rows, held, (derived.parts or {}).values(), strict=True))
+        store_graph(connection, pipeline, parts, derived, graphs.Uses(), rows)
 
 
 def set_apart(pipeline: Pipeline, name: str, other: str) -> None:

@@ -20,8 +20,7 @@ from monograph.values import Cost, OnProgress, Progress, Report
 from monograph.write import price, tree
 from monograph.write.changes import Tally
 from monograph.write.graph import names_without_code, take_codes
-from monograph.write.pipeline import Pipeline
-from monograph.write.transaction import write
+from monograph.write.pipeline import Pipeline, write
 
 DOCUMENTS_AT_ONCE = 64
 MADE_INSIDE = 256

@@ -26,8 +26,7 @@ from monograph.tree.leaves import planes_of
 from monograph.tree.segment import Bounds
 from monograph.values import Float32, OnProgress, Problem, Progress
 from monograph.write.configuration import EMBEDDER, SUMMARIZER
-from monograph.write.pipeline import Pipeline
-from monograph.write.transaction import write
+from monograph.write.pipeline import Pipeline, write
 
 try:
     import fcntl

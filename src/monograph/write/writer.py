@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
+from monograph.derive.derivation import vectors
 from monograph.errors import MonographError, NotFound
 from monograph.store.documents import chunks, documents, sources
 from monograph.store.file import checksums, memo
@@ -19,16 +20,15 @@ from monograph.values import Report
 from monograph.vectors.index import EcoVectorIndex
 from monograph.write.batch import BATCH_CHARACTERS, Prepared, grouped
 from monograph.write.changes import NOTHING_SEEN, Changes, Ready, Seen, State, Stored, Tally, Target, decide
-from monograph.write.graph import BatchRows, store_graph
-from monograph.write.pipeline import WriteGuard
-from monograph.write.transaction import flush
+from monograph.write.graph import Derived, store_graph
+from monograph.write.pipeline import Pipeline, WriteGuard, flush
 
 
 def store(
     connection: Connection,
+    pipeline: Pipeline,
     batch: Sequence[Ready],
-    rows: BatchRows,
-    ending: versions.Ending | None,
+    derived: Derived,
     seen: Seen = NOTHING_SEEN,
     *,
     strict: bool,
@@ -39,13 +39,15 @@ def store(
     ------
     Overtaken
         If a document is not as it was seen.
+    MissingValue
+        If a derived value is not there any more.
     MonographError
         With ``strict``, why the first document cannot be stored.
     """
     changes = decide(batch, read(connection, batch, seen), seen)
     if strict and changes.refuse:
         raise changes.refuse[0]
-    write(connection, changes, rows, ending)
+    write(connection, pipeline, changes, derived)
     if seen.gone:
         sources.remove_empty(connection)
     return changes.tally
@@ -77,12 +79,13 @@ def read(connection: Connection, batch: Sequence[Ready], seen: Seen = NOTHING_SE
     return State(stored, owners, sources.faulty(connection, uris))
 
 
-def write(connection: Connection, changes: Changes, rows: BatchRows, ending: versions.Ending | None) -> None:
+def write(connection: Connection, pipeline: Pipeline, changes: Changes, derived: Derived) -> None:
     """Write what a batch changes.
 
     The inverted index comes last: a statement that SQLite may have to take back by itself makes FTS5 write out what it
     holds, which costs more than a document's other rows together.
     """
+    ending = versions.ending(connection, pipeline.database.clock, forgotten=pipeline.forgets)
     remove_rows(connection, [one.row for one in changes.remove], ending)
     for target in changes.replace:
         if target.stored is not None:
@@ -92,19 +95,20 @@ def write(connection: Connection, changes: Changes, rows: BatchRows, ending: ver
     new, known = placed[: len(changes.insert)], placed[len(changes.insert) :]
     uses = graphs.Uses()
     _remove_chunks(connection, [row for one in known for row in one.gone], uses)
-    if rows.parts is None:
+    if derived.parts is None:
         graphs.remove(connection, [row for one in known for row in one.kept], [one.row for one in known], uses)
     documents.add(connection, [(one.columns, one.checksum) for one in new])
     documents.update(connection, [(one.columns, one.checksum) for one in known])
     chunks.update(connection, (pair for one in known for pair in one.chunk_columns if pair[0] in one.kept))
     chunks.add(connection, (pair for one in placed for pair in one.chunk_columns if pair[0] not in one.kept))
-    keys = (pair for one in placed for pair in zip(one.rows, one.prepared.keys, strict=True))
-    memo.assign(connection, "vectors", [(row, rows.vectors[key]) for row, key in keys])
-    if rows.parts is None:
+    keys = [pair for one in placed for pair in zip(one.rows, one.prepared.keys, strict=True)]
+    held = vectors(pipeline.embedder).rows(connection, (key for _, key in keys), derived.waiting)
+    memo.assign(connection, "vectors", [(row, held[key]) for row, key in keys])
+    if derived.parts is None:
         names.use(connection, uses.uses, uses.persons)
     else:
-        parts = [(one.row, one.rows, rows.parts[one.prepared.document.id, one.prepared.sha256]) for one in placed]
-        store_graph(connection, parts, rows, uses, [one.row for one in known])
+        parts = [(one.row, one.rows, derived.parts[one.prepared.document.id, one.prepared.sha256]) for one in placed]
+        store_graph(connection, pipeline, parts, derived, uses, [one.row for one in known])
     sources.date_documents(connection, files.values())
     for file in changes.files:
         if file.faulty or file.unfinished:
@@ -135,7 +139,7 @@ class _Placed:
     @property
     def checksum(self) -> int:
         """As :func:`monograph.store.file.checksums.of_document` finds it when all is stored."""
-        given = (None if one.given is None else one.key for one in self.prepared.vectors)
+        given = (key if key in self.prepared.given else None for key in self.prepared.keys)
         own = (
             (name, *where, metadata, key)
             for (_, (name, _, *where, metadata, _)), key in zip(self.chunk_columns, given, strict=True)
