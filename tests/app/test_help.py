@@ -16,7 +16,7 @@ from pkgutil import resolve_name
 import pytest
 
 from monograph.app import cli, shelf_commands
-from monograph.app.manual import MANUAL
+from monograph.app.cli import MANUAL
 
 BIN = Path(sys.executable).parent
 ALL_HELP = """

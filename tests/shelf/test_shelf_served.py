@@ -361,7 +361,7 @@ def test_a_shelf_is_copied_and_pickled(shelf: Shelf) -> None:
 
 def test_serve_command_opens_a_shelf(url: str) -> None:
     pytest.importorskip("fastapi", reason="the extra serve is not installed")
-    from monograph.app.archives import opened_archive
+    from monograph.app.opening import opened_archive
     from monograph.app.serve.served import names_of
 
     assert names_of(["notes.mono", url, "s3://bucket/notes", "notes.v2.mono"]) == [

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from monograph.app import answer_output, output
-from monograph.app.archives import ArchiveArgument, narrowed_archive, opened_archive
 from monograph.app.command import (
     ApiKeyOption,
     AsOfOption,
@@ -17,12 +16,13 @@ from monograph.app.command import (
     TrustOption,
     WhereOption,
     WithinOption,
-    outcome,
+    command,
     query_of,
     warn_of_keys,
     warn_of_no_hits,
     where_of,
 )
+from monograph.app.opening import ArchiveArgument, narrowed_archive, opened_archive
 from monograph.errors import InputError
 from monograph.values.arguments import BUDGET, DEFAULT_CUT, FOUND, PassageOrder
 
@@ -51,6 +51,7 @@ ModelOption = Annotated[
 ]
 
 
+@command
 def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     file: ArchiveArgument,
     question: QuestionArgument,
@@ -77,26 +78,26 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
       monograph ask notes.mono "who repaired the generator?" \
           --model "openai:http://localhost:11434/v1#qwen3:1.7b"
     """
-    with outcome(as_json=json_output):
-        chosen = load(model, api_key)
-        with opened_archive(file, trust=trust, create=False, model=chosen, reranker=reranker) as whole:
-            archive = narrowed_archive(whole, within, as_of)
-            asked, condition = query_of(question), where_of(where or [])
-            warn_of_no_hits(k, asked)
-            warn_of_keys(archive, condition)
-            choices: dict[str, Any] = {"k": k, "how": how, "where": condition, "threshold": threshold}
-            if json_output:
-                output.print_json(answer_output.as_object(archive.ask(asked, budget, **choices)))
-                return
-            from monograph.values import Answer
+    chosen = load(model, api_key)
+    with opened_archive(file, trust=trust, create=False, model=chosen, reranker=reranker) as whole:
+        archive = narrowed_archive(whole, within, as_of)
+        asked, condition = query_of(question), where_of(where or [])
+        warn_of_no_hits(k, asked)
+        warn_of_keys(archive, condition)
+        choices: dict[str, Any] = {"k": k, "how": how, "where": condition, "threshold": threshold}
+        if json_output:
+            output.print_json(answer_output.as_object(archive.ask(asked, budget, **choices)))
+            return
+        from monograph.values import Answer
 
-            for piece in archive.stream(asked, budget, **choices):
-                if isinstance(piece, Answer):
-                    answer_output.print_end(piece, with_model=chosen is not None, explain=explain)
-                else:
-                    output.print_piece(piece)
+        for piece in archive.stream(asked, budget, **choices):
+            if isinstance(piece, Answer):
+                answer_output.print_end(piece, with_model=chosen is not None, explain=explain)
+            else:
+                output.print_piece(piece)
 
 
+@command
 def context(  # noqa: PLR0913, PLR0917 - options are arguments
     file: ArchiveArgument,
     question: QuestionArgument,
@@ -124,7 +125,7 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     monograph context notes.mono "who repaired the generator?" --budget 500
     monograph context notes.mono "who repaired the generator?" --prompt | llm
     """
-    with outcome(as_json=json_output), opened_archive(file, trust=trust, create=False, reranker=reranker) as whole:
+    with opened_archive(file, trust=trust, create=False, reranker=reranker) as whole:
         archive = narrowed_archive(whole, within, as_of)
         asked, condition = query_of(question), where_of(where or [])
         warn_of_no_hits(k, asked)
@@ -148,6 +149,7 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
         output.console().print_text(text or "nothing found")
 
 
+@command
 def chat(  # noqa: PLR0913, PLR0917 - options are arguments
     file: ArchiveArgument,
     model: ModelOption = "",
@@ -173,10 +175,7 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
     """
     from monograph.app.chat import Chat
 
-    with (
-        outcome(as_json=json_output),
-        opened_archive(file, trust=trust, create=False, model=load(model, api_key), reranker=reranker) as whole,
-    ):
+    with opened_archive(file, trust=trust, create=False, model=load(model, api_key), reranker=reranker) as whole:
         warn_of_no_hits(k)
         Chat(
             narrowed_archive(whole, within, as_of), {"budget": budget, "k": k, "how": how}, with_model=bool(model)

@@ -9,20 +9,20 @@ import typer
 
 from monograph.app import output
 from monograph.app.command import (
-    DONE_WITH_PROBLEMS,
     FileArgument,
     HistoryOption,
-    JsonOption,
     QuietOption,
+    Result,
     TrustOption,
     VectorIndexOption,
-    outcome,
+    command,
     working,
 )
-from monograph.app.trust import opened
+from monograph.app.opening import opened
 from monograph.carry.taken import KINDS
 
 
+@command
 def export(
     file: FileArgument,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.", show_default=False)],
@@ -33,8 +33,7 @@ def export(
         bool, typer.Option("--no-graph", help="Leave out what the chunks name, which takes longest.")
     ] = False,
     quiet: QuietOption = False,
-    json_output: JsonOption = False,
-) -> None:
+) -> Result:
     """Write all that FILE holds as JSON Lines, with its vectors.
 
     Documents, chunks with their places, metadata, vectors for numpy, and the graph. Others may read and write FILE
@@ -43,22 +42,22 @@ def export(
       monograph export notes.mono notes-export
       monograph import jsonl notes-export again.mono
     """
-    with outcome(as_json=json_output):
-        with (
-            opened(file, create=False) as monograph,
-            working("export", quiet=quiet or json_output) as on_progress,
-        ):
-            made = monograph.export(folder, overwrite=overwrite, graph=not no_graph, progress=on_progress)
-        if json_output:
-            output.print_json(made)
-        else:
-            out = output.console()
-            counts = f"{made.documents:,} documents, {made.chunks:,} chunks, {made.vectors:,} vectors"
-            if made.graph:
-                counts += f", {made.entities:,} entities"
-            out.print(f"{made.path}: {counts}; {output.in_bytes(made.size)}")
-            if not made.graph and not no_graph:
-                out.print(f"without a graph; to build it: monograph build {file}")
+    with (
+        opened(file, create=False) as monograph,
+        working("export", quiet=quiet) as on_progress,
+    ):
+        made = monograph.export(folder, overwrite=overwrite, graph=not no_graph, progress=on_progress)
+
+    def show() -> None:
+        out = output.console()
+        counts = f"{made.documents:,} documents, {made.chunks:,} chunks, {made.vectors:,} vectors"
+        if made.graph:
+            counts += f", {made.entities:,} entities"
+        out.print(f"{made.path}: {counts}; {output.in_bytes(made.size)}")
+        if not made.graph and not no_graph:
+            out.print(f"without a graph; to build it: monograph build {file}")
+
+    return Result(made, show)
 
 
 def kinds() -> list[str]:
@@ -66,6 +65,7 @@ def kinds() -> list[str]:
     return list(KINDS)
 
 
+@command
 def take_over(  # noqa: PLR0913, PLR0917 - options are arguments
     kind: Annotated[
         str,
@@ -89,8 +89,7 @@ def take_over(  # noqa: PLR0913, PLR0917 - options are arguments
     vector_index: VectorIndexOption = "",
     trust: TrustOption = False,
     quiet: QuietOption = False,
-    json_output: JsonOption = False,
-) -> None:
+) -> Result:
     """Store in FILE what another store holds.
 
     An export of Monograph's own, Chroma, LightRAG, GraphRAG or RAGdb: texts and metadata, and vectors where FILE can
@@ -103,36 +102,34 @@ def take_over(  # noqa: PLR0913, PLR0917 - options are arguments
       monograph import graphrag ./output notes.mono
       monograph import ragdb notes.ragdb notes.mono
     """
-    with outcome(as_json=json_output):
-        from monograph.derive.embed import load_embedder
-        from monograph.library import carrying
-        from monograph.settings import Settings
+    from monograph.derive.embed import load_embedder
+    from monograph.library import carrying
+    from monograph.settings import Settings
 
-        store = carrying.store_of(kind, source, collection)  # Before a file is made for it.
-        chosen = load_embedder(embedder) if embedder else None
-        settings = Settings(history=True) if history else None
-        with (
-            opened(
-                file,
-                trust=trust,
-                named=[embedder],
-                embedder=chosen,
-                settings=settings,
-                vector_index=vector_index or None,
-            ) as monograph,
-            working("import", quiet=quiet or json_output) as on_progress,
-        ):
-            report = monograph.files.take(store, vectors=not no_vectors, progress=on_progress)
-            given = monograph.embedder.spec.startswith("given:")
-        if json_output:
-            output.print_json(report)
-        else:
-            output.print_report(report, str(file))
-            if given:
-                output.console().print(
-                    "its vectors came along, and questions have none: words and names find; to find by meaning as well,"
-                    f" import into a new file with --embedder or --no-vectors, or monograph reembed {file} static"
-                )
-            output.print_problems(report.problems)
-        if report.problems:
-            raise typer.Exit(DONE_WITH_PROBLEMS)
+    store = carrying.store_of(kind, source, collection)  # Before a file is made for it.
+    chosen = load_embedder(embedder) if embedder else None
+    settings = Settings(history=True) if history else None
+    with (
+        opened(
+            file,
+            trust=trust,
+            named=[embedder],
+            embedder=chosen,
+            settings=settings,
+            vector_index=vector_index or None,
+        ) as monograph,
+        working("import", quiet=quiet) as on_progress,
+    ):
+        report = monograph.files.take(store, vectors=not no_vectors, progress=on_progress)
+        given = monograph.embedder.spec.startswith("given:")
+
+    def show() -> None:
+        output.print_report(report, str(file))
+        if given:
+            output.console().print(
+                "its vectors came along, and questions have none: words and names find; to find by meaning as well,"
+                f" import into a new file with --embedder or --no-vectors, or monograph reembed {file} static"
+            )
+        output.print_problems(report.problems)
+
+    return Result(report, show, problems=bool(report.problems))

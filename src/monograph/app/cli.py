@@ -10,8 +10,22 @@ from typing import Annotated, Any
 import typer
 
 from monograph import __version__
-from monograph.app.group import HELP, CommandGroup
-from monograph.app.manual import MANUAL, PROGRAM, as_written
+from monograph.app.group import HELP, PROGRAM, CommandGroup, as_written
+
+MANUAL = """Graph RAG in one file: point it at a folder, then ask.
+
+  monograph sync notes.mono ~/notes       make or update the file
+  monograph search notes.mono "boiler"    find passages, with their sources
+  monograph ask notes.mono "who repaired the boiler?"
+                                          answer, with a model or without
+  monograph show notes.mono ID            read a document, or a passage of it
+  monograph graph notes.mono "Mrs Grubb"  see what is named together with her
+  monograph outline notes.mono            see what it is all about
+  monograph serve notes.mono --open       look at it in the browser
+
+The file is one SQLite database; nothing leaves this machine. Every command takes --json. Exit codes: 0 done; 1
+failed; 2 wrong usage; 3 done, but some sources could not be taken in, or faults were found; 130 interrupted.
+"""
 
 COMMANDS = {
     "sync": "source_commands.sync",
@@ -21,7 +35,7 @@ COMMANDS = {
     "forget": "file_commands.forget",
     "stats": "file_commands.stats",
     "check": "file_commands.check",
-    "costs": "cost_command.costs",
+    "costs": "file_commands.costs",
     "eval": "measure_commands.evaluate",
     "backup": "file_commands.backup",
     "export": "carry_commands.export",
@@ -33,16 +47,16 @@ COMMANDS = {
     "context": "ask_commands.context",
     "graph": "graph_commands.graph",
     "entities": "graph_commands.entities",
-    "build": "graph_commands.build",
-    "reextract": "graph_commands.reextract",
+    "build": "rebuild_commands.build",
+    "reextract": "rebuild_commands.reextract",
     "mcp": "serve_commands.mcp",
     "serve": "serve_commands.serve",
-    "outline": "tree_commands.outline",
-    "resummarize": "tree_commands.resummarize",
+    "outline": "graph_commands.outline",
+    "resummarize": "rebuild_commands.resummarize",
     "sources": "source_commands.sources",
     "retry": "source_commands.retry",
     "watch": "source_commands.watch",
-    "reembed": "vector_commands.reembed",
+    "reembed": "rebuild_commands.reembed",
     "compact": "file_commands.compact",
     "shelf": "shelf_commands.app",
 }

@@ -1,7 +1,8 @@
-"""What the commands share: options and how they are read, exit codes, and how an error ends one."""
+"""The decorator of commands, the options that they share and how they are read, and exit codes."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -9,10 +10,11 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from typer._click.globals import get_current_context  # typer exports no other name for it
@@ -36,7 +38,7 @@ from monograph.values.arguments import shown
 if TYPE_CHECKING:
     from monograph.library import Reader
     from monograph.shelf import Archive
-    from monograph.values import OnProgress
+    from monograph.values import OnProgress, Report
 
 SUFFIX = ".mono"
 _EQUAL = regex(r"\s*([^\s=<>!]+)=(?!=)(\S.*)", re.DOTALL)
@@ -165,8 +167,54 @@ def warn_of_no_hits(k: int, query: str = "x") -> None:
         output.console(stderr=True).print("the query is empty: nothing will be found")
 
 
+class Result(NamedTuple):
+    """A value that a command returns, how to print it for people, and whether it ends with exit code 3."""
+
+    value: Any
+    show: Callable[[], None]
+    problems: bool = False
+
+
+def report_result(report: Report, path: Path | str) -> Result:
+    """Return the result of a command that changed the file or shelf at ``path``."""
+
+    def show() -> None:
+        output.print_report(report, str(path))
+        output.print_problems(report.problems)
+
+    return Result(report, show, problems=bool(report.problems))
+
+
+def command(work: Callable[..., Result | None]) -> Callable[..., None]:
+    """Make a command of a function: add ``--json``, print what it returns, and turn errors into exit codes.
+
+    With ``--json`` the value is printed as JSON, and ``quiet`` is set if the function takes it. A function that prints
+    by itself takes ``json_output`` and returns None.
+    """
+    signature = inspect.signature(work, eval_str=True)
+    own = [one for name, one in signature.parameters.items() if name != "json_output"]
+    option = inspect.Parameter("json_output", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JsonOption)
+
+    @wraps(work)
+    def run(*, json_output: bool, **arguments: Any) -> None:
+        with _errors_as_exit_codes(as_json=json_output):
+            if "quiet" in arguments:
+                arguments["quiet"] |= json_output
+            if "json_output" in signature.parameters:
+                arguments["json_output"] = json_output
+            result = work(**arguments)
+            if result is None:
+                return
+            output.print_json(result.value) if json_output else result.show()
+            if result.problems:
+                raise typer.Exit(DONE_WITH_PROBLEMS)
+
+    run.__signature__ = signature.replace(parameters=[*own, option])  # type: ignore[attr-defined]
+    return run
+
+
 @contextmanager
-def outcome(*, as_json: bool) -> Iterator[None]:
+def _errors_as_exit_codes(*, as_json: bool) -> Iterator[None]:
     """Turn our errors and an interrupt into a message and an exit code."""
     from monograph.store.file.errors import translate_system_errors
 

@@ -1,30 +1,36 @@
-"""Commands about the file as a whole: what it holds, copies of it, its key, and what is taken out of it."""
+"""Commands about the file as a whole: what it holds and cost, copies of it, its key, and what is taken out of it."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from monograph.app import output
 from monograph.app.command import (
-    DONE_WITH_PROBLEMS,
     AsOfOption,
     FileArgument,
-    JsonOption,
     QuietOption,
+    Result,
     TrustOption,
     WithinOption,
+    command,
     narrowed,
-    outcome,
+    report_result,
     working,
 )
-from monograph.app.keys import key_of, key_to_decrypt, new_key
+from monograph.app.opening import ArchiveArgument, key_of, key_to_decrypt, new_key, opened, opened_archive
 from monograph.app.source_commands import ForgetOption
-from monograph.app.trust import opened
+from monograph.errors import InputError
+
+if TYPE_CHECKING:
+    from monograph.values import LedgerEntry
 
 
+@command
 def backup(
     file: FileArgument,
     copy: Annotated[Path, typer.Argument(metavar="COPY", help="The copy.", show_default=False)],
@@ -32,8 +38,7 @@ def backup(
         bool, typer.Option("--overwrite", help="Put it into the place of a file that is there.")
     ] = False,
     quiet: QuietOption = False,
-    json_output: JsonOption = False,
-) -> None:
+) -> Result:
     """Copy FILE as it is now, and check the copy.
 
     Other programs may read and write it meanwhile.
@@ -42,22 +47,20 @@ def backup(
 
       monograph backup notes.mono /media/disk/notes.mono
     """
-    with outcome(as_json=json_output):
-        from monograph.library.monograph import Monograph
+    from monograph.library.monograph import Monograph
 
-        with (
-            Monograph.open(file, create=False, key=key_of(file)) as monograph,
-            working("backup", quiet=quiet or json_output) as on_progress,
-        ):
-            made = monograph.backup(copy, overwrite=overwrite, progress=on_progress)
-        size = made.stat().st_size
-        if json_output:
-            output.print_json({"copy": str(made), "bytes": size})
-        else:
-            output.console().print(f"{made}: {output.in_bytes(size)}, checked")
+    with (
+        Monograph.open(file, create=False, key=key_of(file)) as monograph,
+        working("backup", quiet=quiet) as on_progress,
+    ):
+        made = monograph.backup(copy, overwrite=overwrite, progress=on_progress)
+    size = made.stat().st_size
+    said = f"{made}: {output.in_bytes(size)}, checked"
+    return Result({"copy": str(made), "bytes": size}, lambda: output.console().print(said))
 
 
-def encrypt(file: FileArgument, json_output: JsonOption = False) -> None:
+@command
+def encrypt(file: FileArgument) -> Result:
     """Encrypt FILE with a key (extra encrypt).
 
     The key is the one in MONOGRAPH_KEY, or is asked for.
@@ -66,21 +69,19 @@ def encrypt(file: FileArgument, json_output: JsonOption = False) -> None:
 
       monograph encrypt notes.mono
     """
-    with outcome(as_json=json_output):
-        from monograph.library import copies
+    from monograph.library import copies
 
-        copies.require_plain(file)
-        copies.encrypt(file, new_key(file))
-        if json_output:
-            output.print_json({"file": str(file), "encrypted": True})
-        else:
-            output.console().print(
-                f"{file}: encrypted. Copies and backups made before are as they were, and what the disk keeps of the "
-                "old bytes is beyond reach"
-            )
+    copies.require_plain(file)
+    copies.encrypt(file, new_key(file))
+    said = (
+        f"{file}: encrypted. Copies and backups made before are as they were, and what the disk keeps of the "
+        "old bytes is beyond reach"
+    )
+    return Result({"file": str(file), "encrypted": True}, lambda: output.console().print(said))
 
 
-def decrypt(file: FileArgument, json_output: JsonOption = False) -> None:
+@command
+def decrypt(file: FileArgument) -> Result:
     """Write encrypted FILE as a plain one.
 
     The key is the one in MONOGRAPH_KEY, or is asked for.
@@ -89,35 +90,33 @@ def decrypt(file: FileArgument, json_output: JsonOption = False) -> None:
 
       monograph decrypt notes.mono
     """
-    with outcome(as_json=json_output):
-        from monograph.library import copies
+    from monograph.library import copies
 
-        copies.decrypt(file, key_to_decrypt(file))
-        if json_output:
-            output.print_json({"file": str(file), "encrypted": False})
-        else:
-            output.console().print(f"{file}: not encrypted any more")
+    copies.decrypt(file, key_to_decrypt(file))
+    said = f"{file}: not encrypted any more"
+    return Result({"file": str(file), "encrypted": False}, lambda: output.console().print(said))
 
 
+@command
 def remove(
     file: FileArgument,
     names: Annotated[list[str], typer.Argument(metavar="ID", help="Ids or paths of documents.", show_default=False)],
     forget: ForgetOption = None,
     trust: TrustOption = False,
-    json_output: JsonOption = False,
-) -> None:
+) -> Result:
     """Take documents out of every result at once.
 
     A file that is still in a synced folder comes back with the next sync: delete or move it as well.
     """
-    with outcome(as_json=json_output):
-        with opened(file, trust=trust, create=False) as monograph:
-            report = monograph.remove(names, forget=forget)
-        output.print_json(report) if json_output else output.print_report(report, str(file))
-        if not json_output:
-            output.print_problems(report.problems)
+    return _removed(file, names, forget, trust=trust)
 
 
+def _removed(file: Path, names: list[str], forget: bool | None, *, trust: bool) -> Result:
+    with opened(file, trust=trust, create=False) as monograph:
+        return report_result(monograph.remove(names, forget=forget), file)
+
+
+@command
 def forget(
     file: FileArgument,
     names: Annotated[
@@ -133,8 +132,7 @@ def forget(
         ),
     ] = "",
     trust: TrustOption = False,
-    json_output: JsonOption = False,
-) -> None:
+) -> Result:
     """Take documents out and leave no trace of their text.
 
     The same as remove --forget. Returns only when the bytes of the file and of its write-ahead log hold nothing of
@@ -146,58 +144,116 @@ def forget(
     if not versions_before:
         if not names:
             raise typer.BadParameter("name documents, or say which versions: --versions-before")
-        remove(file, names, forget=True, trust=trust, json_output=json_output)
-        return
-    with outcome(as_json=json_output):
-        with opened(file, trust=trust, create=False) as monograph:
-            forgotten = monograph.forget_versions(names, before=versions_before)
-        if json_output:
-            output.print_json({"forgotten": forgotten})
-        else:
-            output.console().print(f"{forgotten:,} former versions forgotten")
+        return _removed(file, names, True, trust=trust)
+    with opened(file, trust=trust, create=False) as monograph:
+        forgotten = monograph.forget_versions(names, before=versions_before)
+    said = f"{forgotten:,} former versions forgotten"
+    return Result({"forgotten": forgotten}, lambda: output.console().print(said))
 
 
-def stats(
-    file: FileArgument, within: WithinOption = None, as_of: AsOfOption = "", json_output: JsonOption = False
-) -> None:
+@command
+def stats(file: FileArgument, within: WithinOption = None, as_of: AsOfOption = "") -> Result:
     """Count and weigh what the file holds."""
-    with outcome(as_json=json_output):
-        with opened(file, create=False) as monograph:
-            found = narrowed(monograph, within, as_of).stats()
-        if json_output:
-            output.print_json(found)
-        else:
-            from monograph.app.stats_output import print_stats
+    from monograph.app.stats_output import print_stats
 
-            print_stats(found)
+    with opened(file, create=False) as monograph:
+        found = narrowed(monograph, within, as_of).stats()
+    return Result(found, lambda: print_stats(found))
 
 
+@command
 def check(
     file: FileArgument,
     repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
     trust: TrustOption = False,
-    json_output: JsonOption = False,
-) -> None:
+) -> Result:
     """Hold every table against every other, and report faults."""
-    with outcome(as_json=json_output):
-        with opened(file, trust=trust, create=False) as monograph:
-            findings = monograph.check(repair=repair)
-        output.print_json(findings) if json_output else output.print_findings(findings)
-        if findings:
-            raise typer.Exit(DONE_WITH_PROBLEMS)
+    with opened(file, trust=trust, create=False) as monograph:
+        findings = monograph.check(repair=repair)
+    return Result(findings, lambda: output.print_findings(findings), problems=bool(findings))
 
 
-def compact(file: FileArgument, json_output: JsonOption = False) -> None:
+@command
+def compact(file: FileArgument) -> Result:
     """Drop what is remembered and used no more.
 
     Free space is given back to the disk.
     """
-    with outcome(as_json=json_output):
-        with opened(file, create=False) as monograph:
-            before = monograph.stats().file_bytes
-            monograph.compact()
-            after = monograph.stats().file_bytes
-        if json_output:
-            output.print_json({"before_bytes": before, "after_bytes": after})
-        else:
-            output.console().print(f"{file}: {before:,} bytes before, {after:,} after")
+    with opened(file, create=False) as monograph:
+        before = monograph.stats().file_bytes
+        monograph.compact()
+        after = monograph.stats().file_bytes
+    said = f"{file}: {before:,} bytes before, {after:,} after"
+    return Result({"before_bytes": before, "after_bytes": after}, lambda: output.console().print(said))
+
+
+@command
+def costs(
+    file: ArchiveArgument,
+    since: Annotated[
+        str, typer.Option("--since", metavar="DAY", help="From this day on: 2026-11-01.", show_default=False)
+    ] = "",
+    price: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--price",
+            metavar="MODEL=READ/WRITTEN",
+            help="What a million tokens cost that it reads, and that it writes; may be given again for another.",
+            show_default=False,
+        ),
+    ] = None,
+) -> Result:
+    """Tell what models were asked for FILE, and the tokens it took.
+
+    By day of UTC, model and purpose. What was remembered cost nothing and is not in it.
+
+      monograph costs notes.mono
+      monograph costs notes.mono --since 2026-11-01 --price gpt-4o-mini=0.15/0.60
+    """
+    from monograph.shelf import whole_file
+
+    prices = [_price(one) for one in price or ()]
+    with opened_archive(file, create=False) as archive:
+        found = [one for one in whole_file(archive, "ledger of costs", "costs").costs() if one.day >= since]
+    priced = [output.as_json(one) | {"price": _price_of(one, prices)} for one in found]
+    return Result(priced if prices else found, lambda: _print_costs(found, prices))
+
+
+def _price(said: str) -> tuple[str, float, float]:
+    """A model, and what a million tokens of it cost that are read and written."""
+    model, _, both = said.rpartition("=")
+    try:
+        read, written = map(float, both.split("/"))
+        if not model or not (0 <= read < math.inf and 0 <= written < math.inf):
+            raise ValueError
+    except ValueError:
+        raise InputError(f"{said!r} is no price", "give --price MODEL=READ/WRITTEN: gpt-4o-mini=0.15/0.60") from None
+    return model, read, written
+
+
+def _price_of(entry: LedgerEntry, prices: Sequence[tuple[str, float, float]]) -> float | None:
+    """What it cost by the first price whose model's name is in that of the entry; None where there is none."""
+    for model, read, written in prices:
+        if model in entry.model:
+            return (entry.tokens_in * read + entry.tokens_out * written) / 1e6
+    return None
+
+
+def _print_costs(found: Sequence[LedgerEntry], prices: Sequence[tuple[str, float, float]]) -> None:
+    out = output.console()
+    if not found:
+        out.print("no model was asked")
+        return
+    numbers = ["calls", "tokens read", "written", *(["price"] if prices else [])]
+    made = output.Table("day", "model", "for", *numbers, right=numbers)
+    total = 0.0
+    for one in found:
+        cost = _price_of(one, prices)
+        total += cost or 0.0
+        shown = [f"{cost:,.4f}" if cost is not None else ""] if prices else []
+        counts = (f"{one.calls:,}", f"{one.tokens_in:,}", f"{one.tokens_out:,}")
+        made.add_row(one.day, one.model, one.purpose, *counts, *shown)
+    out.print(made)
+    calls, read, written = (sum(getattr(one, name) for one in found) for name in ("calls", "tokens_in", "tokens_out"))
+    said = f"{calls:,} calls, {read:,} tokens read, {written:,} written"
+    out.print(said + (f", {total:,.4f} in all" if prices else ""))

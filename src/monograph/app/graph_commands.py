@@ -1,4 +1,4 @@
-"""The commands that look at the graph, and the one that makes it anew."""
+"""The commands that look at the graph and at the tree of summaries: ``graph``, ``entities`` and ``outline``."""
 
 from __future__ import annotations
 
@@ -10,21 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from monograph.app import graph_output, output
-from monograph.app.archives import ArchiveArgument, narrowed_archive, opened_archive
 from monograph.app.command import (
-    ApiKeyOption,
     AsOfOption,
     FileArgument,
     HtmlOption,
     JsonOption,
-    QuietOption,
-    TrustOption,
+    Result,
     WithinOption,
-    outcome,
+    command,
+    narrowed,
     warn_of_no_hits,
-    working,
 )
-from monograph.app.trust import opened
+from monograph.app.opening import ArchiveArgument, narrowed_archive, opened, opened_archive
 from monograph.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,6 +30,7 @@ if TYPE_CHECKING:
     from monograph.values import Path as Way
 
 
+@command
 def graph(  # noqa: PLR0913, PLR0917 - options are arguments
     file: ArchiveArgument,
     entity: Annotated[str, typer.Argument(metavar="ENTITY", help="A name as a text writes it.", show_default=False)],
@@ -55,7 +53,7 @@ def graph(  # noqa: PLR0913, PLR0917 - options are arguments
       monograph graph notes.mono "Mrs Grubb"
       monograph graph notes.mono boiler --hops 2 --html boiler.html
     """
-    with outcome(as_json=json_output), opened_archive(file, create=False) as whole:
+    with opened_archive(file, create=False) as whole:
         archive = narrowed_archive(whole, within, as_of)
         found = archive.graph.neighbourhood(entity, hops, limit)
         if json_output:
@@ -69,6 +67,7 @@ def graph(  # noqa: PLR0913, PLR0917 - options are arguments
             _say_written(graphml, quiet=json_output)
 
 
+@command
 def entities(  # noqa: PLR0913, PLR0917 - options are arguments
     file: ArchiveArgument,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Only names that contain this.")] = "",
@@ -80,8 +79,7 @@ def entities(  # noqa: PLR0913, PLR0917 - options are arguments
     unite: Annotated[str, typer.Option("--unite", metavar="OTHER", help="Take that back.", show_default=False)] = "",
     within: WithinOption = None,
     as_of: AsOfOption = "",
-    json_output: JsonOption = False,
-) -> None:
+) -> Result:
     """List what the file names, most often named first.
 
     With --why it says why names were taken for one; --apart undoes that.
@@ -92,7 +90,7 @@ def entities(  # noqa: PLR0913, PLR0917 - options are arguments
     """
     from monograph.shelf import whole_file
 
-    with outcome(as_json=json_output), opened_archive(file, create=False) as whole:
+    with opened_archive(file, create=False) as whole:
         archive = narrowed_archive(whole, within, as_of)
         if (apart or unite) and not name:
             raise InputError("two names are needed", "give the one before --apart or --unite, the other behind it")
@@ -103,66 +101,29 @@ def entities(  # noqa: PLR0913, PLR0917 - options are arguments
         warn_of_no_hits(k)
         listed = archive.graph.entities(k, name)
         merges = archive.graph.merges(name) if why or apart or unite else []
-        if json_output:
-            output.print_json({"entities": listed, "merges": merges})
-        else:
-            graph_output.print_entities(listed, merges)
+    return Result({"entities": listed, "merges": merges}, lambda: graph_output.print_entities(listed, merges))
 
 
-def reextract(
+@command
+def outline(
     file: FileArgument,
-    extractor: Annotated[
-        str,
-        typer.Argument(metavar="EXTRACTOR", help="pattern, spacy:PIPELINE, or llm:openai:URL#MODEL."),
+    node: Annotated[
+        str, typer.Argument(metavar="NODE", help="A summary's id, or its first four digits.", show_default=False)
     ] = "",
-    api_key: ApiKeyOption = "",
-    trust: TrustOption = False,
-    quiet: QuietOption = False,
-    json_output: JsonOption = False,
-) -> None:
-    """Make the graph anew with another extractor.
+    layers: Annotated[int, typer.Option("--layers", "-l", help="Layers to open below it.")] = 1,
+    within: WithinOption = None,
+    as_of: AsOfOption = "",
+) -> Result:
+    """Show the tree of summaries as a table of contents.
 
-    Without one, a model is asked again about the chunks that it failed on. What an extractor found before is
-    remembered. Until all is extracted, the file answers with the graph it has.
+    It goes layer by layer; at the bottom are the passages.
+
+    monograph outline notes.mono
+    monograph outline notes.mono 3f9a --layers 2
     """
-    with outcome(as_json=json_output):
-        from monograph.derive.extract import load_extractor
-
-        chosen = load_extractor(extractor, api_key) if extractor else None
-        with (
-            opened(file, trust=trust, named=[extractor], create=False) as monograph,
-            working("reextract", quiet=quiet or json_output) as on_progress,
-        ):
-            report = monograph.graph.rebuild(chosen, progress=on_progress)
-        output.print_json(report) if json_output else output.print_report(report, str(file))
-
-
-def build(
-    file: FileArgument,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; write nothing.")] = False,
-    trust: TrustOption = False,
-    quiet: QuietOption = False,
-    json_output: JsonOption = False,
-) -> None:
-    """Build the graph of FILE.
-
-    A file that a framework's vector store made has no graph, and nothing to find substrings by, until they are built
-    here. Others may read and write meanwhile; interrupt it at any time, and the next one goes on from there.
-    """
-    with outcome(as_json=json_output):
-        from monograph.values import Cost
-
-        with (
-            opened(file, trust=trust, create=False) as monograph,
-            working("build", quiet=quiet or json_output) as on_progress,
-        ):
-            result = monograph.graph.price() if dry_run else monograph.graph.build(progress=on_progress)
-        if json_output:
-            output.print_json(result)
-        elif isinstance(result, Cost):
-            output.print_cost(result)
-        else:
-            output.print_report(result, str(file))
+    with opened(file, create=False) as monograph:
+        found = narrowed(monograph, within, as_of).tree.outline(node, layers)
+    return Result(found, lambda: graph_output.print_outline(found))
 
 
 def draw_answers(archive: Archive, query: str, hits: Sequence[Hit], path: Path, *, quiet: bool) -> None:

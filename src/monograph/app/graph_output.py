@@ -1,4 +1,4 @@
-"""The graph as tables for people."""
+"""The graph as tables, and the tree of summaries as a table of contents, for people."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from monograph.app.document_output import headed, placed, title_and_place
 from monograph.app.output import SHOWN_CHARACTERS, SHOWN_LINES, Table, console
 
 if TYPE_CHECKING:
-    from monograph.values import Chunk, Document, Entity, Link, Merge, Neighbourhood
+    from monograph.values import Chunk, Document, Entity, Link, Merge, Neighbourhood, OutlineNode
 
 SHOWN_NAMES = 8
 SHOWN_CHUNKS = 5
 NAME_CHARACTERS = 60
 DESCRIPTION_CHARACTERS = 240
+SHOWN_ID = 8
+OUTLINE_CHARACTERS = 100
 
 
 def print_neighbourhood(neighbourhood: Neighbourhood) -> None:
@@ -160,3 +162,27 @@ def _line(text: str, limit: int) -> str:
 
 def _counted(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def print_outline(branches: Sequence[OutlineNode]) -> None:
+    """Branches as a table of contents: numbers by place, what they say, the passages under them, ids to open them."""
+    out = console()
+    if not branches:
+        out.print("nothing to outline: the tree has no chunks yet")
+    for place, branch in enumerate(branches, start=1):
+        _print_branch(branch, f"{place}" if len(branches) > 1 else "", 0)
+
+
+def _print_branch(branch: OutlineNode, number: str, depth: int) -> None:
+    out = console()
+    said = " ".join(branch.text.split())
+    said = said if len(said) <= OUTLINE_CHARACTERS or not depth else said[:OUTLINE_CHARACTERS].rstrip() + " …"
+    head = f"{'  ' * depth}{number + ' ' if number else ''}"
+    if branch.layer:
+        out.print(f"{head}{said}", style="bold" if not depth else None)
+        out.print(f"{'  ' * depth}  {branch.count:,} passages  [{branch.id[:SHOWN_ID]}]", style="dim")
+    else:
+        title = f"{branch.title}: " if branch.title else ""
+        out.print(f"{head}{title}{said}  [{branch.id}]")
+    for place, child in enumerate(branch.children, start=1):
+        _print_branch(child, f"{number}.{place}" if number else f"{place}", depth + 1)

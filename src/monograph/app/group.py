@@ -1,9 +1,11 @@
-"""A group of commands that is patient with whoever types them."""
+"""A group of commands that forgives what people type, and help text whose examples stand as they are written."""
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +16,7 @@ from typer.core import TyperGroup
 
 from monograph.app.output import safe
 
+PROGRAM = "monograph"
 HELP = {"help_option_names": ["--help", "-h"]}
 """Settings of the outermost group: its commands inherit them."""
 
@@ -84,3 +87,16 @@ def _write_nowhere() -> None:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, stream.fileno())
             os.close(nowhere)
+
+
+def as_written(text: str) -> str:
+    """Help text whose examples are not wrapped: the paragraphs that begin with the name of the program.
+
+    They are indented by two, and marked by the line that click takes for "leave this paragraph as it is".
+    """
+    return "\n\n".join(map(_paragraph, inspect.cleandoc(text).split("\n\n")))
+
+
+def _paragraph(text: str) -> str:
+    lines = textwrap.dedent(text)
+    return "\b\n" + textwrap.indent(lines, "  ") if lines.startswith(f"{PROGRAM} ") else text

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from monograph.app import output
-from monograph.app.trust import opened
+from monograph.app.opening import opened
 from monograph.derive.embed import load_embedder
 from monograph.errors import InputError
 from monograph.evaluate import run as runs

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from monograph.app import output
-from monograph.app.command import JsonOption, RerankerOption, how_to_search, outcome
+from monograph.app.command import JsonOption, RerankerOption, Result, command, how_to_search
 
 DEFAULT_HOWS = ("auto", "lexical", "dense", "hybrid")
 
 
+@command
 def evaluate(  # noqa: PLR0913, PLR0917 - options are arguments
     dataset: Annotated[
         Path | None,
@@ -49,7 +49,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - options are arguments
     reranker: RerankerOption = "",
     plot: Annotated[Path | None, typer.Option("--plot", help="Write a PNG (extra bench).", show_default=False)] = None,
     json_output: JsonOption = False,
-) -> None:
+) -> Result:
     """Measure retrieval on a set of questions.
 
     Of each way to search it says how much of the evidence is found, at which ranks, how fast, and how many tokens of
@@ -59,13 +59,12 @@ def evaluate(  # noqa: PLR0913, PLR0917 - options are arguments
       monograph eval ../shared/data/lihuaworld --how lexical --how graph
       monograph eval ../shared/data/lihuaworld --file lihua.mono -k 10
     """
-    with outcome(as_json=json_output):
-        from monograph.app import measure
+    from monograph.app import measure
 
-        task = measure.MeasureTask(dataset, queries, file, embedder, how or DEFAULT_HOWS, k, reranker=reranker)
-        results, name = measure.run(task, quiet=json_output)
-        if plot is not None:
-            from monograph.evaluate.run import save_plot
+    task = measure.MeasureTask(dataset, queries, file, embedder, how or DEFAULT_HOWS, k, reranker=reranker)
+    results, name = measure.run(task, quiet=json_output)
+    if plot is not None:
+        from monograph.evaluate.run import save_plot
 
-            save_plot(results, name, plot)
-        output.print_json(results) if json_output else measure.print_results(results, name)
+        save_plot(results, name, plot)
+    return Result(results, lambda: measure.print_results(results, name))

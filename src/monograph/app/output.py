@@ -305,6 +305,12 @@ def print_embedding_cost(cost: Cost, path: str) -> None:
     )
 
 
+def print_summaries_cost(cost: Cost, path: str) -> None:
+    """Print what making the tree of summaries would take."""
+    asked = f", at most {cost.model_calls:,} model calls, {cost.model_tokens:,} tokens" if cost.model_calls else ""
+    console().print(f"{path}: about {cost.typical_summaries:,} summaries, at most {cost.summaries:,}{asked}")
+
+
 def print_moves(moves: Sequence[Move]) -> None:
     """A line a root that lies in another place than before."""
     for one in moves:

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from monograph.app import answer_output, document_output, output
-from monograph.app.archives import ArchiveArgument, narrowed_archive, opened_archive
+from monograph.app import answer_output, document_output
 from monograph.app.command import (
     AsOfOption,
     FileArgument,
@@ -16,20 +15,22 @@ from monograph.app.command import (
     JsonOption,
     QueryArgument,
     RerankerOption,
+    Result,
     TrustOption,
     WhereOption,
     WithinOption,
+    command,
     narrowed,
-    outcome,
     query_of,
     warn_of_keys,
     warn_of_no_hits,
     where_of,
 )
-from monograph.app.trust import opened
+from monograph.app.opening import ArchiveArgument, narrowed_archive, opened, opened_archive
 from monograph.values.arguments import whole_number
 
 
+@command
 def search(  # noqa: PLR0913, PLR0917 - options are arguments
     file: ArchiveArgument,
     query: QueryArgument,
@@ -43,7 +44,7 @@ def search(  # noqa: PLR0913, PLR0917 - options are arguments
     reranker: RerankerOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
-) -> None:
+) -> Result:
     r"""Find passages, best first, with their sources.
 
     Under each stands the way through the graph that led to it. Where nothing relevant is found that is said, and what
@@ -56,30 +57,31 @@ def search(  # noqa: PLR0913, PLR0917 - options are arguments
       monograph search notes.mono "what was the year like?" --how tree:detail=0.3
       echo "who repaired the boiler?" | monograph search notes.mono -
     """
-    with outcome(as_json=json_output):
-        with opened_archive(file, trust=trust, create=False, reranker=reranker) as whole:
-            archive = narrowed_archive(whole, within, as_of)
-            asked, condition = query_of(query), where_of(where or [])
-            warn_of_no_hits(k, asked)
-            warn_of_keys(archive, condition)
-            hits = archive.search(asked, k, how, condition)
-            confidence = 1.0
-            if not json_output:
-                from monograph.library.questions import confidence_in
+    with opened_archive(file, trust=trust, create=False, reranker=reranker) as whole:
+        archive = narrowed_archive(whole, within, as_of)
+        asked, condition = query_of(query), where_of(where or [])
+        warn_of_no_hits(k, asked)
+        warn_of_keys(archive, condition)
+        hits = archive.search(asked, k, how, condition)
+        confidence = 1.0
+        if not json_output:
+            from monograph.library.questions import confidence_in
 
-                confidence = confidence_in(archive, asked, hits)
-            if html is not None:
-                from monograph.app.graph_commands import draw_answers
+            confidence = confidence_in(archive, asked, hits)
+        if html is not None:
+            from monograph.app.graph_commands import draw_answers
 
-                draw_answers(archive, asked, hits, html, quiet=json_output)
-        if json_output:
-            output.print_json(hits)
-        else:
-            answer_output.print_doubt(asked, hits, confidence)
-            document_output.print_hits(hits, explain=explain)
+            draw_answers(archive, asked, hits, html, quiet=json_output)
+
+    def show() -> None:
+        answer_output.print_doubt(asked, hits, confidence)
+        document_output.print_hits(hits, explain=explain)
+
+    return Result(hits, show)
 
 
-def show(  # noqa: PLR0913, PLR0917 - options are arguments
+@command
+def show(
     file: FileArgument,
     name: Annotated[
         str | None, typer.Argument(metavar="ID", help="A document's id or path, or a chunk's id.", show_default=False)
@@ -88,33 +90,29 @@ def show(  # noqa: PLR0913, PLR0917 - options are arguments
     within: WithinOption = None,
     as_of: AsOfOption = "",
     versions: Annotated[bool, typer.Option("--versions", help="List the states that the document had.")] = False,
-    json_output: JsonOption = False,
-) -> None:
+) -> Result:
     """List the documents, or read one, or a chunk in its place.
 
     monograph show notes.mono
     monograph show notes.mono ~/notes/boiler.md
     monograph show notes.mono ~/notes/boiler.md --as-of 2026-03
     """
-    with outcome(as_json=json_output), opened(file, create=False) as whole:
+    with opened(file, create=False) as whole:
         around = whole_number(around, "around", 0)
         monograph = narrowed(whole, within, as_of)
         if versions:
             from monograph.shelf import whole_file
 
             had = whole_file(monograph, "former versions", "versions").versions(name or "")
-            output.print_json(had) if json_output else document_output.print_versions(had)
-            return
+            return Result(had, lambda: document_output.print_versions(had))
         if name is None:
             listed = monograph.documents()
-            output.print_json(listed) if json_output else document_output.print_documents(listed)
-            return
+            return Result(listed, lambda: document_output.print_documents(listed))
         found = monograph.fetch([name])
         if not found:
             document = monograph.document(name)
-            output.print_json(document) if json_output else document_output.print_document(document)
-            return
+            return Result(document, lambda: document_output.print_document(document))
         chunk = found[0].chunk
         chunks = monograph.chunks(chunk.document_id)
         near = chunks[max(0, chunk.ordinal - around) : chunk.ordinal + around + 1]
-        output.print_json(near) if json_output else document_output.print_neighbours(chunk, near, len(chunks))
+        return Result(near, lambda: document_output.print_neighbours(chunk, near, len(chunks)))

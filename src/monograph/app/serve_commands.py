@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from monograph.app import output
-from monograph.app.archives import ArchiveArgument, narrowed_archive, opened_archive
 from monograph.app.ask_commands import ModelOption, load
 from monograph.app.command import (
     ApiKeyOption,
@@ -25,8 +24,9 @@ from monograph.app.command import (
     RerankerOption,
     TrustOption,
     WithinOption,
-    outcome,
+    command,
 )
+from monograph.app.opening import ArchiveArgument, narrowed_archive, opened_archive
 from monograph.app.shelf_engine import EngineOption
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ GRACE_SECONDS = 2.0
 """How long a call may go on after its client has gone, before the server ends in the middle of it."""
 
 
+@command
 def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
     file: ArchiveArgument,
     http: Annotated[bool, typer.Option("--http", help="Serve HTTP on this machine instead of standard input.")] = False,
@@ -75,7 +76,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
       monograph mcp shared.mono --within owner=ann
       monograph mcp ~/shelf
     """
-    with outcome(as_json=json_output), contextlib.nullcontext() if http else _ends_with_client():
+    with contextlib.nullcontext() if http else _ends_with_client():
         output.escape_logs()
         with _without_collecting():
             from monograph_mcp import serve_http, serve_stdio
@@ -134,6 +135,7 @@ def _ends_with_client() -> Iterator[None]:
         finished.set()
 
 
+@command
 def serve(  # noqa: PLR0913, PLR0917 - options are arguments
     files: Annotated[
         list[str],
@@ -169,7 +171,7 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
       monograph serve notes.mono \
           --model "openai:http://localhost:11434/v1#qwen3:1.7b"
     """
-    with outcome(as_json=json_output), contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         from monograph.app.serve.served import Served, names_of
         from monograph.app.serve.server import server
         from monograph.loopback import address_of, listen

@@ -9,12 +9,10 @@ from typing import Annotated
 import typer
 
 from monograph.app import document_output, output, source_commands, stats_output
-from monograph.app.archives import UrlArgument, known_as, opened_shelf
-from monograph.app.command import DONE_WITH_PROBLEMS, JsonOption, QuietOption, TrustOption, outcome, working
-from monograph.app.group import CommandGroup
-from monograph.app.manual import as_written
+from monograph.app.command import QuietOption, Result, TrustOption, command, working
+from monograph.app.group import CommandGroup, as_written
+from monograph.app.opening import UrlArgument, known_as, opened_shelf, permission, remember
 from monograph.app.shelf_engine import LOCAL, tasks_of
-from monograph.app.trust import permission, remember
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.values import Report
 
@@ -37,6 +35,7 @@ TasksOption = Annotated[
 
 
 @app.command()
+@command
 def build(  # noqa: PLR0913, PLR0917 - options are arguments
     url: UrlArgument,
     sources: Annotated[
@@ -72,8 +71,7 @@ def build(  # noqa: PLR0913, PLR0917 - options are arguments
     follow_links: source_commands.FollowLinksOption = None,
     trust: TrustOption = False,
     quiet: QuietOption = False,
-    json_output: JsonOption = False,
-) -> None:
+) -> Result:
     """Build a shelf of folders and files, or bring it up to date.
 
     It is published at once. New documents go into new shards; changed and missing files are changed in their shards.
@@ -84,110 +82,103 @@ def build(  # noqa: PLR0913, PLR0917 - options are arguments
     monograph shelf build ~/shelf ~/notes letters.mono
     monograph shelf build s3://bucket/shelf /mnt/texts --shards 40 --engine ray
     """
-    with outcome(as_json=json_output):
-        from monograph.derive.addresses import addresses
-        from monograph.shelf import build as build_shelf
+    from monograph.derive.addresses import addresses
+    from monograph.shelf import build as build_shelf
 
-        if trust:
-            remember(known_as(url), dict.fromkeys(one for spec in (embedder, extractor) for one in addresses(spec)))
-        with working("build", quiet=quiet or json_output) as on_progress:
-            report = build_shelf(
-                url,
-                sources=sources,
-                shards=shards,
-                embedder=embedder or None,
-                extractor=extractor or None,
-                limits=Limits(max_bytes, max_seconds),
-                verify=verify,
-                prune=prune,
-                follow_links=follow_links,
-                tasks=tasks_of(engine),
-                replace_all=replace_all,
-                trusted=permission(trust=trust, name=known_as(url)),
-                progress=on_progress,
-            )
-        _print_published(report, url, json_output=json_output)
+    if trust:
+        remember(known_as(url), dict.fromkeys(one for spec in (embedder, extractor) for one in addresses(spec)))
+    with working("build", quiet=quiet) as on_progress:
+        report = build_shelf(
+            url,
+            sources=sources,
+            shards=shards,
+            embedder=embedder or None,
+            extractor=extractor or None,
+            limits=Limits(max_bytes, max_seconds),
+            verify=verify,
+            prune=prune,
+            follow_links=follow_links,
+            tasks=tasks_of(engine),
+            replace_all=replace_all,
+            trusted=permission(trust=trust, name=known_as(url)),
+            progress=on_progress,
+        )
+    return _published(report, url)
 
 
 @app.command()
+@command
 def remove(
     url: UrlArgument,
     names: Annotated[list[str], typer.Argument(metavar="ID", help="Ids or paths of documents.", show_default=False)],
     trust: TrustOption = False,
     quiet: QuietOption = False,
-    json_output: JsonOption = False,
-) -> None:
+) -> Result:
     """Remove documents, and publish that.
 
     Their shards are made again, without a trace of them; the version before has them until it is forgotten.
 
     monograph shelf remove ~/shelf notes/boiler.md
     """
-    with outcome(as_json=json_output):
-        from monograph.shelf import remove as remove_documents
+    from monograph.shelf import remove as remove_documents
 
-        with working("remove", quiet=quiet or json_output) as on_progress:
-            allowed = permission(trust=trust, name=known_as(url))
-            report = remove_documents(url, names, trusted=allowed, progress=on_progress)
-        _print_published(report, url, json_output=json_output)
+    with working("remove", quiet=quiet) as on_progress:
+        allowed = permission(trust=trust, name=known_as(url))
+        report = remove_documents(url, names, trusted=allowed, progress=on_progress)
+    return _published(report, url)
 
 
-def _print_published(report: Report, url: str, *, json_output: bool) -> None:
+def _published(report: Report, url: str) -> Result:
     with opened_shelf(url) as shelf:
         found = shelf.stats()
-    if json_output:
-        output.print_json({**output.as_json(report), "version": found.version})
-    else:
+
+    def show_published() -> None:
         output.print_report(report, url)
         stats_output.print_version(found)
         output.print_problems(report.problems)
-    if report.problems:
-        raise typer.Exit(DONE_WITH_PROBLEMS)
+
+    return Result({**output.as_json(report), "version": found.version}, show_published, problems=bool(report.problems))
 
 
 @app.command()
+@command
 def show(
     url: UrlArgument,
     name: Annotated[str, typer.Argument(metavar="ID", help="A document's id or uri.", show_default=False)],
-    json_output: JsonOption = False,
-) -> None:
+) -> Result:
     """Read a document.
 
     monograph shelf show ~/shelf notes/boiler.md
     """
-    with outcome(as_json=json_output):
-        with opened_shelf(url) as shelf:
-            found = shelf.document(name)
-        output.print_json(found) if json_output else document_output.print_document(found)
+    with opened_shelf(url) as shelf:
+        found = shelf.document(name)
+    return Result(found, lambda: document_output.print_document(found))
 
 
 @app.command()
-def stats(url: UrlArgument, json_output: JsonOption = False) -> None:
+@command
+def stats(url: UrlArgument) -> Result:
     """Count and weigh what the newest version holds."""
-    with outcome(as_json=json_output):
-        with opened_shelf(url) as shelf:
-            found = shelf.stats()
-        output.print_json(found) if json_output else stats_output.print_shelf_stats(found)
+    with opened_shelf(url) as shelf:
+        found = shelf.stats()
+    return Result(found, lambda: stats_output.print_shelf_stats(found))
 
 
 @app.command()
-def check(
-    url: UrlArgument, trust: TrustOption = False, quiet: QuietOption = False, json_output: JsonOption = False
-) -> None:
+@command
+def check(url: UrlArgument, trust: TrustOption = False, quiet: QuietOption = False) -> Result:
     """Check each shard, and the catalogue of their names."""
-    with outcome(as_json=json_output):
-        with opened_shelf(url, trust=trust) as shelf, working("check", quiet=quiet or json_output):
-            findings = [
-                replace(one, repairable=False, mend=one.mend or "build the shelf again from its sources: --replace")
-                for one in shelf.check()
-            ]
-        output.print_json(findings) if json_output else output.print_findings(findings)
-        if findings:
-            raise typer.Exit(DONE_WITH_PROBLEMS)
+    with opened_shelf(url, trust=trust) as shelf, working("check", quiet=quiet):
+        findings = [
+            replace(one, repairable=False, mend=one.mend or "build the shelf again from its sources: --replace")
+            for one in shelf.check()
+        ]
+    return Result(findings, lambda: output.print_findings(findings), problems=bool(findings))
 
 
 @app.command()
-def forget(url: UrlArgument, quiet: QuietOption = False, json_output: JsonOption = False) -> None:
+@command
+def forget(url: UrlArgument, quiet: QuietOption = False) -> Result:
     """Remove every version but the newest.
 
     With them goes what only they hold, in the shelf and on this machine. It is complete when it was done on every
@@ -196,16 +187,13 @@ def forget(url: UrlArgument, quiet: QuietOption = False, json_output: JsonOption
     monograph shelf remove ~/shelf notes/secret.md
     monograph shelf forget ~/shelf
     """
-    with outcome(as_json=json_output):
-        from monograph.shelf import forget as forget_versions
+    from monograph.shelf import forget as forget_versions
 
-        with working("forget", quiet=quiet or json_output):
-            made = forget_versions(url)
-        version = made.kept.version if made.kept is not None else 0
-        if json_output:
-            output.print_json({"version": version, "removed": list(made.removed), "digests": sorted(made.digests)})
-        else:
-            stats_output.print_forgotten(made, url, version)
+    with working("forget", quiet=quiet):
+        made = forget_versions(url)
+    version = made.kept.version if made.kept is not None else 0
+    value = {"version": version, "removed": list(made.removed), "digests": sorted(made.digests)}
+    return Result(value, lambda: stats_output.print_forgotten(made, url, version))
 
 
 for _command in app.registered_commands:

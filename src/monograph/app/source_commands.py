@@ -10,18 +10,19 @@ import typer
 
 from monograph.app import output
 from monograph.app.command import (
-    DONE_WITH_PROBLEMS,
     ApiKeyOption,
     FileArgument,
     HistoryOption,
     JsonOption,
     QuietOption,
+    Result,
     TrustOption,
     VectorIndexOption,
-    outcome,
+    command,
+    report_result,
     working,
 )
-from monograph.app.trust import opened
+from monograph.app.opening import opened
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ FollowLinksOption = Annotated[
 ]
 
 
+@command
 def sync(  # noqa: PLR0913, PLR0917 - options are arguments
     file: FileArgument,
     sources: Annotated[
@@ -104,8 +106,7 @@ def sync(  # noqa: PLR0913, PLR0917 - options are arguments
     api_key: ApiKeyOption = "",
     trust: TrustOption = False,
     quiet: QuietOption = False,
-    json_output: JsonOption = False,
-) -> None:
+) -> Result:
     r"""Bring FILE up to date with folders.
 
     What is new there is added, what changed is changed, what is gone is removed. Hidden files are passed over. What was
@@ -120,56 +121,52 @@ def sync(  # noqa: PLR0913, PLR0917 - options are arguments
       monograph sync notes.mono ~/notes --trust --dry-run \
           --embedder "openai:http://localhost:11434/v1#nomic-embed-text"
     """
-    with outcome(as_json=json_output):
-        from monograph.derive.describe import load_describer
-        from monograph.derive.embed import load_embedder
-        from monograph.derive.extract import load_extractor
-        from monograph.derive.summarize import load_summarizer
-        from monograph.settings import Settings
+    from monograph.derive.describe import load_describer
+    from monograph.derive.embed import load_embedder
+    from monograph.derive.extract import load_extractor
+    from monograph.derive.summarize import load_summarizer
+    from monograph.settings import Settings
 
-        limits = Limits(max_bytes, max_seconds)
-        vectors = load_embedder(embedder, api_key=api_key) if embedder else None
-        names = load_extractor(extractor, api_key) if extractor else None
-        sums = load_summarizer(summarizer, api_key) if summarizer else None
-        sees = load_describer(describer, api_key) if describer not in ("", "none") else describer
-        with (
-            opened(
-                file,
-                trust=trust,
-                named=[embedder, extractor, summarizer, describer],
-                embedder=vectors,
-                extractor=names,
-                summarizer=sums,
-                describer=sees,
-                settings=Settings(history=True) if history else None,
-                vector_index=vector_index or None,
-            ) as monograph,
-            working("sync", quiet=quiet or json_output) as on_progress,
-        ):
-            plan = monograph.files.plan(
-                *sources,
-                verify=verify,
-                prune=prune,
-                follow_links=follow_links,
-                price=dry_run,
-                limits=limits,
-                progress=on_progress,
-            )
-            result = (
-                plan if dry_run else monograph.files.apply(plan, forget=forget, limits=limits, progress=on_progress)
-            )
-        if json_output:
-            output.print_json(result)
-        elif dry_run:
-            output.print_plan(plan)
-        else:
-            output.print_report(result, str(file))  # type: ignore[arg-type]
-        if not json_output:
-            output.print_problems(result.problems)
-        if result.problems:
-            raise typer.Exit(DONE_WITH_PROBLEMS)
+    limits = Limits(max_bytes, max_seconds)
+    vectors = load_embedder(embedder, api_key=api_key) if embedder else None
+    names = load_extractor(extractor, api_key) if extractor else None
+    sums = load_summarizer(summarizer, api_key) if summarizer else None
+    sees = load_describer(describer, api_key) if describer not in ("", "none") else describer
+    with (
+        opened(
+            file,
+            trust=trust,
+            named=[embedder, extractor, summarizer, describer],
+            embedder=vectors,
+            extractor=names,
+            summarizer=sums,
+            describer=sees,
+            settings=Settings(history=True) if history else None,
+            vector_index=vector_index or None,
+        ) as monograph,
+        working("sync", quiet=quiet) as on_progress,
+    ):
+        plan = monograph.files.plan(
+            *sources,
+            verify=verify,
+            prune=prune,
+            follow_links=follow_links,
+            price=dry_run,
+            limits=limits,
+            progress=on_progress,
+        )
+        if not dry_run:
+            report = monograph.files.apply(plan, forget=forget, limits=limits, progress=on_progress)
+            return report_result(report, file)
+
+    def show() -> None:
+        output.print_plan(plan)
+        output.print_problems(plan.problems)
+
+    return Result(plan, show, problems=bool(plan.problems))
 
 
+@command
 def sources(
     file: FileArgument,
     move: Annotated[
@@ -190,8 +187,7 @@ def sources(
             show_default=False,
         ),
     ] = None,
-    json_output: JsonOption = False,
-) -> None:
+) -> Result:
     """List the folders that are synced, and what failed.
 
     Of each it says what is stored, and when it was last looked through.
@@ -200,16 +196,14 @@ def sources(
     monograph sources notes.mono --move notes /media/disk/notes
     monograph sources notes.mono --always-forget
     """
-    with outcome(as_json=json_output):
-        with opened(file, create=False) as monograph:
-            moved = None if move is None else monograph.files.move(*move)
-            if always_forget is not None:
-                monograph.files.always_forget = always_forget
-            removed = monograph.files.remove(remove, forget=forget) if remove else None
-            found = monograph.files.sources()
-        if json_output:
-            output.print_json(removed or found)
-            return
+    with opened(file, create=False) as monograph:
+        moved = None if move is None else monograph.files.move(*move)
+        if always_forget is not None:
+            monograph.files.always_forget = always_forget
+        removed = monograph.files.remove(remove, forget=forget) if remove else None
+        found = monograph.files.sources()
+
+    def show() -> None:
         if moved is not None:
             output.print_moves([moved])
         if removed is not None:
@@ -225,36 +219,33 @@ def sources(
         output.console().print(made)
         output.print_problems([failure for one in found for failure in one.failures])
 
+    return Result(removed or found, show)
 
-def retry(  # noqa: PLR0913, PLR0917 - options are arguments
+
+@command
+def retry(
     file: FileArgument,
     max_bytes: BytesOption = DEFAULT_LIMITS.max_bytes,
     max_seconds: SecondsOption = DEFAULT_LIMITS.max_seconds,
     forget: ForgetOption = None,
     trust: TrustOption = False,
     quiet: QuietOption = False,
-    json_output: JsonOption = False,
-) -> None:
+) -> Result:
     """Read again the files that something failed in.
 
     After an extra was installed, say, or with a higher limit.
 
     monograph retry notes.mono --max-seconds 600
     """
-    with outcome(as_json=json_output):
-        limits = Limits(max_bytes, max_seconds)
-        with (
-            opened(file, trust=trust, create=False) as monograph,
-            working("retry", quiet=quiet or json_output) as on_progress,
-        ):
-            report = monograph.files.retry(forget=forget, limits=limits, progress=on_progress)
-        output.print_json(report) if json_output else output.print_report(report, str(file))
-        if not json_output:
-            output.print_problems(report.problems)
-        if report.problems:
-            raise typer.Exit(DONE_WITH_PROBLEMS)
+    limits = Limits(max_bytes, max_seconds)
+    with (
+        opened(file, trust=trust, create=False) as monograph,
+        working("retry", quiet=quiet) as on_progress,
+    ):
+        return report_result(monograph.files.retry(forget=forget, limits=limits, progress=on_progress), file)
 
 
+@command
 def watch(  # noqa: PLR0913, PLR0917 - options are arguments
     file: FileArgument,
     sources: Annotated[
@@ -274,16 +265,15 @@ def watch(  # noqa: PLR0913, PLR0917 - options are arguments
 
       monograph watch notes.mono ~/notes
     """
-    with outcome(as_json=json_output):
-        limits = Limits(max_bytes, max_seconds)
-        with opened(file, trust=trust) as monograph:
-            if not json_output:
-                output.console(stderr=True).print(f"{file} follows {', '.join(map(str, sources))}; Ctrl-C ends it")
-            for event in monograph.files.watch(*sources, forget=forget, follow_links=follow_links, limits=limits):
-                if json_output:
-                    output.print_json(event, indent=None)
-                else:
-                    output.console().print(_line(event))
+    limits = Limits(max_bytes, max_seconds)
+    with opened(file, trust=trust) as monograph:
+        if not json_output:
+            output.console(stderr=True).print(f"{file} follows {', '.join(map(str, sources))}; Ctrl-C ends it")
+        for event in monograph.files.watch(*sources, forget=forget, follow_links=follow_links, limits=limits):
+            if json_output:
+                output.print_json(event, indent=None)
+            else:
+                output.console().print(_line(event))
 
 
 def _line(event: WatchEvent) -> str:

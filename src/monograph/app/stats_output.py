@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monograph.app.output import Table, console, in_bytes
-from monograph.app.tree_output import tree_rows
 
 if TYPE_CHECKING:
     from monograph.shelf import ShelfStats
     from monograph.shelf.manifest import Forgotten
-    from monograph.values import IndexStats, Stats
+    from monograph.values import IndexStats, Stats, TreeStats
 
 
 def print_stats(stats: Stats) -> None:
@@ -27,7 +26,7 @@ def print_stats(stats: Stats) -> None:
         ("entities", f"{stats.entities:,}"),
         ("  names merged into them", f"{stats.merged:,}"),
         ("  mentions", f"{stats.mentions:,}"),
-        *tree_rows(stats.tree),
+        *_tree_rows(stats.tree),
         ("remembered values", f"{stats.memo:,}"),
         ("  of these unused", f"{stats.memo_unused:,}"),
         ("chunk tokens / overlap", f"{stats.chunk_tokens} / {stats.chunk_overlap}"),
@@ -97,3 +96,21 @@ def print_forgotten(made: Forgotten, url: str, version: int) -> None:
     out.print(f"{url}: {manifests:,} older versions and {objects:,} objects removed; version {version} is left")
     if objects:
         out.print("  it is complete when the same was done on every other machine that has opened the shelf")
+
+
+def _tree_rows(tree: TreeStats | None) -> list[tuple[str, str]]:
+    """Lines of the table of stats."""
+    if tree is None:
+        return [("summaries", "no tree")]
+    sizes = " ".join(f"{size}:{count}" for size, count in tree.sizes)
+    planes = f"learned from {tree.learned_from:,} chunks" if tree.learned_from else "random"
+    rows = [
+        ("summaries", f"{tree.summaries:,}"),
+        ("  by layer", " ".join(f"{count:,}" for count in tree.layers) or "-"),
+        ("  segments by size", sizes or "-"),
+        ("  cosine in a segment", f"{tree.cosine:.3f}"),
+        ("  planes", planes),
+        ("  made last / ever", f"{tree.last_made:,} / {tree.ever_made:,}"),
+        ("  tokens last / ever", f"{tree.last_tokens:,} / {tree.ever_tokens:,}"),
+    ]
+    return rows + ([("  places that wait for summaries", f"{tree.waiting:,}")] if tree.waiting else [])

@@ -1,0 +1,234 @@
+"""Open the file or shelf that a command names: its key, and the models that its user lets it open."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from monograph.app import output
+from monograph.app.command import narrowed
+from monograph.derive.addresses import normal
+from monograph.errors import InputError, MonographError
+
+if TYPE_CHECKING:
+    from monograph.library.monograph import Monograph
+    from monograph.shelf import Archive, Shelf
+
+ArchiveArgument = Annotated[
+    str,
+    typer.Argument(metavar="FILE", help="The .mono file, or the address of a shelf.", show_default=False),
+]
+
+UrlArgument = Annotated[
+    str,
+    typer.Argument(metavar="URL", help="A folder, or s3://bucket/path, gs://, az://.", show_default=False),
+]
+
+KEY_VARIABLE = "MONOGRAPH_KEY"
+TRUSTED_VARIABLE = "MONOGRAPH_TRUSTED"
+"""The environment variable that lists addresses which any file may open, parted by spaces."""
+
+_writing = threading.Lock()
+
+
+def opened_archive(
+    address: str, *, trust: bool = False, named: Iterable[str] = (), engine: str = "", **options: Any
+) -> Archive:
+    """Open the file or the shelf of an address, for its own models as :func:`opened` does.
+
+    A shelf is asked by an engine (:mod:`monograph.app.shelf_engine`), if none is named by what the environment says.
+    ``options`` are those of :meth:`monograph.Monograph.open`; a shelf takes ``model`` and ``reranker`` of them.
+    """
+    # A file needs nothing of what a shelf is made of.
+    if "://" in address or os.path.isdir(address):  # noqa: PTH112 - it need not be a path
+        from monograph.shelf import is_shelf
+
+        if is_shelf(address):
+            from monograph.app.shelf_engine import LOCAL, VARIABLE, engines_of
+
+            taken = {name: options[name] for name in ("model", "reranker") if name in options}
+            engines = engines_of(engine or os.environ.get(VARIABLE) or LOCAL)
+            return opened_shelf(address, trust=trust, named=named, engines=engines, **taken)
+    return opened(Path(address), trust=trust, named=named, **options)
+
+
+def opened_shelf(url: str, *, trust: bool = False, named: Iterable[str] = (), **options: Any) -> Shelf:
+    """Open a shelf; its own models may ask the servers that its user has trusted with it, and no other.
+
+    With ``trust`` these are from now on those as well that models ask that it is given, by their specs ``named``.
+    """
+    from monograph.shelf import Shelf
+
+    if trust:
+        from monograph.derive.addresses import addresses
+
+        remember(known_as(url), dict.fromkeys(one for spec in named for one in addresses(spec)))
+    return Shelf.open(url, trusted=permission(trust=trust, name=known_as(url)), **options)
+
+
+def known_as(address: str) -> str:
+    """What a shelf is called on the list of what is trusted: its shards have ids of their own each."""
+    return address.rstrip("/") if "://" in address else os.path.abspath(address)  # noqa: PTH100 - as above
+
+
+def narrowed_archive(archive: Archive, within: list[str] | None, as_of: str = "") -> Archive:
+    """Return a file as --as-of and --within limit it, or a shelf. Raises NotOnShelf for a shelf with either."""
+    if not within and not as_of:
+        return archive
+    from monograph.shelf import only_file
+
+    return narrowed(only_file(archive, "history" if as_of else "views"), within, as_of)
+
+
+def list_of_trusted() -> Path:
+    """Where the list is: a line of JSON for each file, by its own id, or shelf, and address."""
+    return Path(typer.get_app_dir("monograph")) / "trusted.jsonl"
+
+
+def opened(file: Path, *, trust: bool = False, named: Iterable[str] = (), **options: Any) -> Monograph:
+    """Open a file with its key; its own models open the addresses that its user has trusted, and no others.
+
+    Parameters
+    ----------
+    file:
+        The file.
+    trust:
+        Trust it, from now on, with all addresses that it names, and with those of ``named``.
+    named:
+        Specs of models that it is given.
+    options:
+        As for :meth:`monograph.Monograph.open`.
+    """
+    if os.path.isdir(file):  # noqa: PTH112 - of a path that the system does not take, Path.is_dir raises
+        from monograph.shelf import is_shelf
+
+        if is_shelf(file):
+            raise InputError(f"{file} is a shelf, which this command does not take", "monograph shelf --help")
+    from monograph.library.monograph import Monograph
+
+    monograph = Monograph.open(file, trusted=permission(trust=trust), key=key_of(file), **options)
+    try:
+        if trust:
+            from monograph.derive.addresses import addresses
+
+            stats = monograph.stats()
+            remember(stats.id, dict.fromkeys((*stats.addresses, *(one for spec in named for one in addresses(spec)))))
+    except BaseException:
+        monograph.close()
+        raise
+    return monograph
+
+
+def permission(*, trust: bool = False, name: str = "") -> Callable[[str, str], bool]:
+    """Whether a file of this id may open an address: one on the list or, from now on, any with ``trust``.
+
+    ``name`` stands on the list for the ids of all files that belong together.
+    """
+
+    def may(identity: str, address: str) -> bool:
+        known = name or identity
+        everywhere = set(map(normal, os.environ.get(TRUSTED_VARIABLE, "").split()))
+        if address in everywhere or (known, address) in _trusted():
+            return True
+        if trust:
+            remember(known, [address])
+        return trust
+
+    return may
+
+
+def remember(identity: str, wanted: Iterable[str]) -> None:
+    """Add addresses of a file to the list, and say so.
+
+    Raises
+    ------
+    MonographError
+        If the list cannot be written.
+    """
+    path = list_of_trusted()
+    with _writing:
+        known = set(_trusted())
+        new = [address for address in wanted if (identity, address) not in known]
+        if not (new and identity):
+            _say("trusted this time, for the file cannot be written", new)
+            return
+        lines = "".join(json.dumps({"file": identity, "address": address}) + "\n" for address in new)
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # One write at the end of the file: lines of several processes do not mix.
+            with path.open("ab", buffering=0) as file:
+                file.write(lines.encode())
+        except OSError as error:
+            raise MonographError(
+                f"{path} cannot be written: {error.strerror or error}",
+                f"list the addresses in the variable {TRUSTED_VARIABLE}",
+            ) from error
+    _say("trusted from now on", new)
+
+
+def _say(what: str, some: Iterable[str]) -> None:
+    for address in some:
+        output.console(stderr=True).print(f"{what}: {address}")
+
+
+def _trusted() -> Iterator[tuple[str, str]]:
+    """(id of a file, address) of every line that can be read."""
+    path = list_of_trusted()
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except (OSError, UnicodeDecodeError) as error:
+        raise MonographError(f"{path} cannot be read: {error}", "see to its permissions, or remove it") from error
+    for number, line in enumerate(lines, start=1):
+        try:
+            one = json.loads(line)
+            yield str(one["file"]), str(one["address"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise MonographError(f"line {number} of {path} cannot be read", "remove it") from error
+
+
+def key_of(file: Path) -> str | None:
+    """What a file is to be opened with: ``MONOGRAPH_KEY``, or what is typed where the file looks encrypted, or none."""
+    given = os.environ.get(KEY_VARIABLE)
+    if given or not sys.stdin.isatty():
+        return given or None
+    from monograph.store.file.encryption import may_be_encrypted
+
+    if not may_be_encrypted(file):
+        return None
+    return _typed(f"key of {file}: ")
+
+
+def key_to_decrypt(file: Path) -> str:
+    """The key of a file that must have one. Raises InputError if there is nowhere to take it from."""
+    given = os.environ.get(KEY_VARIABLE)
+    if given:
+        return given
+    if not sys.stdin.isatty():
+        raise InputError("no key was given", f"set {KEY_VARIABLE}, or run this in a terminal, which asks for it")
+    return _typed(f"key of {file}: ")
+
+
+def new_key(file: Path) -> str:
+    """A key for a file that has none; what is typed is asked for twice. Raises InputError as above."""
+    given = key_to_decrypt(file)
+    if not os.environ.get(KEY_VARIABLE) and _typed("the same again: ") != given:
+        raise InputError("these are two different keys", "type the same one twice")
+    return given
+
+
+def _typed(prompt: str) -> str:
+    from getpass import getpass
+
+    try:
+        return getpass(prompt)
+    except EOFError as error:
+        raise InputError("no key was given", "type it, or set MONOGRAPH_KEY") from error

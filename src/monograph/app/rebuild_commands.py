@@ -1,0 +1,139 @@
+"""The commands that derive anew: ``reembed``, ``reextract``, ``resummarize`` and ``build``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from monograph.app import output
+from monograph.app.command import (
+    ApiKeyOption,
+    FileArgument,
+    QuietOption,
+    Result,
+    TrustOption,
+    command,
+    report_result,
+    working,
+)
+from monograph.app.opening import opened
+
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; write nothing.")]
+
+
+@command
+def reembed(
+    file: FileArgument,
+    embedder: Annotated[
+        str,
+        typer.Argument(
+            metavar="EMBEDDER",
+            help="static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER, or sentence-transformers:NAME.",
+            show_default=False,
+        ),
+    ],
+    dry_run: DryRunOption = False,
+    api_key: ApiKeyOption = "",
+    trust: TrustOption = False,
+    quiet: QuietOption = False,
+) -> Result:
+    r"""Make every vector anew with another embedder.
+
+    Until the end, the file answers with the old one. What was embedded once is remembered: interrupt it at any time.
+
+      monograph reembed notes.mono --trust \
+          "openai:http://localhost:11434/v1#nomic-embed-text"
+    """
+    from monograph.derive.embed import load_embedder
+
+    with (
+        opened(file, trust=trust, named=[embedder], create=False) as monograph,
+        working("reembed", quiet=quiet) as on_progress,
+    ):
+        chosen = load_embedder(embedder, api_key=api_key)
+        if dry_run:
+            cost = monograph.vectors.price(chosen)
+            return Result(cost, lambda: output.print_embedding_cost(cost, str(file)))
+        return report_result(monograph.vectors.rebuild(chosen, progress=on_progress), file)
+
+
+@command
+def reextract(
+    file: FileArgument,
+    extractor: Annotated[
+        str,
+        typer.Argument(metavar="EXTRACTOR", help="pattern, spacy:PIPELINE, or llm:openai:URL#MODEL."),
+    ] = "",
+    api_key: ApiKeyOption = "",
+    trust: TrustOption = False,
+    quiet: QuietOption = False,
+) -> Result:
+    """Make the graph anew with another extractor.
+
+    Without one, a model is asked again about the chunks that it failed on. What an extractor found before is
+    remembered. Until all is extracted, the file answers with the graph it has.
+    """
+    from monograph.derive.extract import load_extractor
+
+    chosen = load_extractor(extractor, api_key) if extractor else None
+    with (
+        opened(file, trust=trust, named=[extractor], create=False) as monograph,
+        working("reextract", quiet=quiet) as on_progress,
+    ):
+        return report_result(monograph.graph.rebuild(chosen, progress=on_progress), file)
+
+
+@command
+def resummarize(
+    file: FileArgument,
+    summarizer: Annotated[
+        str,
+        typer.Argument(
+            metavar="SUMMARIZER",
+            help="extractive, or llm:openai:URL#MODEL; by default the file's own, or extractive.",
+            show_default=False,
+        ),
+    ] = "",
+    dry_run: DryRunOption = False,
+    api_key: ApiKeyOption = "",
+    trust: TrustOption = False,
+    quiet: QuietOption = False,
+) -> Result:
+    r"""Make the tree of summaries, or make it anew.
+
+    From then on it follows every change. What a summarizer made of the same texts before is remembered. Until the end,
+    the file answers with the tree it has.
+
+      monograph resummarize notes.mono
+      monograph resummarize notes.mono --dry-run \
+          "llm:openai:http://localhost:11434/v1#qwen3:1.7b"
+    """
+    from monograph.derive.summarize import load_summarizer
+
+    chosen = load_summarizer(summarizer, api_key) if summarizer else None
+    with opened(file, trust=trust, named=[summarizer], create=False) as monograph:
+        if dry_run:
+            cost = monograph.tree.price(chosen)
+            return Result(cost, lambda: output.print_summaries_cost(cost, str(file)))
+        with working("resummarize", quiet=quiet) as on_progress:
+            return report_result(monograph.tree.rebuild(chosen, progress=on_progress), file)
+
+
+@command
+def build(
+    file: FileArgument, dry_run: DryRunOption = False, trust: TrustOption = False, quiet: QuietOption = False
+) -> Result:
+    """Build the graph of FILE.
+
+    A file that a framework's vector store made has no graph, and nothing to find substrings by, until they are built
+    here. Others may read and write meanwhile; interrupt it at any time, and the next one goes on from there.
+    """
+    with (
+        opened(file, trust=trust, create=False) as monograph,
+        working("build", quiet=quiet) as on_progress,
+    ):
+        if dry_run:
+            cost = monograph.graph.price()
+            return Result(cost, lambda: output.print_cost(cost))
+        return report_result(monograph.graph.build(progress=on_progress), file)
