@@ -191,7 +191,7 @@ def quotable(
     if allowed != EVERYTHING or documents is not None:
         within = allowed if documents is None else filters.within(allowed, documents)
         named = list(dict.fromkeys(one.chunk_id for some in sources.values() for one in some))
-        held = chunks.asked(connection, named, within)
+        held = chunks.rows_of(connection, named, within)
         sources = {node: [one for one in some if one.chunk_id in held] for node, some in sources.items()}
         if own_words:
             own_words -= store.barred(connection, within)

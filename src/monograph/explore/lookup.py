@@ -36,7 +36,7 @@ def fetch(
         Of the vectors that are to come with them; None leaves them out.
     """
     asked = None if ids is None else arguments.names(ids, "an id")
-    rows = list(chunks.asked(connection, asked, allowed).values())
+    rows = list(chunks.rows_of(connection, asked, allowed).values())
     held = {}
     if dimension is not None:
         numbers, values = vectors.of_chunks(connection, rows, dimension)
@@ -87,7 +87,7 @@ def versions_of(connection: Connection, name: str) -> list[Version]:
 
 def every_document(connection: Connection) -> list[Document]:
     """Return all documents without their texts, in order of uri, then id."""
-    return sorted(map(_untold, documents.every(connection)), key=lambda one: (one.uri, one.id))
+    return list(map(_untold, documents.listed(connection)))
 
 
 def listed(connection: Connection, like: str, start: int, limit: int) -> Listed:
@@ -97,9 +97,8 @@ def listed(connection: Connection, like: str, start: int, limit: int) -> Listed:
         some = documents.listed(connection, start, limit)
         return Listed(documents.count(connection), start, tuple(map(_untold, some)))
     wanted = like.casefold()
-    every = [one for one in documents.every(connection) if wanted in f"{one.title}\0{one.uri}\0{one.id}".casefold()]
-    chosen = sorted(every, key=lambda one: (one.uri, one.id))[start : start + limit]
-    return Listed(len(every), start, tuple(map(_untold, chosen)))
+    every = [one for one in documents.listed(connection) if wanted in f"{one.title}\0{one.uri}\0{one.id}".casefold()]
+    return Listed(len(every), start, tuple(map(_untold, every[start : start + limit])))
 
 
 def _untold(row: documents.DocumentRow) -> Document:

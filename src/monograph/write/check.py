@@ -198,7 +198,7 @@ def repair(pipeline: Pipeline) -> None:
         for index in pipeline.indexes:
             index.settle(connection)
         wanting = set(documents_lacking(connection, "vector"))
-        rows = [row for row in documents.every(connection) if row.row in wanting]
+        rows = [row for row in documents.listed(connection) if row.row in wanting]
         unread = documents_lacking(connection, "extraction")
     with pipeline.database.read() as connection:
         are_words_wrong = any(rules.findings(Checked(connection), words.RULES))

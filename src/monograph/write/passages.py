@@ -70,7 +70,7 @@ def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: Allowed) -> R
     started = time.perf_counter()
 
     def compose(connection: Connection) -> _PassageChange:
-        found = list(chunks.asked(connection, ids, allowed))
+        found = list(chunks.rows_of(connection, ids, allowed))
         leaving: dict[str, set[str]] = {}
         for name, owner in chunks.owners(connection, found).items():
             leaving.setdefault(owner, set()).add(name)

@@ -46,7 +46,7 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report
 
     def derive_and_exchange() -> None:
         with pipeline.database.read() as connection:
-            rows = list(documents.every(connection))
+            rows = documents.listed(connection)
             lacking = names_without_code(connection, pipeline)
             other = _is_other(connection, pipeline)
         made, known = derive_vectors(pipeline, rows, on_progress)
@@ -103,7 +103,7 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
     other = _is_other(connection, pipeline)
     inside = 0
     changed = checksums.sound_with_given(connection)
-    for row in documents.every(connection):
+    for row in documents.listed(connection):
         inside += assign(connection, pipeline, row.row, most=MADE_INSIDE - inside)
     for number in changed:
         checksums.seal(connection, number)  # Vectors that came with their chunks are gone.

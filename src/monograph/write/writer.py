@@ -92,15 +92,13 @@ def write(connection: Connection, pipeline: Pipeline, changes: Changes, derived:
             versions.end(connection, target.stored.row, ending)
     files = sources.put(connection, [one.source for one in changes.files])
     placed = _place(connection, [*changes.insert, *changes.replace], files, None if ending is None else ending.moment)
-    new, known = placed[: len(changes.insert)], placed[len(changes.insert) :]
+    known = placed[len(changes.insert) :]
     uses = graphs.Uses()
     _remove_chunks(connection, [row for one in known for row in one.gone], uses)
     if derived.parts is None:
         graphs.remove(connection, [row for one in known for row in one.kept], [one.row for one in known], uses)
-    documents.add(connection, [(one.columns, one.checksum) for one in new])
-    documents.update(connection, [(one.columns, one.checksum) for one in known])
-    chunks.update(connection, (pair for one in known for pair in one.chunk_columns if pair[0] in one.kept))
-    chunks.add(connection, (pair for one in placed for pair in one.chunk_columns if pair[0] not in one.kept))
+    documents.put(connection, [(one.columns, one.checksum) for one in placed])
+    chunks.put(connection, (pair for one in placed for pair in one.chunk_columns))
     keys = [pair for one in placed for pair in zip(one.rows, one.prepared.keys, strict=True)]
     held = vectors(pipeline.embedder).rows(connection, (key for _, key in keys), derived.waiting)
     memo.assign(connection, "vectors", [(row, held[key]) for row, key in keys])

@@ -10,11 +10,10 @@ from typing import Any, TypeAlias
 
 from monograph.dates.dating import Dated
 from monograph.store.documents import documents
-from monograph.store.documents.filters import MERGED, Allowed
+from monograph.store.documents.filters import EVERYTHING, MERGED, Allowed
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, decoding, path_of
-from monograph.store.file.rows import loaded_object, lookup, select
-from monograph.store.graph import graphs
+from monograph.store.file.rows import loaded_object, lookup
 from monograph.values import Chunk, Metadata, Valid
 
 
@@ -47,21 +46,14 @@ def merged_metadata(document: Metadata, own: Metadata) -> str | None:
     return None if document.keys() <= own.keys() or not own else json.dumps({**document, **own}, ensure_ascii=False)
 
 
-def add(connection: Connection, new: Iterable[tuple[int, Columns]]) -> None:
-    """Store chunks whose ids are not there: (row, columns)."""
+def put(connection: Connection, new: Iterable[tuple[int, Columns]]) -> None:
+    """Store chunks, new ones or other places and metadata of known ones: (row, columns)."""
     connection.executemany(
         """INSERT INTO chunks (chunk, id, document, ordinal, start, "end", metadata, merged)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (chunk) DO UPDATE
+        SET (ordinal, start, "end", metadata, merged) = (?4, ?5, ?6, ?7, ?8)
+        WHERE (ordinal, start, "end", metadata, merged) IS NOT (?4, ?5, ?6, ?7, ?8)""",
         ((row, *values) for row, values in new),
-    )
-
-
-def update(connection: Connection, kept: Iterable[tuple[int, Columns]]) -> None:
-    """Store other places and metadata of chunks that are there: (row, columns)."""
-    connection.executemany(
-        """UPDATE chunks SET ordinal = ?2, start = ?3, "end" = ?4, metadata = ?5, merged = ?6
-        WHERE chunk = ?1 AND (ordinal, start, "end", metadata, merged) IS NOT (?2, ?3, ?4, ?5, ?6)""",
-        ((row, *values[2:]) for row, values in kept),
     )
 
 
@@ -77,24 +69,29 @@ _COLUMNS = f"""c.id, c.ordinal, c.metadata, {MERGED}, d.id, d.title, d.uri,
     d.dated, d.dated_until, d.dated_by, d.valid_from, d.valid_until"""
 
 
-def load(connection: Connection, rows: Iterable[int]) -> list[LoadedChunk]:
+def load(connection: Connection, rows: Iterable[int], *, strict: bool = True) -> list[LoadedChunk]:
     """Return chunks by row number, in the order asked for.
 
     Raises
     ------
     DamagedFile
-        If one cannot be decoded, is not there, or reaches beyond its document's text.
+        If one cannot be decoded or is not there; with ``strict`` also if it reaches beyond its document's text.
     """
-    return [_found(connection, *one, strict=True) for one in _read(connection, _COLUMNS, rows)]
+    loaded = []
+    for row, text in _read(connection, _COLUMNS, rows):
+        number, _, start, end, name, ordinal, metadata, merged, document, title, uri, *times = row
+        with decoding(connection, f"row {number} of chunks"):
+            if strict and not (0 <= start < end and len(text) == end - start):
+                raise ValueError(f"it reaches from {start} to {end}, beyond its document's text")
+            chunk = Chunk(name, document, text, start, end, ordinal, loaded_object(metadata))
+            found = LoadedChunk(number, chunk, title, uri, loaded_object(merged), *documents.loaded_times(*times))
+        loaded.append(found)
+    return loaded
 
 
 def of_document(connection: Connection, document: int, *, strict: bool = False) -> list[LoadedChunk]:
-    """Return the chunks of a document in reading order.
-
-    Raises DamagedFile if one cannot be decoded; with ``strict`` also if it reaches beyond the document's text.
-    """
-    rows = rows_of_document(connection, document)
-    return [_found(connection, *one, strict=strict) for one in _read(connection, _COLUMNS, rows)]
+    """Return the chunks of a document in reading order. Raises as :func:`load`."""
+    return load(connection, rows_of_document(connection, document), strict=strict)
 
 
 def titled_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str]]:
@@ -103,8 +100,12 @@ def titled_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str,
 
 
 def named_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str, bytes, str]]:
-    """Return (title, text) of chunks as :func:`titled_texts`, and what :func:`graphs.named_and_own` gives of them."""
-    columns = f"d.title, {graphs.NAMES}, {graphs.OWN}"
+    """Return (title, text) of chunks as :func:`titled_texts`, the chunk's names, and its document's subjects.
+
+    Names are bytes of :data:`monograph.store.graph.graphs.NAMED`, subjects a JSON list of rows of names.
+    """
+    columns = """d.title, COALESCE((SELECT g.names FROM chunk_graphs AS g WHERE g.chunk = c.chunk), x''),
+        (SELECT json_group_array(s.name) FROM subjects AS s WHERE s.document = c.document)"""
     return [(title, text, names, own) for (*_, title, names, own), text in _read(connection, columns, rows)]
 
 
@@ -123,21 +124,6 @@ def _read(connection: Connection, columns: str, rows: Iterable[int]) -> Iterator
         yield from zip(listed, documents.texts(connection, [row[1:4] for row in listed]), strict=True)
 
 
-def _found(connection: Connection, row: tuple[Any, ...], text: str, *, strict: bool) -> LoadedChunk:
-    number, _, start, end, name, ordinal, metadata, merged, document, title, uri, *when = row
-    with decoding(connection, f"row {number} of chunks"):
-        if strict and not (0 <= start < end and len(text) == end - start):
-            raise ValueError(f"it reaches from {start} to {end}, beyond its document's text")
-        chunk = Chunk(name, document, text, start, end, ordinal, loaded_object(metadata))
-        date, valid = documents.loaded_date(*when[:3]), documents.loaded_valid(*when[3:])
-        return LoadedChunk(number, chunk, title, uri, loaded_object(merged), date, valid)
-
-
-def rows_of(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
-    """Return the row numbers of the chunks that exist, by id, in the order asked for."""
-    return dict(lookup(connection, "c.id, c.chunk", "chunks AS c WHERE c.id = w.value", ids))
-
-
 def ids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
     """Return the ids of chunks, by row."""
     return dict(lookup(connection, "c.chunk, c.id", "chunks AS c WHERE c.chunk = w.value", rows))
@@ -152,15 +138,14 @@ def titled_extractions(connection: Connection, rows: Iterable[int]) -> dict[int,
 
 def owners(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return the ids of the documents of chunks by the ids of the chunks, for the chunks that exist."""
-    query = "SELECT c.id, d.id FROM chunks AS c JOIN documents AS d USING (document) WHERE c.id IN"
-    return dict(select(connection, query, list(ids)))
+    tables = "chunks AS c JOIN documents AS d USING (document) WHERE c.id = w.value"
+    return dict(lookup(connection, "c.id, d.id", tables, ids))
 
 
-def asked(connection: Connection, ids: Sequence[str] | None, allowed: Allowed) -> dict[str, int]:
-    """Return the row numbers of the chunks that are allowed, by id.
+def rows_of(connection: Connection, ids: Iterable[str] | None, allowed: Allowed = EVERYTHING) -> dict[str, int]:
+    """Return the row numbers of allowed chunks, by id, in the order of the ids; ids that are not there are skipped.
 
-    Those of some ids come in their order, and ids that are not there are passed over; without ids, all in reading
-    order, document by document.
+    Without ids, all allowed chunks in reading order, document by document.
     """
     if ids is None:
         query = f"SELECT id, chunk FROM chunks WHERE {allowed.on('chunk')} ORDER BY document, ordinal"  # noqa: S608

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from monograph.dates.dating import FILE, TOLD_BY, Dated, date_of
 from monograph.dates.span import FIRST, LAST, TimeSpan
-from monograph.store.file.checksums import BLOCK_BITS, blocks_of, checksum
+from monograph.store.file.checksums import BLOCK_BITS, blocks_of
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import decoding
 from monograph.store.file.rows import loaded_object
@@ -72,18 +72,13 @@ def begun_after(connection: Connection, second: int) -> list[DocumentRow]:
     return _rows(connection, "WHERE valid_from > ? ORDER BY document", second)
 
 
-def every(connection: Connection) -> list[DocumentRow]:
-    """Return all documents, by row number."""
-    return _rows(connection, "ORDER BY document")
-
-
 def count(connection: Connection) -> int:
     """Count the documents."""
     return int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
 
 
-def listed(connection: Connection, start: int, limit: int) -> list[DocumentRow]:
-    """Return a part of the list of all documents, in order of uri, then id."""
+def listed(connection: Connection, start: int = 0, limit: int = -1) -> list[DocumentRow]:
+    """Return a part of the list of all documents, in order of uri, then id; all without a limit."""
     # SQLite finds the order of uris in an index, and looks at no row before those that are asked for.
     which = "WHERE document IN (SELECT document FROM documents ORDER BY uri, id LIMIT ? OFFSET ?) ORDER BY uri, id"
     return _rows(connection, which, limit, start)
@@ -101,10 +96,7 @@ def by_number(connection: Connection, row: int) -> DocumentRow:
 
 def _rows(connection: Connection, which: str, *parameters: str | int) -> list[DocumentRow]:
     query = f"SELECT {_COLUMNS} FROM documents {which}"  # noqa: S608 - constants
-    return [
-        DocumentRow(*(*stored[:-5], loaded_date(*stored[-5:-2]), loaded_valid(*stored[-2:])))
-        for stored in connection.execute(query, parameters)
-    ]
+    return [DocumentRow(*(*row[:-5], *loaded_times(*row[-5:]))) for row in connection.execute(query, parameters)]
 
 
 def date_columns(metadata: Iterable[Metadata], title: str, text: str) -> Dates:
@@ -120,21 +112,17 @@ def loaded_span(first: Any, last: Any) -> TimeSpan | None:
     return TimeSpan(first, last)
 
 
-def loaded_date(first: Any, last: Any, told_by: Any) -> Dated | None:
-    """Return the date of a document from its columns; None if they are no date."""
-    when = loaded_span(first, last)
-    if when is None or not isinstance(told_by, int) or not 0 <= told_by < len(TOLD_BY):
-        return None
-    return Dated(when, TOLD_BY[told_by])
-
-
-def loaded_valid(since: Any, until: Any) -> Valid | None:
-    """Return the time in which a document is valid from its columns; None if it is not known, or no time."""
+def loaded_times(
+    first: Any, last: Any, told_by: Any, since: Any = None, until: Any = None
+) -> tuple[Dated | None, Valid | None]:
+    """Return (date, time in which it is valid) of a document from its columns; None for one that is not known."""
+    when = None if first is None else loaded_span(first, last)
+    date = Dated(when, TOLD_BY[told_by]) if when is not None and told_by in range(len(TOLD_BY)) else None
     if not isinstance(since, int) or not FIRST <= since <= LAST:
-        return None
+        return date, None
     if until is not None and not (isinstance(until, int) and since < until <= LAST):
-        return None
-    return Valid(since, until)
+        return date, None
+    return date, Valid(since, until)
 
 
 def newest(connection: Connection) -> int | None:
@@ -189,38 +177,26 @@ def is_too_long(document: Document) -> bool:
     return len(document.text) > _LONGEST
 
 
-def add(connection: Connection, new: Sequence[tuple[DocumentColumns, int]]) -> None:
-    """Store documents that are not there, without their chunks: (columns, checksum)."""
+def put(connection: Connection, new: Sequence[tuple[DocumentColumns, int]]) -> None:
+    """Store documents, new ones or other states of known ones, without their chunks: (columns, checksum)."""
     connection.executemany(
-        """INSERT INTO documents (id, uri, title, metadata, sections, sha256, characters, document, source, checksum,
-        dated, dated_until, dated_by, valid_from, dates_checksum)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-        (
-            (*one.own, one.row, one.source, seal, *one.dated, one.since, checksum(one.since, *one.dated))
-            for one, seal in new
-        ),
-    )
-    connection.executemany("INSERT INTO texts VALUES (?, ?)", (block for one, _ in new for block in one.blocks))
-
-
-def update(connection: Connection, changed: Sequence[tuple[DocumentColumns, int]]) -> None:
-    """Store other states of documents that are there, without their chunks: (columns, checksum)."""
-    connection.executemany(
-        """UPDATE documents SET uri = ?2, title = ?3, metadata = ?4, sections = ?5, sha256 = ?6, characters = ?7,
-        source = ?9, checksum = ?10, dated = ?11, dated_until = ?12, dated_by = ?13, valid_from = ?14,
-        dates_checksum = checksum(?14, ?11, ?12, ?13)
-        WHERE document = ?8 AND id = ?1""",
-        ((*one.own, one.row, one.source, checksum, *one.dated, one.since) for one, checksum in changed),
+        """INSERT INTO documents (document, id, uri, title, metadata, sections, sha256, characters, source, checksum,
+            dated, dated_until, dated_by, valid_from, dates_checksum)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, checksum(?14, ?11, ?12, ?13))
+        ON CONFLICT (document) DO UPDATE SET (uri, title, metadata, sections, sha256, characters, source, checksum,
+            dated, dated_until, dated_by, valid_from, dates_checksum) = (?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
+            ?14, excluded.dates_checksum)""",
+        ((one.row, *one.own, one.source, seal, *one.dated, one.since) for one, seal in new),
     )
     connection.executemany(
         "DELETE FROM texts WHERE block > ? AND block <= ?",
-        ((one.blocks[-1][0], blocks_of(one.row)[1]) for one, _ in changed),
+        ((one.blocks[-1][0], blocks_of(one.row)[1]) for one, _ in new),
     )
     # An unchanged block is not written again: an edit in a long document writes a few pages.
     connection.executemany(
         """INSERT INTO texts VALUES (?, ?) ON CONFLICT (block) DO UPDATE SET text = excluded.text
         WHERE text IS NOT excluded.text""",
-        (block for one, _ in changed for block in one.blocks),
+        (block for one, _ in new for block in one.blocks),
     )
 
 

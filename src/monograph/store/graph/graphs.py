@@ -246,11 +246,6 @@ def that_name(connection: Connection, chunks: Iterable[int], wanted: Iterable[in
     return [(int(name), int(chunk)) for name, chunk in found]
 
 
-NAMES = "COALESCE((SELECT g.names FROM chunk_graphs AS g WHERE g.chunk = c.chunk), x'')"
-OWN = "(SELECT json_group_array(s.name) FROM subjects AS s WHERE s.document = c.document)"
-"""SQL for the names of a chunk ``c``, and for those that its document is about."""
-
-
 def documents_of(connection: Connection, chunks: Iterable[int]) -> dict[int, int]:
     """Return the document of each chunk, by row."""
     return dict(lookup(connection, "c.chunk, c.document", "chunks AS c WHERE c.chunk = w.value", chunks))

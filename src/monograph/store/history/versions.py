@@ -162,7 +162,7 @@ def listed(connection: Connection, numbers: Iterable[int]) -> list[Version]:
     columns = "v.version, v.id, v.title, v.uri, v.characters, v.valid_from, v.valid_until"
     found = []
     for row, *own, since, until in lookup(connection, columns, "versions AS v WHERE v.version = w.value", numbers):
-        valid = documents.loaded_valid(since, until)
+        _, valid = documents.loaded_times(None, None, None, since, until)
         if valid is None:
             raise damaged(path_of(connection), f"row {row} of versions tells no time")
         name, title, uri, characters = own
@@ -200,10 +200,9 @@ def _former(connection: Connection, number: int) -> Former:
         dated_until, dated_by FROM versions WHERE version = ?""",
         (number,),
     ).fetchone()
-    valid = documents.loaded_valid(since, until)
+    date, valid = documents.loaded_times(*(*dated, since, until))
     if valid is None:
         raise ValueError("it tells no time")
-    date = documents.loaded_date(*dated)
     row = documents.DocumentRow(number, name, None, uri, title, sha256, characters, date, valid)
     document = documents.made_of(row, text, metadata, sections)
     chunks, given = [], []
