@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,18 +17,14 @@ from monograph.store.documents.filters import Allowed
 from monograph.store.graph.graphs import NO_DOCUMENT, Records, SubjectChunk
 from monograph.values import Effort
 
-FULL = np.dtype([*EVIDENCE.descr, ("first", "<u8"), ("vector", "?")])
-"""Record of a chunk for a search along the graph: evidence, the first 8 bytes of its id, whether it has a vector."""
+FULL = np.dtype([*EVIDENCE.descr, ("first", "S8"), ("vector", "?")])
+"""Record of a chunk for a search along the graph: evidence, the first 8 bytes of its id, which order nearly all chunks,
+and whether it has a vector."""
 
-SHORT = np.dtype([("row", "<i8"), ("first", "<u8")])
+SHORT = np.dtype([("row", "<i8"), ("first", "S8")])
 """Record of a chunk for other searches."""
 
-FIRST = 8
-"""Bytes of an id that are sent: these order nearly all chunks."""
-
 _EVIDENCE = list(EVIDENCE.names or ())
-
-Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.uint64]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +61,11 @@ class ChunkFacts(NamedTuple):
     cosines: bytes = b""
 
 
-def first_bytes(ids: Iterable[str]) -> Numbers:
-    """Return the first bytes of ids as numbers in the same order; different ids may have the same number."""
-    # UTF-8 sorts as the texts do.
-    return np.array([one.encode()[:FIRST] for one in ids], dtype=f"S{FIRST}").view(">u8").astype(np.uint64)
-
-
 def records_of(rows: Sequence[int], ids: Sequence[str], evidence: Records | None = None) -> Records:
     """Return records of chunks of one shard: FULL with their evidence, with ``vector`` unset; SHORT without."""
     made = np.zeros(len(rows), dtype=SHORT if evidence is None else FULL)
     made["row"] = rows
-    made["first"] = first_bytes(ids)
+    made["first"] = [one.encode() for one in ids]  # UTF-8 sorts as the texts do.
     if evidence is not None:
         made[_EVIDENCE] = evidence
     return made
@@ -116,16 +105,12 @@ def joined(parts: Sequence[tuple[int, ChunkFacts]], kind: np.dtype[np.void], row
     return made
 
 
-def first_bytes_of(records: Records) -> list[str]:
-    """Return the first bytes of the ids of chunks, as texts in the same order."""
-    every, width = records["first"].astype(">u8").tobytes().hex(), 2 * FIRST
-    return [every[at : at + width] for at in range(0, len(every), width)]
+def first_bytes(records: Records) -> list[str]:
+    """Return texts that sort chunks as the first bytes of their ids do."""
+    return [one.decode("latin-1") for one in records["first"].tolist()]
 
 
 SCORED = np.dtype([("row", "<i8"), ("score", "<f8")])
-
-MENTIONED = np.dtype([("name", "<u4"), ("row", "<i8")])
-"""A chunk that has a name, which is its place among the names asked for."""
 
 SPREAD = 4.0
 """Standard deviations above its expected share of the best that a shard sends, as if documents were dealt by chance."""
@@ -178,10 +163,10 @@ class CountRequest(NamedTuple):
 
 
 class NameLinks(NamedTuple):
-    """Chunks that some names link to in a shard, and facts about them; ``mentions`` are bytes of MENTIONED."""
+    """Chunks that some names link to in a shard, and facts about them; ``mentions`` are the chunks with each name."""
 
     subjects: Sequence[Subject]
-    mentions: bytes
+    mentions: Sequence[Sequence[int]]
     facts: ChunkFacts
 
 
@@ -237,25 +222,14 @@ def merged_pools(
     )
 
 
-def mentions_of(rows: Mapping[str, Sequence[int]], keys: Sequence[str]) -> bytes:
-    """Return chunks by the keys of names in them as bytes of MENTIONED; ``keys`` are those asked for."""
-    some = [(place, rows[key]) for place, key in enumerate(keys) if key in rows]
-    made = np.empty(sum(len(one) for _, one in some), dtype=MENTIONED)
-    made["name"] = np.repeat([place for place, _ in some], [len(one) for _, one in some])
-    made["row"] = [row for _, one in some for row in one]
-    return made.tobytes()
-
-
-def mentioned(parts: Sequence[bytes], names: Sequence[int], rows: Rows) -> dict[int, list[int]]:
-    """Return the chunks that have each of some names, ascending; ``parts`` are bytes of MENTIONED of each shard."""
-    every = np.frombuffer(b"".join(parts), dtype=MENTIONED)
-    shards = np.repeat(np.arange(len(parts)), [len(part) // MENTIONED.itemsize for part in parts])
-    row = every["row"] * rows.shards + shards
-    order = np.lexsort((row, every["name"]))
-    places, first = np.unique(every["name"][order], return_index=True)
-    found = row[order].tolist()
-    between = pairwise([*first.tolist(), len(found)])
-    return {names[place]: found[begin:end] for place, (begin, end) in zip(places.tolist(), between, strict=True)}
+def mentioned(shards: Sequence[Sequence[Sequence[int]]], names: Sequence[int], rows: Rows) -> dict[int, list[int]]:
+    """Return the chunks that have each of some names, ascending, from those that each shard has."""
+    parts = (zip(names, some, strict=False) for some in shards)  # Shards tell of the first names only.
+    found: dict[int, list[int]] = {}
+    for shard, part in enumerate(parts):
+        for name, some in part:
+            found.setdefault(name, []).extend(rows.all_of(shard, some))
+    return {name: sorted(some) for name, some in found.items() if some}
 
 
 def subject_chunks(found: Sequence[tuple[int, Subject]], names: Mapping[str, int], rows: Rows) -> list[SubjectChunk]:

@@ -40,7 +40,7 @@ from monograph.shelf.pools import (
     CountRequest,
     Rows,
     evidence_of,
-    first_bytes_of,
+    first_bytes,
     joined,
     mentioned,
     merged_pools,
@@ -171,7 +171,7 @@ class ShelfReader:
     def _records(self, parts: Sequence[tuple[int, ChunkFacts]], *, full: bool) -> Records:
         """Return the records that shards sent, and remember how their chunks are sorted."""
         records = joined(parts, FULL if full else SHORT, self.rows)
-        self._first.update(zip(records["row"].tolist(), first_bytes_of(records), strict=True))
+        self._first.update(zip(records["row"].tolist(), first_bytes(records), strict=True))
         return records
 
     def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
@@ -281,11 +281,7 @@ class ShelfReader:
 
     def mentions(self, names: Collection[int], allowed: Allowed) -> dict[int, list[int]]:
         keys = self._keys(names)
-        found: dict[int, list[int]] = {}
-        for shard, some in enumerate(self.shards.all(ShardReader.mentions, list(keys), allowed)):
-            for key, rows in some.items():
-                found.setdefault(keys[key], []).extend(self.rows.all_of(shard, rows))
-        return {name: sorted(rows) for name, rows in found.items()}
+        return mentioned(self.shards.all(ShardReader.mentions, list(keys), allowed), list(keys.values()), self.rows)
 
     def linked(self, chunks: Collection[int]) -> dict[int, tuple[Records, Records]]:
         found = {}

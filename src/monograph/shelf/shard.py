@@ -20,7 +20,7 @@ from monograph.search.one_file.snapshot import FileReader
 from monograph.search.one_file.written_names import written
 from monograph.search.reader import PoolRequest
 from monograph.shelf import pools
-from monograph.shelf.pools import ChunkFacts, CountRequest, NameLinks, ShardPool, Subject, mentions_of, records_of
+from monograph.shelf.pools import ChunkFacts, CountRequest, NameLinks, ShardPool, Subject, records_of
 from monograph.store.catalogue import catalogue
 from monograph.store.documents import chunks, documents, sources
 from monograph.store.documents.chunks import LoadedChunk
@@ -246,11 +246,11 @@ class ShardReader(GraphState):
         key = {row: key for key, row in names.rows(self.connection, keys).items()}
         return [(*row[:2], key[row[2]], *row[3:]) for row in graphs.subject_rows(self.connection, key, allowed)]
 
-    def mentions(self, keys: Sequence[str], allowed: Allowed) -> dict[str, list[int]]:
-        """Return the chunks that have each of some names, ascending, by key."""
+    def mentions(self, keys: Sequence[str], allowed: Allowed) -> list[list[int]]:
+        """Return the chunks that have each of some names, ascending, in the order of the names."""
         rows = names.rows(self.connection, keys)
         found = graphs.mentions(self.connection, rows.values(), allowed)
-        return {key: found[row] for key, row in rows.items() if row in found}
+        return [found.get(rows.get(key, 0), []) for key in keys]
 
     def leads(self, keys: Sequence[str], rare: int, allowed: Allowed, asked: Words) -> NameLinks:
         """Return :meth:`subject_chunks` of names, :meth:`mentions` of the first ``rare``, and facts about the chunks.
@@ -258,8 +258,8 @@ class ShardReader(GraphState):
         ``asked`` are the question's words.
         """
         subjects, mentions = self.subject_chunks(keys, allowed), self.mentions(keys[:rare], allowed)
-        rows = dict.fromkeys([*(one[3] for one in subjects if one[3]), *chain.from_iterable(mentions.values())])
-        return NameLinks(subjects, mentions_of(mentions, keys), self._facts_of(list(rows), asked))
+        rows = dict.fromkeys([*(one[3] for one in subjects if one[3]), *chain.from_iterable(mentions)])
+        return NameLinks(subjects, mentions, self._facts_of(list(rows), asked))
 
     def naming(self, rows: Sequence[int], keys: Sequence[str]) -> list[tuple[str, int]]:
         """Return (key, row) for those of some chunks that have any of some names."""
