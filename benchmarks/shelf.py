@@ -27,8 +27,8 @@ from monograph.library.opened import OpenOptions
 from monograph.shelf import Shelf, build
 from monograph.shelf.engines import Engine, Local
 from monograph.shelf.manifest import Manifest
-from monograph.shelf.place import Place
 from monograph.shelf.shard import Call
+from monograph.shelf.storage import Place
 from monograph.values import Progress
 from page import NOISE, write_page
 from search import passages, questions

@@ -22,9 +22,9 @@ from monograph.library.opened import OpenOptions
 from monograph.shelf import OnRay, Shelf, build
 from monograph.shelf.engines import Engine, Local
 from monograph.shelf.manifest import latest
-from monograph.shelf.place import place_at
 from monograph.shelf.ray_engine import ray_module
 from monograph.shelf.shard import Call, ShardReader
+from monograph.shelf.storage import place_at
 from search import passages, questions
 from vector_report import table
 

@@ -30,8 +30,7 @@ from monograph.read.limits import Limits
 from monograph.shelf import Shelf, build, forget, remove
 from monograph.shelf.building import shard_of
 from monograph.shelf.manifest import Manifest, latest
-from monograph.shelf.place import place_at
-from monograph.shelf.storage import storage_at
+from monograph.shelf.storage import place_at, storage_at
 from monograph.values import Float32, Progress, ToldNode
 from support.corpora import QUERIES, SENTENCES, TITLES
 from support.kill_at_commit import killed

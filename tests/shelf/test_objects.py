@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from monograph.errors import InputError, MissingExtra, ObjectDamaged, ObjectMissing, ShelfUnreachable, StorageFull
-from monograph.shelf.manifest import Manifest, ObjectName, digest_in, name_of, put_file, version_name
-from monograph.shelf.place import Place, place_at
-from monograph.shelf.storage import PIECE, Storage, storage_at
+from monograph.shelf.manifest import put_file, version_name
+from monograph.shelf.storage import PIECE, ObjectName, Place, Storage, digest_in, name_of, place_at, storage_at
 from support.shelf_storage import PROCESSES, shard
 
 
@@ -177,8 +176,8 @@ FULL = """
 import resource
 from pathlib import Path
 from monograph.errors import StorageFull
-from monograph.shelf.manifest import name_of
-from monograph.shelf.place import place_at
+from monograph.shelf.storage import name_of
+from monograph.shelf.storage import place_at
 resource.setrlimit(resource.RLIMIT_FSIZE, (999, 999))
 place, path, there = place_at(sys.argv[1], sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4])
 for step in (lambda: place.objects.put_new(name_of(path).name, path), lambda: place.file_of(name_of(there))):
@@ -236,7 +235,7 @@ def test_cache_keeps_the_requested_versions(tmp_path: Path) -> None:
     Path(f"{paths[1]}-wal").write_bytes(b"x")
     (place.fetched / ".fetching-killed").mkdir()
     with paths[1].open("rb") as reader:
-        place.keep(Manifest(1, (names[0],), (names[2],), names[3], {}, 0))
+        place.keep([names[0], names[2], names[3]])
         assert len(reader.read()) == 1000  # Whoever reads, reads on.
     assert sorted(path.name for path in place.fetched.iterdir()) == sorted(paths[one].name for one in (0, 2, 3))
     with pytest.raises(InputError, match="cannot be made"):
@@ -246,9 +245,9 @@ def test_cache_keeps_the_requested_versions(tmp_path: Path) -> None:
 FETCH = """
 import os
 from pathlib import Path
-from monograph.shelf.manifest import ObjectName
-from monograph.shelf.manifest import name_of
-from monograph.shelf.place import place_at
+from monograph.shelf.storage import ObjectName
+from monograph.shelf.storage import name_of
+from monograph.shelf.storage import place_at
 waiting, go = os.pipe()
 children = []
 for _ in range(4):

@@ -31,17 +31,14 @@ from monograph.shelf.manifest import (
     MOST_BYTES,
     Forgotten,
     Manifest,
-    ObjectName,
     forget,
     latest,
     load,
-    name_of,
     publish,
     put_file,
     versions,
 )
-from monograph.shelf.place import Place
-from monograph.shelf.storage import Storage, storage_at
+from monograph.shelf.storage import ObjectName, Place, Storage, name_of, storage_at
 from support.properties import examples
 from support.shelf_storage import PROCESSES, Between, shard
 
@@ -512,7 +509,7 @@ def test_no_byte_of_forgotten_documents_remains_in_the_shelf(objects: Storage, t
     assert names_in(objects) == of(second)
     # This machine still holds it, until it is told.
     assert {path.stem for path in place.fetched.glob("*.mono")} & forgotten.digests == gone
-    place.keep(second)
+    place.keep(second.objects)
     for folder in (tmp_path / "shelf", tmp_path / "home"):
         assert not [path for path in folder.rglob("*") if path.is_file() and b"secret" in path.read_bytes()]
 

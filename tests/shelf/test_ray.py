@@ -44,9 +44,9 @@ from monograph.search.reader import PoolRequest
 from monograph.shelf import OnRay, Shelf, Tasks, build, local, remove
 from monograph.shelf.building import documents_in
 from monograph.shelf.engines import Local
-from monograph.shelf.manifest import Manifest, ObjectName, latest
-from monograph.shelf.place import Place, place_at
+from monograph.shelf.manifest import Manifest, latest
 from monograph.shelf.shard import Call, ShardReader
+from monograph.shelf.storage import ObjectName, Place, place_at
 from monograph.store.documents.filters import EVERYTHING
 from support.evaluation_data import excerpts
 from support.vector_server import VectorServer
@@ -363,7 +363,7 @@ from pathlib import Path
 from monograph.library.opened import OpenOptions
 from monograph.shelf import OnRay
 from monograph.shelf.manifest import latest
-from monograph.shelf.place import place_at
+from monograph.shelf.storage import place_at
 
 address, home, asked = pickle.loads(bytes.fromhex(sys.argv[1]))
 place = place_at(address, home)

@@ -23,7 +23,7 @@ from monograph.shelf import catalogue
 from monograph.shelf.making import Recipe, Work, make, require_fit
 from monograph.shelf.manifest import DAY, MOST_SHARDS, Forgotten, Manifest, Pair, latest, publish
 from monograph.shelf.manifest import forget as forget_objects
-from monograph.shelf.place import Place, place_at
+from monograph.shelf.storage import Place, place_at
 from monograph.store.catalogue import catalogue as stored
 from monograph.store.documents import sources
 from monograph.store.file.database import Connection, Database
@@ -186,7 +186,7 @@ def forget(url: str | os.PathLike[str], *, home: str | os.PathLike[str] | None =
     place = place_at(os.fspath(url), None if home is None else Path(home))
     made = forget_objects(place.objects)
     if made.kept is not None:
-        place.keep(made.kept)
+        place.keep(made.kept.objects)
     place.drop_building()
     return made
 

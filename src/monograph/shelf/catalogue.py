@@ -11,7 +11,7 @@ from typing import Any
 
 from monograph.settings import Settings
 from monograph.shelf.manifest import Pair
-from monograph.shelf.place import Place
+from monograph.shelf.storage import Place
 from monograph.store.catalogue import catalogue as stored
 from monograph.store.catalogue.catalogue import Share
 from monograph.store.documents import documents, sources

@@ -10,9 +10,9 @@ from typing import Any, Protocol, TypeAlias, TypeVar, TypeVarTuple
 from monograph.errors import NotFound
 from monograph.library.opened import OpenOptions, WholeFile
 from monograph.shelf.manifest import Manifest
-from monograph.shelf.place import Place
 from monograph.shelf.pools import Rows
 from monograph.shelf.shard import Call, ShardReader
+from monograph.shelf.storage import Place
 
 Arguments = TypeVarTuple("Arguments")
 R = TypeVar("R")

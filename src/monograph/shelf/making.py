@@ -21,9 +21,8 @@ from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
 from monograph.shelf import catalogue
 from monograph.shelf.catalogue import Origin
-from monograph.shelf.manifest import ObjectName, Pair, missing, put_file
-from monograph.shelf.place import fetch, writing
-from monograph.shelf.storage import Storage, storage_at
+from monograph.shelf.manifest import Pair, missing, put_file
+from monograph.shelf.storage import ObjectName, Storage, fetch, storage_at, writing
 from monograph.store.catalogue import catalogue as stored
 from monograph.store.documents import sources
 from monograph.store.file import replacing

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -14,10 +13,7 @@ from typing import TypeAlias
 
 from monograph.errors import InputError, NewerFormat, ObjectDamaged, ObjectMissing, ShelfConflict, ShelfUnreachable
 from monograph.regex import regex
-from monograph.shelf.storage import Storage
-
-OBJECTS = "objects"
-"""The folder of shards, lists of contents and catalogues, each named by its digest."""
+from monograph.shelf.storage import OBJECTS, ObjectName, Storage, digest_in, name_of
 
 VERSIONS = "versions"
 """The folder of manifests, each named by its version."""
@@ -32,29 +28,8 @@ DAY = 24 * 60 * 60
 """Seconds: longer than a publication takes, and than clocks differ."""
 
 _LATEST_TRIES = 5
-_DIGEST = regex(r"[0-9a-f]{64}", re.ASCII)
-_OBJECT = regex(rf"{OBJECTS}/([0-9a-f]{{64}})\.mono", re.ASCII)
 _SURROGATE = regex(r"[\ud800-\udfff]")
 _VERSION = regex(rf"{VERSIONS}/([0-9]{{8}})\.json", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectName:
-    """The name of an object: the SHA-256 of its bytes, in hexadecimal digits, and their number."""
-
-    digest: str
-    bytes: int
-
-    def __post_init__(self) -> None:
-        if type(self.digest) is not str or not _DIGEST.fullmatch(self.digest):
-            raise InputError(f"{str(self.digest)[:200]!r} is no SHA-256", "give 64 hexadecimal digits in lower case")
-        if type(self.bytes) is not int or self.bytes < 0:
-            raise InputError(f"an object cannot have {self.bytes!r} bytes", "give the number of its bytes")
-
-    @property
-    def name(self) -> str:
-        """The object's name in storage."""
-        return f"{OBJECTS}/{self.digest}.mono"
 
 
 Pair: TypeAlias = tuple[ObjectName, ObjectName]
@@ -154,24 +129,11 @@ class Manifest:
             ) from error
 
 
-def name_of(path: Path) -> ObjectName:
-    """Return the name of a closed file as an object."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return ObjectName(digest, file.tell())
-
-
 def version_name(version: int) -> str:
     """Return the name of a version's manifest in storage. Raises InputError if there can be no such version."""
     if not 1 <= version <= LAST_VERSION:
         raise InputError(f"{version} is no version of a shelf", f"give a number from 1 to {LAST_VERSION:,}")
     return f"{VERSIONS}/{version:08d}.json"
-
-
-def digest_in(name: str) -> str:
-    """Return the digest in the name of an object; empty for other names."""
-    found = _OBJECT.fullmatch(name)
-    return found[1] if found else ""
 
 
 def versions(storage: Storage) -> list[int]:

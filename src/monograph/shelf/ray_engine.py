@@ -17,9 +17,9 @@ from monograph.errors import ClosedFile, MissingExtra, MonographError, ShardLost
 from monograph.library.opened import OpenOptions, WholeFile
 from monograph.shelf.engines import open_shard
 from monograph.shelf.making import Made, Recipe, Work, make
-from monograph.shelf.manifest import Manifest, ObjectName
-from monograph.shelf.place import Place, place_at
+from monograph.shelf.manifest import Manifest
 from monograph.shelf.shard import Call, ShardReader
+from monograph.shelf.storage import ObjectName, Place, place_at
 from monograph.values import Document, arguments
 
 DEADLINE, OPENING = 30.0, 600.0

@@ -23,10 +23,10 @@ from monograph.shelf import catalogue
 from monograph.shelf.engines import Engine, Engines, Shards, local, only
 from monograph.shelf.graph import ShelfGraph, ShelfGraphState
 from monograph.shelf.manifest import Manifest, latest, load
-from monograph.shelf.place import Place, place_at
 from monograph.shelf.pools import Rows
 from monograph.shelf.reader import MOST_WORDS, ShelfReader, WordCounts
 from monograph.shelf.shard import ShardReader
+from monograph.shelf.storage import Place, place_at
 from monograph.store.catalogue.catalogue import load_totals
 from monograph.store.graph import names
 from monograph.values import Brief, Chunk, Document, Finding, Listed, ShelfStats, StoredChunk, arguments
@@ -284,7 +284,7 @@ class Shelf(Questions):
             before = self._file
             self._read(newest)
             before.close()
-            self._place.keep(self._version)
+            self._place.keep(self._version.objects)
         return self.version
 
 

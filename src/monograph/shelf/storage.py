@@ -1,10 +1,13 @@
-"""Storage of immutable objects in a folder or a bucket, through obstore."""
+"""Storage of immutable objects in a folder or a bucket, and the folder of this machine with those that were fetched."""
 
 from __future__ import annotations
 
+import hashlib
+import re
 import secrets
 import shutil
 import stat
+import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,22 +18,63 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from monograph.errors import InputError, MissingExtra, ObjectDamaged, ObjectMissing, ShelfUnreachable
+from monograph.regex import regex
+from monograph.store.file import replacing
 from monograph.store.file.errors import system_error
 from monograph.store.file.replacing import private, restrict, sync_to_disk
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
+OBJECTS = "objects"
+"""The folder of shards, lists of contents and catalogues, each named by its digest."""
+
 SCHEMES = ("s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss")
 PIECE = 8 << 20
 """Bytes that one request sends or fetches; a larger file is sent in parts."""
 
 _RETRIES = 5
+_OBJECT = regex(rf"{OBJECTS}/([0-9a-f]{{64}})\.mono", re.ASCII)
+_FETCHING = ".fetching-"
+"""How the names of folders begin in which files are fetched."""
+
 _STAGING = "staging"
 """In a folder: where a file is written and synced to disk before it gets its name."""
 
 _CONTAINER_SCHEMES = ("abfs", "abfss")
 """Schemes in whose addresses the part before an @ is a container."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectName:
+    """The name of an object: the SHA-256 of its bytes, in hexadecimal digits, and their number."""
+
+    digest: str
+    bytes: int
+
+    def __post_init__(self) -> None:
+        if type(self.digest) is not str or not digest_in(self.name):
+            raise InputError(f"{str(self.digest)[:200]!r} is no SHA-256", "give 64 hexadecimal digits in lower case")
+        if type(self.bytes) is not int or self.bytes < 0:
+            raise InputError(f"an object cannot have {self.bytes!r} bytes", "give the number of its bytes")
+
+    @property
+    def name(self) -> str:
+        """The object's name in storage."""
+        return f"{OBJECTS}/{self.digest}.mono"
+
+
+def name_of(path: Path) -> ObjectName:
+    """Return the name of a closed file as an object."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return ObjectName(digest, file.tell())
+
+
+def digest_in(name: str) -> str:
+    """Return the digest in the name of an object; empty for other names."""
+    found = _OBJECT.fullmatch(name)
+    return found[1] if found else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,3 +307,116 @@ def _obstore() -> ModuleType:
         raise MissingExtra("a shelf needs obstore", 'pip install "monograph[shelf]"') from error
     module: ModuleType = obstore
     return module
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The storage of a shelf, and its folder on this machine.
+
+    Parameters
+    ----------
+    url:
+        The address as it was given.
+    objects:
+        What is stored there.
+    home:
+        The shelf's folder on this machine.
+    """
+
+    url: str
+    objects: Storage
+    home: Path
+
+    @property
+    def fetched(self) -> Path:
+        """The folder of fetched objects."""
+        return self.home / "objects"
+
+    def file_of(self, name: ObjectName) -> Path:
+        """Return the path of an object on this machine; fetch it if it is not here.
+
+        A file gets its name only after its bytes were verified, and is never changed.
+
+        Raises
+        ------
+        ObjectMissing
+            If it is neither here nor in storage.
+        ObjectDamaged
+            If the stored bytes have another digest.
+        StorageFull
+            If the disk is full.
+        ShelfUnreachable
+            If the storage does not answer, or the folder cannot be written.
+        """
+        target = self.fetched / Path(name.name).name
+        with suppress(FileNotFoundError):
+            if target.stat().st_size == name.bytes:
+                return target
+        fetch(self.objects, name, target)
+        return target
+
+    def keep(self, names: Iterable[ObjectName]) -> None:
+        """Remove from this machine all objects but some. Programs that have one open go on reading it."""
+        kept = {name.digest for name in names}
+        for path in self.fetched.glob("*.mono"):
+            if path.stem not in kept:
+                replacing.drop(path)
+        for path in self.fetched.glob(f"{_FETCHING}*"):
+            shutil.rmtree(path, ignore_errors=True)  # A killed process left it.
+
+    @property
+    def elsewhere(self) -> Path:
+        """The shelf's folder on other machines: relative to ``~`` if it is in a home directory here."""
+        home = self.home.absolute()
+        return Path("~") / home.relative_to(Path.home()) if home.is_relative_to(Path.home()) else home
+
+    @property
+    def building(self) -> Path:
+        """The folder, on any machine, of shards that are being made."""
+        return self.elsewhere / "build"
+
+    def drop_building(self) -> None:
+        """Remove unfinished shards from this machine."""
+        shutil.rmtree(self.building.expanduser(), ignore_errors=True)
+
+
+def fetch(storage: Storage, name: ObjectName, target: Path) -> None:
+    """Fetch an object and verify it before the file gets its name. Raises as :meth:`Place.file_of`."""
+    with writing(target):
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=_FETCHING) as folder:
+            path = Path(folder) / target.name
+            storage.get(name.name, path)
+            if name_of(path) != name:
+                raise ObjectDamaged(
+                    f"{name.name} of {storage.address} is damaged: its bytes have another digest",
+                    "try again; if it stays so, build the shelf again with --replace",
+                )
+            replacing.put(path, target, overwrite=True)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Translate errors of the system about a path of this machine: StorageFull, or ShelfUnreachable."""
+    try:
+        yield
+    except OSError as error:
+        raise system_error(path, error) or ShelfUnreachable(
+            f"{path} cannot be written: {error.strerror or error}",
+            "check its folder; in Python: or give another one: home=",
+        ) from error
+
+
+def place_at(url: str | Path, home: str | Path | None = None, *, create: bool = False) -> Place:
+    """Return the place of a shelf; ``home`` is by default a folder of its own in ``~/.cache/monograph``.
+
+    Raises as :func:`storage_at`.
+    """
+    storage = storage_at(url, create=create)
+    name = hashlib.sha256(storage.address.encode()).hexdigest()[:16]
+    made = Path.home() / ".cache" / "monograph" / name if home is None else Path(home)
+    try:
+        made.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{made} cannot be made: {error.strerror}", "in Python: give another folder: home=") from error
+    return Place(str(url), storage, made)
