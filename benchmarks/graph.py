@@ -39,10 +39,9 @@ from monograph.derive.embed import StaticEmbedder
 from monograph.evaluate.run import evaluate
 from monograph.graph import evidence
 from monograph.library import questions as asking
-from monograph.search import minirag, question
-from monograph.search.leads import Leads
-from monograph.search.one_file import leads
-from monograph.search.one_file.memory import Memory, Remembered
+from monograph.search import minirag, names, question
+from monograph.search.names import Leads
+from monograph.search.one_file.cache import SearchCache
 from monograph.store.graph.graphs import SubjectChunk
 from monograph.values import Document
 
@@ -98,7 +97,7 @@ def changed(changes: Changes) -> Iterator[None]:
             setattr(module, name, value)
 
 
-_USUAL = leads._leads
+_USUAL = names.leads_of
 
 
 def _to_all_that_name(about: Sequence[SubjectChunk], naming: Sequence[int]) -> Leads:
@@ -111,16 +110,16 @@ def _to_documents(about: Sequence[SubjectChunk], naming: Sequence[int]) -> Leads
     return _USUAL(about, ())
 
 
-def _forgetful(*_: Any) -> Remembered:
-    return Remembered()
+def _forgetful(*_: Any) -> SearchCache:
+    return SearchCache()
 
 
 def ablated() -> dict[str, Changes]:
     """What is replaced in each row."""
     rows: dict[str, Changes] = {
         "default": (),
-        "no definition links": ((leads, "_leads", _to_all_that_name), (Memory, "of", _forgetful)),
-        "no mention links": ((leads, "_leads", _to_documents), (Memory, "of", _forgetful)),
+        "no definition links": ((names, "leads_of", _to_all_that_name), (SearchCache, "at", _forgetful)),
+        "no mention links": ((names, "leads_of", _to_documents), (SearchCache, "at", _forgetful)),
         "no clauses": ((question, "clauses", lambda text: (text,)),),
         "no coverage order": ((evidence, "COVERAGE", 0.0),),
         "no hop": ((evidence, "HOPS", 0),),

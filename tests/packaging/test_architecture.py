@@ -143,7 +143,11 @@ def _faults_of(path: Path, name: str) -> Iterator[str]:
             yield f"imports {first} at the top"
         if first == "sqlite3" and parts[1:2] != ["store"]:
             yield "SQL belongs in the store"
-        if parts[1:2] == ["search"] and parts[2:3] != ["one_file"] and module.startswith(PAST_THE_PORT):
+        if (
+            parts[1:2] == ["search"]
+            and parts[2:3] not in (["one_file"], ["names"])
+            and module.startswith(PAST_THE_PORT)
+        ):
             yield f"imports {module}, past the port"
         if first == "monograph" and len(parts) > 1 and not _may(parts[1], module.split(".")[1]):
             yield f"imports {module}"

@@ -6,12 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from monograph import Document, Hit, Monograph
-from monograph.search.one_file import memory
-from monograph.search.one_file.memory import Memory, RowCache, SubjectKeys
-from monograph.store.graph import graphs, names
+from monograph.search.one_file.cache import RowCache, SearchCache
+from monograph.store.file import settings
+from monograph.store.graph import names
 
 QUESTIONS = (
     "Who directed the film Blue Harbour?",
@@ -94,39 +92,15 @@ def test_values_are_read_once_while_there_is_room() -> None:
     assert asked == [[1, 2], [3], [9], [6, 8], [1]]
 
 
-def test_memory_is_of_one_state_of_the_file(tmp_path: Path) -> None:
+def test_cache_is_of_one_state_of_the_file(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono") as monograph:
         monograph.add(FILMS)
-        memory = Memory()
         with monograph._file.database.read() as connection:
-            held = memory.of(connection)
-            assert memory.of(connection) is held
+            held = SearchCache().at(settings.generation(connection))
+            assert held.at(settings.generation(connection)) is held
         monograph.add(LATER)
         with monograph._file.database.read() as connection:
-            assert memory.of(connection) is not held
-
-
-@pytest.mark.parametrize("most", [0, 100])
-def test_subject_keys_equal_those_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    """What is known is the same before the keys are read and after; they are not read where there are too many."""
-    monkeypatch.setattr(memory, "MOST_SUBJECTS", most)
-    monkeypatch.setattr(memory, "FIRST_KEYS", 20)
-    with Monograph.open(tmp_path / "x.mono") as monograph:
-        monograph.add(FILMS)
-        with monograph._file.database.read() as connection:
-            subjects = SubjectKeys()
-            keys = {"blue harbour", "vellinge", "nothing", "skiva"}
-            assert subjects.every(connection) is None
-            known = subjects.rows(connection, keys)
-            assert known == graphs.known_subjects(connection, keys)
-            assert {"blue harbour", "vellinge"} <= known.keys()
-            for _ in range(10):
-                assert subjects.rows(connection, keys) == known
-            every = subjects.every(connection)
-            assert (every is None) == (most == 0)
-            if every is not None:
-                assert known == {key: row for key, row in every.items() if key in keys}
-                assert every == graphs.known_subjects(connection, every)
+            assert held.at(settings.generation(connection)) is not held
 
 
 def test_members_are_the_same_where_names_were_read_before(tmp_path: Path) -> None:

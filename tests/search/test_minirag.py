@@ -141,7 +141,7 @@ def test_nearest_names_equal_brute_force(tmp_path: Path, dimension: int, k: int)
             names.set_codes(connection, [(bytes(size), words[3].lower()), (b"\xff", words[4].lower())])
         vectors = np.stack([*embedder.embed(words[7:9]), np.zeros(dimension, dtype=np.float32)])
         with monograph._file.reading() as snapshot:
-            found = snapshot.names_like(vectors, k)
+            found = snapshot.names.like(vectors, k)
         with monograph._file.database.read() as connection:
             codes = dict(names.codes(connection))
         expected: list[dict[int, float]] = [{}, {}, {}]
@@ -162,8 +162,8 @@ def test_the_nearest_name_is_the_name_itself(monograph: Monograph) -> None:
     monograph.add([Document("Anna Seghers wrote to Walter Benjamin, and Hannah Arendt to Gershom Scholem.")])
     vector = monograph.embedder.embed(["walter benjamin"])
     with monograph._file.reading() as snapshot:
-        ((first, *others),) = snapshot.names_like(vector, 3)
-        assert snapshot.names([first.name])[first.name].key == "walter benjamin"
+        ((first, *others),) = snapshot.names.like(vector, 3)
+        assert snapshot.names.load([first.name])[first.name].key == "walter benjamin"
     assert first.cosine > 0.9 > max(one.cosine for one in others)
 
 

@@ -148,11 +148,7 @@ def test_hits_and_contexts_equal_the_golden_tables(shared: Path, tmp_path: Path,
         assert numbers == pytest.approx(expected, rel=1e-6, abs=1e-6), asked
 
 
-@pytest.mark.parametrize("remembered", [0, 131_072])
-def test_formulas_follow_changes_of_the_file(
-    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remembered: int
-) -> None:
-    monkeypatch.setattr("monograph.search.one_file.memory.MOST_NAMES", remembered)
+def test_formulas_follow_changes_of_the_file(shared: Path, tmp_path: Path) -> None:
     questions, documents = excerpts(shared, SETS[:1], lambda _, asked: asked[:FORMULAS:3])
     with Monograph.open(tmp_path / "formulas.mono") as archive:
         archive.add(documents[::2])

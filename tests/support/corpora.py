@@ -21,9 +21,8 @@ from monograph import Document, Graph, Hit, Monograph
 from monograph.graph import evidence
 from monograph.graph.paths import Beam
 from monograph.models import Embedder
-from monograph.search import entity_graph, minirag, ranking, tfidf, words
-from monograph.search.one_file import leads
-from monograph.search.one_file.memory import Memory, Remembered
+from monograph.search import entity_graph, minirag, names, ranking, tfidf, words
+from monograph.search.one_file.cache import SearchCache
 from monograph.search.query import Query
 from monograph.search.reader import Reader
 from monograph.store.words import terms
@@ -148,9 +147,9 @@ def bounds(most: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
             (ranking, "POOL"), (words, "CANDIDATES"), (tfidf, "CANDIDATES"), (terms, "_SPARE"),
-            (leads, "MOST_DOCUMENTS"), (evidence, "STARTS"), (evidence, "COVERED"),
+            (names, "MOST_DOCUMENTS"), (evidence, "STARTS"), (evidence, "COVERED"),
         ):  # fmt: skip
             patch.setattr(module, name, most)
         # What searches have read of a file was read within other bounds.
-        patch.setattr(Memory, "of", lambda *_: Remembered())
+        patch.setattr(SearchCache, "at", lambda *_: SearchCache())
         yield

@@ -11,12 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph.derive.extract.function_words import FUNCTION_WORDS
-from monograph.graph.names import LONGEST_KEY
+from monograph.graph.names import LONGEST_KEY, key_of
+from monograph.graph.text import sentence_starts
 from monograph.search import titles
-from monograph.search.leads import Start, start_of
 from monograph.search.question import Question
 from monograph.search.reader import Counts
-from monograph.search.walk import beside
 from monograph.text_pass import compiled
 from support import evaluation_data, multilingual
 from support.oracles import beside as oracle
@@ -57,9 +56,12 @@ def asking(text: str) -> Question:
     return Question(text, frozenset(), asked, weights, place, (), (), (text,), Counts(0, {}))
 
 
-def assert_same_beside(question: Question, start: Start, keys: Sequence[str], where: list[tuple[int, ...]]) -> None:
-    (made,) = beside(question, [start], [(keys, where)])
-    wanted = oracle.beside(question, start, keys, where)
+def assert_same_beside(
+    question: Question, title: str, text: str, keys: Sequence[str], where: list[tuple[int, ...]]
+) -> None:
+    compared = compiled.AskedWords(question.words.tolist(), question.weights.tolist())
+    made = compared.beside(text, key_of(title), list(keys), where, sentence_starts(text))
+    wanted = oracle.beside(question, title, text, keys, where)
     assert [(count, weight.hex()) for count, weight in made] == [(count, weight.hex()) for count, weight in wanted]
 
 
@@ -72,7 +74,7 @@ def test_compiled_words_beside_names_equal_plain_ones(
     asked: str, title: str, text: str, names: list[tuple[str, tuple[int, ...]]]
 ) -> None:
     mixed = " ".join((asked, text[: len(text) // 2]))
-    assert_same_beside(asking(mixed), start_of(title, text), [key for key, _ in names], [where for _, where in names])
+    assert_same_beside(asking(mixed), title, text, [key for key, _ in names], [where for _, where in names])
 
 
 def test_title_arguments_that_do_not_fit_are_refused() -> None:
@@ -102,4 +104,4 @@ def test_compiled_titles_and_words_beside_names_of_corpora_equal_plain_ones(shar
     for before, text in zip(texts, texts[1:], strict=False):
         keys = sorted(title_phrases(text))[:20]
         where: list[tuple[int, ...]] = [(at % 7, at % 3) for at in range(len(keys))]
-        assert_same_beside(asking(text[:200] + before[:100]), start_of(before[:30], text), keys, where)
+        assert_same_beside(asking(text[:200] + before[:100]), before[:30], text, keys, where)

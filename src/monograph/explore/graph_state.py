@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from monograph.dates.span import TimeSpan
 from monograph.explore.lookup import only
-from monograph.search.one_file.written_names import written_names
+from monograph.search.names import Names
 from monograph.store.documents import chunks as stored_chunks
 from monograph.store.documents import documents
 from monograph.store.documents.chunks import LoadedChunk
@@ -122,7 +122,7 @@ class GraphState:
 
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
         """Return (entity id, name as it is written) of names, each looked for in one chunk."""
-        return written_names(self.names, where)
+        return Names(self.names).written(where)
 
     def told(self, keys: Collection[str]) -> ToldRelations:
         """Return the relations that callers asserted of things that have a name of some keys."""

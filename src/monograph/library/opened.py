@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from monograph.answer.ask import AnswerCache
     from monograph.explore.graph_state import GraphState
     from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
-    from monograph.search.one_file.memory import Memory
+    from monograph.search.one_file.cache import SearchCache
     from monograph.search.one_file.scores import Scores
     from monograph.search.reader import Reader
     from monograph.settings import Settings
@@ -130,11 +130,11 @@ class OpenFile:
         return self.chunk_index, self.summary_index
 
     @cached_property
-    def memory(self) -> Memory:
-        """Cache of what searches have read of the file."""
-        from monograph.search.one_file.memory import Memory
+    def cache(self) -> SearchCache:
+        """Cache of what searches have read of the file's last state."""
+        from monograph.search.one_file.cache import SearchCache
 
-        return Memory()
+        return SearchCache()
 
     @cached_property
     def scores(self) -> Scores:
@@ -166,10 +166,11 @@ class OpenFile:
     @contextmanager
     def reading(self) -> Iterator[Reader]:
         """Begin to read one state of the file for a search, until the context ends."""
-        from monograph.search.one_file.snapshot import FileReader
+        from monograph.search.one_file.file_reader import FileReader
 
         with self.database.read() as connection:
-            yield FileReader(connection, self.memory.of(connection), *self.indexes, self, self.filtered_by)
+            self.cache = cache = self.cache.at(settings.generation(connection))
+            yield FileReader(connection, cache, *self.indexes, self, self.filtered_by)
 
     @contextmanager
     def reading_graph(self) -> Iterator[GraphState]:

@@ -158,8 +158,8 @@ class _AroundReader:
 
     snapshot: Reader
     allowed: Allowed
-    heads: Mapping[int, int] = field(default_factory=dict)
-    keys: Mapping[int, str] = field(default_factory=dict)
+    heads: dict[int, int] = field(default_factory=dict)
+    keys: dict[int, str] = field(default_factory=dict)
     chunks: dict[int, _ChunkNames] = field(default_factory=dict)
     favoured: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
 
@@ -178,7 +178,9 @@ class _AroundReader:
 
     def meet(self, names: Iterable[int]) -> None:
         """Find out of which entities names are."""
-        self.heads, self.keys = self.snapshot.entities(names)
+        heads, keys = self.snapshot.names.entities(set(names).difference(self.heads))
+        self.heads.update(heads)
+        self.keys.update(keys)
 
     def favour(self, favoured: Iterable[int]) -> None:
         """Take some chunks, which were read, for the most telling."""
@@ -214,7 +216,7 @@ class _AroundReader:
 
     def _chunks_of(self, entities: Sequence[int]) -> dict[int, list[int]]:
         """The chunks to read of each entity."""
-        members = self.snapshot.members(entities)
+        members = self.snapshot.names.members(entities)
         rare = [one.row for some in members.values() for one in some if one.uses <= HUB]
         mentions = self.snapshot.mentions(rare, self.allowed)
         found = {entity: self.favoured.get(entity, [])[:CHUNKS] for entity in entities}

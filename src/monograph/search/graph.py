@@ -31,7 +31,7 @@ def by_walk(reader: Reader, query: Query, question: Question) -> list[Hit]:
         clause_vectors = made[1:]
     else:
         vector, clause_vectors = query.vector, reader.models.embed(question.clauses)
-    entities = reader.members({one.name.head for one in question.names})
+    entities = reader.names.members({one.name.head for one in question.names})
     names = dict.fromkeys(
         [one.name.row for one in question.names] + [one.row for some in entities.values() for one in some]
     )

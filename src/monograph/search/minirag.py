@@ -119,10 +119,10 @@ def _starting_nodes(snapshot: Reader, embedder: Embedder, question: Question) ->
     cosines: dict[int, float] = {}
     with calling_model(embedder.key):
         vectors = embedder.embed(texts, "document")
-    for some in snapshot.names_like(vectors, ALIKE):
+    for some in snapshot.names.like(vectors, ALIKE):
         for one in some:
             cosines[one.name] = max(one.cosine, cosines.get(one.name, 0.0))
-    for row, name in snapshot.names(cosines).items():
+    for row, name in snapshot.names.load(cosines).items():
         if cosines[row] >= LEAST_COSINE:
             found[name.head] = max(cosines[row], found.get(name.head, 0.0))
     return found
@@ -146,7 +146,7 @@ def to_chunks(snapshot: Reader, found: FormulaResult, rows: Iterable[int]) -> di
     """The way from the question to each of some chunks, by row; what the dense search gave has none."""
     ways = {row: found.ways[row] for row in rows if row in found.ways}
     passed = {node: found.written[node] for way in ways.values() for node in way.nodes}
-    loaded, shown = snapshot.show(ways, dict(passed.values()), {}, {})
+    loaded, shown = snapshot.show(ways, dict(passed.values()))
     result = {}
     for row, way in ((row, way) for row, way in ways.items() if row in loaded):
         entities = (PathNode("entity", *shown[passed[node][0]]) for node in way.nodes)

@@ -173,8 +173,8 @@ def _names(snapshot: Reader, tokens: list[_Token], small: Collection[str]) -> tu
     ]
     keys = [token.key for token in tokens]
     key = {(first, last): " ".join(keys[first:last]) for first, last in spans}
-    known = snapshot.known(set(key.values()))
-    about = snapshot.subjects_among([row.row for row in known.values()])
+    known = snapshot.names.known(set(key.values()))
+    about = snapshot.names.subjects_among([row.row for row in known.values()])
     taken = [False] * len(tokens)
     found: dict[str, NameRow] = {}
     for first, last in spans:
@@ -196,8 +196,8 @@ def _unspaced(snapshot: Reader, text: str, found: Sequence[NameRow]) -> list[Nam
     spans = list(unspaced_spans(text))
     if not spans:
         return []
-    known = snapshot.known({key for *_, key in spans})
-    about = snapshot.subjects_among([row.row for row in known.values()])
+    known = snapshot.names.known({key for *_, key in spans})
+    about = snapshot.names.subjects_among([row.row for row in known.values()])
     held = {row.row for row in found}
     longest: dict[int, NameRow] = {}
     taken: set[int] = set()
@@ -217,7 +217,7 @@ def _otherwise_written(
     handles = [token.written for token in tokens if spaced(token.written) != token.written]
     keys = {key_of(one) for one in (*days_in(text), *map(spaced, handles))}
     first = _alone(tokens, small)
-    known = (*snapshot.known(keys).values(), *_yearless(snapshot, text), *snapshot.called(first))
+    known = (*snapshot.names.known(keys).values(), *_yearless(snapshot, text), *snapshot.names.called(first))
     rows = {row.row: row for row in known}
     held = {row.row for row in found}
     return sorted((row for number, row in rows.items() if number not in held), key=lambda row: row.key)
@@ -235,7 +235,7 @@ def _yearless(snapshot: Reader, text: str) -> list[NameRow]:
     """The days that a question may mean which names no year; none where the file knows them in many."""
     found: list[NameRow] = []
     for month, day in yearless_days_in(text):
-        of_years = snapshot.known([f"{year} {month:02} {day:02}" for year in YEARS])
+        of_years = snapshot.names.known([f"{year} {month:02} {day:02}" for year in YEARS])
         found += of_years.values() if len(of_years) <= MOST_YEARS else ()
     return found
 

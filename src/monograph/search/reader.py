@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from monograph.graph.evidence import Int64
     from monograph.graph.text import Words
     from monograph.models import Embedder
-    from monograph.search.leads import Leads, StartText
+    from monograph.search.names import Leads, Names, StartText
     from monograph.store.documents.filters import Allowed
     from monograph.store.graph.graphs import Records, SubjectChunk
     from monograph.store.graph.names import NameRow
@@ -153,19 +153,10 @@ class Pool:
 
 
 NOWHERE: Mapping[int, int] = MappingProxyType({})
-NO_NAMES: Mapping[int, NameRow] = MappingProxyType({})
 NO_TEXTS: Mapping[int, tuple[str, str]] = MappingProxyType({})
 
 Shown: TypeAlias = tuple[dict[int, LoadedChunk], dict[int, tuple[str, str]]]
 """(chunks by row, (entity id, name as it is written) of names by row)."""
-
-
-@dataclass(frozen=True, slots=True)
-class NearName:
-    """A name by its row, and the estimated cosine of its embedding, in [-1, 1]."""
-
-    name: int
-    cosine: float
 
 
 class SearchModels(Protocol):
@@ -190,6 +181,11 @@ class Reader(Protocol):
     @property
     def models(self) -> SearchModels:
         """The models of the archive."""
+        ...
+
+    @property
+    def names(self) -> Names:
+        """The names of the archive. They are not read in rounds: a shelf has those of all its files in one place."""
         ...
 
     # Words are folded ones, as monograph.store.words.terms.words_of returns them.
@@ -240,39 +236,6 @@ class Reader(Protocol):
         """Return texts that sort chunks as their ids do, by row; maybe of other chunks too."""
         ...
 
-    # Names.
-
-    def known(self, keys: Collection[str]) -> dict[str, NameRow]:
-        """The names in use among some keys, by key."""
-        ...
-
-    def called(self, first: Collection[str]) -> list[NameRow]:
-        """Persons that some first names call, where each calls one alone."""
-        ...
-
-    def subjects_among(self, names: Collection[int]) -> set[int]:
-        """Those of some names that a document is about."""
-        ...
-
-    def names(self, rows: Collection[int]) -> dict[int, NameRow]:
-        """Names by row."""
-        ...
-
-    def members(self, heads: Collection[int]) -> dict[int, list[NameRow]]:
-        """All names in use of entities, by the row of their head, which comes first; the others in order of key."""
-        ...
-
-    def entities(self, names: Iterable[int]) -> tuple[Mapping[int, int], Mapping[int, str]]:
-        """(the entity of each of some names, the key of each name and entity) by row, and maybe of others."""
-        ...
-
-    def names_like(self, vectors: Float32, k: int) -> list[list[NearName]]:
-        """The names in use nearest to each of some vectors (n, dimension), at most k, nearest first, ties by key.
-
-        A vector without a direction is near nothing, nor is a name that is not embedded.
-        """
-        ...
-
     # The graph.
 
     def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
@@ -315,12 +278,11 @@ class Reader(Protocol):
         self,
         rows: Collection[int],
         where: Mapping[int, int] = NOWHERE,
-        known: Mapping[int, NameRow] = NO_NAMES,
         texts: Mapping[int, tuple[str, str]] = NO_TEXTS,
     ) -> Shown:
         """Return chunks by row, in order, and names as they are written in the chunk that ``where`` gives each.
 
-        ``known`` are names, and ``texts`` titles and texts of chunks, that were read before.
+        ``texts`` are titles and texts of chunks that were read before.
         """
         ...
 

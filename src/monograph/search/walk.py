@@ -13,7 +13,7 @@ import numpy as np
 from monograph import telemetry
 from monograph.graph import evidence
 from monograph.graph.names import key_of
-from monograph.search.leads import Start, StartText
+from monograph.search.names import StartText
 from monograph.search.question import Question
 from monograph.search.ranking import Ranking
 from monograph.search.reader import Evidence, Pool, Reader
@@ -125,38 +125,15 @@ def follow(found: Walk, starts: Sequence[int]) -> None:
     found.texts.update(zip(starts, texts, strict=True))
     for text in texts:
         found.names.update(zip(map(_ROW, text.names), text.names, strict=True))
-    keys = [(list(map(_KEY, text.names)), text.sentences) for text in texts]
-    tells = beside(found.question, [text.start for text in texts], keys)
+    asked = compiled.AskedWords(found.question.words.tolist(), found.question.weights.tolist())
+    tells = [
+        asked.beside(one.text, key_of(one.title), list(map(_KEY, one.names)), one.sentences, one.begins)
+        for one in texts
+    ]
     heads = found.scores.begin(starts, texts, tells)
     leads, known = found.snapshot.leads(heads, found.names, found.question.words, found.allowed)
     found.learn(found.scores.lead(leads), known)
     found.scores.follow()
-
-
-def beside(
-    question: Question, starts: Sequence[Start], names: Sequence[tuple[Sequence[str], Sequence[Sequence[int]]]]
-) -> list[list[tuple[int, float]]]:
-    """What there is to tell of names in some texts.
-
-    Parameters
-    ----------
-    question:
-        Taken apart.
-    starts:
-        The texts.
-    names:
-        (keys, sentences each of them stands in) of each text.
-
-    Returns
-    -------
-    (different words of the name that the title has not, what the question's words beside it weigh in the best of its
-    sentences) of each name, text by text.
-    """
-    asked = compiled.AskedWords(question.words.tolist(), question.weights.tolist())
-    return [
-        asked.beside(start.text, key_of(start.title), list(keys), where, start.sentences)
-        for start, (keys, where) in zip(starts, names, strict=True)
-    ]
 
 
 def _most_probable(found: Walk) -> list[int]:

@@ -46,7 +46,7 @@ class ShelfGraphState(GraphState):
         """Return what a function of the store reads for names in each shard; ``members`` are entities by name."""
         if not members:
             return []
-        _, keys = self.snapshot.catalogue.entities(members)
+        _, keys = self.snapshot.names.entities(members)
         held = {keys[row]: entity for row, entity in members.items() if row in keys}
         return self.snapshot.shards.all(ShardReader.of_names, held, read, *arguments)
 

@@ -13,19 +13,15 @@ import numpy as np
 
 from monograph.errors import InputError
 from monograph.graph.evidence import Int64
-from monograph.graph.names import entity_id
 from monograph.graph.text import Words
 from monograph.search import words as word_for_word
-from monograph.search.leads import Leads, StartText
-from monograph.search.one_file import leads, start_texts
-from monograph.search.one_file.snapshot import FileReader
+from monograph.search.names import Leads, NamedText, Names, StartText, as_entities
+from monograph.search.one_file.file_reader import FileReader
 from monograph.search.reader import (
-    NO_NAMES,
     NO_TEXTS,
     NOWHERE,
     Counts,
     Evidence,
-    NearName,
     Pool,
     PoolRequest,
     SearchModels,
@@ -92,6 +88,10 @@ class ShelfReader:
     @property
     def models(self) -> SearchModels:
         return self.catalogue.models
+
+    @property
+    def names(self) -> Names:
+        return self.catalogue.names
 
     @property
     def rows(self) -> Rows:
@@ -205,52 +205,24 @@ class ShelfReader:
             held.update({**dict.fromkeys(missing, ""), **self.shards.by_row(ShardReader.ids, missing)})
         return held
 
-    # Names.
-
-    def known(self, keys: Collection[str]) -> dict[str, NameRow]:
-        return self.catalogue.known(keys)
-
-    def called(self, first: Collection[str]) -> list[NameRow]:
-        return self.catalogue.called(first)
-
-    def subjects_among(self, names: Collection[int]) -> set[int]:
-        return self.catalogue.subjects_among(names)
-
-    def names(self, rows: Collection[int]) -> dict[int, NameRow]:
-        return self.catalogue.names(rows)
-
-    def members(self, heads: Collection[int]) -> dict[int, list[NameRow]]:
-        return self.catalogue.members(heads)
-
-    def entities(self, names: Iterable[int]) -> tuple[Mapping[int, int], Mapping[int, str]]:
-        return self.catalogue.entities(names)
-
-    def names_like(self, vectors: Float32, k: int) -> list[list[NearName]]:
-        return self.catalogue.names_like(vectors, k)
-
     def _keys(self, names: Iterable[int]) -> dict[str, int]:
         """Names by their keys."""
         wanted = list(names)
-        _, keys = self.catalogue.entities(wanted)
-        return {keys[row]: row for row in wanted if row in keys}
+        held = self.names.load(wanted)
+        return {held[row].key: row for row in wanted if row in held}
 
     # The graph.
 
     def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
-        def read(rows: list[int]) -> dict[int, tuple[int, int, str]]:
-            found = self.shards.by_row(ShardReader.titled_extractions, rows)
-            return {
-                row: (row, int.from_bytes(blake2b(key, digest_size=8).digest()), title)
-                for row, (key, title) in found.items()
-            }
-
-        return {row: (number, title) for row, number, title in self.catalogue.remembered.told.get(list(chunks), read)}
+        found = self.shards.by_row(ShardReader.titled_extractions, chunks)
+        keys = {row: int.from_bytes(blake2b(key, digest_size=8).digest()) for row, (key, _) in found.items()}
+        return {row: (keys[row], found[row][1]) for row in chunks if row in found}
 
     def starts(self, chunks: Sequence[int]) -> list[StartText]:
-        return self.catalogue.remembered.starts.get(chunks, self._starts)
+        return self.catalogue.cache.starts.get(chunks, self._starts)
 
     def _starts(self, chunks: Sequence[int]) -> dict[int, StartText]:
-        given: dict[int, start_texts.NamedText] = {}
+        given: dict[int, NamedText] = {}
         for shard, some, (keys, texts) in self.shards.of(ShardReader.starts, chunks):
             rows = self._names_of(keys)
             for row, one in zip(self.rows.all_of(shard, some), texts, strict=True):
@@ -258,25 +230,24 @@ class ShelfReader:
                 names["name"] = rows[one.names["name"]]
                 own = json.dumps(rows[list(one.own)].tolist())
                 given[row] = one.title, one.text, names.tobytes(), own
-        made = start_texts.of(self.catalogue.connection, list(given.values()), self.catalogue.remembered.subjects)
-        return dict(zip(given, made, strict=True))
+        return dict(zip(given, self.names.starts(list(given.values())), strict=True))
 
     def _names_of(self, keys: Sequence[str]) -> Int64:
         """Return names by key; 0 for one that the catalogue lacks, which only a shard that it is not of has."""
-        held = stored_names.rows(self.catalogue.connection, keys)
+        held = stored_names.rows(self.names.connection, keys)
         return np.array([held.get(key, 0) for key in keys], dtype=np.int64)
 
     def leads(
         self, heads: Sequence[int], known: Mapping[int, NameRow], words: Words, allowed: Allowed
     ) -> tuple[list[Leads], Evidence]:
-        asked = leads.ask(self.catalogue.connection, heads, known)
+        asked = self.names.links(heads, known)
         rare = self._keys(asked.rare)
         keys = {**rare, **self._keys(asked.names)}
         answers = self.shards.all(ShardReader.leads, list(keys), len(rare), allowed, words)
         about = [(shard, one) for shard, some in enumerate(answers) for one in some.subjects]
         naming = mentioned([one.mentions for one in answers], list(keys.values()), self.rows)
         records = self._records([(shard, one.facts) for shard, one in enumerate(answers)], full=True)
-        found = leads.found(asked, subject_chunks(about, keys, self.rows), naming)
+        found = asked.leads(subject_chunks(about, keys, self.rows), naming)
         return list(found.values()), evidence_of(records)
 
     def mentions(self, names: Collection[int], allowed: Allowed) -> dict[int, list[int]]:
@@ -310,10 +281,9 @@ class ShelfReader:
         self,
         rows: Collection[int],
         where: Mapping[int, int] = NOWHERE,
-        known: Mapping[int, NameRow] = NO_NAMES,
         texts: Mapping[int, tuple[str, str]] = NO_TEXTS,
     ) -> Shown:
-        heads, keys = self.catalogue.entities(where)
+        heads, keys = self.names.entities(where)
         named: dict[int, list[int]] = {}
         for name, chunk in where.items():
             named.setdefault(chunk % self.rows.shards, []).append(name)
@@ -327,12 +297,8 @@ class ShelfReader:
         found = {
             name: text for shard, some in named.items() for name, text in zip(some, answers[shard][1], strict=True)
         }
-        shown = {
-            name: (entity_id(keys.get(heads.get(name, name), key)), found[name] or key)
-            for name in where
-            for key in (keys.get(name, ""),)
-        }
-        return {row: replace(loaded[row], row=row) for row in rows if row in loaded}, shown
+        chunks = {row: replace(loaded[row], row=row) for row in rows if row in loaded}
+        return chunks, as_entities(heads, keys, found)
 
     # A shelf has no tree of summaries.
 

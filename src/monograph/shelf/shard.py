@@ -16,8 +16,8 @@ from monograph.graph.evidence import Int64
 from monograph.graph.text import Words
 from monograph.library import copies
 from monograph.library.opened import WholeFile
-from monograph.search.one_file.snapshot import FileReader
-from monograph.search.one_file.written_names import written
+from monograph.search.names import written
+from monograph.search.one_file.file_reader import FileReader
 from monograph.search.reader import PoolRequest
 from monograph.shelf import pools
 from monograph.shelf.pools import ChunkFacts, CountRequest, NameLinks, ShardPool, Subject, records_of
@@ -134,7 +134,7 @@ class ShardReader(GraphState):
     def count(self, asked: CountRequest) -> ShardCounts:
         """Count words, and find codes and phrases."""
         connection = self.connection
-        read = postings.read(connection, asked.words, asked.few, asked.most, self.snapshot.remembered.counted)
+        read = postings.read(connection, asked.words, asked.few, asked.most, self.snapshot.cache.counted)
         chunks = terms.document_frequency(connection, {*asked.words, *asked.few}) if read is None else read.chunks
         held = [dict(self.snapshot.holding(text, asked.filter)) for text in asked.held]
         named = [{row: (name, some[row]) for row, name in self.ids(list(some)).items()} for some in held]
@@ -147,7 +147,7 @@ class ShardReader(GraphState):
     def _bm25(self, words: Sequence[str], k: int, of_all: terms.Counts, allowed: Allowed) -> list[tuple[int, float]]:
         """Return (row, score) of the k best chunks and all that tie with the last, with the counts of all shards."""
         connection = self.connection
-        known = postings.read(connection, words, (), of_all.chunks + 1, self.snapshot.remembered.counted)
+        known = postings.read(connection, words, (), of_all.chunks + 1, self.snapshot.cache.counted)
         if known is not None:
             held = [word for word in words if word in known.chunks or terms.is_half(word)]
             if known.can_rank(held):
@@ -218,7 +218,7 @@ class ShardReader(GraphState):
     def starts(self, rows: Sequence[int]) -> tuple[tuple[str, ...], list[NamedText]]:
         """Return (keys, texts with the names in them) of chunks, in order."""
         connection = self.connection
-        self.snapshot.remembered.ahead.starts(connection, rows)
+        self.snapshot.cache.ahead.starts(connection, rows)
         given = chunks.named_texts(connection, rows)
         records = [np.frombuffer(packed, dtype=graphs.NAMED) for _, _, packed, _ in given]
         own = [json.loads(listed) for *_, listed in given]
@@ -236,10 +236,10 @@ class ShardReader(GraphState):
 
     def _places(self, rows: Sequence[Sequence[int]]) -> tuple[dict[int, int], tuple[str, ...]]:
         """Return (place by row, keys in order of place) of names."""
-        known = self.snapshot.remembered.names
         wanted = dict.fromkeys(row for some in rows for row in some)
-        known.read(self.connection, wanted)
-        return {row: place for place, row in enumerate(wanted)}, tuple(known.keys.get(row, "") for row in wanted)
+        held = names.load(self.connection, wanted)
+        keys = tuple([held[row].key if row in held else "" for row in wanted])
+        return {row: place for place, row in enumerate(wanted)}, keys
 
     def subject_chunks(self, keys: Sequence[str], allowed: Allowed) -> list[Subject]:
         """Return the documents that are about some names: see :data:`Subject`."""

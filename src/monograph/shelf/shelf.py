@@ -17,7 +17,7 @@ from monograph.library.questions import Questions, allowed
 from monograph.library.reader import Reader
 from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Trusted
 from monograph.read.paths import path_to_text
-from monograph.search.one_file.snapshot import FileReader
+from monograph.search.one_file.file_reader import FileReader
 from monograph.settings import Settings
 from monograph.shelf import catalogue
 from monograph.shelf.engines import Engine, Engines, Shards, local, only

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from monograph.graph import evidence
 from monograph.graph.evidence import Float64, Int64
 from monograph.graph.text import Words
-from monograph.search.leads import NOWHERE, Leads, StartText, start_of
+from monograph.search.names import NOWHERE, Leads, StartText
 from monograph.search.ranking import standardised
 from monograph.search.scoring._scoring import WalkScores
 from monograph.search.scoring._scoring import evidence as evidence_of
@@ -158,7 +158,7 @@ class Chance:
                  for row in self.some(FIRST_NAME, self.names, 9)]  # fmt: skip
         where = tuple(tuple(self.some(0, 3, 2)) for _ in names)
         own = tuple(bool(self.random.integers(0, 4) == 0) for _ in names)
-        return StartText(start_of("", "A text."), tuple(names), where, own)
+        return StartText("", "A text.", [0], tuple(names), where, own)
 
 
 def walk(chance: Chance, words: Words, hops: int, starts: int) -> None:
@@ -229,7 +229,7 @@ def test_walk_scores_equal_those_by_hand(kind: Callable[..., Any]) -> None:
     own = sigmoid(-6.3 + 0.58 + 0.4 * 1.5 + 3.15 + 0.4 * 0.5 + 1.72), sigmoid(-6.3 - 0.58 - 0.4 * 1.5 + 1.05 * 0.5)
     assert (made.own(5), made.own(6)) == pytest.approx(own)
     assert made.highest() == ([5, 6], [made.own(5), made.own(6)], [])
-    text = StartText(start_of("", "Anna."), (NameRow(71, "anna", 3, 70),), ((0,),), (False,))
+    text = StartText("", "Anna.", [0], (NameRow(71, "anna", 3, 70),), ((0,),), (False,))
     assert made.begin([5], [text], [[(1, 0.25)]]) == [70]
     leads = [Leads((8,), (True,), (0.5,), (6, 5))]
     assert made.lead(leads) == [8]
@@ -265,7 +265,7 @@ def test_scoring_accepts_odd_numbers() -> None:
             made.learn(records(np.array([1], dtype=np.uint32), rows, rows, [pack([])] * 4))
             near = np.array(rows, dtype=np.int64), np.array([scores], dtype=np.float64).astype(np.float32)
             made.start([(rows, scores, 1.0)], [[0]], near, [(2, True, scores[0], 1e300, -1e300)], {})
-            text = StartText(start_of("", "A."), (NameRow(7, "a", -3, 7),), ((),), (False,))
+            text = StartText("", "A.", [0], (NameRow(7, "a", -3, 7),), ((),), (False,))
             assert made.begin([1], [text], [[(0, 0.0)]]) == [7]
             assert made.lead([Leads((2,), (True,), (scores[1],), (3, 4))]) == []
             made.follow()
@@ -283,13 +283,13 @@ def test_scoring_refuses_arrays_that_do_not_fit() -> None:
     for name, given_values in (
         ("logarithms", [[6]]),
         ("in_order", [[6], [0.0]]),
-        ("begin", [[6], [StartText(start_of("", "A."), (), (), ())], [[]]]),
+        ("begin", [[6], [StartText("", "A.", [0], (), (), ())], [[]]]),
     ):
         with pytest.raises(KeyError, match="6"):
             getattr(made, name)(*given_values)
     with pytest.raises(ValueError, match="where each of the entities leads"):
         made.lead([NOWHERE])
-    text = StartText(start_of("", "A."), (NameRow(7, "a", 1, 7),), ((),), (False,))
+    text = StartText("", "A.", [0], (NameRow(7, "a", 1, 7),), ((),), (False,))
     made.begin([5], [text], [[(0, 0.0)]])
     made.lead([Leads((6,), (True,), (1.0,), ())])
     with pytest.raises(KeyError):
@@ -331,13 +331,13 @@ def test_compiled_scoring_refuses_wrong_types() -> None:
         made.start([((6,), (1.0,), 1.0)], [[]], empty, [], {})
     with pytest.raises(ValueError, match="the text of each start"):
         made.begin([5], [], [])
-    text = StartText(start_of("", "A."), (NameRow(1, "a", 1, 1),), ((0,),), ())
+    text = StartText("", "A.", [0], (NameRow(1, "a", 1, 1),), ((0,),), ())
     with pytest.raises(ValueError, match="sentences of each name"):
         made.begin([5], [text], [[(0, 0.0)]])
     with pytest.raises(IndexError, match="fewer values"):
-        made.begin([5], [StartText(text.start, text.names, text.sentences, (True,))], [[(0,)]])  # type: ignore[list-item]
+        made.begin([5], [replace(text, own=(True,))], [[(0,)]])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="tell of each document"):
-        whole = StartText(text.start, text.names, text.sentences, (True,))
+        whole = replace(text, own=(True,))
         made.begin([5], [whole], [[(0, 0.0)]])
         made.lead([Leads((5,), (), (), ())])
     with pytest.raises(ValueError, match="logarithm of each chunk"):

@@ -12,7 +12,7 @@ import numpy as np
 
 from monograph.graph import evidence
 from monograph.graph.evidence import Int64
-from monograph.search.leads import Leads, StartText
+from monograph.search.names import Leads, StartText
 from monograph.values import Float32
 
 

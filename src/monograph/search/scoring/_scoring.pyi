@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 from monograph.graph.evidence import Int64
 from monograph.graph.text import Words
-from monograph.search.leads import Leads, StartText
+from monograph.search.names import Leads, StartText
 from monograph.values import Float32
 
 def evidence(asked: Words, rows: Sequence[int], chunks: list[tuple[int, bytes]]) -> Int64: ...

@@ -46,7 +46,7 @@ struct Edge {
     double uses, asked, own, first, words, beside;
 };
 
-// Where an entity leads, by row: see monograph.search.leads.
+// Where an entity leads, by row: see monograph.search.names.
 struct Leads {
     std::vector<std::int64_t> documents, others;
     std::vector<double> by_beginning, rarity; // Of the documents.

@@ -189,23 +189,6 @@ def known_subjects(connection: Connection, keys: Iterable[str]) -> dict[str, int
     return dict(lookup(connection, "n.key, n.name", tables, keys))
 
 
-def has_more_subjects(connection: Connection, most: int) -> bool:
-    """Whether documents are about more than ``most`` names; no more are counted."""
-    (found,) = connection.execute(
-        "SELECT count(*) FROM (SELECT DISTINCT name FROM subjects LIMIT ?)", (most + 1,)
-    ).fetchone()
-    return bool(found > most)
-
-
-def subject_keys(connection: Connection) -> dict[str, int]:
-    """Return the rows of all names that a document is about, by key."""
-    keys, rows = connection.execute(
-        """SELECT group_concat(n.key, char(10)), json_group_array(n.name)
-        FROM (SELECT DISTINCT name FROM subjects) AS s CROSS JOIN names AS n WHERE n.name = s.name"""
-    ).fetchone()
-    return dict(zip((keys or "").split("\n"), json.loads(rows), strict=False))  # They have no line breaks.
-
-
 def subject_chunks(connection: Connection, wanted: Iterable[int], allowed: Allowed = EVERYTHING) -> list[SubjectChunk]:
     """Return the chunks of documents about some names: the first ones of those that are by title, else the very first.
 

@@ -134,9 +134,10 @@ def load_with_single(connection: Connection, names: Iterable[int]) -> tuple[dict
     return {row[0]: NameRow._make(row[:4]) for row in found}, {row[0] for row in found if row[4]}
 
 
-def heads(connection: Connection, names: Iterable[int]) -> list[tuple[int, str, int]]:
-    """Return (row, key, row of the entity) of names; a search reads thousands."""
-    return lookup(connection, f"n.name, n.key, {ENTITY}", f"{_WITH_HEADS} WHERE n.name = w.value", names)
+def heads(connection: Connection, names: Iterable[int]) -> list[tuple[int, str, int, str]]:
+    """Return (row, key, row of the entity, key of the entity) of names."""
+    tables = f"{_WITH_HEADS} JOIN names AS e ON e.name = {ENTITY} WHERE n.name = w.value"
+    return lookup(connection, "n.name, n.key, e.name, e.key", tables, names)
 
 
 def members(

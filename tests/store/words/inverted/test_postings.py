@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from monograph import Document, Lexical, Monograph
 from monograph.search import words
-from monograph.search.one_file.memory import Remembered
-from monograph.search.one_file.snapshot import FileReader
+from monograph.search.one_file.cache import SearchCache
+from monograph.search.one_file.file_reader import FileReader
 from monograph.search.query import Query
 from monograph.store.documents.filters import EVERYTHING
 from monograph.store.file import schema
@@ -286,7 +286,7 @@ def test_chunk_without_a_length_is_left_to_fts5() -> None:
         assert read is not None
         assert read.bm25(connection, ["alpha"], 5, EVERYTHING) is None
         no_models: Any = None
-        snapshot = FileReader(connection, Remembered(), EcoVectorIndex(), EcoVectorIndex(), no_models)
+        snapshot = FileReader(connection, SearchCache(), EcoVectorIndex(), EcoVectorIndex(), no_models)
         query = Query("alpha", 5, Lexical())
         _, (ranking,) = words.pool(snapshot, query, words.count(snapshot, query), 5)
         assert set(ranking.rows) == {1, 2, 5_000}

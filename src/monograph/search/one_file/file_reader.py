@@ -1,4 +1,4 @@
-"""One file as a search sees it: what is read of it, announced before, and remembered after."""
+"""One file as a search reads it: pages are announced before, and results kept after."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 from monograph import telemetry
 from monograph.graph import GRAPH
 from monograph.search import words as word_for_word
-from monograph.search.reader import EVIDENCE, NO_NAMES, NO_TEXTS, NOWHERE, Counts, Pool, PoolRequest, most
+from monograph.search.reader import EVIDENCE, NO_TEXTS, NOWHERE, Counts, Pool, PoolRequest, most
 from monograph.search.scoring import _scoring
-from monograph.store.documents import chunks, documents
-from monograph.store.documents.chunks import titled_extractions
+from monograph.store.documents import chunks as stored_chunks
+from monograph.store.documents import documents
 from monograph.store.documents.filters import EVERYTHING
 from monograph.store.file import settings
-from monograph.store.graph import extractions, graphs, names
+from monograph.store.graph import extractions, graphs
 from monograph.store.tree import tree as stored_tree
 from monograph.store.vectors import vectors
 from monograph.store.words import postings, terms
@@ -27,9 +27,9 @@ from monograph.vectors.search import Query
 if TYPE_CHECKING:
     from monograph.graph.evidence import Int64
     from monograph.graph.text import Words
-    from monograph.search.leads import Leads, StartText
-    from monograph.search.one_file.memory import Remembered
-    from monograph.search.reader import Evidence, NearName, SearchModels, Shown
+    from monograph.search.names import Leads, Names, StartText
+    from monograph.search.one_file.cache import SearchCache
+    from monograph.search.reader import Evidence, SearchModels, Shown
     from monograph.store.documents.filters import Allowed
     from monograph.store.file.database import Connection
     from monograph.store.graph.graphs import Records
@@ -57,7 +57,7 @@ class FileReader:
     ----------
     connection:
         In a read transaction.
-    remembered:
+    cache:
         What was read of this state before.
     chunk_index, summary_index:
         The file's vector indexes.
@@ -69,11 +69,17 @@ class FileReader:
     """
 
     connection: Connection
-    remembered: Remembered
+    cache: SearchCache
     chunk_index: EcoVectorIndex
     summary_index: EcoVectorIndex
     models: SearchModels
     view: str = ""
+
+    @property
+    def names(self) -> Names:
+        from monograph.search.names import Names
+
+        return Names(self.connection, self.cache.ahead, self.cache.signs)
 
     def total(self) -> int:
         return terms.count(self.connection)
@@ -92,7 +98,7 @@ class FileReader:
         total = terms.count(self.connection)
         few = {word for word in small if word not in words and word.isascii()}
         whole = {*words, *small} - few
-        read = postings.read(self.connection, whole, few, int(most(total)) + 1, self.remembered.counted)
+        read = postings.read(self.connection, whole, few, int(most(total)) + 1, self.cache.counted)
         chunks = terms.document_frequency(self.connection, whole | few) if read is None else read.chunks
         with telemetry.span("monograph.search.word_for_word"):
             return Counts(total, chunks, {text: self.holding(text, allowed) for text in held}, read)
@@ -104,7 +110,7 @@ class FileReader:
         return [(row, word_for_word.worth(text, one)) for row, one in zip(rows, texts, strict=True)]
 
     def document_frequency(self, words: Collection[str]) -> dict[str, int]:
-        counted = self.remembered.counted.exact
+        counted = self.cache.counted.exact
         if all(word in counted for word in words):
             return {word: counted[word] for word in words if counted[word]}
         return terms.document_frequency(self.connection, words)
@@ -165,85 +171,54 @@ class FileReader:
         """(rows of those of some chunks that have a vector, their vectors (n, dimension))."""
         read = near.read
         if read is None or read[1].shape[1] != dimension:
-            self.remembered.ahead.vectors(self.connection, chunks)
+            self.cache.ahead.vectors(self.connection, chunks)
             return vectors.of_chunks(self.connection, chunks, dimension)
         memos = {chunk: memo for memo, some in near.chunks.items() for chunk in some}
         place = {memo: at for at, memo in enumerate(read[0].tolist())}
         places = {chunk: place[memo] for chunk, memo in memos.items() if memo in place}
         held = [chunk for chunk in chunks if chunk in places]
         missing = [chunk for chunk in chunks if chunk not in places]
-        self.remembered.ahead.vectors(self.connection, missing)
+        self.cache.ahead.vectors(self.connection, missing)
         rows, others = vectors.of_chunks(self.connection, missing, dimension)
         at = np.array([places[chunk] for chunk in held], dtype=np.int64)
         return np.concatenate((np.array(held, dtype=np.int64), rows)), np.concatenate((read[1][at], others))
 
     def evidence(self, rows: Sequence[int], words: Words) -> Records:
         """Return the evidence of chunks: see :class:`monograph.search.reader.Evidence`."""
-        self.remembered.ahead.graphs(self.connection, rows)
-        held = self.remembered.words.get(rows, lambda some: graphs.words(self.connection, some))
+        self.cache.ahead.graphs(self.connection, rows)
+        held = self.cache.words.get(rows, lambda some: graphs.words(self.connection, some))
         return _scoring.evidence(words, rows, held).view(EVIDENCE)[:, 0]
 
     def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
         return terms.containing(self.connection, text, k, allowed.within(self.view))
 
     def titled_texts(self, rows: Iterable[int]) -> list[tuple[str, str]]:
-        return chunks.titled_texts(self.connection, rows)
+        return stored_chunks.titled_texts(self.connection, rows)
 
     def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
-        self.remembered.names.read_ids(self.connection, rows)
-        return self.remembered.names.ids
-
-    def known(self, keys: Collection[str]) -> dict[str, NameRow]:
-        self.remembered.ahead.keys(self.connection, keys)
-        return names.known(self.connection, keys)
-
-    def called(self, first: Collection[str]) -> list[NameRow]:
-        self.remembered.ahead.called(self.connection, first)
-        return names.called(self.connection, first)
-
-    def subjects_among(self, names: Collection[int]) -> set[int]:
-        return graphs.are_subjects(self.connection, names)
-
-    def names(self, rows: Collection[int]) -> dict[int, NameRow]:
-        return names.load(self.connection, rows)
-
-    def members(self, heads: Collection[int]) -> dict[int, list[NameRow]]:
-        self.remembered.ahead.leads(self.connection, heads)
-        return names.members(self.connection, heads)
-
-    def entities(self, names: Iterable[int]) -> tuple[Mapping[int, int], Mapping[int, str]]:
-        known = self.remembered.names
-        known.read(self.connection, names)
-        return known.heads, known.keys
-
-    def names_like(self, vectors: Float32, k: int) -> list[list[NearName]]:
-        return self.remembered.codes.nearest(self.connection, vectors, k)
+        return stored_chunks.ids(self.connection, rows)
 
     def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
-        def read(rows: list[int]) -> dict[int, tuple[int, int, str]]:
-            self.remembered.ahead.titles(self.connection, rows)
-            return {row: (row, *told) for row, told in titled_extractions(self.connection, rows).items()}
-
-        return {row: (memo, title) for row, memo, title in self.remembered.told.get(list(chunks), read)}
+        self.cache.ahead.titles(self.connection, chunks)
+        return stored_chunks.titled_extractions(self.connection, chunks)
 
     def starts(self, chunks: Sequence[int]) -> list[StartText]:
-        from monograph.search.one_file import start_texts
+        def read(rows: Sequence[int]) -> dict[int, StartText]:
+            self.cache.ahead.starts(self.connection, rows)
+            return dict(zip(rows, self.names.starts(stored_chunks.named_texts(self.connection, rows)), strict=True))
 
-        self.remembered.ahead.starts(self.connection, chunks)
-        subjects = self.remembered.subjects
-        return self.remembered.starts.get(chunks, lambda rows: start_texts.read(self.connection, rows, subjects))
+        return self.cache.starts.get(chunks, read)
 
     def leads(
         self, heads: Sequence[int], known: Mapping[int, NameRow], words: Words, allowed: Allowed
     ) -> tuple[list[Leads], Evidence]:
         def read(some: Sequence[int]) -> dict[int, Leads]:
-            from monograph.search.one_file import leads
+            self.cache.ahead.leads(self.connection, some)
+            asked = self.names.links(some, known)
+            about = graphs.subject_chunks(self.connection, asked.names, allowed)
+            return asked.leads(about, graphs.mentions(self.connection, asked.rare, allowed))
 
-            self.remembered.ahead.leads(self.connection, some)
-            return leads.read(self.connection, some, known, allowed)
-
-        found = self.remembered.leads.get(heads, read) if allowed == EVERYTHING else list(read(heads).values())
-        return found, self
+        return self.cache.leads.get(heads, read) if allowed == EVERYTHING else list(read(heads).values()), self
 
     def mentions(self, names: Collection[int], allowed: Allowed) -> dict[int, list[int]]:
         return graphs.mentions(self.connection, names, allowed)
@@ -252,7 +227,7 @@ class FileReader:
         return graphs.linked(self.connection, chunks)
 
     def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
-        ids = {row: identifier for identifier, row in chunks.rows_of(self.connection, texts).items()}
+        ids = {row: identifier for identifier, row in stored_chunks.rows_of(self.connection, texts).items()}
         values = graphs.extraction_values(self.connection, ids)
         found = {}
         for row, value in values.items():
@@ -272,17 +247,12 @@ class FileReader:
         self,
         rows: Collection[int],
         where: Mapping[int, int] = NOWHERE,
-        known: Mapping[int, NameRow] = NO_NAMES,
         texts: Mapping[int, tuple[str, str]] = NO_TEXTS,
     ) -> Shown:
-        written = {}
-        if where:
-            from monograph.search.one_file.written_names import written_names
-
-            written = written_names(self.connection, where, known, texts)
+        written = self.names.written(where, texts) if where else {}
         asked = list(rows)
-        self.remembered.ahead.texts(self.connection, asked)
-        return {one.row: one for one in chunks.load(self.connection, asked)}, written
+        self.cache.ahead.texts(self.connection, asked)
+        return {one.row: one for one in stored_chunks.load(self.connection, asked)}, written
 
     def nearest_summaries(
         self, vector: Float32, k: int, allowed: Allowed
