@@ -42,11 +42,6 @@ _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # Else Ray warns of a future change.
 }
-_ALONE = {
-    # Despite its name, Ray reads this on every system: the machine is then 127.0.0.1, nothing listens on a network, and
-    # Ray looks for no other address, which may take for ever on a machine without a network.
-    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
-}
 _starting = threading.Lock()
 
 
@@ -61,16 +56,11 @@ def ray_module() -> Any:
     return ray
 
 
-def start(address: str = "", cpus: int | None = None) -> None:
-    """Start Ray for this process, unless it runs.
+def start() -> None:
+    """Start Ray for this process, unless it runs: join the cluster at RAY_ADDRESS.
 
-    Parameters
-    ----------
-    address:
-        Address of a cluster, as ``ray.init`` takes it; by default that of RAY_ADDRESS. Without either, a Ray is started
-        on this machine, which ends with this process, has no dashboard, and listens on 127.0.0.1 alone.
-    cpus:
-        Processors that a Ray of this machine uses; by default all.
+    Without RAY_ADDRESS, a Ray is started on this machine, which ends with this process, has no dashboard, and listens
+    on 127.0.0.1 alone.
 
     Raises
     ------
@@ -79,50 +69,43 @@ def start(address: str = "", cpus: int | None = None) -> None:
     ShelfUnreachable
         If it cannot be reached, or does not start.
     """
-    cluster = address or os.environ.get("RAY_ADDRESS", "")
+    cluster = os.environ.get("RAY_ADDRESS", "")
     with _starting:
         if not cluster:
-            for name, value in _ALONE.items():
-                os.environ.setdefault(name, value)
+            # Despite its name, Ray reads this on every system: the machine is then 127.0.0.1, nothing listens on a
+            # network, and Ray looks for no other address, which may take for ever on a machine without a network.
+            os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         ray = ray_module()
         if ray.is_initialized():
             return
-        options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-        if not cluster:
-            options |= {"num_cpus": cpus, "include_dashboard": False, "object_store_memory": _OBJECT_STORE}
+        begun: Future[object] = Future()
+        threading.Thread(target=_init, args=(ray, cluster, begun), name="monograph-ray", daemon=True).start()
         try:
-            _call_in_lasting_thread(lambda: ray.init(address=cluster or "local", **options))
+            begun.result()
         except (ConnectionError, OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-            where = f"Ray at {cluster}" if cluster else "a Ray of this machine's own"
-            raise ShelfUnreachable(
-                f"{where} cannot be had: {str(error).strip().splitlines()[0] if str(error).strip() else error!r}",
-                "look whether its head node runs, and whether RAY_ADDRESS and RAY_AUTH_MODE are as there"
-                if cluster
-                else "look into /tmp/ray/session_latest/logs",
-            ) from error
+            where, mend = "a Ray of this machine's own", "look into /tmp/ray/session_latest/logs"
+            if cluster:
+                where = f"Ray at {cluster}"
+                mend = "look whether its head node runs, and whether RAY_ADDRESS and RAY_AUTH_MODE are as there"
+            why = [*str(error).strip().splitlines(), repr(error)][0]
+            raise ShelfUnreachable(f"{where} cannot be had: {why}", mend) from error
         # Otherwise Ray reports dead processes on standard output, which may carry a protocol. Callers get an error.
         ray._private.worker._worker_logs_enabled = False
 
 
-def _call_in_lasting_thread(begin: Callable[[], object]) -> None:
-    """Call a function in a thread that lasts as long as the process.
+def _init(ray: Any, cluster: str, begun: Future[object]) -> None:
+    """Run Ray's ``init`` in a thread that lasts as long as the process.
 
     The system ends the processes that a thread started when that thread ends, Ray's among them. And in a thread of its
     own Ray leaves the signal handlers alone.
     """
-    begun: Future[None] = Future()
-
-    def run() -> None:
-        try:
-            begin()
-        except BaseException as error:
-            begun.set_exception(error)
-        else:
-            begun.set_result(None)
-            threading.Event().wait()
-
-    threading.Thread(target=run, name="monograph-ray", daemon=True).start()
-    begun.result()
+    alone = {} if cluster else {"include_dashboard": False, "object_store_memory": _OBJECT_STORE}
+    try:
+        begun.set_result(ray.init(address=cluster or "local", log_to_driver=False, logging_level="ERROR", **alone))
+    except BaseException as error:
+        begun.set_exception(error)
+    else:
+        threading.Event().wait()
 
 
 class Lost(Exception):
