@@ -20,15 +20,14 @@ from monograph.search.reader import EVIDENCE, PoolRequest
 from monograph.search.scoring._scoring import evidence
 from monograph.shelf.engines import Engine
 from monograph.shelf.pools import (
-    FULL,
     SHORT,
-    ChunkFacts,
     Rows,
     ShardPool,
     best_of,
     cut,
     evidence_of,
     first_bytes,
+    full,
     joined,
     merged_pools,
     records_of,
@@ -152,7 +151,7 @@ def test_merged_pools_keep_the_best_of_all_shards(shards: list[list[float]], k: 
         # By words no more are looked for than are given, by meaning all.
         best = cut([one for one in scored if one[1] >= least], most, k)
         return ShardPool(
-            best, cut([one for one in scored if one[1] >= some[min(k, len(some)) - 1]], most, k), (), (), ChunkFacts()
+            best, cut([one for one in scored if one[1] >= some[min(k, len(some)) - 1]], most, k), (), (), b""
         )
 
     found = {shard: pools(some, min(most, k)) for shard, some in enumerate(shards)}
@@ -177,7 +176,7 @@ def test_evidence_that_shards_send_has_rows_over_all_shards(asked: int, held: li
     rows = list(range(len(held)))
     sent = evidence(question, rows, list(zip(rows, packed, strict=True))).view(EVIDENCE)[:, 0]
     made = records_of(rows, [str(row) for row in rows], sent)
-    records = joined([(1, ChunkFacts(made.tobytes()))], FULL, Rows(2))
+    records = joined([(1, made.tobytes())], full(0), Rows(2))
     whole = [2 * row + 1 for row in reversed(rows)]
     found = evidence_of(records).evidence(whole, question)
     assert found["document"].tolist() == found["row"].tolist() == whole

@@ -17,12 +17,18 @@ from monograph.store.documents.filters import Allowed
 from monograph.store.graph.graphs import NO_DOCUMENT, Records, SubjectChunk
 from monograph.values import Effort
 
-FULL = np.dtype([*EVIDENCE.descr, ("first", "S8"), ("vector", "?")])
-"""Record of a chunk for a search along the graph: evidence, the first 8 bytes of its id, which order nearly all chunks,
-and whether it has a vector."""
-
 SHORT = np.dtype([("row", "<i8"), ("first", "S8")])
 """Record of a chunk for other searches."""
+
+
+def full(clauses: int) -> np.dtype[np.void]:
+    """Return the type of a chunk's record for a search along the graph.
+
+    It has its evidence, the first 8 bytes of its id, which order nearly all chunks, whether it has a vector, and the
+    cosines of that to the question's clauses.
+    """
+    return np.dtype([*EVIDENCE.descr, ("first", "S8"), ("vector", "?"), ("cosines", "<f4", (clauses,))])
+
 
 _EVIDENCE = list(EVIDENCE.names or ())
 
@@ -50,20 +56,9 @@ class Rows:
         return found
 
 
-class ChunkFacts(NamedTuple):
-    """Facts about some chunks of a shard, as it sends them.
-
-    ``records`` are bytes of FULL or SHORT, ``cosines`` bytes of float32: those of each chunk to the question's clauses.
-    Tuples and bytes are unpickled many times faster than dataclasses and arrays.
-    """
-
-    records: bytes = b""
-    cosines: bytes = b""
-
-
-def records_of(rows: Sequence[int], ids: Sequence[str], evidence: Records | None = None) -> Records:
-    """Return records of chunks of one shard: FULL with their evidence, with ``vector`` unset; SHORT without."""
-    made = np.zeros(len(rows), dtype=SHORT if evidence is None else FULL)
+def records_of(rows: Sequence[int], ids: Sequence[str], evidence: Records | None = None, clauses: int = 0) -> Records:
+    """Return records of chunks of one shard: full ones with their evidence, without vectors; short ones without."""
+    made = np.zeros(len(rows), dtype=SHORT if evidence is None else full(clauses))
     made["row"] = rows
     made["first"] = [one.encode() for one in ids]  # UTF-8 sorts as the texts do.
     if evidence is not None:
@@ -73,7 +68,7 @@ def records_of(rows: Sequence[int], ids: Sequence[str], evidence: Records | None
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SentEvidence:
-    """Records of FULL that shards sent, as :class:`monograph.search.reader.Evidence`; ``place`` is of each, by row."""
+    """Full records that shards sent, as :class:`monograph.search.reader.Evidence`; ``place`` is of each, by row."""
 
     place: Mapping[int, int]
     records: Records
@@ -86,20 +81,20 @@ class SentEvidence:
 
 
 def evidence_of(records: Records) -> SentEvidence:
-    """Return the evidence in records of FULL."""
+    """Return the evidence in full records."""
     return SentEvidence({row: at for at, row in enumerate(records["row"].tolist())}, records)
 
 
-NO_EVIDENCE = evidence_of(np.empty(0, dtype=FULL))
+NO_EVIDENCE = evidence_of(np.empty(0, dtype=full(0)))
 
 
-def joined(parts: Sequence[tuple[int, ChunkFacts]], kind: np.dtype[np.void], rows: Rows) -> Records:
-    """Return the records that shards sent, (shard, facts), with rows over all shards."""
-    sent = np.frombuffer(b"".join(one.records for _, one in parts), dtype=kind)
-    shards = np.repeat([shard for shard, _ in parts], [len(one.records) // kind.itemsize for _, one in parts])
+def joined(parts: Sequence[tuple[int, bytes]], kind: np.dtype[np.void], rows: Rows) -> Records:
+    """Return the records of a kind that shards sent, (shard, bytes), with rows over all shards."""
+    sent = np.frombuffer(b"".join(some for _, some in parts), dtype=kind)
+    shards = np.repeat([shard for shard, _ in parts], [len(some) // kind.itemsize for _, some in parts])
     made: Records = sent.copy()
     made["row"] = sent["row"] * rows.shards + shards
-    if kind == FULL:
+    if kind != SHORT:
         document = sent["document"]
         made["document"] = np.where(document == NO_DOCUMENT, NO_DOCUMENT, document * rows.shards + shards)
     return made
@@ -136,7 +131,7 @@ class Best(NamedTuple):
 
 
 class ShardPool(NamedTuple):
-    """The lexical and dense candidates of a shard, documents about the question's names, and facts about all chunks.
+    """The lexical and dense candidates of a shard, documents about the question's names, and records of all chunks.
 
     ``naming`` are (key, row) of those chunks that have any of these names.
     """
@@ -145,7 +140,7 @@ class ShardPool(NamedTuple):
     near: Best | None
     subjects: Sequence[Subject]
     naming: Sequence[tuple[str, int]]
-    facts: ChunkFacts
+    records: bytes
 
 
 class CountRequest(NamedTuple):
@@ -163,11 +158,11 @@ class CountRequest(NamedTuple):
 
 
 class NameLinks(NamedTuple):
-    """Chunks that some names link to in a shard, and facts about them; ``mentions`` are the chunks with each name."""
+    """Chunks that some names link to in a shard, and their records; ``mentions`` are the chunks with each name."""
 
     subjects: Sequence[Subject]
     mentions: Sequence[Sequence[int]]
-    facts: ChunkFacts
+    records: bytes
 
 
 def share(k: int, shards: int) -> int:
@@ -208,8 +203,6 @@ def merged_pools(
     effort = effort_of([one.effort for one in near if one.effort is not None])
     if walk is None:
         return Pool(NO_EVIDENCE, lexical, dense, effort)
-    clauses = len(walk.clauses)
-    sent = np.frombuffer(b"".join(one.facts.cosines for one in found.values()), dtype=np.float32)
     held = records["vector"]
     return Pool(
         evidence_of(records),
@@ -218,8 +211,15 @@ def merged_pools(
         effort,
         subject_chunks([(shard, some) for shard, one in found.items() for some in one.subjects], names, rows),
         [(names[key], rows.whole(shard, row)) for shard, one in found.items() for key, row in one.naming],
-        (records["row"][held], np.ascontiguousarray(sent.reshape(len(records), clauses)[held].T)),
+        (records["row"][held], np.ascontiguousarray(records["cosines"][held].T)),
     )
+
+
+def renamed(records: Records, names: Mapping[int, int] | Sequence[int]) -> Records:
+    """Return records of names or links in which a name is another number."""
+    made = records.copy()
+    made["name"] = [names[name] for name in records["name"].tolist()]
+    return made
 
 
 def mentioned(shards: Sequence[Sequence[Sequence[int]]], names: Sequence[int], rows: Rows) -> dict[int, list[int]]:

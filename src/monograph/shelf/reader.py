@@ -30,16 +30,16 @@ from monograph.search.reader import (
 )
 from monograph.shelf.engines import Shards
 from monograph.shelf.pools import (
-    FULL,
     SHORT,
-    ChunkFacts,
     CountRequest,
     Rows,
     evidence_of,
     first_bytes,
+    full,
     joined,
     mentioned,
     merged_pools,
+    renamed,
     share,
     subject_chunks,
     too_few,
@@ -48,7 +48,7 @@ from monograph.shelf.shard import Call, ShardReader
 from monograph.store.catalogue.catalogue import Totals
 from monograph.store.documents.filters import EVERYTHING, Allowed
 from monograph.store.graph import names as stored_names
-from monograph.store.graph.graphs import Records
+from monograph.store.graph.graphs import NAMED, Records
 from monograph.store.graph.names import NameRow
 from monograph.store.words import terms
 from monograph.values import Effort, Float32, Mention, Summary
@@ -165,12 +165,13 @@ class ShelfReader:
         found = dict(enumerate(self.shards.all(ShardReader.pool, *asked, share(k, self.rows.shards))))
         if short := too_few(found, k, self.rows):
             found.update(self.shards.some(short, ShardReader.pool, *asked, k))
-        records = self._records([(shard, one.facts) for shard, one in found.items()], full=walk is not None)
+        kind = SHORT if walk is None else full(len(walk.clauses))
+        records = self._records([(shard, one.records) for shard, one in found.items()], kind)
         return merged_pools(found, replace(request, walk=walk), self.rows, names, records)
 
-    def _records(self, parts: Sequence[tuple[int, ChunkFacts]], *, full: bool) -> Records:
+    def _records(self, parts: Sequence[tuple[int, bytes]], kind: np.dtype[np.void]) -> Records:
         """Return the records that shards sent, and remember how their chunks are sorted."""
-        records = joined(parts, FULL if full else SHORT, self.rows)
+        records = joined(parts, kind, self.rows)
         self._first.update(zip(records["row"].tolist(), first_bytes(records), strict=True))
         return records
 
@@ -225,17 +226,15 @@ class ShelfReader:
         given: dict[int, NamedText] = {}
         for shard, some, (keys, texts) in self.shards.of(ShardReader.starts, chunks):
             rows = self._names_of(keys)
-            for row, one in zip(self.rows.all_of(shard, some), texts, strict=True):
-                names = one.names.copy()
-                names["name"] = rows[one.names["name"]]
-                own = json.dumps(rows[list(one.own)].tolist())
-                given[row] = one.title, one.text, names.tobytes(), own
+            for row, (title, text, packed, own) in zip(self.rows.all_of(shard, some), texts, strict=True):
+                names = renamed(np.frombuffer(packed, dtype=NAMED), rows)
+                given[row] = title, text, names.tobytes(), json.dumps([rows[place] for place in json.loads(own)])
         return dict(zip(given, self.names.starts(list(given.values())), strict=True))
 
-    def _names_of(self, keys: Sequence[str]) -> Int64:
+    def _names_of(self, keys: Sequence[str]) -> list[int]:
         """Return names by key; 0 for one that the catalogue lacks, which only a shard that it is not of has."""
         held = stored_names.rows(self.names.connection, keys)
-        return np.array([held.get(key, 0) for key in keys], dtype=np.int64)
+        return [held.get(key, 0) for key in keys]
 
     def leads(
         self, heads: Sequence[int], known: Mapping[int, NameRow], words: Words, allowed: Allowed
@@ -246,7 +245,7 @@ class ShelfReader:
         answers = self.shards.all(ShardReader.leads, list(keys), len(rare), allowed, words)
         about = [(shard, one) for shard, some in enumerate(answers) for one in some.subjects]
         naming = mentioned([one.mentions for one in answers], list(keys.values()), self.rows)
-        records = self._records([(shard, one.facts) for shard, one in enumerate(answers)], full=True)
+        records = self._records([(shard, one.records) for shard, one in enumerate(answers)], full(0))
         found = asked.leads(subject_chunks(about, keys, self.rows), naming)
         return list(found.values()), evidence_of(records)
 
@@ -256,12 +255,10 @@ class ShelfReader:
 
     def linked(self, chunks: Collection[int]) -> dict[int, tuple[Records, Records]]:
         found = {}
-        for shard, _, answer in self.shards.of(ShardReader.name_links, chunks):
-            rows = self._names_of(answer.keys)
-            for row, (named, links) in answer.links.items():
-                names = named.copy()
-                names["name"] = rows[named["name"]]
-                found[self.rows.whole(shard, row)] = names, links
+        for shard, _, (keys, some) in self.shards.of(ShardReader.name_links, chunks):
+            rows = self._names_of(keys)
+            for row, (named, links) in some.items():
+                found[self.rows.whole(shard, row)] = renamed(named, rows), links
         return {row: found[row] for row in chunks if row in found}
 
     def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:

@@ -16,11 +16,11 @@ from monograph.graph.evidence import Int64
 from monograph.graph.text import Words
 from monograph.library import copies
 from monograph.library.opened import WholeFile
-from monograph.search.names import written
+from monograph.search.names import NamedText, written
 from monograph.search.one_file.file_reader import FileReader
 from monograph.search.reader import PoolRequest
 from monograph.shelf import pools
-from monograph.shelf.pools import ChunkFacts, CountRequest, NameLinks, ShardPool, Subject, records_of
+from monograph.shelf.pools import CountRequest, NameLinks, ShardPool, Subject, records_of, renamed
 from monograph.store.catalogue import catalogue
 from monograph.store.documents import chunks, documents, sources
 from monograph.store.documents.chunks import LoadedChunk
@@ -50,26 +50,6 @@ class ShardCounts(NamedTuple):
     chunks: dict[str, int]
     having: dict[str, int]
     held: list[dict[int, tuple[str, float]]]
-
-
-class NamedText(NamedTuple):
-    """A chunk's text and title, the names in it, and the names that its document is about.
-
-    ``names`` are records of :data:`monograph.store.graph.graphs.NAMED` in which a name is its place among ``keys``.
-    """
-
-    title: str
-    text: str
-    names: Records
-    own: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Links:
-    """The names of chunks, as places among ``keys``, and the links between them, by row."""
-
-    keys: tuple[str, ...]
-    links: Mapping[int, tuple[Records, Records]]
 
 
 class Call(NamedTuple):
@@ -157,7 +137,7 @@ class ShardReader(GraphState):
         return terms.bm25_of_all(connection, words, k, of_all, allowed)
 
     def pool(self, request: PoolRequest, of_all: terms.Counts | None, keys: Sequence[str], most: int) -> ShardPool:
-        """Return the candidates of a search, with facts about these chunks.
+        """Return the candidates of a search.
 
         ``most`` limits the chunks by words, and as many by meaning; ``keys`` are those of the question's names.
         """
@@ -171,25 +151,22 @@ class ShardReader(GraphState):
         found_rows = (one.records["row"].tolist() for one in (best, near) if one is not None)
         rows = list(dict.fromkeys([*chain.from_iterable(found_rows), *(one[3] for one in about if one[3])]))
         naming = self.naming(rows, keys) if keys else []
-        facts = self._facts_of(rows) if walk is None else self._facts_of(rows, walk.words, walk.clauses)
-        return ShardPool(best, near, about, naming, facts)
+        records = self._records(rows) if walk is None else self._records(rows, walk.words, walk.clauses)
+        return ShardPool(best, near, about, naming, records)
 
-    def _facts_of(self, rows: Sequence[int], asked: Words | None = None, clauses: Float32 | None = None) -> ChunkFacts:
-        """Return facts about different chunks: with words, and with cosines, if these are given."""
+    def _records(self, rows: Sequence[int], asked: Words | None = None, clauses: Float32 | None = None) -> bytes:
+        """Return records of different chunks: full with words, and with cosines to clauses, if these are given."""
         ids = self.snapshot.ids(rows)
         names = [ids.get(row, "") for row in rows]
         if asked is None:
-            return ChunkFacts(records_of(rows, names).tobytes())
-        made = records_of(rows, names, self.snapshot.evidence(rows, asked))
-        if clauses is None or not len(clauses):
-            return ChunkFacts(made.tobytes())
-        held, cosines = self.cosines(rows, clauses)
-        each = np.zeros((len(rows), len(clauses)), dtype=np.float32)
-        place = {row: at for at, row in enumerate(rows)}
-        at = [place[row] for row in held.tolist()]
-        each[at] = cosines.T
-        made["vector"][at] = True
-        return ChunkFacts(made.tobytes(), each.tobytes())
+            return records_of(rows, names).tobytes()
+        made = records_of(rows, names, self.snapshot.evidence(rows, asked), 0 if clauses is None else len(clauses))
+        if clauses is not None and len(clauses):
+            held, cosines = self.cosines(rows, clauses)
+            place = {row: at for at, row in enumerate(rows)}
+            at = [place[row] for row in held.tolist()]
+            made["cosines"][at], made["vector"][at] = cosines.T, True
+        return made.tobytes()
 
     def containing(self, text: str, k: int, allowed: Allowed) -> dict[int, str]:
         """Return at most k chunks that may contain a folded text, with their ids."""
@@ -216,7 +193,7 @@ class ShardReader(GraphState):
         return graphs.titled_extraction_keys(self.connection, rows)
 
     def starts(self, rows: Sequence[int]) -> tuple[tuple[str, ...], list[NamedText]]:
-        """Return (keys, texts with the names in them) of chunks, in order."""
+        """Return (keys, texts with the names in them) of chunks, in order; a name is its place among the keys."""
         connection = self.connection
         self.snapshot.cache.ahead.starts(connection, rows)
         given = chunks.named_texts(connection, rows)
@@ -224,15 +201,15 @@ class ShardReader(GraphState):
         own = [json.loads(listed) for *_, listed in given]
         place, keys = self._places([*(one["name"].tolist() for one in records), *own])
         return keys, [
-            NamedText(title, text, _placed(names, place), tuple(place[row] for row in about))
+            (title, text, renamed(names, place).tobytes(), json.dumps([place[row] for row in about]))
             for (title, text, *_), names, about in zip(given, records, own, strict=True)
         ]
 
-    def name_links(self, rows: Sequence[int]) -> Links:
-        """Return the names of chunks and the links between them."""
+    def name_links(self, rows: Sequence[int]) -> tuple[tuple[str, ...], dict[int, tuple[Records, Records]]]:
+        """Return (keys, (names, links) of chunks by row); a name is its place among the keys."""
         found = self.snapshot.linked(rows)
         place, keys = self._places([named["name"].tolist() for named, _ in found.values()])
-        return Links(keys, {row: (_placed(named, place), links) for row, (named, links) in found.items()})
+        return keys, {row: (renamed(named, place), links) for row, (named, links) in found.items()}
 
     def _places(self, rows: Sequence[Sequence[int]]) -> tuple[dict[int, int], tuple[str, ...]]:
         """Return (place by row, keys in order of place) of names."""
@@ -253,13 +230,13 @@ class ShardReader(GraphState):
         return [found.get(rows.get(key, 0), []) for key in keys]
 
     def leads(self, keys: Sequence[str], rare: int, allowed: Allowed, asked: Words) -> NameLinks:
-        """Return :meth:`subject_chunks` of names, :meth:`mentions` of the first ``rare``, and facts about the chunks.
+        """Return :meth:`subject_chunks` of names, :meth:`mentions` of the first ``rare``, and records of the chunks.
 
         ``asked`` are the question's words.
         """
         subjects, mentions = self.subject_chunks(keys, allowed), self.mentions(keys[:rare], allowed)
         rows = dict.fromkeys([*(one[3] for one in subjects if one[3]), *chain.from_iterable(mentions)])
-        return NameLinks(subjects, mentions, self._facts_of(list(rows), asked))
+        return NameLinks(subjects, mentions, self._records(list(rows), asked))
 
     def naming(self, rows: Sequence[int], keys: Sequence[str]) -> list[tuple[str, int]]:
         """Return (key, row) for those of some chunks that have any of some names."""
@@ -303,10 +280,3 @@ class ShardReader(GraphState):
     def stated(self, keys: Sequence[str]) -> list[tuple[str, str, str, str]]:
         """See :func:`monograph.store.graph.names.stated`."""
         return names.stated(self.connection, keys)
-
-
-def _placed(records: Records, place: Mapping[int, int]) -> Records:
-    """Return records in which names are places."""
-    made = records.copy()
-    made["name"] = [place[row] for row in records["name"].tolist()]
-    return made
