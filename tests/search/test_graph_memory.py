@@ -9,7 +9,6 @@ from pathlib import Path
 from monograph import Document, Hit, Monograph
 from monograph.search.one_file.cache import RowCache, SearchCache
 from monograph.store.file import settings
-from monograph.store.graph import names
 
 QUESTIONS = (
     "Who directed the film Blue Harbour?",
@@ -101,21 +100,3 @@ def test_cache_is_of_one_state_of_the_file(tmp_path: Path) -> None:
         monograph.add(LATER)
         with monograph._file.database.read() as connection:
             assert held.at(settings.generation(connection)) is not held
-
-
-def test_members_are_the_same_where_names_were_read_before(tmp_path: Path) -> None:
-    texts = [
-        Document("The World Health Organization (WHO) sits in Geneva.", id="a", title="World Health Organization"),
-        Document("WHO spoke. The World Health Organisation wrote to Dr. Anna Berg and to Anna Berg.", id="b"),
-        Document("Anna Maria Berg lives in Geneva. A. Berg works there.", id="c", title="Anna Maria Berg"),
-    ]
-    with Monograph.open(tmp_path / "x.mono") as monograph:
-        monograph.add(texts)
-        with monograph._file.database.read() as connection:
-            every = [row for (row,) in connection.execute("SELECT name FROM names")]
-            loaded = names.load(connection, every)
-            heads = sorted({one.head for one in loaded.values()})
-            wanted = names.members(connection, heads)
-            assert max(map(len, wanted.values())) > 1
-            for some in (loaded, {row: loaded[row] for row in every[::2]}):
-                assert names.members(connection, heads, some) == wanted

@@ -7,7 +7,6 @@ from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import pi, sqrt
-from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -256,25 +255,23 @@ class Names:
             found.append(StartText(title, text, begins, every, sentences, tuple(map(about.__contains__, where))))
         return found
 
-    def links(self, heads: Sequence[int], known: Mapping[int, NameRow]) -> LinkRequest:
-        """Return the names whose links are to be read for some entities; ``known`` are names that were read before."""
-        members = names.members(self.connection, heads, known)
+    def links(self, heads: Sequence[int]) -> LinkRequest:
+        """Return the names whose links are to be read for some entities."""
+        members = names.members(self.connection, heads)
         joined = self._joined(members)
         beyond = {row for some in joined.values() for row in some} - {row for some in members.values() for row in some}
         every = [*(name for some in members.values() for name in some), *sorted(beyond)]
         rare = [name.row for name in every if name.uses <= MOST_MENTIONS]
         return LinkRequest(heads, members, joined, [name.row for name in every], rare)
 
-    def written(
-        self, where: Mapping[int, int], texts: Mapping[int, tuple[str, str]] = MappingProxyType({})
-    ) -> dict[int, tuple[str, str]]:
+    def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
         """Return (entity id, name as it is written) of names, each looked for in one chunk of the file, by row.
 
-        A name is written as in that chunk, else as in the title of a document about it, else as its key. ``texts`` are
-        titles and texts of chunks that were read before.
+        A name is written as in the title of that chunk's document if that is the name, else as in the chunk, else as
+        its key.
         """
         heads, keys = self.entities(where)
-        return as_entities(heads, keys, written(self.connection, where, keys, texts))
+        return as_entities(heads, keys, written(self.connection, where, keys))
 
     def _joined_among(self, some: Sequence[NameRow]) -> set[int]:
         """Return the rows of those of some names that relations of callers join to others."""
@@ -301,19 +298,13 @@ class Names:
         return found
 
 
-def written(
-    connection: Connection,
-    where: Mapping[int, int],
-    keys: Mapping[int, str],
-    texts: Mapping[int, tuple[str, str]] = MappingProxyType({}),
-) -> dict[int, str]:
+def written(connection: Connection, where: Mapping[int, int], keys: Mapping[int, str]) -> dict[int, str]:
     """Return names as a chunk, or the title of a document about them, writes them, by number; empty if neither does.
 
-    ``where`` has the chunk of each name, ``keys`` its key; ``texts`` are titles and texts that were read before.
+    ``where`` has the chunk of each name, ``keys`` its key.
     """
     values = graphs.extraction_values(connection, set(where.values()))
-    rows = sorted(row for row in values if row not in texts)
-    texts = {**texts, **dict(zip(rows, stored_chunks.titled_texts(connection, rows), strict=True))}
+    texts = dict(zip(values, stored_chunks.titled_texts(connection, values), strict=True))
     found = dict.fromkeys(where, "")
     sought: dict[int, dict[str, list[int]]] = {}
     for name, chunk in where.items():

@@ -25,9 +25,8 @@ def to_chunks(found: Walk, best: Sequence[int]) -> tuple[dict[int, LoadedChunk],
     ways = {row: way for row in best if (way := _way(found, row)) is not None}
     where = {name: chunk for way in ways.values() for name, chunk in way.links}
     where.update({found.asked[way.head]: way.head for way in ways.values() if way.head in found.asked})
-    texts = {row: (one.title, one.text) for row, one in found.texts.items()}
     seen = set(best) | {way.head for way in ways.values()}
-    loaded, shown = found.snapshot.show(sorted(seen), where, texts)
+    loaded, shown = found.snapshot.show(sorted(seen), where)
     return loaded, {
         row: Path(_nodes(row, way, found.asked.get(way.head), shown, loaded), way.chance)
         for row, way in ways.items()

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from monograph.search.names import Leads, Names, StartText
     from monograph.store.documents.filters import Allowed
     from monograph.store.graph.graphs import Records, SubjectChunk
-    from monograph.store.graph.names import NameRow
     from monograph.store.words.postings import Postings
     from monograph.values import Effort, Float32, Mention, Summary
 
@@ -153,7 +152,6 @@ class Pool:
 
 
 NOWHERE: Mapping[int, int] = MappingProxyType({})
-NO_TEXTS: Mapping[int, tuple[str, str]] = MappingProxyType({})
 
 Shown: TypeAlias = tuple[dict[int, LoadedChunk], dict[int, tuple[str, str]]]
 """(chunks by row, (entity id, name as it is written) of names by row)."""
@@ -249,12 +247,10 @@ class Reader(Protocol):
         """
         ...
 
-    def leads(
-        self, heads: Sequence[int], known: Mapping[int, NameRow], words: Words, allowed: Allowed
-    ) -> tuple[list[Leads], Evidence]:
+    def leads(self, heads: Sequence[int], words: Words, allowed: Allowed) -> tuple[list[Leads], Evidence]:
         """Return where each of some entities leads, and the evidence of the chunks that they lead to.
 
-        ``known`` are names that were read before, by row; ``words`` are hashes of the question's words.
+        ``words`` are hashes of the question's words.
         """
         ...
 
@@ -274,16 +270,8 @@ class Reader(Protocol):
         """What a model wrote of what it found in chunks, by row, in the order asked; nothing of those without any."""
         ...
 
-    def show(
-        self,
-        rows: Collection[int],
-        where: Mapping[int, int] = NOWHERE,
-        texts: Mapping[int, tuple[str, str]] = NO_TEXTS,
-    ) -> Shown:
-        """Return chunks by row, in order, and names as they are written in the chunk that ``where`` gives each.
-
-        ``texts`` are titles and texts of chunks that were read before.
-        """
+    def show(self, rows: Collection[int], where: Mapping[int, int] = NOWHERE) -> Shown:
+        """Return chunks by row, in order, and names as they are written in the chunk that ``where`` gives each."""
         ...
 
     # The tree of summaries.

@@ -6,14 +6,13 @@ import math
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 import numpy as np
 
 from monograph import telemetry
 from monograph.graph import evidence
 from monograph.graph.names import key_of
-from monograph.search.names import StartText
 from monograph.search.question import Question
 from monograph.search.ranking import Ranking
 from monograph.search.reader import Evidence, Pool, Reader
@@ -25,7 +24,7 @@ from monograph.store.graph.names import NameRow
 from monograph.store.words.terms import words_of
 from monograph.text_pass import compiled
 
-_ROW, _KEY = attrgetter("row"), attrgetter("key")
+_KEY = attrgetter("key")
 
 
 @dataclass(slots=True, eq=False)
@@ -33,8 +32,7 @@ class Walk:
     """One search while it goes on; chunks are told by their rows.
 
     ``scores`` are the chances of chunks. ``asked`` is the question's name that a chunk's document is about, by row.
-    ``entities`` are those that the question names, with all their names; ``names`` and ``texts`` what was
-    read of names, the question's among them, and of starts on the way, by row.
+    ``entities`` are those that the question names, with all their names, by the row of their head.
     """
 
     snapshot: Reader
@@ -42,14 +40,11 @@ class Walk:
     allowed: Allowed
     entities: Mapping[int, list[NameRow]]
     asked: dict[int, int] = field(default_factory=dict)
-    names: dict[int, NameRow] = field(init=False)
-    texts: dict[int, StartText] = field(default_factory=dict)
     scores: WalkScores = field(init=False)
     _told: dict[int, tuple[int, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         heads = {one.name.head for one in self.question.names}
-        self.names = {one.name.row: one.name for one in self.question.names}
         models = tuple((one.bias, one.weights) for one in (evidence.FOUND, evidence.DEFINES, evidence.MENTIONS))
         self.scores = WalkScores(self.question.weights.tolist(), list(heads), models, evidence.COVERAGE)
 
@@ -64,8 +59,8 @@ class Walk:
         best, chances, tied = self.scores.highest(most)
         if tied:
             ids = self.snapshot.ids(tied)
-            ranked = sorted(zip(best, chances, strict=True), key=lambda one: (-one[1], ids.get(one[0], "")))
-            best = [row for row, _ in ranked]
+            ranked = sorted([(-chance, ids.get(row, ""), row) for row, chance in zip(best, chances, strict=True)])
+            best = [row for *_, row in ranked]
         return best[:most]
 
     def told_apart(self, best: list[int]) -> tuple[list[int], list[int]]:
@@ -122,16 +117,13 @@ def walk(
 def follow(found: Walk, starts: Sequence[int]) -> None:
     """Add the links that lead out of some chunks that are known, and what these make of the chances of others."""
     texts = found.snapshot.starts(starts)
-    found.texts.update(zip(starts, texts, strict=True))
-    for text in texts:
-        found.names.update(zip(map(_ROW, text.names), text.names, strict=True))
     asked = compiled.AskedWords(found.question.words.tolist(), found.question.weights.tolist())
     tells = [
         asked.beside(one.text, key_of(one.title), list(map(_KEY, one.names)), one.sentences, one.begins)
         for one in texts
     ]
     heads = found.scores.begin(starts, texts, tells)
-    leads, known = found.snapshot.leads(heads, found.names, found.question.words, found.allowed)
+    leads, known = found.snapshot.leads(heads, found.question.words, found.allowed)
     found.learn(found.scores.lead(leads), known)
     found.scores.follow()
 
@@ -159,7 +151,7 @@ class Head:
 
     def by_chance(self) -> list[tuple[int, float]]:
         """(chunk, logarithm), the most probable first."""
-        return sorted(zip(self.chunks, self.logarithms, strict=True), key=lambda one: -one[1])
+        return sorted(zip(self.chunks, self.logarithms, strict=True), key=itemgetter(1), reverse=True)
 
     def put(self, first: Reordered) -> Head:
         """The same with the first of them in another order; the first takes on the highest chance."""
@@ -255,17 +247,20 @@ def _start(found: Walk, rankings: Sequence[tuple[Ranking, float]], pool: Pool) -
 
 def _naming(found: Walk, pairs: Sequence[tuple[int, int]], rows: Set[int]) -> dict[int, float]:
     """By chunk, its share of the entities that the question names, rare ones counting more."""
-    entities = found.entities
     total = found.question.counts.total
-    rarity = {
-        head: max(0.0, math.log((total + 1) / (sum(one.uses for one in some) + 0.5))) for head, some in entities.items()
-    }
+    rarity: dict[int, float] = {}
+    entity: dict[int, int] = {}
+    for head, some in found.entities.items():
+        uses = 0
+        for one in some:
+            uses += one.uses
+            entity[one.row] = one.head
+        rarity[head] = max(0.0, math.log((total + 1) / (uses + 0.5)))
     whole = math.fsum(rarity.values())  # The same in any order.
     if not whole:
         return {}
-    head = {one.row: one.head for some in entities.values() for one in some}
     named: dict[int, set[int]] = {}
     for name, chunk in pairs:
         if chunk in rows:
-            named.setdefault(chunk, set()).add(head[name])
-    return {chunk: math.fsum(rarity[one] for one in some) / whole for chunk, some in named.items()}
+            named.setdefault(chunk, set()).add(entity[name])
+    return {chunk: math.fsum(map(rarity.__getitem__, some)) / whole for chunk, some in named.items()}

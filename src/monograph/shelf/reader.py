@@ -18,7 +18,6 @@ from monograph.search import words as word_for_word
 from monograph.search.names import Leads, NamedText, Names, StartText, as_entities
 from monograph.search.one_file.file_reader import FileReader
 from monograph.search.reader import (
-    NO_TEXTS,
     NOWHERE,
     Counts,
     Evidence,
@@ -49,7 +48,6 @@ from monograph.store.catalogue.catalogue import Totals
 from monograph.store.documents.filters import EVERYTHING, Allowed
 from monograph.store.graph import names as stored_names
 from monograph.store.graph.graphs import NAMED, Records
-from monograph.store.graph.names import NameRow
 from monograph.store.words import terms
 from monograph.values import Effort, Float32, Mention, Summary
 
@@ -236,10 +234,8 @@ class ShelfReader:
         held = stored_names.rows(self.names.connection, keys)
         return [held.get(key, 0) for key in keys]
 
-    def leads(
-        self, heads: Sequence[int], known: Mapping[int, NameRow], words: Words, allowed: Allowed
-    ) -> tuple[list[Leads], Evidence]:
-        asked = self.names.links(heads, known)
+    def leads(self, heads: Sequence[int], words: Words, allowed: Allowed) -> tuple[list[Leads], Evidence]:
+        asked = self.names.links(heads)
         rare = self._keys(asked.rare)
         keys = {**rare, **self._keys(asked.names)}
         answers = self.shards.all(ShardReader.leads, list(keys), len(rare), allowed, words)
@@ -274,12 +270,7 @@ class ShelfReader:
         found = self.shards.by_row(ShardReader.descriptions, asked)
         return {row: found[row] for row in asked if row in found}
 
-    def show(
-        self,
-        rows: Collection[int],
-        where: Mapping[int, int] = NOWHERE,
-        texts: Mapping[int, tuple[str, str]] = NO_TEXTS,
-    ) -> Shown:
+    def show(self, rows: Collection[int], where: Mapping[int, int] = NOWHERE) -> Shown:
         heads, keys = self.names.entities(where)
         named: dict[int, list[int]] = {}
         for name, chunk in where.items():

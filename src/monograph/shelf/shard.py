@@ -145,8 +145,8 @@ class ShardReader(GraphState):
         scored = [] if of_all is None else self._bm25(request.words, min(most, k), of_all, allowed)
         best = pools.cut(scored, most, k)
         if request.vector is not None and request.vector.any():
-            found = self.snapshot.nearest(request.vector, k, allowed, request.stretch)
-            near = pools.cut(found.scored, most, k, found.effort)
+            nearest, effort = self.snapshot.nearest(request.vector, k, allowed, request.stretch)
+            near = pools.cut(nearest, most, k, effort)
         about = self.subject_chunks(keys, allowed) if keys else []
         found_rows = (one.records["row"].tolist() for one in (best, near) if one is not None)
         rows = list(dict.fromkeys([*chain.from_iterable(found_rows), *(one[3] for one in about if one[3])]))

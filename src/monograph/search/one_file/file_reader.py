@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from monograph import telemetry
 from monograph.graph import GRAPH
 from monograph.search import words as word_for_word
-from monograph.search.reader import EVIDENCE, NO_TEXTS, NOWHERE, Counts, Pool, PoolRequest, most
+from monograph.search.reader import EVIDENCE, NOWHERE, Counts, Pool, PoolRequest, most
 from monograph.search.scoring import _scoring
 from monograph.store.documents import chunks as stored_chunks
 from monograph.store.documents import documents
@@ -19,7 +19,7 @@ from monograph.store.documents.filters import EVERYTHING
 from monograph.store.file import settings
 from monograph.store.graph import extractions, graphs
 from monograph.store.tree import tree as stored_tree
-from monograph.store.vectors import vectors
+from monograph.store.vectors import vectors as stored_vectors
 from monograph.store.words import postings, terms
 from monograph.values import Effort, inner_products
 from monograph.vectors.search import Query
@@ -33,20 +33,9 @@ if TYPE_CHECKING:
     from monograph.store.documents.filters import Allowed
     from monograph.store.file.database import Connection
     from monograph.store.graph.graphs import Records
-    from monograph.store.graph.names import NameRow
     from monograph.values import Float32, Mention, Summary
     from monograph.vectors.index import EcoVectorIndex
-    from monograph.vectors.search import Bits, Read
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Near:
-    """A search by meaning: (chunk, cosine), its effort, chunks by the row of their vector, and the vectors it read."""
-
-    scored: Sequence[tuple[int, float]] = ()
-    effort: Effort | None = None
-    chunks: Mapping[int, list[int]] = field(default_factory=dict)
-    read: Read | None = None
+    from monograph.vectors.search import Bits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,28 +106,21 @@ class FileReader:
 
     def pool(self, request: PoolRequest) -> Pool:
         lexical: list[tuple[int, float]] = []
+        dense: list[tuple[int, float]] = []
+        effort = None
         if request.words:
             with telemetry.span("monograph.search.words"):
                 lexical = self._bm25(request)
-        near = Near()
         if request.vector is not None and request.vector.any():
             with telemetry.span("monograph.search.vectors"):
-                near = self.nearest(request.vector, request.k, request.filter, request.stretch)
+                dense, effort = self.nearest(request.vector, request.k, request.filter, request.stretch)
         walk = request.walk
         if walk is None:
-            return Pool(self, lexical, near.scored, near.effort)
+            return Pool(self, lexical, dense, effort)
         subjects = graphs.subject_chunks(self.connection, walk.names, request.filter)
-        scored = (row for row, _ in (*lexical, *near.scored))
-        rows = list(dict.fromkeys([*scored, *(one.chunk for one in subjects)]))
-        return Pool(
-            self,
-            lexical,
-            near.scored,
-            near.effort,
-            subjects,
-            graphs.that_name(self.connection, rows, walk.names),
-            self.cosines(rows, walk.clauses, near),
-        )
+        rows = list(dict.fromkeys([*dict(lexical), *dict(dense), *[one.chunk for one in subjects]]))
+        named = graphs.that_name(self.connection, rows, walk.names)
+        return Pool(self, lexical, dense, effort, subjects, named, self.cosines(rows, walk.clauses))
 
     def _bm25(self, request: PoolRequest) -> list[tuple[int, float]]:
         words, allowed = request.words, request.filter.within(self.view)
@@ -148,40 +130,27 @@ class FileReader:
             scored = read.bm25(self.connection, words, request.k, allowed)
         return terms.bm25(self.connection, words, request.k, allowed) if scored is None else scored
 
-    def nearest(self, vector: Float32, k: int, allowed: Allowed, stretch: float = 1.0) -> Near:
-        """Return the k chunks of highest cosine to a vector that is not zero; more if several share a vector."""
+    def nearest(
+        self, vector: Float32, k: int, allowed: Allowed, stretch: float
+    ) -> tuple[list[tuple[int, float]], Effort]:
+        """Return (row, cosine) of the k chunks nearest to a vector that is not zero, and the effort of the search.
+
+        Chunks of one text share a vector: there may be more than k.
+        """
         bits = self._bits(self.chunk_index, allowed)
         near = self.chunk_index.search(self.connection, vector, Query(k, bits, stretch=stretch, ties=True))
-        found = vectors.chunks_of(self.connection, near.items)
+        found = stored_vectors.chunks_of(self.connection, near.items)
         if bits is not None and any(len(some) > 1 for some in found.values()):
             # A vector is allowed where one of its chunks is: of several, not all need be.
-            found = vectors.chunks_of(self.connection, near.items, allowed)
-        # Chunks of one text share a vector.
-        pairs = zip(near.items, near.scores, strict=True)
-        scored = [(chunk, score) for memo, score in pairs for chunk in found[memo]]
-        return Near(scored, Effort(near.loads, near.compared, near.stopped), found, near.read)
+            found = stored_vectors.chunks_of(self.connection, near.items, allowed)
+        scored = [(chunk, score) for memo, score in zip(near.items, near.scores, strict=True) for chunk in found[memo]]
+        return scored, Effort(near.loads, near.compared, near.stopped)
 
-    def cosines(self, chunks: Sequence[int], vectors: Float32, near: Near | None = None) -> tuple[Int64, Float32]:
-        """``near`` is a search by meaning, which has read the vectors of some chunks."""
-        rows, held = self._vectors(chunks, vectors.shape[1], near or Near())
+    def cosines(self, chunks: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
+        self.cache.ahead.vectors(self.connection, chunks)
+        rows, held = stored_vectors.of_chunks(self.connection, chunks, vectors.shape[1])
         made = [inner_products(held, one) for one in vectors]
         return rows, np.array(made, dtype=np.float32).reshape(len(vectors), len(rows))
-
-    def _vectors(self, chunks: Sequence[int], dimension: int, near: Near) -> tuple[Int64, Float32]:
-        """(rows of those of some chunks that have a vector, their vectors (n, dimension))."""
-        read = near.read
-        if read is None or read[1].shape[1] != dimension:
-            self.cache.ahead.vectors(self.connection, chunks)
-            return vectors.of_chunks(self.connection, chunks, dimension)
-        memos = {chunk: memo for memo, some in near.chunks.items() for chunk in some}
-        place = {memo: at for at, memo in enumerate(read[0].tolist())}
-        places = {chunk: place[memo] for chunk, memo in memos.items() if memo in place}
-        held = [chunk for chunk in chunks if chunk in places]
-        missing = [chunk for chunk in chunks if chunk not in places]
-        self.cache.ahead.vectors(self.connection, missing)
-        rows, others = vectors.of_chunks(self.connection, missing, dimension)
-        at = np.array([places[chunk] for chunk in held], dtype=np.int64)
-        return np.concatenate((np.array(held, dtype=np.int64), rows)), np.concatenate((read[1][at], others))
 
     def evidence(self, rows: Sequence[int], words: Words) -> Records:
         """Return the evidence of chunks: see :class:`monograph.search.reader.Evidence`."""
@@ -209,12 +178,10 @@ class FileReader:
 
         return self.cache.starts.get(chunks, read)
 
-    def leads(
-        self, heads: Sequence[int], known: Mapping[int, NameRow], words: Words, allowed: Allowed
-    ) -> tuple[list[Leads], Evidence]:
+    def leads(self, heads: Sequence[int], words: Words, allowed: Allowed) -> tuple[list[Leads], Evidence]:
         def read(some: Sequence[int]) -> dict[int, Leads]:
             self.cache.ahead.leads(self.connection, some)
-            asked = self.names.links(some, known)
+            asked = self.names.links(some)
             about = graphs.subject_chunks(self.connection, asked.names, allowed)
             return asked.leads(about, graphs.mentions(self.connection, asked.rare, allowed))
 
@@ -243,13 +210,8 @@ class FileReader:
                 found[row] = extractions.descriptions(value)
         return found
 
-    def show(
-        self,
-        rows: Collection[int],
-        where: Mapping[int, int] = NOWHERE,
-        texts: Mapping[int, tuple[str, str]] = NO_TEXTS,
-    ) -> Shown:
-        written = self.names.written(where, texts) if where else {}
+    def show(self, rows: Collection[int], where: Mapping[int, int] = NOWHERE) -> Shown:
+        written = self.names.written(where) if where else {}
         asked = list(rows)
         self.cache.ahead.texts(self.connection, asked)
         return {one.row: one for one in stored_chunks.load(self.connection, asked)}, written

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import NamedTuple
 
 from monograph.store.file.checksums import checksum
@@ -140,19 +139,12 @@ def heads(connection: Connection, names: Iterable[int]) -> list[tuple[int, str, 
     return lookup(connection, "n.name, n.key, e.name, e.key", tables, names)
 
 
-def members(
-    connection: Connection, heads: Iterable[int], loaded: Mapping[int, NameRow] = MappingProxyType({})
-) -> dict[int, list[NameRow]]:
-    """Return the names in use of entities, by the row of their head, which comes first; the others in order of key.
-
-    ``loaded`` are names that were read before, by row.
-    """
-    asked = dict.fromkeys(heads)
-    before = (loaded[row] for row in asked if row in loaded)
+def members(connection: Connection, heads: Iterable[int]) -> dict[int, list[NameRow]]:
+    """Return the names in use of entities, by the row of their head, which comes first; the others in order of key."""
+    found: dict[int, list[NameRow]] = {}
     # An abbreviation that is a head may itself have one.
-    found = {one.row: [one if one.head == one.row else one._replace(head=one.row)] for one in before if one.uses > 0}
     for name in connection.execute(
-        """SELECT n.name, n.key, n.uses, n.name AS entity FROM json_each(?2) AS k CROSS JOIN names AS n
+        """SELECT n.name, n.key, n.uses, n.name AS entity FROM json_each(?1) AS k CROSS JOIN names AS n
         WHERE n.name = k.value AND n.uses > 0
         UNION ALL
         SELECT n.name, n.key, n.uses, k.value FROM json_each(?1) AS k CROSS JOIN names AS n
@@ -160,7 +152,7 @@ def members(
         UNION ALL
         SELECT n.name, n.key, n.uses, k.value FROM json_each(?1) AS k CROSS JOIN names AS h CROSS JOIN names AS n
         WHERE h.head = k.value AND n.head = h.name AND n.uses > 0""",
-        (_numbered(asked), _numbered(row for row in asked if row not in loaded)),
+        (_numbered(dict.fromkeys(heads)),),
     ):
         found.setdefault(name[3], []).append(NameRow._make(name))
     for some in found.values():
