@@ -114,7 +114,7 @@ def walked_question(file: OpenFile, asked: EvaluationQuestion) -> Walked:
         walk.follow(again, starts)
         rows = sorted({*fused, *whole.scores.chances(), *(target for _, target, *_ in known.links)})
         again.learn(known.unknown(rows), pool.evidence)
-        owners = graphs.documents_of(snapshot.connection, rows)
+        owners = {row: place.document for row, place in graphs.places(snapshot.connection, rows).items()}
         names = dict(snapshot.connection.execute("SELECT document, id FROM documents"))
         matches = words.matches(snapshot, query, question.counts, POOL)
         lifts = fusion.lifted(dict.fromkeys(rows, 0.0), matches)

@@ -335,9 +335,9 @@ def _owe(monograph: Monograph, first: int) -> None:
         settings.save(connection, replace(monograph.settings, graph=False))
         rebuild_graph._note(connection, pipeline, rebuild_graph.UNDER_WAY)
         for row in documents.numbers(connection)[first::2]:
-            uses = graphs.Uses()
+            uses = names.Uses()
             graphs.remove(connection, chunks.rows_of_document(connection, row), [row], uses)
-            names.use(connection, uses.uses, uses.persons)
+            names.use(connection, uses)
             entries = list(words.entries_of(connection, row))
             held = terms.with_trigrams(connection, [one.chunk for one in entries])
             connection.executemany(

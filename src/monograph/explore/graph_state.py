@@ -85,10 +85,6 @@ class GraphState:
         """See :func:`monograph.store.graph.graphs.linked`."""
         return graphs.linked(self.names, chunks)
 
-    def documents_of(self, chunks: Iterable[int]) -> dict[int, int]:
-        """Return the document of each chunk."""
-        return graphs.documents_of(self.names, chunks)
-
     def extractions(self, chunks: Sequence[int]) -> dict[int, Extraction]:
         """Return the extractions of those chunks that have one, in order."""
         values = graphs.extraction_values(self.names, chunks)

@@ -136,10 +136,10 @@ class Nodes:
         loaded = names.load(self.state.names, rows - self.names.keys())
         self.names.update(loaded)
         self.meet({one.head for one in loaded.values()})
-        documents = self.state.documents_of(held)
+        places = self.state.places(held)
         for chunk, (some, links) in held.items():
             records = some.tolist()
-            nodes = self._nodes([name for name, *_ in records], documents.get(chunk, 0))
+            nodes = self._nodes([name for name, *_ in records], places[chunk].document)
             self.seen[chunk] = tuple(ChunkName(node, *record) for node, record in zip(nodes, records, strict=True))
             self.told[chunk] = tuple(ChunkRelation(*link) for link in links.tolist())
         return [chunk for chunk in fresh if chunk in self.seen]

@@ -18,6 +18,7 @@ from monograph.store.file import memo, settings
 from monograph.store.file.errors import translate_system_errors
 from monograph.store.graph import assertions, graphs
 from monograph.store.vectors.vectors import pack
+from monograph.store.words import terms
 from monograph.values import Exported, OnProgress, Problem, Progress, Report, ToldNode, ToldRelation, together
 from monograph.write import apply, configuration
 from monograph.write.assertions import add as add_assertions
@@ -38,7 +39,8 @@ def exported(file: OpenFile, place: Path, *, overwrite: bool, graph: bool, progr
         made_whole(place, layout.FILES, file.database.path, overwrite=overwrite) as folder,
         file.database.read() as connection,
     ):
-        is_made = graph and settings.has_graph(connection) and graphs.is_whole(connection)
+        is_whole = 0 < graphs.count_nodes(connection) == terms.count(connection)
+        is_made = graph and is_whole and settings.has_graph(connection)
         built = file.settings
         began = export.known_of(connection, __version__, built.chunk_tokens, built.chunk_overlap)
         made = export.write(connection, folder, began, graph=is_made, on_progress=progress)

@@ -108,14 +108,6 @@ class ShelfGraphState(GraphState):
     def linked(self, chunks: Collection[int]) -> Mapping[int, tuple[Records, Records]]:
         return self.snapshot.linked(chunks)
 
-    def documents_of(self, chunks: Iterable[int]) -> dict[int, int]:
-        rows = self.snapshot.rows
-        return {
-            rows.whole(shard, row): rows.whole(shard, document)
-            for shard, _, some in self.snapshot.shards.of(ShardReader.documents_of, chunks)
-            for row, document in some.items()
-        }
-
     def extractions(self, chunks: Sequence[int]) -> dict[int, Extraction]:
         found = self.snapshot.shards.by_row(ShardReader.extractions, chunks)
         return {row: found[row] for row in chunks if row in found}

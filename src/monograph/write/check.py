@@ -16,6 +16,7 @@ from monograph.store.file import memo, settings
 from monograph.store.file.checksums import given_key
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import UNDECODABLE
+from monograph.store.file.rows import is_marked
 from monograph.store.graph import extractions, graphs, names
 from monograph.store.graph.extractions import documents_lacking
 from monograph.store.tree import tree as stored_tree
@@ -99,11 +100,11 @@ def _graph_faults(checked: Checked) -> Iterator[Finding]:
 
 def _other_heads(checked: Checked) -> Iterator[tuple[int]]:
     """Yield the names with another head than is found again."""
-    if not names.all_resolved(checked.connection):
+    if is_marked(checked.connection, "unresolved"):
         return
     apart = names.cannot_link(checked.connection)
     keys = {key for pair in apart for key in pair}
-    for group in names.groups(checked.connection):
+    for group in names.groups(checked.connection).values():
         by_row = {one.row: one for one in group}
         for head, _, row in changes(group, apart):
             # What was set apart may stand alone though a rule would join it.

@@ -124,7 +124,7 @@ def derive_graph(
     parts = relate(pipeline, batch, made, waiting)
     embedded = frozenset[str]().union(*(embedded_keys(one.part) for one in parts))
     with pipeline.database.read() as connection:
-        lacking = names.without_code(connection, sorted(embedded), names.code_size(pipeline.embedder.dimension))
+        lacking = names.without_code(connection, sorted(embedded), pipeline.embedder.dimension)
     codes = name_codes(pipeline.embedder)
     wanted = codes.keyed(lacking)
     codes.derive_missing(pipeline.database, wanted, waiting, made.values)
@@ -184,7 +184,7 @@ def node_of(chunks: Sequence[int], related: Related, rows: Mapping[str, int]) ->
     part = related.part
     return graphs.DocumentGraph(
         {
-            chunk: graphs.ChunkGraph(
+            chunk: (
                 one.words.astype(graphs.WORDS, copy=False).tobytes(),
                 graphs.pack_named(
                     [(rows[name.key], name.first, name.second, _PLACE_OF_KIND[name.kind]) for name in one.names]
@@ -193,7 +193,7 @@ def node_of(chunks: Sequence[int], related: Related, rows: Mapping[str, int]) ->
             )
             for chunk, one in zip(chunks, part.chunks, strict=True)
         },
-        frozenset(graphs.SubjectRow(rows[one.key], one.by_title, one.qualifier) for one in part.subjects),
+        frozenset((rows[one.key], one.by_title, one.qualifier) for one in part.subjects),
         frozenset((rows[one.short], rows[one.full]) for one in part.aliases),
     )
 
@@ -203,7 +203,7 @@ def store_graph(
     pipeline: Pipeline,
     parts: Sequence[tuple[int, Sequence[int], Related]],
     derived: Derived,
-    uses: graphs.Uses,
+    uses: names.Uses,
     known: Iterable[int],
 ) -> None:
     """Store parts of a graph and their names, within the transaction that stores their documents.
@@ -232,7 +232,7 @@ def store_graph(
     named = set[str]().union(*(keys_of(one.part) for _, _, one in parts))
     embedded = set[str]().union(*(embedded_keys(one.part) for _, _, one in parts))
     held = names.rows(connection, named)
-    lacking = names.without_code(connection, embedded, names.code_size(pipeline.embedder.dimension))
+    lacking = names.without_code(connection, embedded, pipeline.embedder.dimension)
     if any(name not in derived.codes for name in lacking):
         raise MissingValue
     codes = take_codes(connection, {name: derived.codes[name] for name in lacking}, derived.waiting)
@@ -241,10 +241,8 @@ def store_graph(
     graphs.put(connection, {document: node_of(own, one, rows) for document, own, one in parts}, uses, known)
     names.set_codes(connection, [(code, key) for key, code in codes.items() if key not in new])
     coming = [names.NewName(row, key, signature(key), codes.get(key)) for key, row in new.items()]
-    names.add(connection, coming, uses.uses, uses.persons)
-    fresh = set(new.values())
-    old = ({row: change for row, change in one.items() if row not in fresh} for one in (uses.uses, uses.persons))
-    names.use(connection, *old)
+    names.add(connection, coming, uses)
+    names.use(connection, uses)
 
 
 def take_codes(
@@ -272,7 +270,7 @@ def names_without_code(connection: Connection, pipeline: Pipeline, among: Sequen
     stored = settings.load_model(connection, "embedder")
     if stored is None or stored.key != pipeline.embedder.key:
         return embedded
-    return names.without_code(connection, embedded, names.code_size(stored.dimension))
+    return names.without_code(connection, embedded, stored.dimension)
 
 
 def complete_codes(pipeline: Pipeline) -> None:

@@ -152,7 +152,6 @@ def flush(connection: Connection, indexes: Sequence[EcoVectorIndex]) -> None:
 
 def resolve(connection: Connection) -> None:
     """Bring up to date which names mean the same entity, where names or subjects came or went."""
-    names.mark_cannot_link(connection)
     marked = names.unresolved(connection)
     if marked:
         cannot_link = names.cannot_link(connection)
@@ -186,7 +185,7 @@ def _changes(
             crossed = sizes[signature] - came <= LARGEST_GROUP < sizes[signature] + len(some) - came
             every = crossed or len(some) * len(group) > _MOST_HELD
             keys.update(group if every else related((one.key for one in some), group))
-    for signature, members in names.living(connection, sorted(keys)).items():
+    for signature, members in names.groups(connection, keys).items():
         yield from changes(members, cannot_link, sizes.get(signature, 0))
 
 

@@ -208,7 +208,7 @@ def _make_once(pipeline: Pipeline, rows: Sequence[int], tally: Tally) -> None:
         if held != [chunks.rows_of_document(connection, row) for row in rows]:
             raise MissingValue
         parts = list(zip(rows, held, (derived.parts or {}).values(), strict=True))
-        store_graph(connection, pipeline, parts, derived, graphs.Uses(), rows)
+        store_graph(connection, pipeline, parts, derived, names.Uses(), rows)
 
 
 def set_apart(pipeline: Pipeline, name: str, other: str) -> None:

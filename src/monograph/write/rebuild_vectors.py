@@ -112,7 +112,7 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
     _derive_inside(connection, pipeline, codes, wanted, MADE_INSIDE)
     made = take_codes(connection, {name: key for key, name in wanted.items()})
     memo.drop(connection, memo.CODE)
-    stored_names.drop_codes(connection, None if other else stored_names.code_size(pipeline.embedder.dimension))
+    stored_names.drop_codes(connection, None if other else pipeline.embedder.dimension)
     stored_names.set_codes(connection, [(code, key) for key, code in made.items()])
     stored = settings.StoredModel(pipeline.embedder.key, pipeline.embedder.spec, pipeline.embedder.dimension)
     settings.save_model(connection, "embedder", stored)

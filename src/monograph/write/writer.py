@@ -93,7 +93,7 @@ def write(connection: Connection, pipeline: Pipeline, changes: Changes, derived:
     files = sources.put(connection, [one.source for one in changes.files])
     placed = _place(connection, [*changes.insert, *changes.replace], files, None if ending is None else ending.moment)
     known = placed[len(changes.insert) :]
-    uses = graphs.Uses()
+    uses = names.Uses()
     _remove_chunks(connection, [row for one in known for row in one.gone], uses)
     if derived.parts is None:
         graphs.remove(connection, [row for one in known for row in one.kept], [one.row for one in known], uses)
@@ -103,7 +103,7 @@ def write(connection: Connection, pipeline: Pipeline, changes: Changes, derived:
     held = vectors(pipeline.embedder).rows(connection, (key for _, key in keys), derived.waiting)
     memo.assign(connection, "vectors", [(row, held[key]) for row, key in keys])
     if derived.parts is None:
-        names.use(connection, uses.uses, uses.persons)
+        names.use(connection, uses)
     else:
         parts = [(one.row, one.rows, derived.parts[one.prepared.document.id, one.prepared.sha256]) for one in placed]
         store_graph(connection, pipeline, parts, derived, uses, [one.row for one in known])
@@ -192,10 +192,10 @@ def remove_rows(connection: Connection, rows: Sequence[documents.DocumentRow], e
             spans = chunks.spans_of(connection, row.row)
             entries += [terms.Entry(chunk, row.title, text[start:end]) for chunk, start, end in spans]
         terms.remove(connection, entries)
-        numbers, uses = [row.row for row in some], graphs.Uses()
+        numbers, uses = [row.row for row in some], names.Uses()
         _remove_chunks(connection, [entry.chunk for entry in entries], uses)
         graphs.remove(connection, [], numbers, uses)
-        names.use(connection, uses.uses, uses.persons)
+        names.use(connection, uses)
         for number in numbers:
             assertions.remove_document(connection, number)
         documents.remove(connection, numbers)
@@ -203,7 +203,7 @@ def remove_rows(connection: Connection, rows: Sequence[documents.DocumentRow], e
     return removed
 
 
-def _remove_chunks(connection: Connection, gone: Sequence[int], uses: graphs.Uses) -> None:
+def _remove_chunks(connection: Connection, gone: Sequence[int], uses: names.Uses) -> None:
     """Remove chunks from every table but the inverted index."""
     if gone:
         graphs.remove(connection, gone, [], uses)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, TypeAlias
@@ -92,8 +93,8 @@ def store_shares(connection: Connection, shares: Iterable[Share]) -> None:
         FROM shares GROUP BY key ORDER BY key"""
     ).fetchall()
     new = [names.NewName(row, *one[:3]) for row, one in enumerate(every, start=1)]
-    uses = {row: one[3] for row, one in enumerate(every, start=1)}
-    names.add(connection, new, uses, {row: one[4] for row, one in enumerate(every, start=1)})
+    uses = Counter({row: one[3] for row, one in enumerate(every, start=1)})
+    names.add(connection, new, names.Uses(uses, Counter({row: one[4] for row, one in enumerate(every, start=1)})))
     connection.execute(
         """INSERT INTO subjects (name, document, by_title, qualifier)
         SELECT name, 0, 1, '' FROM names WHERE key IN (SELECT key FROM shares WHERE is_subject)"""

@@ -85,8 +85,9 @@ _BOTH_WAYS = (
 
 
 def _uncoded(checked: Checked) -> Iterator[tuple[str]]:
-    if checked.code is not None:
-        yield from zip(without_code(checked.connection, graphs.embedded_keys(checked.connection), checked.code))
+    if checked.embedder is not None:
+        embedded = graphs.embedded_keys(checked.connection)
+        yield from zip(without_code(checked.connection, embedded, checked.embedder.dimension))
 
 
 NAMES = (

@@ -55,7 +55,7 @@ def next_row(connection: sqlite3.Connection, table: Literal["documents", "chunks
     return int(highest or 0) + 1
 
 
-def is_marked(connection: sqlite3.Connection, table: Literal["unplanted"]) -> bool:
+def is_marked(connection: sqlite3.Connection, table: Literal["unplanted", "unresolved"]) -> bool:
     """Return whether triggers have marked rows in a table."""
     return connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None  # noqa: S608 - constants
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from struct import Struct
 from typing import Any, NamedTuple, TypeAlias
 
@@ -20,6 +20,7 @@ from monograph.store.documents.documents import TOLD, loaded_span, newest
 from monograph.store.documents.filters import EVERYTHING, Allowed
 from monograph.store.file.database import Connection
 from monograph.store.file.rows import lookup, select
+from monograph.store.graph.names import Uses
 from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS
 
 NAMED = np.dtype([("name", "<i4"), ("first", "u1"), ("second", "u1"), ("kind", "u1")])
@@ -39,24 +40,6 @@ _NAMED = Struct("<iBBB")  # A record of NAMED for Python's struct, which is fast
 _PERSON = ENTITY_KINDS.index("person")
 SUBJECT_CHUNKS = 12
 """First chunks of a document that a name in its title leads to."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkGraph:
-    """A chunk's part of the graph: words, names and links as bytes of WORDS, NAMED and LINKED."""
-
-    words: bytes
-    names: bytes
-    links: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class SubjectRow:
-    """A name that a document is about."""
-
-    name: int
-    by_title: bool
-    qualifier: str
 
 
 class SubjectChunk(NamedTuple):
@@ -98,12 +81,18 @@ class Place:
 class DocumentGraph:
     """A document's part of the graph.
 
-    ``chunks`` are by chunk row, ``subjects`` are the names that it is about, and ``aliases`` are the rows of short
-    names and their full names.
+    Parameters
+    ----------
+    chunks:
+        (words, names, links) by chunk row: bytes of WORDS, NAMED and LINKED.
+    subjects:
+        (name, whether the title has it, qualifier) of the names that it is about.
+    aliases:
+        Rows of short names and of their full names.
     """
 
-    chunks: Mapping[int, ChunkGraph]
-    subjects: frozenset[SubjectRow]
+    chunks: Mapping[int, tuple[bytes, bytes, bytes]]
+    subjects: frozenset[tuple[int, bool, str]]
     aliases: frozenset[tuple[int, int]]
 
 
@@ -122,32 +111,23 @@ def titled_extraction_keys(connection: Connection, rows: Iterable[int]) -> dict[
 
 def stored(connection: Connection, document: int) -> DocumentGraph:
     """Return a document's part of the graph."""
-    parts = connection.execute(
-        "SELECT chunk, words, names, links FROM chunk_graphs JOIN chunks AS c USING (chunk) WHERE c.document = ?",
-        (document,),
-    ).fetchall()
-    subjects = connection.execute(
-        "SELECT name, by_title, qualifier FROM subjects WHERE document = ?", (document,)
-    ).fetchall()
-    aliases = connection.execute("SELECT name, full FROM aliases WHERE document = ?", (document,)).fetchall()
-    return DocumentGraph(
-        {row[0]: ChunkGraph(*row[1:]) for row in parts},
-        frozenset(SubjectRow(row[0], bool(row[1]), row[2]) for row in subjects),
-        frozenset((name, full) for name, full in aliases),
+    chunks, subjects, aliases = (
+        connection.execute(query, (document,)).fetchall()
+        for query in (
+            "SELECT g.chunk, words, names, links FROM chunks AS c JOIN chunk_graphs AS g USING (chunk) "
+            "WHERE c.document = ?",
+            "SELECT name, by_title, qualifier FROM subjects WHERE document = ?",
+            "SELECT name, full FROM aliases WHERE document = ?",
+        )
     )
+    about = frozenset((name, bool(by_title), qualifier) for name, by_title, qualifier in subjects)
+    return DocumentGraph({row: (words, named, links) for row, words, named, links in chunks}, about, frozenset(aliases))
 
 
 def documents_naming(connection: Connection, wanted: Iterable[int]) -> list[int]:
     """Return the rows of the documents that mention any of some names, ascending."""
     tables = "mentions AS m CROSS JOIN chunks AS c WHERE m.name = w.value AND c.chunk = m.chunk ORDER BY c.document"
     return [int(row) for (row,) in lookup(connection, "DISTINCT c.document", tables, wanted)]
-
-
-def is_whole(connection: Connection) -> bool:
-    """Whether there are chunks, and all are in the graph."""
-    (chunks,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
-    (nodes,) = connection.execute("SELECT count(*) FROM chunk_graphs").fetchone()
-    return bool(chunks) and chunks == nodes
 
 
 def words(connection: Connection, chunks: Sequence[int]) -> dict[int, tuple[int, bytes]]:
@@ -175,11 +155,7 @@ def mentions(connection: Connection, wanted: Iterable[int], allowed: Allowed = E
 
 def are_subjects(connection: Connection, wanted: Iterable[int]) -> set[int]:
     """Return those of some names that a document is about."""
-    found = connection.execute(
-        """SELECT n.value FROM json_each(?) AS n WHERE EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.value)""",
-        (_listed(wanted),),
-    ).fetchall()
-    return {int(row) for (row,) in found}
+    return {name for (name,) in lookup(connection, "DISTINCT s.name", "subjects AS s WHERE s.name = w.value", wanted)}
 
 
 def known_subjects(connection: Connection, keys: Iterable[str]) -> dict[str, int]:
@@ -221,17 +197,8 @@ def subject_rows(
 
 def that_name(connection: Connection, chunks: Iterable[int], wanted: Iterable[int]) -> list[tuple[int, int]]:
     """Return (name, chunk) for those of some chunks that have any of some names."""
-    found = connection.execute(
-        """SELECT m.name, m.chunk FROM json_each(?) AS n CROSS JOIN json_each(?) AS c CROSS JOIN mentions AS m
-        WHERE m.name = n.value AND m.chunk = c.value""",
-        (_listed(wanted), _listed(chunks)),
-    ).fetchall()
-    return [(int(name), int(chunk)) for name, chunk in found]
-
-
-def documents_of(connection: Connection, chunks: Iterable[int]) -> dict[int, int]:
-    """Return the document of each chunk, by row."""
-    return dict(lookup(connection, "c.chunk, c.document", "chunks AS c WHERE c.chunk = w.value", chunks))
+    tables = "json_each(?) AS c CROSS JOIN mentions AS m WHERE m.name = w.value AND m.chunk = c.value"
+    return lookup(connection, "m.name, m.chunk", tables, wanted, str(list(chunks)))
 
 
 def count_nodes(connection: Connection) -> int:
@@ -324,14 +291,6 @@ def places(connection: Connection, chunks: Iterable[int]) -> dict[int, Place]:
     return {row[0]: Place(*row[1:]) for row in found}
 
 
-@dataclass(frozen=True, slots=True)
-class Uses:
-    """Changes of the uses of names, by row, collected over many documents to be written at once."""
-
-    uses: Counter[int] = field(default_factory=Counter)
-    persons: Counter[int] = field(default_factory=Counter)
-
-
 def put(connection: Connection, nodes: Mapping[int, DocumentGraph], uses: Uses, known: Iterable[int] = ()) -> None:
     """Store documents' parts of the graph, and change only the rows that differ.
 
@@ -350,36 +309,32 @@ def put(connection: Connection, nodes: Mapping[int, DocumentGraph], uses: Uses, 
         _remove_chunks(connection, [row for row, part in held.chunks.items() if node.chunks.get(row) != part], uses)
         gone = held.subjects - node.subjects
         connection.executemany(
-            "DELETE FROM subjects WHERE name = ? AND document = ?", ((one.name, document) for one in gone)
+            "DELETE FROM subjects WHERE name = ? AND document = ?", ((name, document) for name, _, _ in gone)
         )
-        uses.uses.subtract(one.name for one in gone)
+        uses.uses.subtract(name for name, _, _ in gone)
         connection.executemany(
             "DELETE FROM aliases WHERE name = ? AND full = ? AND document = ?",
             ((*pair, document) for pair in held.aliases - node.aliases),
         )
         fresh = {row: part for row, part in node.chunks.items() if held.chunks.get(row) != part}
         coming[document] = DocumentGraph(fresh, node.subjects - held.subjects, node.aliases - held.aliases)
-    parts = [(document, *pair) for document, node in coming.items() for pair in node.chunks.items()]
+    parts = [(chunk, document, *part) for document, node in coming.items() for chunk, part in node.chunks.items()]
     connection.executemany(
-        "INSERT INTO chunk_graphs (chunk, document, words, names, links) VALUES (?, ?, ?, ?, ?)",
-        ((chunk, document, part.words, part.names, part.links) for document, chunk, part in parts),
+        "INSERT INTO chunk_graphs (chunk, document, words, names, links) VALUES (?, ?, ?, ?, ?)", parts
     )
     mentions = []
-    for _, chunk, part in parts:
-        named = _named(part.names)
+    for chunk, _, _, packed, _ in parts:
+        named, persons = _named(packed)
         uses.uses.update(named)
-        uses.persons.update(_persons(part.names))
+        uses.persons.update(persons)
         mentions += [(name, chunk) for name in named]
     connection.executemany("INSERT INTO mentions (name, chunk) VALUES (?, ?)", sorted(mentions))
-    subjects = [(document, one) for document, node in coming.items() for one in node.subjects]
+    subjects = [(document, *one) for document, node in coming.items() for one in node.subjects]
+    connection.executemany("INSERT INTO subjects (document, name, by_title, qualifier) VALUES (?, ?, ?, ?)", subjects)
+    uses.uses.update(name for _, name, _, _ in subjects)
     connection.executemany(
-        "INSERT INTO subjects (name, document, by_title, qualifier) VALUES (?, ?, ?, ?)",
-        ((one.name, document, one.by_title, one.qualifier) for document, one in subjects),
-    )
-    uses.uses.update(one.name for _, one in subjects)
-    connection.executemany(
-        "INSERT INTO aliases (name, full, document) VALUES (?, ?, ?)",
-        ((*pair, document) for document, node in coming.items() for pair in node.aliases),
+        "INSERT INTO aliases (document, name, full) VALUES (?, ?, ?)",
+        ((document, *pair) for document, node in coming.items() for pair in node.aliases),
     )
 
 
@@ -396,9 +351,9 @@ def remove(connection: Connection, chunks: Sequence[int], documents: Sequence[in
 def _remove_chunks(connection: Connection, chunks: Sequence[int], uses: Uses) -> None:
     mentions = []
     for chunk, packed in select(connection, "SELECT chunk, names FROM chunk_graphs WHERE chunk IN", chunks):
-        named = _named(packed)
+        named, persons = _named(packed)
         uses.uses.subtract(named)
-        uses.persons.subtract(_persons(packed))
+        uses.persons.subtract(persons)
         mentions += [(name, chunk) for name in named]
     connection.executemany("DELETE FROM mentions WHERE name = ? AND chunk = ?", sorted(mentions))
     connection.executemany("DELETE FROM chunk_graphs WHERE chunk = ?", ((chunk,) for chunk in chunks))
@@ -409,12 +364,10 @@ def pack_named(records: Iterable[tuple[int, int, int, int]]) -> bytes:
     return b"".join([_NAMED.pack(*one) for one in records])
 
 
-def _persons(packed: bytes) -> list[int]:
-    return [name for name, _, _, kind in _NAMED.iter_unpack(packed) if kind == _PERSON]
-
-
-def _named(packed: bytes) -> set[int]:
-    return {one[0] for one in _NAMED.iter_unpack(packed)}
+def _named(packed: bytes) -> tuple[set[int], list[int]]:
+    """Return (names, those that are taken for a person's) of bytes of NAMED."""
+    records = list(_NAMED.iter_unpack(packed))
+    return {one[0] for one in records}, [name for name, _, _, kind in records if kind == _PERSON]
 
 
 def clear(connection: Connection) -> None:
@@ -422,10 +375,6 @@ def clear(connection: Connection) -> None:
     for table in ("chunk_graphs", "mentions", "subjects", "aliases"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 - constants
     connection.execute("UPDATE names SET uses = 0, persons = 0, head = NULL, reason = NULL")
-
-
-def _listed(values: Iterable[int]) -> str:
-    return str(list(values))  # Which is JSON, and many times faster.
 
 
 def embedded_keys(connection: Connection) -> list[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from monograph.store.file.checksums import checksum
 from monograph.store.file.database import Connection
-from monograph.store.file.rows import lookup
+from monograph.store.file.rows import is_marked, lookup
 
 # An abbreviation may stand for a name that has a head itself.
 ENTITY = "COALESCE(h.head, n.head, n.name)"
@@ -58,7 +59,6 @@ class Marked(NamedTuple):
     name is one.
     """
 
-    row: int
     key: str
     signature: int
     living: bool
@@ -75,28 +75,38 @@ class NewName:
     code: bytes | None = None
 
 
-def add(connection: Connection, new: Sequence[NewName], uses: Mapping[int, int], persons: Mapping[int, int]) -> None:
-    """Store new names with their ``uses`` and ``persons``, by row, and mark those in use as unresolved.
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """Changes of the uses of names, and of the chunks that take them for persons, by row: written at once."""
+
+    uses: Counter[int] = field(default_factory=Counter)
+    persons: Counter[int] = field(default_factory=Counter)
+
+
+def add(connection: Connection, new: Sequence[NewName], uses: Uses) -> None:
+    """Store new names, with their uses, which are taken out of ``uses``; mark those in use as unresolved.
 
     No trigger marks new names.
     """
+    stored = []
+    for one in new:
+        seal = None if one.code is None else checksum(one.key.encode(), one.code)
+        counts = uses.uses.pop(one.row, 0), uses.persons.pop(one.row, 0)
+        stored.append((one.row, one.key, one.signature, one.code, seal, *counts))
     connection.executemany(
-        "INSERT INTO names (name, key, signature, code, checksum, uses, persons) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (
-            (
-                one.row,
-                one.key,
-                one.signature,
-                one.code,
-                None if one.code is None else checksum(one.key.encode(), one.code),
-                uses.get(one.row, 0),
-                persons.get(one.row, 0),
-            )
-            for one in new
-        ),
+        "INSERT INTO names (name, key, signature, code, checksum, uses, persons) VALUES (?, ?, ?, ?, ?, ?, ?)", stored
     )
-    living = (one.row for one in new if uses.get(one.row, 0) > 0)
-    connection.execute("INSERT OR IGNORE INTO unresolved SELECT value FROM json_each(?)", (_listed(living),))
+    living = ((row,) for row, *_, count, _ in stored if count > 0)
+    connection.executemany("INSERT OR IGNORE INTO unresolved VALUES (?)", living)
+
+
+def use(connection: Connection, uses: Uses) -> None:
+    """Add to the uses of stored names."""
+    rows = sorted(row for row in {*uses.uses, *uses.persons} if uses.uses[row] or uses.persons[row])
+    connection.executemany(
+        "UPDATE names SET uses = uses + ?, persons = persons + ? WHERE name = ?",
+        ((uses.uses[row], uses.persons[row], row) for row in rows),
+    )
 
 
 def rows(connection: Connection, keys: Iterable[str]) -> dict[str, int]:
@@ -141,19 +151,17 @@ def heads(connection: Connection, names: Iterable[int]) -> list[tuple[int, str, 
 
 def members(connection: Connection, heads: Iterable[int]) -> dict[int, list[NameRow]]:
     """Return the names in use of entities, by the row of their head, which comes first; the others in order of key."""
-    found: dict[int, list[NameRow]] = {}
+    asked = list(dict.fromkeys(heads))
     # An abbreviation that is a head may itself have one.
-    for name in connection.execute(
-        """SELECT n.name, n.key, n.uses, n.name AS entity FROM json_each(?1) AS k CROSS JOIN names AS n
-        WHERE n.name = k.value AND n.uses > 0
+    tables = """names AS n WHERE n.name = w.value AND n.uses > 0
         UNION ALL
-        SELECT n.name, n.key, n.uses, k.value FROM json_each(?1) AS k CROSS JOIN names AS n
-        WHERE n.head = k.value AND n.uses > 0
+        SELECT n.name, n.key, n.uses, w.value FROM json_each(?1) AS w CROSS JOIN names AS n
+        WHERE n.head = w.value AND n.uses > 0
         UNION ALL
-        SELECT n.name, n.key, n.uses, k.value FROM json_each(?1) AS k CROSS JOIN names AS h CROSS JOIN names AS n
-        WHERE h.head = k.value AND n.head = h.name AND n.uses > 0""",
-        (_numbered(dict.fromkeys(heads)),),
-    ):
+        SELECT n.name, n.key, n.uses, w.value FROM json_each(?1) AS w CROSS JOIN names AS h CROSS JOIN names AS n
+        WHERE h.head = w.value AND n.head = h.name AND n.uses > 0"""
+    found: dict[int, list[NameRow]] = {}
+    for name in lookup(connection, "n.name, n.key, n.uses, w.value", tables, asked):
         found.setdefault(name[3], []).append(NameRow._make(name))
     for some in found.values():
         if len(some) > 1:
@@ -161,10 +169,11 @@ def members(connection: Connection, heads: Iterable[int]) -> dict[int, list[Name
     return found
 
 
-def without_code(connection: Connection, keys: Iterable[str], size: int) -> list[str]:
-    """Return those of the keys that are not stored, or have no code of ``size`` bytes."""
+def without_code(connection: Connection, keys: Iterable[str], dimension: int) -> list[str]:
+    """Return those of the keys that are not stored, or have no code of an embedding of ``dimension`` numbers."""
     asked = list(keys)
-    coded = dict(lookup(connection, "n.key, 1", "names AS n WHERE n.key = w.value AND length(n.code) = ?", asked, size))
+    tables = "names AS n WHERE n.key = w.value AND length(n.code) = ?"
+    coded = {key for (key,) in lookup(connection, "n.key", tables, asked, code_size(dimension))}
     return [key for key in asked if key not in coded]
 
 
@@ -183,12 +192,13 @@ def set_codes(connection: Connection, codes: Iterable[tuple[bytes, str]]) -> Non
     mark_unresolved(connection, (key for _, key in given))
 
 
-def drop_codes(connection: Connection, but: int | None = None) -> None:
-    """Delete all codes, or those that do not have ``but`` bytes, and mark these names as unresolved."""
+def drop_codes(connection: Connection, dimension: int | None = None) -> None:
+    """Delete all codes, or those that are not of embeddings of ``dimension``; mark these names as unresolved."""
+    size = None if dimension is None else code_size(dimension)
     some = "code IS NOT NULL AND length(code) IS NOT ?"
     marked = f"INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE uses > 0 AND {some}"  # noqa: S608
-    connection.execute(marked, (but,))
-    connection.execute(f"UPDATE names SET code = NULL, checksum = NULL WHERE {some}", (but,))  # noqa: S608 - a constant
+    connection.execute(marked, (size,))
+    connection.execute(f"UPDATE names SET code = NULL, checksum = NULL WHERE {some}", (size,))  # noqa: S608 - a constant
 
 
 def codes(connection: Connection) -> Iterator[tuple[int, bytes]]:
@@ -196,22 +206,18 @@ def codes(connection: Connection) -> Iterator[tuple[int, bytes]]:
     yield from connection.execute("SELECT name, code FROM names WHERE uses > 0 AND code IS NOT NULL ORDER BY key")
 
 
-def use(connection: Connection, changes: Mapping[int, int], persons: Mapping[int, int]) -> None:
-    """Add to the uses of names, and to the number of chunks that take them for persons, by row."""
-    connection.executemany(
-        "UPDATE names SET uses = uses + ?, persons = persons + ? WHERE name = ?",
-        (
-            (changes.get(row, 0), persons.get(row, 0), row)
-            for row in sorted({**changes, **persons})
-            if changes.get(row, 0) or persons.get(row, 0)
-        ),
-    )
-
-
 def unresolved(connection: Connection) -> list[Marked]:
-    """Return the names whose heads may be out of date, in order of signature and key."""
+    """Return the names whose heads may be out of date, in order of signature and key.
+
+    If there are any, the names of :func:`cannot_link` are marked, too.
+    """
+    if not is_marked(connection, "unresolved"):
+        return []
+    connection.execute(
+        "INSERT OR IGNORE INTO unresolved SELECT n.name FROM apart AS a CROSS JOIN names AS n WHERE n.key = a.key"
+    )
     found = connection.execute(
-        """SELECT n.name, n.key, n.signature, n.uses > 0,
+        """SELECT n.key, n.signature, n.uses > 0,
             n.head IS NOT NULL OR EXISTS (SELECT 1 FROM aliases AS a WHERE a.name = n.name)
         FROM unresolved AS u CROSS JOIN names AS n WHERE n.name = u.name ORDER BY n.signature, n.key"""
     ).fetchall()
@@ -222,48 +228,34 @@ def signed(connection: Connection, signatures: Iterable[int]) -> dict[int, list[
     """Return the keys of names in use, by signature."""
     # They have no line breaks. One row of many keys is read in half the time of many rows.
     found = connection.execute(
-        """SELECT s.value, (SELECT group_concat(n.key, char(10)) FROM names AS n
-            WHERE n.signature = s.value AND n.uses > 0) FROM json_each(?) AS s""",
-        (_listed(signatures),),
+        """SELECT value, (SELECT group_concat(key, char(10)) FROM names WHERE signature = value AND uses > 0)
+        FROM json_each(?)""",
+        (str(list(signatures)),),
     ).fetchall()
     return {signature: keys.split("\n") for signature, keys in found if keys}
 
 
-def living(connection: Connection, keys: Iterable[str]) -> dict[int, list[Member]]:
-    """Return those of some names that are in use, by signature, in order of key."""
-    return _groups(
-        connection, "json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value AND n.uses > 0", _listed(keys)
-    )
+def groups(connection: Connection, keys: Iterable[str] | None = None) -> dict[int, list[Member]]:
+    """Return those of some names that are in use, by signature, in order of key.
 
-
-def groups(connection: Connection) -> list[list[Member]]:
-    """Return the names in use of every signature that has several, or one that has a head or stands for another."""
-    chosen = """(
+    Without keys, all of every signature that has several, or one that has a head or stands for another.
+    """
+    if keys is None:
+        several = """SELECT name FROM names WHERE uses > 0 AND signature IN (
             SELECT signature FROM names WHERE uses > 0 GROUP BY signature
-            HAVING count(*) > 1 OR max(head) IS NOT NULL OR max(name IN (SELECT name FROM aliases))
-        ) AS s CROSS JOIN names AS n WHERE n.signature = s.signature AND n.uses > 0"""
-    return list(_groups(connection, chosen).values())
-
-
-def _groups(connection: Connection, chosen: str, *parameters: object) -> dict[int, list[Member]]:
-    found = connection.execute(
-        f"""SELECT n.signature, n.name, n.key, EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name),
-            n.persons > 0, n.code, (SELECT group_concat(DISTINCT a.full) FROM aliases AS a WHERE a.name = n.name),
-            n.head, n.reason
-        FROM {chosen} ORDER BY n.signature, n.key""",  # noqa: S608 - constants
-        parameters,
-    ).fetchall()
-    groups: dict[int, list[Member]] = {}
-    for signature, name, key, subject, person, code, full, head, reason in found:
+            HAVING count(*) > 1 OR max(head) IS NOT NULL OR max(name IN (SELECT name FROM aliases)))"""
+        chosen = [row for (row,) in connection.execute(several)]
+    else:
+        chosen = list(rows(connection, keys).values())
+    columns = """n.signature, n.name, n.key, EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name), n.persons > 0,
+        n.code, (SELECT group_concat(DISTINCT a.full) FROM aliases AS a WHERE a.name = n.name), n.head, n.reason"""
+    tables = "names AS n WHERE n.name = w.value AND n.uses > 0 ORDER BY n.signature, n.key"
+    found: dict[int, list[Member]] = {}
+    for signature, row, key, subject, person, code, full, head, reason in lookup(connection, columns, tables, chosen):
         stands_for = tuple(map(int, full.split(","))) if full else ()
-        one = Member(name, key, bool(subject), bool(person), code or b"", stands_for, head or 0, reason or "")
-        groups.setdefault(signature, []).append(one)
-    return groups
-
-
-def all_resolved(connection: Connection) -> bool:
-    """Whether all heads are up to date."""
-    return connection.execute("SELECT 1 FROM unresolved LIMIT 1").fetchone() is None
+        one = Member(row, key, bool(subject), bool(person), code or b"", stands_for, head or 0, reason or "")
+        found.setdefault(signature, []).append(one)
+    return found
 
 
 def set_heads(connection: Connection, heads: Iterable[tuple[int | None, str | None, int]]) -> None:
@@ -278,13 +270,12 @@ def clear_unresolved(connection: Connection) -> None:
 
 def merges(connection: Connection, keys: Sequence[str] = ()) -> list[tuple[str, str, str]]:
     """Return (key, key of the head, reason) of names with a head, or those of some keys, in order of head and key."""
-    narrowed = "AND (n.key IN (SELECT value FROM json_each(?1)) OR h.key IN (SELECT value FROM json_each(?1)))"
-    found = connection.execute(
-        f"""SELECT n.key, h.key, n.reason FROM names AS n JOIN names AS h ON h.name = n.head
-        WHERE n.uses > 0 {narrowed if keys else ""} ORDER BY h.key, n.key""",  # noqa: S608 - a constant
-        (_listed(keys),) if keys else (),
+    return connection.execute(
+        """SELECT n.key, h.key, n.reason FROM names AS n JOIN names AS h ON h.name = n.head
+        WHERE n.uses > 0 AND (?1 = '[]' OR n.key IN (SELECT value FROM json_each(?1))
+            OR h.key IN (SELECT value FROM json_each(?1))) ORDER BY h.key, n.key""",
+        (json.dumps(list(keys), ensure_ascii=False),),
     ).fetchall()
-    return [(str(key), str(head), str(reason)) for key, head, reason in found]
 
 
 def cannot_link(connection: Connection) -> set[tuple[str, str]]:
@@ -312,17 +303,8 @@ def mark_unresolved(connection: Connection, keys: Iterable[str]) -> None:
     connection.execute(
         """INSERT OR IGNORE INTO unresolved
         SELECT n.name FROM json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value AND n.uses > 0""",
-        (_listed(keys),),
+        (json.dumps(list(keys), ensure_ascii=False),),
     )
-
-
-def mark_cannot_link(connection: Connection) -> None:
-    """Mark all names of :func:`cannot_link` as unresolved if any name is."""
-    if not all_resolved(connection):
-        connection.execute(
-            """INSERT OR IGNORE INTO unresolved
-            SELECT n.name FROM apart AS a CROSS JOIN names AS n WHERE n.key = a.key"""
-        )
 
 
 def drop_unused(connection: Connection) -> int:
@@ -337,15 +319,14 @@ def drop_unused(connection: Connection) -> int:
     return connection.execute(f"DELETE FROM names WHERE uses = 0 AND name NOT IN ({short_or_full})").rowcount  # noqa: S608
 
 
-_ENTITIES = """(SELECT COALESCE(h.head, n.head, n.name) AS entity, n.key AS key, n.uses AS uses
-    FROM names AS n LEFT JOIN names AS h ON h.name = n.head WHERE n.uses > 0)"""
+def most_named(connection: Connection, k: int, like: str = "", condition: str = "instr(n.key, ?1) > 0") -> list[int]:
+    """Return at most k entities, the most used first; with ``like`` only those with a key that contains it.
 
-
-def most_named(connection: Connection, k: int, like: str = "") -> list[int]:
-    """Return at most k entities, the most used first; with ``like`` only those with a key that contains it."""
+    ``condition`` is the SQL of another condition on ``n.key`` and ``?1``.
+    """
     found = connection.execute(
-        f"""SELECT entity FROM {_ENTITIES} GROUP BY entity
-        HAVING max(instr(key, ?1)) > 0 OR ?1 = '' ORDER BY sum(uses) DESC, min(key) LIMIT ?2""",  # noqa: S608
+        f"""SELECT {ENTITY} FROM {_WITH_HEADS} WHERE n.uses > 0 GROUP BY 1
+        HAVING ?1 = '' OR max({condition}) ORDER BY sum(n.uses) DESC, min(n.key) LIMIT ?2""",  # noqa: S608
         (like, k),
     ).fetchall()
     return [int(row) for (row,) in found]
@@ -357,14 +338,11 @@ def with_name_like(connection: Connection, key: str, most: int) -> list[int]:
     These are the entities with a name that has the key as whole words; if there are none, those with a name that begins
     with it; else those with a name that contains it.
     """
-    for condition in ("instr(' ' || key || ' ', ' ' || ? || ' ') > 0", "instr(key, ?) = 1", "instr(key, ?) > 0"):
-        found = connection.execute(
-            f"""SELECT entity FROM {_ENTITIES} WHERE {condition}
-            GROUP BY entity ORDER BY sum(uses) DESC, min(key) LIMIT ?""",  # noqa: S608 - constants
-            (key, most),
-        ).fetchall()
+    as_words = "instr(' ' || n.key || ' ', ' ' || ?1 || ' ') > 0"
+    for condition in (as_words, "instr(n.key, ?1) = 1", "instr(n.key, ?1) > 0"):
+        found = most_named(connection, most, key, condition)
         if found:
-            return [int(row) for (row,) in found]
+            return found
     return []
 
 
@@ -402,11 +380,3 @@ def count(connection: Connection) -> tuple[int, int]:
         "SELECT count(*) FILTER (WHERE head IS NULL), count(head) FROM names WHERE uses > 0"
     ).fetchone()
     return int(entities), int(merged)
-
-
-def _numbered(rows: Iterable[int]) -> str:
-    return str(list(rows))  # This is JSON, and many times faster than json.dumps.
-
-
-def _listed(values: Iterable[object]) -> str:
-    return json.dumps(list(values), ensure_ascii=False)
