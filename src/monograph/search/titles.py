@@ -5,7 +5,7 @@ Chinese has neither blanks nor capitals: there any run of characters may be one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence
 
 from monograph.derive.extract.function_words import FUNCTION_WORDS
 from monograph.graph.names import LONGEST_KEY
@@ -29,18 +29,17 @@ _EDGES = frozenset("的了是在和与或及对于把被从到向为以并也都
 _NONE = FUNCTION_WORDS["english"]
 
 
-def phrases(texts: Sequence[str], among: Set[str] | Mapping[str, object] | None = None) -> list[dict[str, int]]:
+def phrases(texts: Sequence[str]) -> list[dict[str, int]]:
     """Keys of the phrases of one sentence that may be a title, and where each stands first, of each text.
 
     They begin with a capital or digit, and no more than MOST_SMALL words follow each other without one; in Chinese any
-    run of characters may be one. Where ``among`` is given, only those that are there.
+    run of characters may be one.
     """
-    found = compiled.title_phrases(list(texts), _NONE, LONGEST_TITLE, MOST_SMALL, LONGEST_KEY, among)
+    found = compiled.title_phrases(list(texts), _NONE, LONGEST_TITLE, MOST_SMALL, LONGEST_KEY)
     for text, one in zip(texts, found, strict=True):
         if not text.isascii():
             for begin, _, key in unspaced_spans(text):
-                if among is None or key in among:
-                    one.setdefault(key, begin)
+                one.setdefault(key, begin)
     return found
 
 

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -31,12 +31,7 @@ def key_of(name: str, longest: int) -> str: ...
 def word_hashes(texts: list[str]) -> list[bytes]: ...
 def sentence_starts(text: str) -> list[int]: ...
 def title_phrases(
-    texts: list[str],
-    none: Collection[str],
-    words: int,
-    small: int,
-    longest_key: int,
-    among: Set[str] | Mapping[str, object] | None = None,
+    texts: list[str], none: Collection[str], words: int, small: int, longest_key: int
 ) -> list[dict[str, int]]: ...
 
 class Lexicon:

@@ -15,10 +15,7 @@ namespace monograph {
 namespace {
 
 // Of each text its phrases that may be a title, by key, with where each stands first.
-// ``among`` is a set of those that are wanted, or a dict with them for keys, or None for all.
-nb::list phrases_of(const nb::list &given, const nb::object &none, std::size_t words, std::size_t small, std::size_t longest_key,
-                    const nb::object &among) {
-    if (!among.is_none() && !PyAnySet_Check(among.ptr()) && !PyDict_Check(among.ptr())) throw nb::type_error("what is wanted is a set or a dict");
+nb::list phrases_of(const nb::list &given, const nb::object &none, std::size_t words, std::size_t small, std::size_t longest_key) {
     const Texts texts(given);
     std::u32string keys;
     std::vector<Phrase> phrases;
@@ -28,11 +25,6 @@ nb::list phrases_of(const nb::list &given, const nb::object &none, std::size_t w
         nb::dict found;
         for (const auto &[begin, end, offset] : phrases) {
             const nb::object key = as_str(keys.substr(begin, end - begin));
-            if (!among.is_none()) {
-                const int wanted = PySequence_Contains(among.ptr(), key.ptr());
-                if (wanted < 0) throw nb::python_error();
-                if (!wanted) continue;
-            }
             const int is_none = PySequence_Contains(none.ptr(), key.ptr());
             if (is_none < 0) throw nb::python_error();
             if (!is_none && !PyDict_SetDefault(found.ptr(), key.ptr(), nb::int_(offset).ptr())) throw nb::python_error();
@@ -60,7 +52,7 @@ nb::list names_beside(const AskedWords &asked, const nb::str &text, const nb::st
 } // namespace
 
 void bind_walk(nb::module_ &module) {
-    module.def("title_phrases", &phrases_of, nb::arg("texts"), nb::arg("none"), nb::arg("words"), nb::arg("small"), nb::arg("longest_key"), nb::arg("among") = nb::none(),
+    module.def("title_phrases", &phrases_of, nb::arg("texts"), nb::arg("none"), nb::arg("words"), nb::arg("small"), nb::arg("longest_key"),
                "Of each text the keys of phrases that may be a title, and where each stands first.");
     nb::class_<AskedWords>(module, "AskedWords", "The words of a question, and what they weigh.")
         .def(nb::init<std::vector<std::uint32_t>, std::vector<double>>(), nb::arg("words"), nb::arg("weights"))
