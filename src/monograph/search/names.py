@@ -275,17 +275,15 @@ class Names:
 
     def _joined_among(self, some: Sequence[NameRow]) -> set[int]:
         """Return the rows of those of some names that relations of callers join to others."""
-        if assertions.is_empty(self.connection):
-            return set()
         rows = {one.key: one.row for one in some}
         return {rows[key] for key in assertions.joined(self.connection, rows, MOST_JOINED)}
 
     def _joined(self, members: Mapping[int, Sequence[NameRow]]) -> dict[int, list[NameRow]]:
         """Return the names of the entities that relations of callers join to some, by the row of their head."""
-        if assertions.is_empty(self.connection):
-            return {}
         keys = [name.key for some in members.values() for name in some]
         joined = assertions.joined(self.connection, keys, MOST_JOINED)
+        if not joined:
+            return {}
         known = names.known(self.connection, {key for some in joined.values() for key in some})
         named = names.members(self.connection, {one.head for one in known.values()})
         found = {}

@@ -246,9 +246,9 @@ class _SeenPath:
 def _unread(database: Database) -> dict[str, tuple[int, int]]:
     """(bytes, time of change), by uri, of the files that cannot be read for want of an extra, then and now."""
     with database.read() as connection:
-        waiting = sources.unread_files(connection)
-    absent = {needs for needs in {one[2] for one in waiting.values()} if not is_installed(needs)}
-    return {uri: (size, modified_ns) for uri, (size, modified_ns, needs) in waiting.items() if needs in absent}
+        waiting = [one for one in sources.failures(connection) if one.problem.needs]
+    absent = {needs for needs in {one.problem.needs for one in waiting} if not is_installed(needs)}
+    return {one.file: (one.size, one.modified_ns) for one in waiting if one.problem.needs in absent}
 
 
 def _compare(

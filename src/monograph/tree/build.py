@@ -121,7 +121,7 @@ class _Laid:
         """See :class:`monograph.tree.segment.NodeOrder`."""
         # What is gone may stand among the first.
         limit = min(most + len(self._gone), 1 << 62)
-        rows = store.between(self._connection, self._layer, low, high, limit)
+        rows = store.nodes(self._connection, self._layer, low, high, limit)
         held = (TreeNode(*row) for row in rows if row[2] not in self._gone)
         first = bisect_left(self._fresh, TreeNode(low, b"", 0))
         added = self._fresh[first : bisect_left(self._fresh, TreeNode(high, b"", 0))]
@@ -142,7 +142,7 @@ def changes(connection: Connection, draft: TreeDraft) -> list[int]:
     """Return the ranks at which nodes of the draft's layer came or went, ascending."""
     layer = draft.layer
     if draft.anew and draft.planes is None and not layer:
-        return [rank for rank, _, _ in store.every(connection, 0)]
+        return [rank for rank, _, _ in store.nodes(connection, 0)]
     drafted = [*draft.gone[layer].values(), *(one.node.rank for one in draft.fresh[layer])]
     return sorted({*store.stale_segments(connection, layer), *drafted})
 
@@ -207,7 +207,7 @@ def order_of(
     """Return a layer with changes laid over it, read whole or where it is asked for."""
     if not whole:
         return _Laid(connection, layer, fresh, gone)
-    rows = (TreeNode(*row) for row in store.every(connection, layer))
+    rows = (TreeNode(*row) for row in store.nodes(connection, layer))
     return NodeList([*(node for node in rows if node.row not in gone), *fresh])
 
 
@@ -325,8 +325,7 @@ def store_draft(connection: Connection, draft: TreeDraft) -> None:
             children = [rows.get(node.row, node.row) for node in one.made.cut.nodes]
             summary = (layer, one.node.rank, one.node.key, one.made.gist.row, one.made.vector.row, one.nearest)
             rows[one.node.row] = store.add(connection, summary, children)
-    store.clear_stale_segments(connection)
-    store.touch(connection)
+    store.end_cut(connection)
 
 
 def _replace_leaves(connection: Connection, draft: TreeDraft, planes: Planes) -> dict[int, int]:
@@ -334,7 +333,7 @@ def _replace_leaves(connection: Connection, draft: TreeDraft, planes: Planes) ->
     laid = {one.nearest: one.made.vector.row for one in draft.fresh[0]}
     store.begin(connection, planes.to_bytes())
     update_leaves(connection)
-    rows = {(rank, key): row for rank, key, row in store.every(connection, 0)}
+    rows = {(rank, key): row for rank, key, row in store.nodes(connection, 0)}
     drafted = {(one.node.rank, one.node.key): one.node.row for one in draft.fresh[0]}
     if rows.keys() != drafted.keys() or laid != store.memo_of_leaves(connection):
         raise _overtaken(connection)

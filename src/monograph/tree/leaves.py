@@ -63,12 +63,7 @@ def update_leaves(connection: Connection) -> None:
         }
         gone += [row.node for chunk, row in held.items() if chunk not in same]
         fresh += [(leaf.rank, leaf.key, chunk) for chunk, leaf in wanted.items() if chunk not in same]
-    if gone or fresh:
-        # All that goes goes first: a chunk may have come back in another row.
-        store.remove_with_ancestors(connection, gone)
-        store.add_leaves(connection, fresh)
-        store.touch(connection)
-    store.clear_stale_leaves(connection)
+    store.replace_leaves(connection, gone, fresh)
 
 
 def leaves_of(connection: Connection, planes: Planes, rows: Sequence[int]) -> list[LeafPlace]:
@@ -115,7 +110,8 @@ def measure(connection: Connection) -> TreeStats | None:
 def mean_cosine(connection: Connection, dimension: int, sampled: int = SAMPLED) -> float:
     """Return the mean over segments of the mean cosine of two of their chunks; 0 where no segment has two."""
     found = []
-    for children in store.children(connection, store.sample_segments(connection, sampled)).values():
+    segments = [node for _, _, node in store.nodes(connection, 1)]
+    for children in store.children(connection, segments[:: max(1, len(segments) // sampled)]).values():
         memos = store.vectors_of(connection, [row.node for row in children])
         held, vectors = stored_vectors.load(connection, list(set(memos.values())), dimension)
         by_memo = dict(zip(held.tolist(), vectors, strict=True))

@@ -116,8 +116,8 @@ def _misbuilt(connection: Connection, recipe: TreeRecipe) -> Iterator[str]:
     """Hold every layer against what is cut anew from the one below it."""
     layer = 0
     while True:
-        nodes = [TreeNode(*row) for row in store.every(connection, layer)]
-        above = {key: row for _, key, row in store.every(connection, layer + 1)}
+        nodes = [TreeNode(*row) for row in store.nodes(connection, layer)]
+        above = {key: row for _, key, row in store.nodes(connection, layer + 1)}
         if len(nodes) <= 1 or layer == recipe.layers:
             if above or store.count(connection, layer + 2):
                 yield "there are summaries above the top of the tree"

@@ -87,7 +87,7 @@ def _prepare_tree(
             lacking += sum(key not in known for key in keys.values())
         if lacking > min(MADE_INSIDE, len(memos)):
             raise MissingValue
-        held = [leaf for leaf in stored_tree.every_leaf(connection) if leaf.chunk in memos]
+        held = [leaf for leaf in stored_tree.leaves(connection) if leaf.chunk in memos]
         leaves = [replace(leaf, memo=memos[leaf.chunk]) for leaf in held]
         first = sorted(leaves, key=lambda leaf: leaf.id)[: tree.LEARNING_SAMPLE]
         sample = stored_vectors.in_order(connection, [leaf.memo for leaf in first], pipeline.embedder.dimension)
@@ -121,7 +121,7 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
         if planes is not None and pipeline.summarizer is not None:
             # Its summaries are derived already. Few chunks can have come since: what their segments lack is made here.
             draft = build.TreeDraft(stored_tree.version(connection))
-            build.lay_all_leaves(connection, draft, planes, stored_tree.every_leaf(connection))
+            build.lay_all_leaves(connection, draft, planes, stored_tree.leaves(connection))
             tree.draw_up(pipeline, pipeline.summarizer, draft, planes, spent)
             tree.keep(connection, pipeline.summarizer, draft, spent)
         elif stored_tree.exists(connection):

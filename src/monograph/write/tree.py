@@ -188,7 +188,7 @@ def _begun(pipeline: Pipeline, *, anew: bool) -> tuple[build.TreeDraft, Planes]:
             return draft, held
         found = stored_vectors.first_by_id(connection, LEARNING_SAMPLE, pipeline.embedder.dimension)
         planes = random_or_learned(pipeline, found, count)
-        build.lay_all_leaves(connection, draft, planes, store.every_leaf(connection))
+        build.lay_all_leaves(connection, draft, planes, store.leaves(connection))
         return draft, planes
 
 

@@ -196,8 +196,7 @@ def remove_rows(connection: Connection, rows: Sequence[documents.DocumentRow], e
         _remove_chunks(connection, [entry.chunk for entry in entries], uses)
         graphs.remove(connection, [], numbers, uses)
         names.use(connection, uses)
-        for number in numbers:
-            assertions.remove_document(connection, number)
+        assertions.remove_said_by(connection, "document", numbers)
         documents.remove(connection, numbers)
         removed += len(entries)
     return removed
@@ -207,7 +206,7 @@ def _remove_chunks(connection: Connection, gone: Sequence[int], uses: names.Uses
     """Remove chunks from every table but the inverted index."""
     if gone:
         graphs.remove(connection, gone, [], uses)
-        assertions.remove_chunks(connection, gone)
+        assertions.remove_said_by(connection, "chunk", gone)
         chunks.remove(connection, gone)
 
 

@@ -173,8 +173,8 @@ SOURCES = (
 
 
 def _damaged_versions(checked: Checked) -> Iterator[str]:
-    for number in versions.wrong(checked.connection):
-        yield f"{versions.name_of(checked.connection, number)!r} (row {number})"
+    for number, name in versions.wrong(checked.connection):
+        yield f"{name!r} (row {number})"
 
 
 VERSIONS = (

@@ -24,7 +24,6 @@ _INDEXED = ("$document", "$chunk", "$uri")
 MERGED = "COALESCE(c.merged, NULLIF(c.metadata, '{}'), d.metadata)"
 """The metadata of a document with those of its chunk laid over them, which are often those of one of them."""
 _NUMBERS = "('integer', 'real', 'true', 'false')"
-_EQUAL = "(m.type NOT IN ('array', 'object') AND m.value IS {value})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +255,7 @@ def _test(comparison: Comparison) -> tuple[str, _Bound]:
             [listed],
         )
     if operator == "==":
-        return _EQUAL.format(value="?"), [_scalar(value)]
+        return "m.type NOT IN ('array', 'object') AND m.value IS ?", [_scalar(value)]
     if operator in (">", ">=", "<", "<="):
         types = "('text')" if isinstance(value, str) else _NUMBERS
         return f"m.type IN {types} AND m.value {operator} ?", [_scalar(value)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,42 +54,37 @@ def by_root(connection: Connection) -> list[tuple[str, int, int, int]]:
     return [(root, int(files), int(held), int(size)) for root, files, held, size in found]
 
 
-def every(connection: Connection) -> Iterator[Source]:
-    """Yield all known files, in the order in which they became known."""
-    found = connection.execute("SELECT uri, root, sha256, size, modified_ns FROM sources ORDER BY source").fetchall()
-    yield from (Source(*row) for row in found)
+_COLUMNS = "s.uri, s.root, s.sha256, s.size, s.modified_ns"
+
+
+def every(connection: Connection) -> list[Source]:
+    """Return all known files, in the order in which they became known."""
+    query = f"SELECT {_COLUMNS} FROM sources AS s ORDER BY source"  # noqa: S608 - constants
+    return [Source(*row) for row in connection.execute(query)]
 
 
 def find(connection: Connection, uri: str) -> Source | None:
     """Return a known file; None if it is not known."""
-    row = connection.execute(
-        "SELECT uri, root, sha256, size, modified_ns FROM sources WHERE uri = ?", (uri,)
-    ).fetchone()
+    row = connection.execute(f"SELECT {_COLUMNS} FROM sources AS s WHERE uri = ?", (uri,)).fetchone()  # noqa: S608
     return None if row is None else Source(*row)
 
 
 def of_document(connection: Connection, document: int) -> tuple[Source, int] | None:
     """Return the file that a document was read from, and the number of its documents; None if there is none."""
     row = connection.execute(
-        """SELECT s.uri, s.root, s.sha256, s.size, s.modified_ns,
-            (SELECT count(*) FROM documents o WHERE o.source = s.source)
-        FROM documents d CROSS JOIN sources s ON s.source = d.source WHERE d.document = ?""",
+        f"""SELECT (SELECT count(*) FROM documents AS o WHERE o.source = s.source), {_COLUMNS}
+        FROM documents AS d CROSS JOIN sources AS s ON s.source = d.source WHERE d.document = ?""",  # noqa: S608
         (document,),
     ).fetchone()
-    return None if row is None else (Source(*row[:5]), int(row[5]))
+    return None if row is None else (Source(*row[1:]), int(row[0]))
 
 
 def put(connection: Connection, files: Sequence[Source]) -> dict[str, int]:
     """Store the states of files, new or known; returns their row numbers by uri."""
-    known = rows(connection, [one.uri for one in files])
-    states = [(one.uri, one.root, one.sha256, one.size, one.modified_ns) for one in files]
     connection.executemany(
-        "UPDATE sources SET root = ?2, sha256 = ?3, size = ?4, modified_ns = ?5 WHERE uri = ?1",
-        (one for one in states if one[0] in known),
-    )
-    connection.executemany(
-        "INSERT INTO sources (uri, root, sha256, size, modified_ns) VALUES (?, ?, ?, ?, ?)",
-        (one for one in states if one[0] not in known),
+        """INSERT INTO sources (uri, root, sha256, size, modified_ns) VALUES (?1, ?2, ?3, ?4, ?5)
+        ON CONFLICT (uri) DO UPDATE SET (root, sha256, size, modified_ns) = (?2, ?3, ?4, ?5)""",
+        ((one.uri, one.root, one.sha256, one.size, one.modified_ns) for one in files),
     )
     return rows(connection, [one.uri for one in files])
 
@@ -176,7 +171,7 @@ class Failure:
 
 def roots(connection: Connection) -> list[Root]:
     """Return all roots in order of name."""
-    home = _home(connection)
+    home = str(Path(path_of(connection)).parent)
     return [
         values.Root(name, os.path.normpath(os.path.join(home, place)), follow_links=bool(follow_links))  # noqa: PTH118
         for name, place, follow_links in connection.execute("SELECT name, place, follow_links FROM roots ORDER BY name")
@@ -188,7 +183,7 @@ def put_root(connection: Connection, root: Root, *, absolute: bool = False) -> N
 
     ``absolute`` always stores an absolute place: for a file of which copies are read in other folders.
     """
-    place = root.place if absolute else stored_place(_home(connection), root.place)
+    place = root.place if absolute else stored_place(str(Path(path_of(connection)).parent), root.place)
     (row,) = connection.execute(
         """INSERT INTO roots (name, place, follow_links) VALUES (?, ?, ?)
         ON CONFLICT (name) DO UPDATE SET place = excluded.place, follow_links = excluded.follow_links RETURNING root""",
@@ -241,13 +236,6 @@ def failures(connection: Connection) -> list[Failure]:
         ]
 
 
-def unread_files(connection: Connection) -> dict[str, tuple[int, int, str]]:
-    """Return (bytes, time of change, module) by uri of the files that cannot be read without a module."""
-    return {
-        one.file: (one.size, one.modified_ns, one.problem.needs) for one in failures(connection) if one.problem.needs
-    }
-
-
 def save_failures(connection: Connection, kept: Iterable[Failure]) -> None:
     """Store these failures in place of all others, at most ``MOST_FAILURES``."""
     rows = sorted(
@@ -257,10 +245,6 @@ def save_failures(connection: Connection, kept: Iterable[Failure]) -> None:
     )[:MOST_FAILURES]
     connection.execute("DELETE FROM failures")
     connection.executemany("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-
-
-def _home(connection: Connection) -> str:
-    return str(Path(path_of(connection)).parent)
 
 
 def owner_of(roots: Iterable[Root], path: str) -> Root | None:
@@ -301,14 +285,12 @@ def resolve(connection: Connection, names: Sequence[str]) -> tuple[list[Document
     unknown = []
     for name in names:
         one = documents.find(connection, name)
-        rows = [one] if one is not None else documents.by_uri(connection, name) or _by_path(connection, name)
-        if not rows:
+        some = documents.by_uri(connection, name) if one is None else [one]
+        if not some:
+            path = os.path.abspath(name)  # noqa: PTH100 - resolve() would follow links
+            root = owner_of(roots(connection), path)
+            some = [] if root is None else documents.by_uri(connection, root.uri(path))
+        if not some:
             unknown.append(name)
-        found.update((row.row, row) for row in rows)
+        found.update((row.row, row) for row in some)
     return list(found.values()), unknown
-
-
-def _by_path(connection: Connection, name: str) -> list[DocumentRow]:
-    path = os.path.abspath(name)  # noqa: PTH100 - resolve() would follow links
-    root = owner_of(roots(connection), path)
-    return [] if root is None else documents.by_uri(connection, root.uri(path))

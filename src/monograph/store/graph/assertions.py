@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -41,6 +41,10 @@ class Origin(NamedTuple):
 
 
 NOBODY = Origin(None, None)
+
+
+_SAYS = "id = ? AND document IS ? AND chunk IS ?"
+"""SQL condition that an origin says something of a node."""
 
 
 class Ends(NamedTuple):
@@ -146,12 +150,12 @@ def joined(connection: Connection, keys: Iterable[str], most: int) -> dict[str, 
     A name with relations to more than ``most`` others is left out.
     """
     asked = set(keys)
-    called = by_keys(connection, asked)
-    found: dict[str, set[str]] = {}
+    called = {} if is_empty(connection) else by_keys(connection, asked)
     if not called:
         return {}
     ends = [(one.source, one.target) for one in relations(connection, list(called)) if one.source != one.target]
     called |= keys_of(connection, list({end for pair in ends for end in pair if end not in called}))
+    found: dict[str, set[str]] = {}
     for one, other in (*ends, *((target, source) for source, target in ends)):
         for key in called.get(one, set()) & asked:
             found.setdefault(key, set()).update(called.get(other, set()) - {key})
@@ -189,9 +193,7 @@ def documents_of(connection: Connection, ids: Sequence[str]) -> set[int]:
 
 def put_node(connection: Connection, node: ToldNode, key: str, origin: Origin) -> int:
     """Store an origin's assertion of a node in place of its earlier one; return the number of rows replaced."""
-    replaced = connection.execute(
-        "DELETE FROM told_nodes WHERE id = ? AND document IS ? AND chunk IS ?", (node.id, *origin)
-    ).rowcount
+    replaced = connection.execute(f"DELETE FROM told_nodes WHERE {_SAYS}", (node.id, *origin)).rowcount  # noqa: S608
     embedding = None if node.embedding is None else np.ascontiguousarray(node.embedding, dtype=STORED).tobytes()
     properties = json.dumps(node.properties, ensure_ascii=False)
     own = (node.id, *origin, node.label, node.name or node.id, key, properties, embedding, 0)
@@ -201,9 +203,7 @@ def put_node(connection: Connection, node: ToldNode, key: str, origin: Origin) -
 
 def imply_node(connection: Connection, name: str, key: str, origin: Origin) -> None:
     """Store that a relation of an origin implies a node, unless that origin asserts the node already."""
-    known = connection.execute(
-        "SELECT 1 FROM told_nodes WHERE id = ? AND document IS ? AND chunk IS ? LIMIT 1", (name, *origin)
-    ).fetchone()
+    known = connection.execute(f"SELECT 1 FROM told_nodes WHERE {_SAYS} LIMIT 1", (name, *origin)).fetchone()  # noqa: S608
     if known is None:
         _insert(connection, "told_nodes", (name, *origin, NODE_LABEL, name, key, "{}", None, 1))
 
@@ -212,7 +212,7 @@ def put_relation(connection: Connection, relation: ToldRelation, origin: Origin)
     """Store an origin's assertion of a relation, as :func:`put_node` does of a node."""
     ends = (relation.source, relation.label, relation.target)
     replaced = connection.execute(
-        "DELETE FROM told_relations WHERE source = ? AND label = ? AND target = ? AND document IS ? AND chunk IS ?",
+        "DELETE FROM told_relations WHERE (source, label, target) = (?, ?, ?) AND document IS ? AND chunk IS ?",
         (*ends, *origin),
     ).rowcount
     _insert(connection, "told_relations", (*ends, *origin, json.dumps(relation.properties, ensure_ascii=False)))
@@ -229,18 +229,12 @@ def _insert(connection: Connection, table: str, own: Sequence[Value]) -> None:
     )
 
 
-def remove_chunks(connection: Connection, chunks: Iterable[int]) -> None:
-    """Delete what chunks say that are removed."""
-    rows = [(chunk,) for chunk in chunks]
-    for table in TABLES:
-        if connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None:  # noqa: S608 - constants
-            connection.executemany(f"DELETE FROM {table} WHERE chunk = ?", rows)  # noqa: S608 - constants
-
-
-def remove_document(connection: Connection, document: int) -> None:
-    """Delete what a document says that is removed."""
-    for table in TABLES:
-        connection.execute(f"DELETE FROM {table} WHERE document = ?", (document,))  # noqa: S608 - constants
+def remove_said_by(connection: Connection, what: Literal["chunk", "document"], rows: Iterable[int]) -> None:
+    """Delete the assertions of chunks or documents that are removed."""
+    if not is_empty(connection):
+        removed = [(row,) for row in rows]
+        for table in TABLES:
+            connection.executemany(f"DELETE FROM {table} WHERE {what} = ?", removed)  # noqa: S608 - constants
 
 
 def remove(
@@ -251,17 +245,14 @@ def remove(
     Returns the number of rows.
     """
     of_nodes = [(name, document, every) for name in nodes]
-    removed = sum(
-        connection.executemany(
-            f"DELETE FROM {table} WHERE {column} = ?1 AND (?3 OR document IS ?2)",  # noqa: S608 - constants
-            of_nodes,
-        ).rowcount
-        for table, column in (("told_nodes", "id"), ("told_relations", "source"), ("told_relations", "target"))
+    of_relations = [(*ends, document, every) for ends in relations]
+    deletions = (
+        ("told_nodes WHERE id = ? AND", of_nodes),
+        ("told_relations WHERE source = ? AND", of_nodes),
+        ("told_relations WHERE target = ? AND", of_nodes),
+        ("told_relations WHERE source = ? AND label = ? AND target = ? AND", of_relations),
     )
-    return (
-        removed
-        + connection.executemany(
-            "DELETE FROM told_relations WHERE source = ?1 AND label = ?2 AND target = ?3 AND (?5 OR document IS ?4)",
-            [(*ends, document, every) for ends in relations],
-        ).rowcount
+    return sum(
+        connection.executemany(f"DELETE FROM {what} (document IS ? OR ?)", rows).rowcount  # noqa: S608 - constants
+        for what, rows in deletions
     )

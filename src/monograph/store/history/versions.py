@@ -190,34 +190,30 @@ def load(connection: Connection, numbers: Iterable[int]) -> Iterator[Former]:
     """Yield previous versions, in the order of the rows. Raises DamagedFile if one cannot be read."""
     for number in numbers:
         with decoding(connection, f"row {number} of versions"):
-            former = _former(connection, number)
+            name, uri, title, metadata, sections, sha256, characters, text, *times = connection.execute(
+                """SELECT id, uri, title, metadata, sections, sha256, characters, text, dated, dated_until, dated_by,
+                valid_from, valid_until FROM versions WHERE version = ?""",
+                (number,),
+            ).fetchone()
+            date, valid = documents.loaded_times(*times)
+            if valid is None:
+                raise ValueError("it tells no time")
+            row = documents.DocumentRow(number, name, None, uri, title, sha256, characters, date, valid)
+            document = documents.made_of(row, text, metadata, sections)
+            chunks, given = [], []
+            for own, ordinal, start, stop, said, value in connection.execute(
+                """SELECT c.id, c.ordinal, c.start, c."end", c.metadata,
+                    CASE WHEN m.key = given_key(m.value) THEN m.value END
+                FROM version_chunks AS c LEFT JOIN memo AS m ON m.memo = c.vector WHERE c.version = ?
+                ORDER BY c.ordinal""",
+                (number,),
+            ):
+                if not 0 <= start < stop <= len(text):
+                    raise ValueError(f"its chunk {own!r} reaches from {start} to {stop}")
+                chunks.append(Chunk(own, name, text[start:stop], start, stop, ordinal, loaded_object(said)))
+                given.append(value)
+            former = Former(document, sha256, valid, tuple(chunks), tuple(given), (times[0], times[1], times[2]))
         yield former
-
-
-def _former(connection: Connection, number: int) -> Former:
-    name, since, until, uri, title, metadata, sections, sha256, characters, text, *dated = connection.execute(
-        """SELECT id, valid_from, valid_until, uri, title, metadata, sections, sha256, characters, text, dated,
-        dated_until, dated_by FROM versions WHERE version = ?""",
-        (number,),
-    ).fetchone()
-    date, valid = documents.loaded_times(*(*dated, since, until))
-    if valid is None:
-        raise ValueError("it tells no time")
-    row = documents.DocumentRow(number, name, None, uri, title, sha256, characters, date, valid)
-    document = documents.made_of(row, text, metadata, sections)
-    chunks, given = [], []
-    for own, ordinal, start, stop, said, value in connection.execute(
-        """SELECT c.id, c.ordinal, c.start, c."end", c.metadata,
-            CASE WHEN m.key = given_key(m.value) THEN m.value END
-        FROM version_chunks AS c LEFT JOIN memo AS m ON m.memo = c.vector WHERE c.version = ? ORDER BY c.ordinal""",
-        (number,),
-    ):
-        if not 0 <= start < stop <= len(text):
-            raise ValueError(f"its chunk {own!r} reaches from {start} to {stop}")
-        chunks.append(Chunk(own, name, text[start:stop], start, stop, ordinal, loaded_object(said)))
-        given.append(value)
-    columns = (dated[0], dated[1], dated[2])
-    return Former(document, sha256, valid, tuple(chunks), tuple(given), columns)
 
 
 def mark(connection: Connection, some: Iterable[Former]) -> None:
@@ -277,17 +273,16 @@ def is_sound(connection: Connection, number: int) -> bool:
     return bool(stored == _checksum(connection, number) and dates[0] == dates[1])
 
 
-def wrong(connection: Connection) -> Iterator[int]:
-    """Yield the rows of the previous versions that do not have their checksums."""
-    for (number,) in connection.execute("SELECT version FROM versions ORDER BY version").fetchall():
+def wrong(connection: Connection) -> Iterator[tuple[int, str]]:
+    """Yield (row, id of the document) of the previous versions that do not have their checksums.
+
+    Bytes of an id that are no UTF-8 are replaced.
+    """
+    for number, name in connection.execute(
+        "SELECT version, CAST(id AS BLOB) FROM versions ORDER BY version"
+    ).fetchall():
         if not is_sound(connection, number):
-            yield number
-
-
-def name_of(connection: Connection, number: int) -> str:
-    """Return the id of the document of a previous version, even if its bytes are no text."""
-    (name,) = connection.execute("SELECT CAST(id AS BLOB) FROM versions WHERE version = ?", (number,)).fetchone()
-    return bytes(name).decode("utf-8", "replace")
+            yield number, bytes(name).decode("utf-8", "replace")
 
 
 def assign(connection: Connection, number: int, made: Iterable[tuple[int, int | None, int | None]]) -> None:

@@ -73,19 +73,9 @@ def version(connection: Connection) -> int:
     return 0 if row is None else int(row[0])
 
 
-def touch(connection: Connection) -> None:
-    """Change the version, because nodes have changed."""
-    connection.execute("UPDATE trees SET version = random()")
-
-
 def stale_leaves(connection: Connection) -> list[int]:
     """Return the chunks whose nodes may be out of date, ascending."""
     return [row for (row,) in connection.execute("SELECT chunk FROM unplanted ORDER BY chunk")]
-
-
-def clear_stale_leaves(connection: Connection) -> None:
-    """Mark the nodes of all chunks as up to date."""
-    connection.execute("DELETE FROM unplanted")
 
 
 def stale_segments(connection: Connection, layer: int) -> list[int]:
@@ -98,16 +88,17 @@ def count_stale_segments(connection: Connection) -> int:
     return int(connection.execute("SELECT count(*) FROM uncut").fetchone()[0])
 
 
-def clear_stale_segments(connection: Connection) -> None:
-    """Mark all segments as up to date."""
+def end_cut(connection: Connection) -> None:
+    """Mark all segments as up to date, and change the version."""
     connection.execute("DELETE FROM uncut")
+    connection.execute("UPDATE trees SET version = random()")
 
 
-def leaves(connection: Connection, chunks: Sequence[int]) -> list[Leaf]:
-    """Return the parts of the nodes of some chunks; a chunk that is gone, or has no vector, is left out."""
+def leaves(connection: Connection, chunks: Sequence[int] | None = None) -> list[Leaf]:
+    """Return the parts of the nodes of some chunks, or of all; a chunk that is gone, or has no vector, is left out."""
     columns = 'c.document, c.start, c."end", c.chunk, c.id, v.memo'
     tables = "chunks AS c CROSS JOIN vectors AS v WHERE c.chunk = w.value AND v.chunk = c.chunk ORDER BY c.chunk"
-    found = lookup(connection, columns, tables, chunks)
+    found = lookup(connection, columns, tables, chunk_rows(connection) if chunks is None else chunks)
     texts = documents.texts(connection, [row[:3] for row in found])
     return [Leaf(row[3], row[4], text, row[5]) for row, text in zip(found, texts, strict=True)]
 
@@ -127,21 +118,25 @@ def _load(connection: Connection, which: str, values: Iterable[int]) -> list[Nod
     return [NodeRow(*row) for row in lookup(connection, _COLUMNS, f"nodes AS n WHERE {which}", values)]
 
 
-def add_leaves(connection: Connection, leaves: Iterable[tuple[int, bytes, int]]) -> None:
-    """Store nodes of chunks: (rank, key, chunk row)."""
-    connection.executemany("INSERT INTO nodes (layer, rank, key, chunk) VALUES (0, ?, ?, ?)", leaves)
+def replace_leaves(connection: Connection, gone: Sequence[int], leaves: Sequence[tuple[int, bytes, int]]) -> None:
+    """Delete nodes with every summary above them, and store nodes of chunks: (rank, key, chunk row).
 
-
-def remove_with_ancestors(connection: Connection, nodes: Iterable[int]) -> None:
-    """Delete nodes, and every summary above them."""
-    gone = connection.execute(
-        """WITH RECURSIVE gone(node) AS (
-            SELECT value FROM json_each(?)
-            UNION SELECT n.parent FROM gone AS g CROSS JOIN nodes AS n WHERE n.node = g.node AND n.parent IS NOT NULL)
-        SELECT node FROM gone""",
-        (json.dumps(list(nodes)),),
-    ).fetchall()
-    remove(connection, [node for (node,) in gone])
+    No chunk waits for its node then.
+    """
+    if gone or leaves:
+        # All that goes goes first: a chunk may have come back in another row.
+        found = connection.execute(
+            """WITH RECURSIVE gone(node) AS (
+                SELECT value FROM json_each(?)
+                UNION SELECT n.parent FROM gone AS g CROSS JOIN nodes AS n
+                WHERE n.node = g.node AND n.parent IS NOT NULL)
+            SELECT node FROM gone""",
+            (str(list(gone)),),
+        ).fetchall()
+        remove(connection, [node for (node,) in found])
+        connection.executemany("INSERT INTO nodes (layer, rank, key, chunk) VALUES (0, ?, ?, ?)", leaves)
+        connection.execute("UPDATE trees SET version = random()")
+    connection.execute("DELETE FROM unplanted")
 
 
 def remove(connection: Connection, nodes: Sequence[int]) -> None:
@@ -158,19 +153,15 @@ def add(connection: Connection, summary: tuple[int, int, bytes, int, int, int], 
     return node
 
 
-def between(connection: Connection, layer: int, low: int, high: int, most: int) -> list[tuple[int, bytes, int]]:
+def nodes(
+    connection: Connection, layer: int, low: int = -(1 << 63), high: int = 1 << 63, most: int = -1
+) -> list[tuple[int, bytes, int]]:
     """Return (rank, key, node) of a layer with low <= rank < high, at most ``most`` of them, in order."""
     # The highest rank and one more is beyond what SQLite's numbers hold.
     return connection.execute(
         "SELECT rank, key, node FROM nodes WHERE layer = ? AND rank BETWEEN ? AND ? ORDER BY rank, key LIMIT ?",
         (layer, low, high - 1, most),
     ).fetchall()
-
-
-def every(connection: Connection, layer: int) -> list[tuple[int, bytes, int]]:
-    """Return (rank, key, node) of all nodes of a layer, in order."""
-    query = "SELECT rank, key, node FROM nodes WHERE layer = ? ORDER BY rank, key"
-    return connection.execute(query, (layer,)).fetchall()
 
 
 def count(connection: Connection, layer: int) -> int:
@@ -293,17 +284,6 @@ def sizes(connection: Connection) -> list[tuple[int, int]]:
         """SELECT size, count(*) FROM (SELECT count(*) AS size FROM nodes WHERE parent IS NOT NULL GROUP BY parent)
         GROUP BY size ORDER BY size"""
     ).fetchall()
-
-
-def sample_segments(connection: Connection, size: int) -> list[int]:
-    """Return about ``size`` summaries over chunks, evenly spread over their order."""
-    found = [row for (row,) in connection.execute("SELECT node FROM nodes WHERE layer = 1 ORDER BY rank, key")]
-    return found[:: max(1, len(found) // size)]
-
-
-def every_leaf(connection: Connection) -> list[Leaf]:
-    """Return the parts of the nodes of all chunks."""
-    return leaves(connection, chunk_rows(connection))
 
 
 def ancestors(connection: Connection, chunks: Sequence[int]) -> dict[int, list[int]]:
