@@ -239,10 +239,12 @@ class MissingExtra(ModelError):
 class ModelUnavailable(ModelError):
     """A model that could not be loaded or did not answer.
 
-    ``status`` is the one that its server refused with, 0 where that is not the fault.
+    ``status`` is the one that its server refused with, 0 where that is not the fault, and ``reply`` the beginning of
+    what the server said with it.
     """
 
     status: int = 0
+    reply: str = ""
 
 
 class UnknownModel(ModelUnavailable, InputError):

@@ -8,9 +8,9 @@ VARIABLE = "MONOGRAPH_API_KEY"
 """The environment variable that holds the key for whichever server is asked."""
 
 
-def variable_of(part: str) -> str:
-    """The variable that holds the key of one kind of model alone: ``MONOGRAPH_EMBEDDER_API_KEY`` of an embedder."""
-    return f"MONOGRAPH_{part.upper()}_API_KEY"
+def key_hint(part: str) -> str:
+    """Return what to do if the server of an ``embedder`` or a ``reranker`` refuses its key."""
+    return f"put the server's key into the variable {_variable_of(part)}, or {VARIABLE}"
 
 
 def api_key_of(part: str, given: str = "") -> str:
@@ -22,5 +22,10 @@ def api_key_of(part: str, given: str = "") -> str:
     common = os.environ.get(VARIABLE, "")
     if given and given != common:
         return given
-    own = os.environ.get(variable_of(part))
+    own = os.environ.get(_variable_of(part))
     return common if own is None else own
+
+
+def _variable_of(part: str) -> str:
+    """The variable that holds the key of one kind of model alone: ``MONOGRAPH_EMBEDDER_API_KEY`` of an embedder."""
+    return f"MONOGRAPH_{part.upper()}_API_KEY"

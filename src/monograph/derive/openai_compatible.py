@@ -5,24 +5,23 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from monograph.derive.addresses import AskingFirst
 from monograph.derive.replies import has_ended, text_in, usage
-from monograph.derive.served_spec import parted, spec_of
-from monograph.derive.server import BASE_URL_MEND, QUOTED, Server
+from monograph.derive.server import BASE_URL_HINT, QUOTED, ServedModel, Server
 from monograph.derive.tokens import count_tokens
 from monograph.derive.told import request
-from monograph.errors import InputError, ModelUnavailable, UnknownModel
+from monograph.errors import ModelUnavailable, UnknownModel
 from monograph.models import Allow, Completion, LanguageModel
-from monograph.regex import regex
 
 _LIMIT = "max_tokens"
 _OTHER_LIMIT = "max_completion_tokens"
-_REFUSALS = regex(r"replied with status (?:400|415|422|500|501)\b")
+_NO_IMAGES = (400, 415, 422, 500, 501)
+"""What a server says of an image that its model cannot take."""
 
 
-class OpenAICompatible:
+class OpenAICompatible(ServedModel):
     """A model behind ``BASE_URL/chat/completions``, tried again where that may help.
 
     See :class:`monograph.derive.server.Server` for what is tried again, and when.
@@ -52,6 +51,11 @@ class OpenAICompatible:
         If a value will not do.
     """
 
+    kind: ClassVar[str] = "openai"
+    path: ClassVar[str] = "/chat/completions"
+    noun: ClassVar[str] = "model"
+    form: ClassVar[str] = "give openai:BASE_URL#MODEL"
+
     def __init__(
         self,
         base_url: str,
@@ -61,33 +65,16 @@ class OpenAICompatible:
         temperature: float | None = 0.0,
         retries: int = 2,
     ) -> None:
-        self.base_url = base_url.rstrip("/")
-        """Where the server is."""
         self._temperature = None if temperature is None else float(temperature)
         changed = {} if self._temperature == 0 else {"temperature": self._temperature}
-        self.spec = spec_of("openai", self.base_url, model, changed)
-        """How to make this model again: address, name and, where it is not 0, the temperature."""
-        self._server = Server(f"{self.base_url}/chat/completions", api_key, timeout, retries)
-        self._model = model
+        super().__init__(base_url, model, changed, lambda url: Server(url, api_key, timeout, retries))
         self._limit = _LIMIT
         self.key = f"openai/{model}/{self._temperature}"
         """The model's name and the temperature; not the address, so that a server may move."""
 
     @classmethod
-    def from_spec(cls, source: str, api_key: str = "") -> OpenAICompatible:
-        """Make a model from what follows ``openai:`` in a spec: ``BASE_URL#MODEL``, and after another ``#`` settings.
-
-        Raises
-        ------
-        ModelUnavailable
-            If it is not of that form.
-        """
-        try:
-            base_url, model, changed = parted(source)
-            settings = {"temperature": 0.0} | changed
-            return cls(base_url, model, api_key, temperature=settings["temperature"])
-        except (TypeError, ValueError, InputError) as error:
-            raise UnknownModel(f"cannot use this model: {error}", "give openai:BASE_URL#MODEL") from error
+    def _with_settings(cls, base_url: str, model: str, changed: dict[str, Any], api_key: str) -> Self:
+        return cls(base_url, model, api_key, temperature=({"temperature": 0.0} | changed)["temperature"])
 
     def complete(self, prompt: str, max_tokens: int) -> Completion:
         """Answer a prompt. See :class:`monograph.models.LanguageModel`.
@@ -122,7 +109,7 @@ class OpenAICompatible:
             reply = self._post(content, max_tokens)
             text = text_in(reply)
             if text is None:
-                raise ModelUnavailable(f"{self.spec} replied without an answer: {self._said(reply)}", BASE_URL_MEND)
+                raise ModelUnavailable(f"{self.spec} replied without an answer: {self._said(reply)}", BASE_URL_HINT)
             made = self._completion(prompt, self._server.redaction.in_answer(text), usage(reply))
             told.answered(made)
             return made
@@ -131,9 +118,11 @@ class OpenAICompatible:
         try:
             return self._server.post(self._body(content, max_tokens))
         except ModelUnavailable as error:
-            if not self._other_limit(error):
-                raise _refused(error, content) from error.__cause__
-            return self._server.post(self._body(content, max_tokens))
+            if self._other_limit(error):
+                return self._server.post(self._body(content, max_tokens))
+            if not isinstance(content, str) and error.status in _NO_IMAGES:
+                raise ModelUnavailable(error.message, "see that the server's model takes images") from error.__cause__
+            raise
 
     def stream(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
         """Answer a prompt piece by piece. See :class:`monograph.models.StreamingModel`.
@@ -167,7 +156,7 @@ class OpenAICompatible:
         try:
             for event in self._server.stream(asked):
                 if "error" in event:
-                    raise ModelUnavailable(f"{self.spec} failed while it answered: {self._said(event)}", BASE_URL_MEND)
+                    raise ModelUnavailable(f"{self.spec} failed while it answered: {self._said(event)}", BASE_URL_HINT)
                 text = text_in(event)
                 answered = answered or text is not None
                 ended = ended or has_ended(event)
@@ -179,7 +168,7 @@ class OpenAICompatible:
             if not ended:  # some servers close the connection once they have said why they stop
                 raise
         if not answered:
-            raise ModelUnavailable(f"{self.spec} replied without an answer", BASE_URL_MEND)
+            raise ModelUnavailable(f"{self.spec} replied without an answer", BASE_URL_HINT)
         yield self._completion(prompt, clean("".join(pieces)), counted)
 
     def _completion(self, prompt: str, text: str, counted: tuple[int, int] | None) -> Completion:
@@ -193,20 +182,13 @@ class OpenAICompatible:
 
     def _other_limit(self, error: ModelUnavailable) -> bool:
         """Whether the server wants the limit called otherwise, as OpenAI's newer models do: from now on it is."""
-        if self._limit == _OTHER_LIMIT or _OTHER_LIMIT not in error.message:
+        if self._limit == _OTHER_LIMIT or _OTHER_LIMIT not in error.reply:
             return False
         self._limit = _OTHER_LIMIT
         return True
 
     def _said(self, reply: Mapping[str, Any]) -> str:
         return self._server.redaction.in_error(json.dumps(reply, ensure_ascii=False), QUOTED)
-
-
-def _refused(error: ModelUnavailable, content: str | list[dict[str, Any]]) -> ModelUnavailable:
-    """The error, with another hint where an image was sent: not all models take one."""
-    if isinstance(content, str) or not _REFUSALS.search(error.message):
-        return error
-    return ModelUnavailable(error.message, "see that the server's model takes images")
 
 
 def load_model(spec: str, api_key: str = "", allow: Allow | None = None) -> LanguageModel:

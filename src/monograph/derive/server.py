@@ -1,20 +1,23 @@
-"""One JSON request to a server, tried again where that may help; its reply at once, or event by event."""
+"""Models behind servers: one JSON request, tried again where that may help; its reply at once, or event by event."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
 from monograph.derive.redaction import Redaction
-from monograph.errors import InputError, MissingExtra, ModelUnavailable
+from monograph.errors import InputError, MissingExtra, ModelUnavailable, UnknownModel
 from monograph.values import arguments
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from urllib3 import BaseHTTPResponse
 
 T = TypeVar("T")
@@ -27,7 +30,7 @@ MAX_REPLY = 4 << 20
 """Bytes of a reply that are read."""
 QUOTED = 200
 """Characters of what a server said that an error quotes."""
-BASE_URL_MEND = "give the base URL of an API of the OpenAI form, which mostly ends in /v1"
+BASE_URL_HINT = "give the base URL of an API of the OpenAI form, which mostly ends in /v1"
 
 _CONNECT = 10.0
 _AGAIN = {408, 425, 429}
@@ -37,9 +40,8 @@ class Server:
     """An address that JSON is posted to. Safe to use from several threads; connections are kept and used again.
 
     What may pass by itself is tried again: a refused or broken connection, a reply that breaks off, the statuses 408,
-    425, 429 and 5xx. Between tries it waits as long as ``Retry-After`` says, else twice as long each time. A server
-    that is too slow is not asked again, unless a kind of server says otherwise, and redirects are not followed: they
-    would hand the key to another.
+    425, 429 and 5xx. Between tries it waits as long as ``Retry-After`` says, else twice as long each time. Redirects
+    are not followed: they would hand the key to another.
 
     Parameters
     ----------
@@ -51,6 +53,14 @@ class Server:
         Seconds for one try, from the request to the last byte.
     retries:
         Tries after the first.
+    max_reply:
+        Most bytes of a reply.
+    asks_slow_again:
+        Whether a server that is too slow is asked again.
+    hint:
+        What to do if nothing of the kind answers at the URL.
+    key_hint:
+        What to do if the server refuses the key.
 
     Raises
     ------
@@ -60,12 +70,18 @@ class Server:
         If a value will not do.
     """
 
-    most_bytes: ClassVar[int] = MAX_REPLY
-    """Of a reply."""
-    asks_slow_again: ClassVar[bool] = False
-    """Whether one that is too slow is asked again."""
-
-    def __init__(self, url: str, api_key: str, timeout: float, retries: int) -> None:
+    def __init__(  # noqa: PLR0913 - each is a choice of its own
+        self,
+        url: str,
+        api_key: str,
+        timeout: float,
+        retries: int,
+        *,
+        max_reply: int = MAX_REPLY,
+        asks_slow_again: bool = False,
+        hint: str = BASE_URL_HINT,
+        key_hint: str = "hand over the server's key as api_key",
+    ) -> None:
         try:
             import urllib3
         except ImportError as error:
@@ -80,6 +96,8 @@ class Server:
         self._chained = not api_key
         self._timeout = arguments.seconds(timeout, "timeout")
         self._retries = arguments.whole_number(retries, "retries", 0)
+        self._max_reply, self._asks_slow_again = max_reply, asks_slow_again
+        self._hint, self._key_hint = hint, key_hint
         self._pool = urllib3.PoolManager(maxsize=32, retries=False)
 
     def __reduce__(self) -> NoReturn:
@@ -102,7 +120,7 @@ class Server:
         reply = self._posted(asked)
         with suppress(ValueError, RecursionError):
             return json.loads(reply)
-        raise ModelUnavailable(f"{self._url} replied with no JSON: {self._start(reply)}", BASE_URL_MEND)
+        raise ModelUnavailable(f"{self._url} replied with no JSON: {self._start(reply)}", self._hint)
 
     def _posted(self, asked: dict[str, Any]) -> bytes:
         body = json.dumps(asked).encode()
@@ -164,7 +182,7 @@ class Server:
                 piece = response.read1(1 << 16)
             size += len(piece)
             if size > MAX_REPLY:
-                raise ModelUnavailable(f"{self._url} replied with more than {MAX_REPLY} bytes", BASE_URL_MEND)
+                raise ModelUnavailable(f"{self._url} replied with more than {MAX_REPLY} bytes", self._hint)
             for line in lines.take(piece):
                 if line == b"[DONE]":
                     return
@@ -202,7 +220,7 @@ class Server:
             made = json.loads(reply)
             if isinstance(made, dict):
                 return made
-        raise ModelUnavailable(f"{self._url} replied with no JSON object: {self._start(reply)}", BASE_URL_MEND)
+        raise ModelUnavailable(f"{self._url} replied with no JSON object: {self._start(reply)}", self._hint)
 
     def _try(self, body: bytes) -> bytes:
         """One request, and the body of its reply."""
@@ -232,9 +250,9 @@ class Server:
         body = bytearray()
         while piece := response.read1(1 << 16):
             body += piece
-            if len(body) > self.most_bytes:
+            if len(body) > self._max_reply:
                 response.close()
-                raise ModelUnavailable(f"{self._url} replied with more than {self.most_bytes} bytes", BASE_URL_MEND)
+                raise ModelUnavailable(f"{self._url} replied with more than {self._max_reply} bytes", self._hint)
             if time.monotonic() > deadline:
                 response.close()
                 raise self._too_slow()
@@ -246,19 +264,83 @@ class Server:
             f"{self._url} gave no answer within {self._timeout:g} seconds",
             "give a longer timeout, fewer workers or a smaller model",
         )
-        return _PassingError(error) if self.asks_slow_again else error
+        return _PassingError(error) if self._asks_slow_again else error
 
     def _refusal(self, response: BaseHTTPResponse, reply: bytes) -> Exception:
         """The error for a status other than 200, passing or not."""
         status = response.status
-        error = ModelUnavailable(f"{self._url} replied with status {status}: {self._start(reply)}", _mend(status))
-        error.status = status
+        said = self._start(reply)
+        error = ModelUnavailable(f"{self._url} replied with status {status}: {said}", self._hint_for(status))
+        error.status, error.reply = status, said
         if status in _AGAIN or status >= 500:
             return _PassingError(error, _seconds(response.headers.get("Retry-After", "")))
         return error
 
+    def _hint_for(self, status: int) -> str:
+        if status in (401, 403):
+            return self._key_hint
+        if status == 404:
+            return f"{self._hint}; see that the server has the model"
+        if status in _AGAIN:
+            return "wait a while, or give fewer workers"
+        return "the server's log says more" if status >= 500 else self._hint
+
     def _start(self, reply: bytes) -> str:
         return " ".join(self.redaction.in_error(reply.decode("utf-8", "replace"), 2 * QUOTED).split())[:QUOTED]
+
+
+class ServedModel:
+    """A model behind a path of a server: base of the clients for each kind of model.
+
+    Its spec is ``KIND:BASE_URL#MODEL`` and, behind another ``#``, the settings that are not as usual, as JSON.
+    """
+
+    kind: ClassVar[str]
+    """What stands before the colon of a spec."""
+    path: ClassVar[str]
+    """What follows the base URL."""
+    noun: ClassVar[str]
+    """What people call a model of this kind."""
+    form: ClassVar[str]
+    """How to write a spec of this kind: what an error says to do."""
+
+    def __init__(self, base_url: str, model: str, changed: Mapping[str, Any], server: Callable[[str], Server]) -> None:
+        if not model or "#" in model:
+            raise InputError(f"{model!r} is no model's name", "give the name that the server knows it by")
+        self.base_url = base_url.rstrip("/")
+        """Where the server is."""
+        settings = f"#{json.dumps(changed, sort_keys=True)}" if changed else ""
+        self.spec = f"{self.kind}:{self.base_url}#{model}{settings}"
+        """How to make this model again: address, name and, where they are not the usual ones, the settings."""
+        self._url = f"{self.base_url}{self.path}"
+        self._model = model
+        self._server = server(self._url)
+
+    @classmethod
+    def from_spec(cls, source: str, api_key: str = "") -> Self:
+        """Make a model from what follows the colon of a spec.
+
+        Raises
+        ------
+        UnknownModel
+            If it is not of that form.
+        """
+        base_url, _, rest = source.partition("#")
+        model, _, changed = rest.partition("#")
+        try:
+            return cls._with_settings(base_url, model, json.loads(changed or "{}"), api_key)
+        except (TypeError, ValueError, RecursionError, InputError) as error:
+            raise UnknownModel(f"cannot use this {cls.noun}: {error}", cls.form) from error
+
+    @classmethod
+    def _with_settings(cls, base_url: str, model: str, changed: dict[str, Any], api_key: str) -> Self:
+        raise NotImplementedError
+
+
+def changed_of(settings: Any) -> dict[str, Any]:
+    """Return the fields of settings, a dataclass, that are not as usual."""
+    usual = asdict(type(settings)())
+    return {name: value for name, value in asdict(settings).items() if value != usual[name]}
 
 
 class _EventLines:
@@ -289,23 +371,13 @@ def _check(url: str, api_key: str) -> None:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise InputError(f"{url!r} is no URL: {error}", BASE_URL_MEND) from error
+        raise InputError(f"{url!r} is no URL: {error}", BASE_URL_HINT) from error
     if parts.username is not None or parts.password is not None:
         raise InputError("the URL of a server holds a user or a password", "hand it over as api_key: URLs are stored")
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or parts.query or parts.fragment:
-        raise InputError(f"{url!r} is not the URL of a server", BASE_URL_MEND)
+        raise InputError(f"{url!r} is not the URL of a server", BASE_URL_HINT)
     if not (api_key.isascii() and api_key.isprintable()):
         raise InputError("the api_key holds characters that no key has", "give it without spaces and line breaks")
-
-
-def _mend(status: int) -> str:
-    if status in (401, 403):
-        return "hand over the server's key as api_key"
-    if status == 404:
-        return f"{BASE_URL_MEND}; see that the server has the model"
-    if status in _AGAIN:
-        return "wait a while, or give fewer workers"
-    return "the server's log says more" if status >= 500 else BASE_URL_MEND
 
 
 def _seconds(retry_after: str) -> float | None:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from monograph import spending
-from monograph.derive.api_key import VARIABLE, variable_of
-from monograph.derive.embed.replied import vectors_of
+from monograph.derive.api_key import key_hint
+from monograph.derive.redaction import Redaction
 from monograph.derive.replies import tokens_read
-from monograph.derive.served_spec import changed_of, parted, spec_of
-from monograph.derive.server import Server
+from monograph.derive.server import BASE_URL_HINT, QUOTED, ServedModel, Server, changed_of
 from monograph.derive.told import request
-from monograph.errors import InputError, ModelUnavailable, UnknownModel
+from monograph.errors import ModelUnavailable
 from monograph.models import TextKind
 from monograph.values import Float32, arguments
 
@@ -27,8 +28,13 @@ TIMEOUT = 120.0
 RETRIES = 4
 """Tries after the first: with the waits between them, about eight seconds."""
 
+MAX_REPLY = 64 << 20
+"""Bytes of a reply, which holds vectors."""
+
 MOST_QUESTIONS = 512
 """Questions whose vectors are kept: of 1,024 values each, two megabytes."""
+
+_REPLY_HINT = "see that the model is one for embeddings, and that its server is sound: its log says more"
 
 _TOO_MUCH = (400, 413, 422)
 """What servers refuse with where a request has too many texts, or too long ones."""
@@ -56,14 +62,7 @@ class ServedSettings:
             arguments.text(getattr(self, name), name)
 
 
-class _VectorServer(Server):
-    """A server whose replies hold vectors, and which may be slow while it loads a model."""
-
-    most_bytes: ClassVar[int] = 64 << 20
-    asks_slow_again: ClassVar[bool] = True
-
-
-class OpenAIEmbedder:
+class OpenAIEmbedder(ServedModel):
     """A model behind ``BASE_URL/embeddings``, asked for many texts at once, and again where that may help.
 
     A batch that the server refuses as too large is asked for in halves. Rows are brought to unit length. How long they
@@ -94,6 +93,12 @@ class OpenAIEmbedder:
         If a value will not do.
     """
 
+    kind: ClassVar[str] = "openai"
+    path: ClassVar[str] = "/embeddings"
+    noun: ClassVar[str] = "embedder"
+    form: ClassVar[str] = "give openai:BASE_URL#MODEL, and what differs as JSON behind another #: " + ", ".join(
+        one.name for one in fields(ServedSettings)
+    )
     contextual = True
     paid = True
 
@@ -106,14 +111,19 @@ class OpenAIEmbedder:
         timeout: float = TIMEOUT,
         retries: int = RETRIES,
     ) -> None:
-        self.base_url = base_url.rstrip("/")
-        """Where the server is."""
+        def server(url: str) -> Server:  # It may be slow while it loads a model.
+            return Server(
+                url,
+                api_key,
+                timeout,
+                retries,
+                max_reply=MAX_REPLY,
+                asks_slow_again=True,
+                key_hint=key_hint("embedder"),
+            )
+
         changed = changed_of(settings)
-        self.spec = spec_of("openai", self.base_url, model, changed)
-        """How to make this embedder again: address, name and, where they are not the usual ones, the settings."""
-        self._url = f"{self.base_url}/embeddings"
-        self._server = _VectorServer(self._url, api_key, timeout, retries)
-        self._model = model
+        super().__init__(base_url, model, changed, server)
         self._settings = settings
         self._dimension = settings.dimensions
         self._questions = _QuestionVectors()
@@ -122,23 +132,8 @@ class OpenAIEmbedder:
         """The model's name and what changes its vectors; not the address, so that a server may move."""
 
     @classmethod
-    def from_spec(cls, source: str, api_key: str = "") -> OpenAIEmbedder:
-        """Make an embedder from what follows ``openai:`` in a spec: ``BASE_URL#MODEL``, after another ``#`` settings.
-
-        Raises
-        ------
-        ModelUnavailable
-            If it is not of that form.
-        """
-        try:
-            base_url, model, changed = parted(source)
-            return cls(base_url, model, replace(ServedSettings(), **changed), api_key)
-        except (TypeError, ValueError, InputError) as error:
-            known = ", ".join(one.name for one in fields(ServedSettings))
-            raise UnknownModel(
-                f"cannot use this embedder: {error}",
-                f"give openai:BASE_URL#MODEL, and what differs as JSON behind another #: {known}",
-            ) from error
+    def _with_settings(cls, base_url: str, model: str, changed: dict[str, Any], api_key: str) -> Self:
+        return cls(base_url, model, replace(ServedSettings(), **changed), api_key)
 
     @property
     def dimension(self) -> int:
@@ -219,11 +214,17 @@ class OpenAIEmbedder:
                 told.read(counted)
             spending.note("embed", self.key, counted or 0)
         except ModelUnavailable as error:
-            if error.status not in _TOO_MUCH or len(texts) == 1:
-                raise self._mended(error, texts[0]) from error
+            if error.status not in _TOO_MUCH:
+                raise
+            if len(texts) == 1:
+                hint = (
+                    f"the text begins {arguments.shown(texts[0][:60])} and has {len(texts[0])} characters; where that"
+                    ' is too long, give openai:BASE_URL#MODEL#{"max_characters": NUMBER}'
+                )
+                raise ModelUnavailable(error.message, hint) from error
             middle = len(texts) // 2
             return self._of_batch(texts[:middle]) + self._of_batch(texts[middle:])
-        made = vectors_of(reply, len(texts), self._url, self._model, self._server.redaction)
+        made = _vectors_of(reply, len(texts), self._url, self._model, self._server.redaction)
         if self._dimension and self._dimension != made.shape[1]:
             raise self._changed_dimension(made.shape[1], self._dimension)
         self._dimension = made.shape[1]
@@ -235,20 +236,6 @@ class OpenAIEmbedder:
             "the model behind that name is another: serve the one that the vectors were made with, or name the new one"
             " otherwise and make them anew: monograph reembed FILE EMBEDDER",
         )
-
-    def _mended(self, error: ModelUnavailable, text: str) -> ModelUnavailable:
-        """The same error, with what helps an embedder."""
-        mend = error.mend
-        if error.status in (401, 403):
-            mend = f"put the server's key into the variable {variable_of('embedder')}, or {VARIABLE}"
-        elif error.status in _TOO_MUCH:
-            mend = (
-                f"the text begins {arguments.shown(text[:60])} and has {len(text)} characters; where that is too long,"
-                ' give openai:BASE_URL#MODEL#{"max_characters": NUMBER}'
-            )
-        made = ModelUnavailable(error.message, mend)
-        made.status = error.status
-        return made
 
 
 class _QuestionVectors:
@@ -271,3 +258,66 @@ class _QuestionVectors:
             self._held.update(made)
             for text in list(self._held)[: max(0, len(self._held) - MOST_QUESTIONS)]:
                 del self._held[text]
+
+
+def _vectors_of(reply: Mapping[str, Any], count: int, url: str, model: str, redaction: Redaction) -> Float32:
+    """The vectors of so many texts, float32 (count, dimension), in order, of unit length or zero.
+
+    Parameters
+    ----------
+    reply:
+        As the OpenAI form has it: ``{"data": [{"index": 0, "embedding": [...]}, ...]}``; a vector may also be packed,
+        as float32 in base64. Where no index is told they come in order.
+    count, url, model:
+        What was asked, and where: for errors.
+    redaction:
+        Takes the key out of what is quoted.
+
+    Raises
+    ------
+    ModelUnavailable
+        If these are not so many finite vectors of one length.
+    """
+    who = f"{url} gave"
+    data = reply.get("data")
+    if not isinstance(data, list):
+        said = redaction.in_error(json.dumps(reply, ensure_ascii=False), QUOTED)
+        raise ModelUnavailable(f"{url} replied without vectors: {said}", BASE_URL_HINT)
+    if len(data) != count:
+        raise ModelUnavailable(f"{who} {len(data)} vectors for {count} texts by {model!r}", _REPLY_HINT)
+    rows: list[Float32 | None] = [None] * count
+    for place, one in enumerate(data):
+        index = one.get("index", place) if isinstance(one, dict) else None
+        if type(index) is not int or not 0 <= index < count or rows[index] is not None:
+            raise ModelUnavailable(f"{who} vectors for {model!r} without telling of which text each is", _REPLY_HINT)
+        rows[index] = _vector(one.get("embedding"), who, model)
+    made = [row for row in rows if row is not None]
+    lengths = sorted({len(row) for row in made})
+    if len(lengths) > 1:
+        raise ModelUnavailable(f"{who} vectors of {lengths[0]} and of {lengths[-1]} values by {model!r}", _REPLY_HINT)
+    return _of_unit_length(np.array(made, dtype=np.float32))
+
+
+def _vector(given: Any, who: str, model: str) -> Float32:
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            made = (
+                np.frombuffer(base64.b64decode(given, validate=True), dtype="<f4").astype(np.float32)
+                if isinstance(given, str)
+                else np.asarray(given, dtype=np.float32)
+            )
+    except (TypeError, ValueError, OverflowError, binascii.Error):
+        made = np.empty(0, dtype=np.float32)
+    if made.ndim != 1 or not len(made):
+        raise ModelUnavailable(f"{who} no vector of numbers for a text by {model!r}", _REPLY_HINT)
+    if not np.isfinite(made).all():
+        raise ModelUnavailable(f"{who} a vector with values that are not finite by {model!r}", _REPLY_HINT)
+    return made
+
+
+def _of_unit_length(rows: Float32) -> Float32:
+    """Rows divided by their lengths, which are reckoned in double precision: the squares may be too large or small."""
+    wide = rows.astype(np.float64)
+    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
+    np.divide(wide, lengths, out=wide, where=lengths > 0)
+    return wide.astype(np.float32)

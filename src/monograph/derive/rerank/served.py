@@ -6,16 +6,15 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from monograph import spending
-from monograph.derive.api_key import VARIABLE, variable_of
-from monograph.derive.served_spec import changed_of, parted, spec_of
-from monograph.derive.server import BASE_URL_MEND, QUOTED, Server
+from monograph.derive.api_key import key_hint
+from monograph.derive.server import QUOTED, ServedModel, Server, changed_of
 from monograph.derive.told import request
-from monograph.errors import InputError, ModelUnavailable, UnknownModel
+from monograph.errors import ModelUnavailable
 from monograph.values import Float64, arguments
 
 TIMEOUT = 60.0
@@ -24,7 +23,7 @@ TIMEOUT = 60.0
 RETRIES = 2
 """Tries after the first: somebody waits for the hits."""
 
-_MEND = "give the base URL of a server that has /rerank, as Cohere, Jina, vLLM, llama.cpp's server and TEI have it"
+_HINT = "give the base URL of a server that has /rerank, as Cohere, Jina, vLLM, llama.cpp's server and TEI have it"
 _TEI_WANTS = "texts"
 
 
@@ -45,13 +44,7 @@ class ServedRerankerSettings:
         object.__setattr__(self, "weight", arguments.finite(self.weight, "weight"))
 
 
-class _ScoreServer(Server):
-    """A server that may be slow while it loads a model."""
-
-    asks_slow_again: ClassVar[bool] = True
-
-
-class ServedReranker:
+class ServedReranker(ServedModel):
     """A model behind ``BASE_URL/rerank``, tried again where that may help.
 
     Cohere's form is spoken, which most servers share; one that asks for ``texts`` is spoken to in TEI's.
@@ -79,6 +72,13 @@ class ServedReranker:
         If a value will not do.
     """
 
+    kind: ClassVar[str] = "rerank"
+    path: ClassVar[str] = "/rerank"
+    noun: ClassVar[str] = "reranker"
+    form: ClassVar[str] = "give rerank:BASE_URL#MODEL, and what differs as JSON behind another #: " + ", ".join(
+        one.name for one in fields(ServedRerankerSettings)
+    )
+
     def __init__(
         self,
         base_url: str,
@@ -88,13 +88,12 @@ class ServedReranker:
         timeout: float = TIMEOUT,
         retries: int = RETRIES,
     ) -> None:
-        self.base_url = base_url.rstrip("/")
-        """Where the server is."""
-        self.spec = spec_of("rerank", self.base_url, model, changed_of(settings))
-        """How to make this reranker again: address, name and, where they are not the usual ones, the settings."""
-        self._url = f"{self.base_url}/rerank"
-        self._server = _ScoreServer(self._url, api_key, timeout, retries)
-        self._model = model
+        def server(url: str) -> Server:  # It may be slow while it loads a model.
+            return Server(
+                url, api_key, timeout, retries, asks_slow_again=True, hint=_HINT, key_hint=key_hint("reranker")
+            )
+
+        super().__init__(base_url, model, changed_of(settings), server)
         self._settings = settings
         self._tei = False
         self.weight = settings.weight
@@ -103,23 +102,8 @@ class ServedReranker:
         """The model's name and what changes its scores; not the address, so that a server may move."""
 
     @classmethod
-    def from_spec(cls, source: str, api_key: str = "") -> ServedReranker:
-        """Make a reranker from what follows ``rerank:`` in a spec: ``BASE_URL#MODEL``, after another ``#`` settings.
-
-        Raises
-        ------
-        ModelUnavailable
-            If it is not of that form.
-        """
-        try:
-            base_url, model, changed = parted(source)
-            return cls(base_url, model, replace(ServedRerankerSettings(), **changed), api_key)
-        except (TypeError, ValueError, InputError) as error:
-            known = ", ".join(one.name for one in fields(ServedRerankerSettings))
-            raise UnknownModel(
-                f"cannot use this reranker: {error}",
-                f"give rerank:BASE_URL#MODEL, and what differs as JSON behind another #: {known}",
-            ) from error
+    def _with_settings(cls, base_url: str, model: str, changed: dict[str, Any], api_key: str) -> Self:
+        return cls(base_url, model, replace(ServedRerankerSettings(), **changed), api_key)
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:
         """What the server scores: mostly from 0 to 1. See :class:`monograph.models.Reranker`.
@@ -138,8 +122,11 @@ class ServedReranker:
         try:
             return self._server.ask(self._asked(question, texts))
         except ModelUnavailable as error:
-            if self._tei or error.status not in (400, 422) or _TEI_WANTS not in error.message:
-                raise self._mended(error) from error
+            if error.status not in (400, 413, 422):
+                raise
+            if self._tei or _TEI_WANTS not in error.reply or error.status == 413:
+                hint = 'where a text is too long, give rerank:BASE_URL#MODEL#{"max_characters": NUMBER}'
+                raise ModelUnavailable(error.message, hint) from error
             self._tei = True
             return self._server.ask(self._asked(question, texts))
 
@@ -174,7 +161,7 @@ class ServedReranker:
             found = reply.get("results", reply.get("data"))
         if not isinstance(found, list):
             said = self._server.redaction.in_error(json.dumps(reply, ensure_ascii=False), QUOTED)
-            raise ModelUnavailable(f"{self._url} replied without scores: {said}", _MEND)
+            raise ModelUnavailable(f"{self._url} replied without scores: {said}", _HINT)
         return found
 
     def _fault(self, what: str) -> ModelUnavailable:
@@ -182,19 +169,6 @@ class ServedReranker:
             f"{self._url} gave {what} by {self._model!r}",
             "see that the model is one for reranking, and its server's log",
         )
-
-    def _mended(self, error: ModelUnavailable) -> ModelUnavailable:
-        """The same error, with what helps a reranker."""
-        mend = _MEND if error.mend == BASE_URL_MEND else error.mend
-        if error.status in (401, 403):
-            mend = f"put the server's key into the variable {variable_of('reranker')}, or {VARIABLE}"
-        elif error.status == 404:
-            mend = f"{_MEND}; see that it has the model"
-        elif error.status in (400, 413, 422):
-            mend = 'where a text is too long, give rerank:BASE_URL#MODEL#{"max_characters": NUMBER}'
-        made = ModelUnavailable(error.message, mend)
-        made.status = error.status
-        return made
 
 
 def _told(one: Any) -> tuple[Any, Any]:

@@ -76,7 +76,7 @@ def unpack(value: bytes, text: str) -> Extraction:
     return Extraction(mentions, relations, tokens, failure)
 
 
-def _read_mention(kind: int, start: int, end: int, name: str, description: str = "", *, text: str) -> Mention:
+def _read_mention(kind: int, start: int, end: int, name: str = "", description: str = "", *, text: str) -> Mention:
     first, last = rows.whole(start), rows.whole(end)
     name, description = rows.text(name), rows.text(description)
     return Mention(name or text[first:last], ENTITY_KINDS[kind], first, last, description)
