@@ -111,17 +111,15 @@ class Shards:
         return [(shard, some, answers[shard]) for shard, some in split.items()]
 
     def by_row(
-        self,
-        method: Callable[[ShardReader, Sequence[int], *Arguments], Mapping[int, R]],
-        rows: Iterable[int],
-        *arguments: *Arguments,
+        self, method: Callable[[ShardReader, Sequence[int]], Mapping[int, R]], rows: Sequence[int]
     ) -> dict[int, R]:
-        """Return what shards return by row, by row over all shards."""
-        return {
+        """Return what shards return by row, by row over all shards, in the order of the rows."""
+        found = {
             self.rows.whole(shard, row): value
-            for shard, _, answer in self.of(method, rows, *arguments)
+            for shard, _, answer in self.of(method, rows)
             for row, value in answer.items()
         }
+        return {row: found[row] for row in rows if row in found}
 
 
 def only(answers: Sequence[Sequence[R]], place: str, name: str) -> R:

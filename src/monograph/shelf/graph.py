@@ -109,16 +109,12 @@ class ShelfGraphState(GraphState):
         return self.snapshot.linked(chunks)
 
     def extractions(self, chunks: Sequence[int]) -> dict[int, Extraction]:
-        found = self.snapshot.shards.by_row(ShardReader.extractions, chunks)
-        return {row: found[row] for row in chunks if row in found}
+        return self.snapshot.shards.by_row(ShardReader.extractions, chunks)
 
     def places(self, chunks: Iterable[int]) -> dict[int, Place]:
         rows = self.snapshot.rows
-        return {
-            rows.whole(shard, row): replace(one, document=rows.whole(shard, one.document))
-            for shard, _, some in self.snapshot.shards.of(ShardReader.places, chunks)
-            for row, one in some.items()
-        }
+        found = self.snapshot.shards.by_row(ShardReader.places, list(chunks))
+        return {row: replace(one, document=rows.whole(row % rows.shards, one.document)) for row, one in found.items()}
 
     def chunks(self, rows: Sequence[int]) -> dict[int, LoadedChunk]:
         return self.snapshot.show(rows)[0]

@@ -187,11 +187,7 @@ class ShelfReader:
 
     def titled_texts(self, rows: Iterable[int]) -> list[tuple[str, str]]:
         wanted = list(rows)
-        found = {
-            self.rows.whole(shard, row): value
-            for shard, some, answer in self.shards.of(ShardReader.titled_texts, dict.fromkeys(wanted))
-            for row, value in zip(some, answer, strict=True)
-        }
+        found = self.shards.by_row(ShardReader.titled_texts, list(dict.fromkeys(wanted)))
         return [found[row] for row in wanted]
 
     def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
@@ -213,7 +209,7 @@ class ShelfReader:
     # The graph.
 
     def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
-        found = self.shards.by_row(ShardReader.titled_extractions, chunks)
+        found = self.shards.by_row(ShardReader.titled_extractions, list(chunks))
         keys = {row: int.from_bytes(blake2b(key, digest_size=8).digest()) for row, (key, _) in found.items()}
         return {row: (keys[row], found[row][1]) for row in chunks if row in found}
 
@@ -266,9 +262,7 @@ class ShelfReader:
         return {name: found[name] for name in texts if name in found}
 
     def descriptions(self, chunks: Iterable[int]) -> dict[int, list[str]]:
-        asked = list(chunks)
-        found = self.shards.by_row(ShardReader.descriptions, asked)
-        return {row: found[row] for row in asked if row in found}
+        return self.shards.by_row(ShardReader.descriptions, list(chunks))
 
     def show(self, rows: Collection[int], where: Mapping[int, int] = NOWHERE) -> Shown:
         heads, keys = self.names.entities(where)

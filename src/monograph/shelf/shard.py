@@ -178,9 +178,9 @@ class ShardReader(GraphState):
 
     # Texts.
 
-    def titled_texts(self, rows: Sequence[int]) -> list[tuple[str, str]]:
-        """Return (title, text) of chunks, in order."""
-        return self.snapshot.titled_texts(rows)
+    def titled_texts(self, rows: Sequence[int]) -> dict[int, tuple[str, str]]:
+        """Return (title, text) of chunks, by row."""
+        return dict(zip(rows, self.snapshot.titled_texts(rows), strict=True))
 
     def ids(self, rows: Sequence[int]) -> dict[int, str]:
         """Return the ids of chunks, by row."""
