@@ -45,8 +45,6 @@ from support.shelf_storage import PROCESSES, Between, shard
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 """A folder in memory, where there is one: what is killed a hundred times need not wait for a disk."""
 
-SETTINGS = {"embedder": "static:wordllama", "alpha": "1.0"}
-
 
 @pytest.fixture
 def in_memory() -> Iterator[Path]:
@@ -65,7 +63,7 @@ def put(objects: Storage, files: Path, text: str, before: Manifest | None) -> Ma
     files.mkdir(exist_ok=True)
     shards = [put_file(objects, shard(files, one, one)) for one in (text, "second")]
     contents = [put_file(objects, shard(files, one, one)) for one in (f"contents {text}", "third")]
-    return publish(objects, shards, contents, shard(files, f"names {text}", f"names {text}"), before, SETTINGS)
+    return publish(objects, shards, contents, shard(files, f"names {text}", f"names {text}"), before)
 
 
 def text_of(objects: Storage, manifest: Manifest, home: Path) -> str:
@@ -96,7 +94,6 @@ def test_a_version_is_read_as_it_was_published(objects: Storage, tmp_path: Path)
     assert (first.version, second.version) == (1, 2)
     assert latest(objects) == second == load(objects, 2)
     assert load(objects, 1) == first
-    assert first.settings == SETTINGS
     assert first.shards[1] == second.shards[1]
     assert text_of(objects, first, tmp_path / "cache") == "one"
     assert text_of(objects, second, tmp_path / "cache") == "two"
@@ -131,7 +128,7 @@ def test_publication_skips_existing_objects_and_writes_the_manifest_last(objects
 def test_a_writer_that_comes_too_late_is_refused(objects: Storage, tmp_path: Path) -> None:
     one = ObjectName("a" * 64, 1)
     with pytest.raises(InputError, match=r"has no version 1 to follow"):
-        put(objects, tmp_path / "files", "two", Manifest(1, (one,), (one,), one, {}, 0))
+        put(objects, tmp_path / "files", "two", Manifest(1, (one,), (one,), one, 0))
     first = put(objects, tmp_path / "files", "one", None)
     second = put(objects, tmp_path / "files", "two", first)
     for before in (first, None):
@@ -246,7 +243,7 @@ def die():
 def publish_files(objects):
     shard, second, contents, third, names = map(Path, sys.argv[3:])
     shards, listed = [put_file(objects, shard), put_file(objects, second)], [put_file(objects, contents), put_file(objects, third)]
-    publish(objects, shards, listed, names, latest(objects), {})
+    publish(objects, shards, listed, names, latest(objects))
 
 objects, step = storage_at(sys.argv[1]), int(sys.argv[2])
 """
@@ -342,7 +339,7 @@ for me in range(4):
         for turn in range(20):
             path = shard(Path(sys.argv[2]), f"{me} {turn}", f"{me} {turn}")
             try:
-                made = publish(objects, [put_file(objects, path)], [put_file(objects, path)], path, latest(objects), {})
+                made = publish(objects, [put_file(objects, path)], [put_file(objects, path)], path, latest(objects))
                 os.write(1, f"{made.version} {path}\\n".encode())
             except ShelfConflict:
                 os.write(1, b"lost\\n")
@@ -516,7 +513,6 @@ def test_no_byte_of_forgotten_documents_remains_in_the_shelf(objects: Storage, t
 
 digests = st.text(st.sampled_from("0123456789abcdef"), min_size=64, max_size=64)
 object_names = st.builds(ObjectName, digests, st.integers(0, 1 << 60))
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 manifests = st.lists(
     st.tuples(object_names, object_names), min_size=1, max_size=5, unique_by=lambda pair: pair[0]
 ).flatmap(
@@ -526,7 +522,6 @@ manifests = st.lists(
         st.just(tuple(shard for shard, _ in pairs)),
         st.just(tuple(contents for _, contents in pairs)),
         object_names,
-        st.dictionaries(texts, texts, max_size=4),
         st.integers(0, 1 << 40),
     )
 )
@@ -550,7 +545,7 @@ def test_a_damaged_manifest_is_refused_or_says_something_else(manifest: Manifest
 
 
 def changed(**values: object) -> bytes:
-    said = {"format": 1, "version": 1, "made": 0, "settings": {}, "catalogue": {"digest": "a" * 64, "bytes": 1}}
+    said = {"format": 1, "version": 1, "made": 0, "catalogue": {"digest": "a" * 64, "bytes": 1}}
     said["shards"] = [{"digest": "a" * 64, "bytes": 1}]
     said["contents"] = [{"digest": "b" * 64, "bytes": 1}]
     return json.dumps({key: value for key, value in {**said, **values}.items() if value is not ...}).encode()
@@ -569,7 +564,7 @@ def changed(**values: object) -> bytes:
         changed(catalogue={"digest": "../../etc/passwd", "bytes": 1}), changed(catalogue={"digest": "A" * 64, "bytes": 1}),
         changed(catalogue={"digest": "a" * 64, "bytes": -1}), changed(catalogue={"digest": "a" * 64, "bytes": True}),
         changed(catalogue={"digest": "a" * 64}),         changed(catalogue={"digest": ["a"] * 64, "bytes": 1}), changed(catalogue=None),
-        changed(settings=[]), changed(settings={"a": 1}), changed(settings={"a": "\ud800"}), changed() + b"x",
+        changed(catalogue=[]), changed() + b"x",
         b" " * (MOST_BYTES + 1),
     ],
 )  # fmt: skip
@@ -598,20 +593,16 @@ def test_a_manifest_under_another_name_is_refused(folder: Storage, tmp_path: Pat
 def test_invalid_version_is_refused_before_upload(folder: Storage, tmp_path: Path) -> None:
     path = shard(tmp_path, "a", "a")
     name = put_file(folder, path)
-    refused: list[tuple[list[ObjectName], list[ObjectName], dict[str, str]]] = [
-        ([], [], {}),
-        ([name], [], {}),
-        ([name], [name], {f"{one:03d}": "b" * 100_000 for one in range(90)}),
-    ]
-    for shards, contents, given_settings in refused:
+    refused: list[tuple[list[ObjectName], list[ObjectName]]] = [([], []), ([name], [])]
+    for shards, contents in refused:
         with pytest.raises(InputError):
-            publish(folder, shards, contents, path, None, given_settings)
+            publish(folder, shards, contents, path, None)
     with pytest.raises(ObjectMissing):
-        publish(folder, [ObjectName("0" * 64, 1)], [name], path, None, {})
+        publish(folder, [ObjectName("0" * 64, 1)], [name], path, None)
     assert versions(folder) == []
     with pytest.raises(InputError, match="one shard twice"):
-        publish(folder, [name, name], [name, name], path, None, {})
-    manifest = publish(folder, [name], [name], path, None, {})
+        publish(folder, [name, name], [name, name], path, None)
+    manifest = publish(folder, [name], [name], path, None)
     with pytest.raises(InputError, match="version 0"):
         replace(manifest, version=0)
 
@@ -626,9 +617,9 @@ def test_any_number_of_versions_are_listed_in_their_order(folder: Storage) -> No
 
 def test_manifest_that_names_a_shard_twice_is_refused() -> None:
     one, other = (ObjectName(digit * 64, 1) for digit in "12")
-    fine = Manifest(1, (one,), (other,), other, {}, 0)
+    fine = Manifest(1, (one,), (other,), other, 0)
     with pytest.raises(InputError, match="one shard twice"):
-        Manifest(1, (one,) * 9_000, (other,) * 9_000, other, {}, 0)
+        Manifest(1, (one,) * 9_000, (other,) * 9_000, other, 0)
     stored = json.loads(fine.to_json())
     stored |= {"shards": stored["shards"] * 9_000, "contents": stored["contents"] * 9_000}
     with pytest.raises(ObjectDamaged, match="one shard twice"):

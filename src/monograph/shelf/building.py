@@ -345,12 +345,12 @@ class _Draft:
         if before is not None and kept == before.pairs:
             return report
         with TemporaryDirectory(prefix="monograph-") as folder, catalogue.open_contents(place, kept) as contents:
-            path, of = Path(folder) / "catalogue.mono", catalogue.origin(contents[0])
-            catalogue.make(path, of, map(stored.load_share, contents))
+            path = Path(folder) / "catalogue.mono"
+            catalogue.make(path, catalogue.origin(contents[0]), map(stored.load_share, contents))
             mode = path.stat().st_mode
             for shard_name, _ in kept:  # Who may not read a shard may not read the names in it.
                 mode &= place.objects.permissions(shard_name.name) | 0o600
             path.chmod(mode)
-            publish(place.objects, [one for one, _ in kept], [one for _, one in kept], path, before, of.to_texts())
+            publish(place.objects, [one for one, _ in kept], [one for _, one in kept], path, before)
         forget_objects(place.objects, keep=2, age=DAY)
         return report

@@ -32,16 +32,6 @@ class Origin:
     embedder: StoredModel | None
     extractor: StoredModel | None
 
-    def to_texts(self) -> dict[str, str]:
-        """Return these settings and models as texts for a manifest."""
-        built = self.settings or Settings()
-        return {
-            "chunk_overlap": str(built.chunk_overlap),
-            "chunk_tokens": str(built.chunk_tokens),
-            "embedder": self.embedder.key if self.embedder else "",
-            "extractor": self.extractor.key if self.extractor else "",
-        }
-
 
 def origin(connection: Connection) -> Origin:
     """Return the settings and models that a file was made with."""

@@ -6,8 +6,8 @@ import json
 import math
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -21,14 +21,13 @@ VERSIONS = "versions"
 FORMAT = 1
 MOST_SHARDS = 10_000
 MOST_BYTES = 8 << 20
-"""The largest manifest."""
+"""More than the largest manifest has."""
 
 LAST_VERSION = 99_999_999
 DAY = 24 * 60 * 60
 """Seconds: longer than a publication takes, and than clocks differ."""
 
 _LATEST_TRIES = 5
-_SURROGATE = regex(r"[\ud800-\udfff]")
 _VERSION = regex(rf"{VERSIONS}/([0-9]{{8}})\.json", re.ASCII)
 
 
@@ -50,8 +49,6 @@ class Manifest:
         For each shard, the small file that lists its documents, source files and names.
     catalogue:
         The names over all shards.
-    settings:
-        The settings and models that all shards share.
     made:
         When it was published, in seconds UTC by the writer's clock.
 
@@ -65,18 +62,15 @@ class Manifest:
     shards: tuple[ObjectName, ...]
     contents: tuple[ObjectName, ...]
     catalogue: ObjectName
-    settings: dict[str, str] = field(hash=False)
     made: int
 
     def __post_init__(self) -> None:
-        texts = [*self.settings, *self.settings.values()] if isinstance(self.settings, dict) else [None]
         faults = {
             f"version {self.version!r}": type(self.version) is not int or not 1 <= self.version <= LAST_VERSION,
             f"made at {self.made!r}": type(self.made) is not int or not 0 <= self.made <= 1 << 40,
             f"{len(self.shards):,} shards": not 1 <= len(self.shards) <= MOST_SHARDS,
             "one shard twice": len(set(self.shards)) != len(self.shards),
             "another number of lists of contents than of shards": len(self.contents) != len(self.shards),
-            "settings that are no texts": not all(type(one) is str and not _SURROGATE.search(one) for one in texts),
         }
         for fault, is_so in faults.items():
             if is_so:
@@ -193,7 +187,6 @@ def publish(
     contents: Sequence[ObjectName],
     catalogue: Path,
     before: Manifest | None,
-    settings: Mapping[str, str],
 ) -> Manifest:
     """Put the next version.
 
@@ -210,8 +203,6 @@ def publish(
         The file with the names of these shards.
     before:
         The version that this one follows; None for the first.
-    settings:
-        The settings and models that all shards share.
 
     Raises
     ------
@@ -225,10 +216,8 @@ def publish(
         If the storage does not answer, or cannot put only if absent.
     """
     version = 1 if before is None else before.version + 1
-    manifest = Manifest(version, tuple(shards), tuple(contents), name_of(catalogue), dict(settings), int(time.time()))
+    manifest = Manifest(version, tuple(shards), tuple(contents), name_of(catalogue), int(time.time()))
     data = manifest.to_json()
-    if len(data) > MOST_BYTES:
-        raise InputError(f"the manifest would have more than {MOST_BYTES:,} bytes", "use fewer shards")
     newest = max(versions(storage), default=0)
     if newest >= version:
         raise _conflict(storage, newest)

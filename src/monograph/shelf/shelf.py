@@ -219,6 +219,7 @@ class Shelf(Questions):
         totals, version = self._file.totals, self._version
         with self._file.database.read() as connection:
             entities, merged = names.count(connection)
+            made = catalogue.origin(connection)
         return ShelfStats(
             url=self.url,
             version=version.version,
@@ -229,8 +230,8 @@ class Shelf(Questions):
             merged=merged,
             bytes=sum(name.bytes for name in (*version.shards, version.catalogue)),
             documents_by_shard=tuple(one.documents for one in totals),
-            embedder=version.settings.get("embedder", ""),
-            extractor=version.settings.get("extractor", ""),
+            embedder=made.embedder.key if made.embedder else "",
+            extractor=made.extractor.key if made.extractor else "",
         )
 
     def check(self) -> list[Finding]:
