@@ -33,8 +33,8 @@ from monograph.derive.tokens import count_tokens
 from monograph.evaluate.datasets import load_dataset
 from monograph.evaluate.run import evaluate
 from monograph.models import TextKind
+from monograph.store import tree as store
 from monograph.store.file import checksums
-from monograph.store.tree import tree as store
 from monograph.values import Chunk, Extraction, Float32, Hit, SummaryText
 from monograph.write.pipeline import write
 

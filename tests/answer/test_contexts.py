@@ -23,8 +23,8 @@ from monograph.answer.wholes import is_about_a_whole, may_be_about_a_whole
 from monograph.derive.tokens import count_tokens
 from monograph.search.query import Query
 from monograph.search.reader import Reader
+from monograph.store import tree as store
 from monograph.store.documents import chunks
-from monograph.store.tree import tree as store
 from monograph.values import Context, Source, Summary, SummaryText
 from support.models import HashEmbedder
 from support.properties import examples

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from monograph import Document, Monograph
+from monograph.store import tree as store
 from monograph.store.graph import names
-from monograph.store.tree import tree as store
 from monograph.write.pipeline import write
 from soak.corpus import (
     EMBEDDERS,

@@ -14,10 +14,10 @@ import pytest
 from fuzz.blobs import Words, base, seal
 from monograph import Document, Monograph
 from monograph.errors import DamagedFile
+from monograph.store import tree
 from monograph.store.documents.filters import EVERYTHING
 from monograph.store.file.errors import UNDECODABLE
 from monograph.store.graph import extractions
-from monograph.store.tree import tree
 from monograph.store.vectors.vectors import allowed_bits
 from monograph.vectors import cluster, kernel
 from support.paths import ROOT

@@ -18,7 +18,7 @@ from monograph.models import Embedder
 from monograph.shelf import catalogue
 from monograph.shelf.engines import Local
 from monograph.shelf.shelf import OpenShelf
-from monograph.store.catalogue.catalogue import load_share
+from monograph.store.catalogue import load_share
 from support.models import BagEmbedder
 
 WAYS = ("lexical", "tfidf", "dense", "hybrid", "graph", "graph:faithful=true", "auto")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from monograph import Document, Monograph, Passage, Settings
-from monograph.store.tree import tree as store
+from monograph.store import tree as store
 from monograph.values import OutlineNode
 from monograph.write import apply
 from monograph.write.batch import Parcel

@@ -17,7 +17,7 @@ from monograph import Monograph, Settings
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.errors import BusyFile
 from monograph.models import TextKind
-from monograph.store.tree import tree as store
+from monograph.store import tree as store
 from monograph.values import Float32, Report, SummaryText
 from monograph.write import tree as growing
 from monograph.write import writer

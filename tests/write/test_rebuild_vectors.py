@@ -13,7 +13,7 @@ from monograph import Document, Monograph
 from monograph.derive.embed import StaticEmbedder
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.errors import BusyFile, ModelMismatch, ModelUnavailable
-from monograph.store.tree import tree as store
+from monograph.store import tree as store
 from monograph.values import SummaryText
 from monograph.write import rebuild_vectors
 from support.models import CountingSummarizer, HashEmbedder, OtherEmbedder
@@ -67,7 +67,7 @@ def test_rebuild_replaces_everything_derived_from_vectors(path: Path, tmp_path: 
 
 
 def branch_text(gist: bytes) -> str:
-    from monograph.store.tree import tree
+    from monograph.store import tree
 
     return tree.unpack(gist).text
 

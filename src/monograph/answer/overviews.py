@@ -13,10 +13,10 @@ from math import fsum
 
 from monograph.answer.wholes import is_about_a_whole, may_be_about_a_whole
 from monograph.search.one_file import summaries
+from monograph.store import tree as store
 from monograph.store.documents import chunks, documents, filters
 from monograph.store.documents.filters import EVERYTHING, Allowed
 from monograph.store.file.database import Connection
-from monograph.store.tree import tree as store
 from monograph.store.words.terms import words_of
 from monograph.values import Hit, Origin, Source, Summary, SummaryText
 

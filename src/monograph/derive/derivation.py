@@ -33,7 +33,7 @@ from monograph.read.kept import Picture
 from monograph.store.file import memo
 from monograph.store.file.database import Connection, Database
 from monograph.store.graph.extractions import pack as pack_extraction
-from monograph.store.tree.tree import pack as pack_summary
+from monograph.store.tree import pack as pack_summary
 from monograph.store.vectors.vectors import STORED
 from monograph.values import Chunk, Cost, Float32, Metadata, content_hash
 

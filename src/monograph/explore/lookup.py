@@ -58,7 +58,7 @@ def document_as_of(connection: Connection, name: str, second: int) -> Document:
     name = arguments.names([path_to_text(name)], "an id")[0]
     rows, _ = sources.resolve(connection, [name])
     found = [row for row in rows if row.valid is None or row.valid.at(second)]
-    from monograph.store.history import versions
+    from monograph.store import versions
 
     former = versions.numbers_of(connection, name, second)
     if len(found) + len(former) == 1:
@@ -76,7 +76,7 @@ def versions_of(connection: Connection, name: str) -> list[Version]:
     name = arguments.names([path_to_text(name)], "an id")[0]
     rows, _ = sources.resolve(connection, [name])
     present = [Version(row.id, row.title, row.uri, row.characters, row.valid or Valid(FIRST)) for row in rows]
-    from monograph.store.history import versions
+    from monograph.store import versions
 
     former = versions.listed(connection, versions.numbers_of(connection, name))
     if not (present or former):

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from monograph.errors import NotFound
 from monograph.explore.lookup import only
 from monograph.search.one_file import summaries
+from monograph.store import tree as store
 from monograph.store.documents import chunks
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import path_of
-from monograph.store.tree import tree as store
 from monograph.values import OutlineNode, Summary, arguments
 
 LEAST_DIGITS = 4

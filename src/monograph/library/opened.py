@@ -278,7 +278,7 @@ class WholeFile(OpenFile):
         self.database.connection()  # A closed file says so.
         state = ""
         if second is not None:
-            from monograph.store.history import versions
+            from monograph.store import versions
 
             with self.database.read() as connection:
                 state = f"{versions.last_change(connection, second)} in {settings.generation(connection)}"

@@ -284,9 +284,9 @@ class Reader(Questions):
 
     def brief(self) -> Brief:
         """Return a quick overview: the format, the count of documents, whether there is a tree."""
+        from monograph.store import tree
         from monograph.store.documents import documents
         from monograph.store.file import schema
-        from monograph.store.tree import tree
         from monograph.values import Brief
 
         with self._file.database.read() as connection:

@@ -6,8 +6,8 @@ from monograph.explore import outline
 from monograph.library.opened import OpenFile, WholeFile, spends
 from monograph.models import Summarizer
 from monograph.search.one_file.summaries import need_tree
+from monograph.store import tree as store
 from monograph.store.file import settings
-from monograph.store.tree import tree as store
 from monograph.store.vectors import vectors
 from monograph.values import Cost, OnProgress, OutlineNode, Report, Summary, arguments
 from monograph.write import configuration, price

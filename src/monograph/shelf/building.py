@@ -24,7 +24,7 @@ from monograph.shelf.making import Recipe, Work, make, require_fit
 from monograph.shelf.manifest import DAY, MOST_SHARDS, Forgotten, Manifest, Pair, latest, publish
 from monograph.shelf.manifest import forget as forget_objects
 from monograph.shelf.storage import Place, place_at
-from monograph.store.catalogue import catalogue as stored
+from monograph.store import catalogue as stored
 from monograph.store.documents import sources
 from monograph.store.file.database import Connection, Database
 from monograph.sync.plan import make_plan

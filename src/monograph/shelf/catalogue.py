@@ -12,8 +12,8 @@ from typing import Any
 from monograph.settings import Settings
 from monograph.shelf.manifest import Pair
 from monograph.shelf.storage import Place
-from monograph.store.catalogue import catalogue as stored
-from monograph.store.catalogue.catalogue import Share
+from monograph.store import catalogue as stored
+from monograph.store.catalogue import Share
 from monograph.store.documents import documents, sources
 from monograph.store.file import replacing, settings
 from monograph.store.file.database import Connection, Database

@@ -23,12 +23,12 @@ from monograph.shelf import catalogue
 from monograph.shelf.catalogue import Origin
 from monograph.shelf.manifest import Pair, missing, put_file
 from monograph.shelf.storage import ObjectName, Storage, fetch, storage_at, writing
-from monograph.store.catalogue import catalogue as stored
+from monograph.store import catalogue as stored
+from monograph.store import versions
 from monograph.store.documents import sources
 from monograph.store.file import replacing
 from monograph.store.file.database import Database
 from monograph.store.graph import assertions, names
-from monograph.store.history import versions
 from monograph.values import Plan, Report, together
 
 

@@ -44,7 +44,7 @@ from monograph.shelf.pools import (
     too_few,
 )
 from monograph.shelf.shard import Call, ShardReader
-from monograph.store.catalogue.catalogue import Totals
+from monograph.store.catalogue import Totals
 from monograph.store.documents.filters import EVERYTHING, Allowed
 from monograph.store.graph import names as stored_names
 from monograph.store.graph.graphs import NAMED, Records

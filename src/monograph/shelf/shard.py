@@ -21,7 +21,7 @@ from monograph.search.one_file.file_reader import FileReader
 from monograph.search.reader import PoolRequest
 from monograph.shelf import pools
 from monograph.shelf.pools import CountRequest, NameLinks, ShardPool, Subject, records_of, renamed
-from monograph.store.catalogue import catalogue
+from monograph.store import catalogue
 from monograph.store.documents import chunks, documents, sources
 from monograph.store.documents.chunks import LoadedChunk
 from monograph.store.documents.filters import Allowed

@@ -27,7 +27,7 @@ from monograph.shelf.pools import Rows
 from monograph.shelf.reader import MOST_WORDS, ShelfReader, WordCounts
 from monograph.shelf.shard import ShardReader
 from monograph.shelf.storage import Place, place_at
-from monograph.store.catalogue.catalogue import load_totals
+from monograph.store.catalogue import load_totals
 from monograph.store.graph import names
 from monograph.values import Brief, Chunk, Document, Finding, Listed, ShelfStats, StoredChunk, arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL

@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.errors import BusyFile
+from monograph.store import tree as store
 from monograph.store.documents import chunks as stored_chunks
 from monograph.store.file import memo
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, path_of
-from monograph.store.tree import tree as store
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree.hash import Planes, full_rank, ranks
 from monograph.tree.leaves import KEY_BYTES, placed, update_leaves

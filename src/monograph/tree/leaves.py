@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from monograph.store import tree as store
 from monograph.store.file import settings
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import decoding
-from monograph.store.tree import tree as store
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree.hash import Planes, full_rank, ranks
 from monograph.values import TreeStats, content_hash

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 from monograph.derive.derivation import summary_key, vector_key
+from monograph.store import tree as store
 from monograph.store.file import memo
 from monograph.store.file.database import Connection
-from monograph.store.tree import tree as store
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree.build import TreeRecipe, node_texts
 from monograph.tree.hash import Planes, full_rank, ranks

@@ -16,10 +16,10 @@ from monograph import telemetry
 from monograph.derive.derivation import MissingValue, extractions, retry, vectors
 from monograph.errors import InvalidDocument
 from monograph.read.limits import Limits
+from monograph.store import versions
 from monograph.store.documents import documents, sources
 from monograph.store.file import memo, settings
-from monograph.store.history import versions
-from monograph.store.history.versions import Former
+from monograph.store.versions import Former
 from monograph.sync import rename
 from monograph.sync.roots import remember
 from monograph.values import Change, Document, OnProgress, Plan, Problem, Progress, Report

@@ -9,6 +9,7 @@ from monograph.derive.derivation import embedded_text, extraction_key, vector_ke
 from monograph.graph.build import document_part
 from monograph.graph.names import key_of, signature
 from monograph.settings import Settings
+from monograph.store import tree as stored_tree
 from monograph.store.check import content, derived, rules, structure, words
 from monograph.store.check.rules import GRAPH, Checked, Rule
 from monograph.store.documents import chunks, documents
@@ -19,7 +20,6 @@ from monograph.store.file.errors import UNDECODABLE
 from monograph.store.file.rows import is_marked
 from monograph.store.graph import extractions, graphs, names
 from monograph.store.graph.extractions import documents_lacking
-from monograph.store.tree import tree as stored_tree
 from monograph.store.vectors import clusters, vectors
 from monograph.tree import verify as verify_tree
 from monograph.tree.hash import Planes

@@ -9,12 +9,12 @@ from dataclasses import replace
 from monograph.derive import derivation
 from monograph.models import is_paid
 from monograph.read.limits import Limits
+from monograph.store import tree as store
 from monograph.store.documents import chunks, documents, sources
 from monograph.store.file import memo, settings
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import UNDECODABLE
 from monograph.store.graph import names
-from monograph.store.tree import tree as store
 from monograph.store.vectors import vectors
 from monograph.sync import rename
 from monograph.values import Cost, OnProgress, Plan, Problem

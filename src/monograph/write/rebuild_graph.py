@@ -13,13 +13,13 @@ from monograph.errors import BusyFile, DamagedFile, InputError, NotFound
 from monograph.graph import GRAPH
 from monograph.graph.names import key_of
 from monograph.graph.short_names import is_short_form
+from monograph.store import versions
 from monograph.store.check import words
 from monograph.store.documents import chunks, documents
 from monograph.store.file import memo, settings
 from monograph.store.file.database import Connection, Database
 from monograph.store.graph import graphs, names
 from monograph.store.graph.extractions import BEFORE_ALL, documents_lacking
-from monograph.store.history import versions
 from monograph.store.words import terms
 from monograph.values import Cost, Document, OnProgress, Progress, Report, arguments
 from monograph.write.batch import Prepared

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from monograph.derive.derivation import Derivation, MissingValue, embedded_text, name_codes, retry, vectors
+from monograph.store import tree as stored_tree
+from monograph.store import versions
 from monograph.store.documents import chunks, documents
 from monograph.store.file import checksums, memo, settings
 from monograph.store.file.database import Connection
 from monograph.store.graph import names as stored_names
-from monograph.store.history import versions
-from monograph.store.tree import tree as stored_tree
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree import build
 from monograph.tree.hash import Planes, random_planes

@@ -15,10 +15,10 @@ from monograph.derive.derivation import MissingValue, retry, summaries, vectors
 from monograph.errors import BusyFile, MonographError
 from monograph.models import Summarizer
 from monograph.settings import Settings
+from monograph.store import tree as store
 from monograph.store.file import memo, settings
 from monograph.store.file.database import Connection, Database
 from monograph.store.file.errors import decoding
-from monograph.store.tree import tree as store
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree import build
 from monograph.tree.hash import LEARNED_AT, Planes, learn, random_planes

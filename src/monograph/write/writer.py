@@ -9,12 +9,12 @@ from itertools import count
 
 from monograph.derive.derivation import vectors
 from monograph.errors import MonographError, NotFound
+from monograph.store import versions
 from monograph.store.documents import chunks, documents, sources
 from monograph.store.file import checksums, memo
 from monograph.store.file.database import Connection, Database
 from monograph.store.file.rows import next_row
 from monograph.store.graph import assertions, graphs, names
-from monograph.store.history import versions
 from monograph.store.words import terms
 from monograph.values import Report
 from monograph.vectors.index import EcoVectorIndex

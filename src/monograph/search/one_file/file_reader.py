@@ -13,12 +13,12 @@ from monograph.graph import GRAPH
 from monograph.search import words as word_for_word
 from monograph.search.reader import EVIDENCE, NOWHERE, Counts, Pool, PoolRequest, most
 from monograph.search.scoring import _scoring
+from monograph.store import tree as stored_tree
 from monograph.store.documents import chunks as stored_chunks
 from monograph.store.documents import documents
 from monograph.store.documents.filters import EVERYTHING
 from monograph.store.file import settings
 from monograph.store.graph import extractions, graphs
-from monograph.store.tree import tree as stored_tree
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.store.words import postings, terms
 from monograph.values import Effort, inner_products

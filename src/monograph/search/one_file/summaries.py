@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from monograph.errors import InputError
+from monograph.store import tree as store
 from monograph.store.documents import chunks
 from monograph.store.file import memo
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import path_of
-from monograph.store.tree import tree as store
 from monograph.values import Quote, Source, Summary, SummaryText
 
 

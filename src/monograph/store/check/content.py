@@ -8,13 +8,13 @@ import json
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from monograph.store import versions
 from monograph.store.check.rules import DELETE, Checked, Rule
 from monograph.store.documents import chunks, documents
 from monograph.store.file.checksums import blocks_of, checksum
 from monograph.store.file.errors import UNDECODABLE, is_utf8
 from monograph.store.file.rows import loaded_object
 from monograph.store.graph.assertions import STORED, TABLES, Origin, imply_node
-from monograph.store.history import versions
 
 _ADD_AGAIN = "remove it, then sync or add it again"
 _DOCUMENT_TEXTS = (

@@ -24,7 +24,7 @@ CODE = "code"
 """Kind of the signs of a name's embedding, until they are moved to the name's row."""
 
 SUMMARY = "summary"
-"""Kind of what a summarizer made of some texts: see :mod:`monograph.store.tree.tree`."""
+"""Kind of what a summarizer made of some texts: see :mod:`monograph.store.tree`."""
 ANSWER = "answer"
 """Kind of a model's answer: see :mod:`monograph.answer.ask`. No row uses it: it goes with what is unused."""
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 from monograph.dates.span import FIRST, LAST
 from monograph.errors import InputError
+from monograph.store import tree
 from monograph.store.documents import documents
 from monograph.store.file import checksums, settings
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, decoding, path_of
 from monograph.store.file.rows import loaded_object, lookup
-from monograph.store.tree import tree
 from monograph.values import Chunk, Document, Valid, Version
 
 DAY = 86_400

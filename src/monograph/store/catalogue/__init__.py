@@ -1,1 +1,0 @@
-"""Names and document hashes of many files."""
