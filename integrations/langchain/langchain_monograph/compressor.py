@@ -10,11 +10,8 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.runnables import Runnable, RunnableLambda
 
 from langchain_monograph.over_file import OverFile
-from monograph import Chunk, Hit
 from monograph.values import DEFAULT_CUT
-
-SPANS = "monograph_spans"
-"""Metadata key of what was kept: (start, end) in the document's own text."""
+from monograph_tools import SPANS, reduce_texts
 
 
 class SCRCompressor(OverFile, BaseDocumentCompressor, extra="forbid"):
@@ -38,19 +35,12 @@ class SCRCompressor(OverFile, BaseDocumentCompressor, extra="forbid"):
         InputError
             If ``cut`` is not in [0, 1].
         """
-        hits = [_as_hit(one, rank) for rank, one in enumerate(documents) if one.page_content.strip()]
-        reduced = self._file.open().reduce(query, hits, cut=self.cut)
+        reduced = reduce_texts(self._file, query, [one.page_content for one in documents], self.cut)
         kept = [
-            documents[one.hit.rank].model_copy(
-                update={
-                    "page_content": one.text,
-                    "metadata": {
-                        **documents[one.hit.rank].metadata,
-                        SPANS: [[span.start, span.end] for span in one.spans],
-                    },
-                }
+            documents[place].model_copy(
+                update={"page_content": text, "metadata": {**documents[place].metadata, SPANS: spans}}
             )
-            for one in reduced
+            for place, text, spans in reduced
         ]
         return kept + [one for one in documents if not one.page_content.strip()]
 
@@ -61,9 +51,3 @@ class SCRCompressor(OverFile, BaseDocumentCompressor, extra="forbid"):
             return self.compress_documents(given["documents"], given["query"])
 
         return RunnableLambda(compress)
-
-
-def _as_hit(document: Document, rank: int) -> Hit:
-    text = document.page_content
-    chunk = Chunk(document.id or str(rank), document.id or str(rank), text, 0, len(text), 0)
-    return Hit(chunk, 0.0, rank, "", "", {}, ())

@@ -21,8 +21,8 @@ _MODULES = {
     "monograph_tools.calls": "ClosesFile in_thread refuse_unknown told",
     "monograph_tools.faults": "for_agents",
     "monograph_tools.given": (
-        "COLLECTION Given HeldFile allowed_hits archive_of build_graph in_collection is_address opened"
-        " require_query_vector whole_documents"
+        "COLLECTION Given HeldFile SPANS allowed_hits archive_of build_graph in_collection is_address opened"
+        " reduce_texts require_query_vector whole_documents"
     ),
     "monograph_tools.offering": "Tool as_json offered wrong_arguments",
     "monograph_tools.scores": "convention convert_score",
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from monograph_tools.calls import told as told
     from monograph_tools.faults import for_agents as for_agents
     from monograph_tools.given import COLLECTION as COLLECTION
+    from monograph_tools.given import SPANS as SPANS
     from monograph_tools.given import Given as Given
     from monograph_tools.given import HeldFile as HeldFile
     from monograph_tools.given import allowed_hits as allowed_hits
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from monograph_tools.given import in_collection as in_collection
     from monograph_tools.given import is_address as is_address
     from monograph_tools.given import opened as opened
+    from monograph_tools.given import reduce_texts as reduce_texts
     from monograph_tools.given import require_query_vector as require_query_vector
     from monograph_tools.given import whole_documents as whole_documents
     from monograph_tools.offering import Tool as Tool

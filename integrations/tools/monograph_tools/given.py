@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast, overload
 
-from monograph import Document, Hit, Monograph, Reader, Settings, View, strategy
+from monograph import Chunk, Document, Hit, Monograph, Reader, Settings, View, strategy
 from monograph.errors import InputError, ModelError, ModelMismatch
 from monograph.models import Embedder, is_given
 from monograph.shelf import is_shelf, only_file, place_of, to_write, whole_file
@@ -311,12 +311,39 @@ def require_query_vector(archive: Archive, how: str | Strategy, argument: str) -
         )
 
 
+SPANS = "monograph_spans"
+"""Metadata key of what is kept of a reduced text: [start, end] of each span in the text that was given."""
+
+
 def allowed_hits(archive: Archive, where: Mapping[str, Any], k: int) -> list[Hit]:
     """What a filter allows, for a query that is near to nothing: at most k chunks in reading order, of relevance 0."""
     return [
         Hit(one.chunk, 0.0, rank, one.title, one.uri, one.metadata, ())
         for rank, one in enumerate(archive.fetch(where=where)[: max(0, k)])
     ]
+
+
+def reduce_texts(
+    held: HeldFile, question: str, texts: Sequence[str], cut: float
+) -> list[tuple[int, str, list[list[int]]]]:
+    """Cut texts of any origin down to the sentences that a question needs.
+
+    Returns
+    -------
+    (place among the texts, what is kept, [start, end] of each kept span) of every text that is not blank, best first.
+
+    Raises
+    ------
+    InputError
+        If ``cut`` is not in [0, 1].
+    """
+    hits = [
+        Hit(Chunk(f"{place}", f"{place}", text, 0, len(text), 0), 0.0, place, "", "", {}, ())
+        for place, text in enumerate(texts)
+        if text.strip()
+    ]
+    reduced = held.open().reduce(question, hits, cut=cut)
+    return [(one.hit.rank, one.text, [[span.start, span.end] for span in one.spans]) for one in reduced]
 
 
 def _refuse_vector_index(kind: Literal["codes", "graph"] | None) -> None:

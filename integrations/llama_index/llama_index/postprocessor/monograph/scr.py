@@ -9,15 +9,11 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 
 from llama_index.vector_stores.monograph import ReductionEvent
-from monograph import Chunk, Hit
 from monograph.errors import InputError
 from monograph.values import DEFAULT_CUT
-from monograph_tools import ClosesFile, Given, HeldFile
+from monograph_tools import SPANS, ClosesFile, Given, HeldFile, reduce_texts
 
 dispatcher = instrument.get_dispatcher(__name__)
-
-SPANS = "monograph_spans"
-"""Metadata key of what was kept: (start, end) in the node's own text; neither embedded nor shown to a model."""
 
 
 class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
@@ -62,21 +58,13 @@ class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
             raise InputError("nodes cannot be reduced without a question", "give query_bundle or query_str")
         texts = [one.node.get_content(metadata_mode=MetadataMode.NONE) for one in nodes]
         dispatcher.event(ReRankStartEvent(query=query_bundle, nodes=nodes, top_n=len(nodes), model_name="SCR"))
-        hits = [
-            _as_hit(one, text, rank) for rank, (one, text) in enumerate(zip(nodes, texts, strict=True)) if text.strip()
-        ]
-        reduced = self._file.open().reduce(query_bundle.query_str, hits, cut=self.cut)
-        kept = [_cut(nodes[one.hit.rank], one.text, [(span.start, span.end) for span in one.spans]) for one in reduced]
+        reduced = reduce_texts(self._file, query_bundle.query_str, texts, self.cut)
+        kept = [_cut(nodes[place], text, spans) for place, text, spans in reduced]
         done = _in_order(kept + [one for one, text in zip(nodes, texts, strict=True) if not text.strip()])
-        lengths = sum(len(one.hit.text) for one in reduced), sum(len(one.text) for one in reduced)
+        lengths = sum(len(texts[place]) for place, *_ in reduced), sum(len(text) for _, text, _ in reduced)
         dispatcher.event(ReductionEvent(query=query_bundle.query_str, characters=lengths[0], kept=lengths[1]))
         dispatcher.event(ReRankEndEvent(nodes=done))
         return done
-
-
-def _as_hit(one: NodeWithScore, text: str, rank: int) -> Hit:
-    chunk = Chunk(one.node.node_id, one.node.ref_doc_id or one.node.node_id, text, 0, len(text), 0)
-    return Hit(chunk, one.score or 0.0, rank, "", "", {}, ())
 
 
 def _in_order(nodes: list[NodeWithScore]) -> list[NodeWithScore]:
@@ -85,10 +73,10 @@ def _in_order(nodes: list[NodeWithScore]) -> list[NodeWithScore]:
     return [one if one.score is None else one.model_copy(update={"score": next(scores)}) for one in nodes]
 
 
-def _cut(one: NodeWithScore, text: str, spans: list[tuple[int, int]]) -> NodeWithScore:
+def _cut(one: NodeWithScore, text: str, spans: list[list[int]]) -> NodeWithScore:
     node = one.node.model_copy(deep=True)
     node.set_content(text)
-    node.metadata[SPANS] = [list(span) for span in spans]
+    node.metadata[SPANS] = spans  # Neither embedded nor shown to a model.
     for keys in (node.excluded_embed_metadata_keys, node.excluded_llm_metadata_keys):
         if SPANS not in keys:
             keys.append(SPANS)

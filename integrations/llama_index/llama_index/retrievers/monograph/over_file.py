@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import TypedDict
 
 import llama_index_instrumentation as instrument
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -20,6 +21,19 @@ from monograph.values import arguments
 from monograph_tools import ClosesFile, Given, HeldFile, in_thread
 
 dispatcher = instrument.get_dispatcher(__name__)
+
+
+class RetrieverOptions(TypedDict, total=False):
+    """The keyword arguments of every retriever: see :class:`FileRetriever`."""
+
+    similarity_top_k: int
+    filters: MetadataFilters | None
+    embed_model: BaseEmbedding | None
+    as_of: str | None
+    collection: str | None
+    reranker: Reranker | str | None
+    callback_manager: CallbackManager | None
+    key: str | None
 
 
 class FileRetriever(ClosesFile, BaseRetriever):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.callbacks import CallbackManager
-from llama_index.core.vector_stores.types import MetadataFilters
+from typing import Unpack
 
-from llama_index.retrievers.monograph.over_file import FileRetriever
-from monograph import Graph, Reranker, Strategy, Tree, strategy
+from llama_index.retrievers.monograph.over_file import FileRetriever, RetrieverOptions
+from monograph import Graph, Strategy, Tree, strategy
 from monograph_tools import Given, build_graph
 
 
@@ -27,32 +25,15 @@ class HybridRetriever(FileRetriever):
         If ``how`` is no search mode, or as FileRetriever does.
     """
 
-    def __init__(  # noqa: PLR0913 - each is a choice of its own
+    def __init__(
         self,
         monograph: Given,
         *,
         how: str | Strategy = "auto",
-        similarity_top_k: int = 5,
-        filters: MetadataFilters | None = None,
-        embed_model: BaseEmbedding | None = None,
-        as_of: str | None = None,
-        collection: str | None = None,
-        reranker: Reranker | str | None = None,
-        callback_manager: CallbackManager | None = None,
-        key: str | None = None,
+        **options: Unpack[RetrieverOptions],
     ) -> None:
         self._how = strategy(how)
-        super().__init__(
-            monograph,
-            similarity_top_k=similarity_top_k,
-            filters=filters,
-            embed_model=embed_model,
-            as_of=as_of,
-            collection=collection,
-            reranker=reranker,
-            callback_manager=callback_manager,
-            key=key,
-        )
+        super().__init__(monograph, **options)
 
     def _strategy(self) -> Strategy:
         return self._how
@@ -83,33 +64,16 @@ class MiniRAGRetriever(FileRetriever):
         If the file has no graph and cannot be written.
     """
 
-    def __init__(  # noqa: PLR0913 - each is a choice of its own
+    def __init__(
         self,
         monograph: Given,
         *,
         faithful: bool = False,
-        similarity_top_k: int = 5,
-        filters: MetadataFilters | None = None,
-        embed_model: BaseEmbedding | None = None,
-        as_of: str | None = None,
-        collection: str | None = None,
-        reranker: Reranker | str | None = None,
-        callback_manager: CallbackManager | None = None,
-        key: str | None = None,
+        **options: Unpack[RetrieverOptions],
     ) -> None:
         self._faithful = faithful
-        super().__init__(
-            monograph,
-            similarity_top_k=similarity_top_k,
-            filters=filters,
-            embed_model=embed_model,
-            as_of=as_of,
-            collection=collection,
-            reranker=reranker,
-            callback_manager=callback_manager,
-            key=key,
-        )
-        build_graph(monograph, key, self._embedder)
+        super().__init__(monograph, **options)
+        build_graph(monograph, options.get("key"), self._embedder)
 
     def _strategy(self) -> Strategy:
         return Graph(faithful=self._faithful)
@@ -135,33 +99,16 @@ class TreeRetriever(FileRetriever):
         If ``detail`` or ``budget`` is out of range, or as FileRetriever does.
     """
 
-    def __init__(  # noqa: PLR0913 - each is a choice of its own
+    def __init__(
         self,
         monograph: Given,
         *,
         detail: float | None = None,
         budget: int | None = None,
-        similarity_top_k: int = 5,
-        filters: MetadataFilters | None = None,
-        embed_model: BaseEmbedding | None = None,
-        as_of: str | None = None,
-        collection: str | None = None,
-        reranker: Reranker | str | None = None,
-        callback_manager: CallbackManager | None = None,
-        key: str | None = None,
+        **options: Unpack[RetrieverOptions],
     ) -> None:
         self._tree = Tree(detail=detail, budget=budget)
-        super().__init__(
-            monograph,
-            similarity_top_k=similarity_top_k,
-            filters=filters,
-            embed_model=embed_model,
-            as_of=as_of,
-            collection=collection,
-            reranker=reranker,
-            callback_manager=callback_manager,
-            key=key,
-        )
+        super().__init__(monograph, **options)
 
     def _strategy(self) -> Strategy:
         return self._tree
