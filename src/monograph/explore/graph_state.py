@@ -112,9 +112,9 @@ class GraphState:
         found = (documents.find(self.names, one) for one in ids)
         return {row.id: Document(id=row.id, title=row.title, uri=row.uri) for row in found if row is not None}
 
-    def stating(self, keys: Sequence[str]) -> dict[tuple[str, str], list[str]]:
-        """See :func:`monograph.store.graph.names.stating`."""
-        return names.stating(names.stated(self.names, keys))
+    def stated(self, keys: Sequence[str]) -> list[tuple[str, str, str, str]]:
+        """See :func:`monograph.store.graph.names.stated`."""
+        return names.stated(self.names, keys)
 
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
         """Return (entity id, name as it is written) of names, each looked for in one chunk."""

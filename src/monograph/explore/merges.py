@@ -56,7 +56,9 @@ def merges(state: GraphState, heads: Sequence[int] | None = None) -> list[Merge]
 def _by_rule(state: GraphState, keys: Sequence[str]) -> list[Merge]:
     found = names.merges(state.names, keys)
     shown = _shown(state, {key for pair in found for key in pair[:2]})
-    stated = state.stating([key for key, _, _ in found])
+    stated: dict[tuple[str, str], list[str]] = {}
+    for title, name, short, full in state.stated([key for key, _, _ in found]):
+        stated.setdefault((short, full), []).append(title or name)
     made = [
         Merge(
             content_id("merge", key, head),

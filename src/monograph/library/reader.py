@@ -232,10 +232,10 @@ class Reader(Questions):
         """Return the keys of a filter that no chunk or document has, each with the nearest keys that there are."""
         from difflib import get_close_matches
 
-        from monograph.store.documents.filters import has_key, keys
+        from monograph.store.documents.filters import keys, values_of
 
         with self._file.database.read() as connection:
-            missing = [key for key in filters.keys_of(where) if not has_key(connection, key)]
+            missing = [key for key in filters.keys_of(where) if next(values_of(connection, key), None) is None]
             known = keys(connection) if missing else []
         return {key: get_close_matches(key, known) for key in missing}
 

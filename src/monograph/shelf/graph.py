@@ -18,7 +18,7 @@ from monograph.shelf.reader import ShelfReader
 from monograph.shelf.shard import ShardReader
 from monograph.store.documents.chunks import LoadedChunk
 from monograph.store.file.database import Connection
-from monograph.store.graph import graphs, names
+from monograph.store.graph import graphs
 from monograph.store.graph.graphs import Place, Records, Titled
 from monograph.values import Document, Extraction
 
@@ -131,8 +131,8 @@ class ShelfGraphState(GraphState):
         answers = self.snapshot.shards.all(ShardReader.documents, asked) if asked else []
         return {name: one for some in answers for name, one in some.items()}
 
-    def stating(self, keys: Sequence[str]) -> dict[tuple[str, str], list[str]]:
-        return names.stating(sorted(one for some in self.snapshot.shards.all(ShardReader.stated, keys) for one in some))
+    def stated(self, keys: Sequence[str]) -> list[tuple[str, str, str, str]]:
+        return sorted(one for some in self.snapshot.shards.all(ShardReader.stated, keys) for one in some)
 
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
         return self.snapshot.show((), where)[1]

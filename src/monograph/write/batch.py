@@ -194,7 +194,7 @@ def prepare(work: Sequence[tuple[Document, bytes]], embedder: Embedder, settings
     for document, sha256 in work:
         try:
             chunks = tuple(cut(document, settings))
-            if documents.is_too_long(document):
+            if len(document.text) > documents.LONGEST_TEXT:
                 characters = f"{len(document.text):,} characters"
                 raise InvalidDocument(f"document {document.id!r} has {characters}", "cut it in parts")
             if len({chunk.id for chunk in chunks}) < len(chunks):

@@ -18,7 +18,7 @@ from monograph.values import Document, Metadata, Section, Valid
 BLOCK_CHARACTERS = 4096
 """A text is cut into blocks of this many characters: a row of them fits a page, and a chunk is read from one or two."""
 
-_LONGEST = BLOCK_CHARACTERS << BLOCK_BITS
+LONGEST_TEXT = BLOCK_CHARACTERS << BLOCK_BITS
 """Characters of the longest text that blocks can be numbered for."""
 
 Dates: TypeAlias = tuple[int | None, int | None, int | None]
@@ -172,11 +172,6 @@ def columns(
     return DocumentColumns(row, source, own, dated, list(enumerate(pieces, blocks_of(row)[0])), since)
 
 
-def is_too_long(document: Document) -> bool:
-    """Return whether a document has more text than rows can be numbered for."""
-    return len(document.text) > _LONGEST
-
-
 def put(connection: Connection, new: Sequence[tuple[DocumentColumns, int]]) -> None:
     """Store documents, new ones or other states of known ones, without their chunks: (columns, checksum)."""
     connection.executemany(
@@ -207,7 +202,9 @@ def text(connection: Connection, row: int, start: int, end: int) -> str:
 
 def texts(connection: Connection, spans: Sequence[tuple[int, int, int]]) -> list[str]:
     """Return ``document.text[start:end]`` for several (document, start, end), read by one query. Raises DamagedFile."""
-    within = [(blocks_of(row)[0], min(max(start, 0), _LONGEST - 1), min(end, _LONGEST)) for row, start, end in spans]
+    within = [
+        (blocks_of(row)[0], min(max(start, 0), LONGEST_TEXT - 1), min(end, LONGEST_TEXT)) for row, start, end in spans
+    ]
     size, blocks = BLOCK_CHARACTERS, [list[str]() for _ in spans]
     ranges = [[first + start // size, first + max(start, end - 1) // size] for first, start, end in within]
     with decoding(connection, "a text"):

@@ -1,5 +1,7 @@
 """Filters compiled to SQL conditions on chunks; keys and values are bound parameters."""
 
+# ruff: noqa: S608 - keys and values are bound parameters
+
 from __future__ import annotations
 
 import json
@@ -23,7 +25,6 @@ _COLUMNS = {"$document": "d.id", "$chunk": "c.id", "$uri": "d.uri", "$title": "d
 _INDEXED = ("$document", "$chunk", "$uri")
 MERGED = "COALESCE(c.merged, NULLIF(c.metadata, '{}'), d.metadata)"
 """The metadata of a document with those of its chunk laid over them, which are often those of one of them."""
-_NUMBERS = "('integer', 'real', 'true', 'false')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Allowed:
         """Return the condition on a column of chunk rows; SQLite reads all allowed chunks once."""
         if self.is_whole_view:
             return f"{column} IN temp.view_chunks"
-        return f"{column} IN (SELECT c.chunk FROM {_CHUNKS} WHERE {self.sql})" if self.sql else "TRUE"  # noqa: S608
+        return f"{column} IN (SELECT c.chunk FROM {_CHUNKS} WHERE {self.sql})" if self.sql else "TRUE"
 
     def on_each(self, column: str) -> str:
         """Return the condition on a column of chunk rows; SQLite tests each row that it has found."""
@@ -55,7 +56,7 @@ class Allowed:
             return "TRUE"
         if self.indexed:
             return f"+{self.on(column)}"
-        return f"EXISTS (SELECT 1 FROM {_CHUNKS} WHERE c.chunk = {column} AND ({self.sql}))"  # noqa: S608
+        return f"EXISTS (SELECT 1 FROM {_CHUNKS} WHERE c.chunk = {column} AND ({self.sql}))"
 
     @property
     def is_whole_view(self) -> bool:
@@ -95,13 +96,13 @@ def compile_condition(condition: Condition | None) -> Allowed:
 
 def within(allowed: Allowed, documents: Sequence[int]) -> Allowed:
     """Return a filter of the chunks that another allows of some documents, given by row."""
-    sql = f"({allowed.sql or 'TRUE'}) AND d.document IN (SELECT value FROM json_each(?))"  # noqa: S608
+    sql = f"({allowed.sql or 'TRUE'}) AND d.document IN (SELECT value FROM json_each(?))"
     return Allowed(sql, (*allowed.parameters, json.dumps(list(documents))), indexed=True)
 
 
 def rows(connection: Connection, allowed: Allowed) -> npt.NDArray[np.int64]:
     """Return the rows of all allowed chunks, ascending."""
-    query = f"SELECT chunk FROM chunks WHERE {allowed.on('chunk')} ORDER BY chunk"  # noqa: S608
+    query = f"SELECT chunk FROM chunks WHERE {allowed.on('chunk')} ORDER BY chunk"
     if allowed.is_whole_view:
         query = "SELECT chunk FROM temp.view_chunks ORDER BY chunk"
     found = connection.execute(query, allowed.parameters).fetchall()
@@ -111,7 +112,7 @@ def rows(connection: Connection, allowed: Allowed) -> npt.NDArray[np.int64]:
 def among(connection: Connection, allowed: Allowed, chunks: Sequence[int]) -> set[int]:
     """Return those of some chunks that are allowed."""
     found = connection.execute(
-        f"SELECT value FROM json_each(?) WHERE {allowed.on_each('value')}",  # noqa: S608
+        f"SELECT value FROM json_each(?) WHERE {allowed.on_each('value')}",
         (json.dumps(list(chunks)), *allowed.parameters),
     ).fetchall()
     return {int(row) for (row,) in found}
@@ -120,29 +121,22 @@ def among(connection: Connection, allowed: Allowed, chunks: Sequence[int]) -> se
 def values_of(connection: Connection, key: str) -> Iterator[tuple[int, str, str | int | float | None]]:
     """Yield (chunk, type, value) of every chunk that has a key, as ``json_each`` returns them."""
     yield from connection.execute(
-        f"SELECT c.chunk, m.type, m.value FROM {_CHUNKS} CROSS JOIN json_each({MERGED}) AS m WHERE m.key = ?",  # noqa: S608
+        f"SELECT c.chunk, m.type, m.value FROM {_CHUNKS} CROSS JOIN json_each({MERGED}) AS m WHERE m.key = ?",
         (key,),
     )
-
-
-def has_key(connection: Connection, key: str) -> bool:
-    """Return whether any chunk, or its document, has a key among its metadata."""
-    return next(values_of(connection, key), None) is not None
 
 
 def keys(connection: Connection) -> list[str]:
     """Return all keys of the metadata of chunks and their documents, in order."""
     found = connection.execute(
-        f"SELECT DISTINCT m.key FROM {_CHUNKS} CROSS JOIN json_each({MERGED}) AS m ORDER BY m.key"  # noqa: S608
+        f"SELECT DISTINCT m.key FROM {_CHUNKS} CROSS JOIN json_each({MERGED}) AS m ORDER BY m.key"
     ).fetchall()
     return [key for (key,) in found]
 
 
 def dates_of(connection: Connection) -> Iterator[tuple[int, int, int]]:
     """Yield (chunk, first, last second of its date) of every chunk whose document has a date."""
-    yield from connection.execute(
-        f"SELECT c.chunk, d.dated, d.dated_until FROM {_CHUNKS} WHERE d.dated IS NOT NULL"  # noqa: S608
-    )
+    yield from connection.execute(f"SELECT c.chunk, d.dated, d.dated_until FROM {_CHUNKS} WHERE d.dated IS NOT NULL")
 
 
 def barred(allowed: Allowed) -> str:
@@ -150,7 +144,7 @@ def barred(allowed: Allowed) -> str:
     return f"""WITH RECURSIVE barred(node) AS (
         SELECT parent FROM nodes WHERE layer = 0 AND parent IS NOT NULL AND NOT ({allowed.on("chunk")})
         UNION SELECT n.parent FROM barred AS b CROSS JOIN nodes AS n WHERE n.node = b.node AND n.parent IS NOT NULL)
-    SELECT node FROM barred"""  # noqa: S608 - compiled conditions
+    SELECT node FROM barred"""
 
 
 def _joined(condition: Condition) -> Condition:
@@ -212,71 +206,50 @@ def _depth(condition: Condition) -> int:
 def _comparison(comparison: Comparison) -> tuple[str, _Bound]:
     """Return the SQL that compares one key with a value, over ``m(value, type)``: the row of the key, or none."""
     key, operator, value = comparison.key, comparison.operator, comparison.value
+    parameter = json.dumps(value) if isinstance(value, tuple) else value
     if key == DATE:
         if operator == "is_empty":
             return "d.dated IS NULL", []
         # A date is a span: its last second has to be after the value, its first one before it.
         second = "d.dated_until" if operator in (">", ">=") else "d.dated"
-        return f"({second} {operator} ?) IS TRUE", [] if value is None else [_scalar(value)]
+        return f"({second} {operator} ?) IS TRUE", [] if value is None else [parameter]
     if operator in ("!=", "nin"):
         sql, parameters = _comparison(Comparison(key, "==" if operator == "!=" else "in", value))
         return f"NOT ({sql})", parameters
     column = _COLUMNS.get(key)
+    if column is not None and operator in ("==", "in") and value is not None:
+        # An index can serve this, and no EXISTS. A column is a text, and equal to nothing else.
+        texts = [one for one in (value if isinstance(value, tuple) else (value,)) if isinstance(one, str)]
+        return f"{column} IN (SELECT value FROM json_each(?))", [json.dumps(texts)]
     bound: _Bound = [] if column is not None else [key]
+    row = f"SELECT value, type FROM json_each({MERGED}) WHERE key = ?"
     if column is not None:
-        row = f"(SELECT {column} AS value, 'text' AS type)"
-    else:
-        row = f"(SELECT value, type FROM json_each({MERGED}) WHERE key = ?)"  # noqa: S608 - a constant
+        row = f"SELECT {column} AS value, 'text' AS type"
     if operator == "is_empty" or (operator == "==" and value is None):
         nothing = "m.type = 'null'"
         if operator == "is_empty":
             nothing += " OR (m.type = 'text' AND m.value = '') OR (m.type = 'array' AND m.value = '[]')"
-        return f"NOT EXISTS (SELECT 1 FROM {row} AS m WHERE NOT ({nothing}))", bound  # noqa: S608
-    if column is not None and operator in ("==", "in"):
-        # An index can serve this, and no EXISTS. A column is a text, and equal to nothing else.
-        texts = [one for one in (value if isinstance(value, tuple) else (value,)) if isinstance(one, str)]
-        return f"{column} IN (SELECT value FROM json_each(?))", [json.dumps(texts)]  # noqa: S608
-    test, parameters = _test(comparison)
-    return f"EXISTS (SELECT 1 FROM {row} AS m WHERE {test})", [*bound, *parameters]  # noqa: S608
+        return f"NOT EXISTS (SELECT 1 FROM ({row}) AS m WHERE NOT ({nothing}))", bound
+    test = _TESTS.get(operator)
+    if test is None:
+        test = f"m.type IN {_TEXTS if isinstance(value, str) else _NUMBERS} AND m.value {operator} ?"
+    return f"EXISTS (SELECT 1 FROM ({row}) AS m WHERE {test})", [*bound, parameter]
 
 
-def _test(comparison: Comparison) -> tuple[str, _Bound]:
-    operator, value = comparison.operator, comparison.value
-    if isinstance(value, tuple):
-        listed = json.dumps(value)
-        if operator == "in":
-            # SQLite makes the list once, and looks each value up in it.
-            return "m.type NOT IN ('null', 'array', 'object') AND m.value IN (SELECT value FROM json_each(?))", [listed]
-        one = f"(m.type = 'text' AND v.type = 'text' AND instr(m.value, v.value) > 0) OR ({_member('v.value')})"
-        if operator == "any":
-            return f"EXISTS (SELECT 1 FROM json_each(?) AS v WHERE {one})", [listed]  # noqa: S608
-        return (
-            f"m.type IN ('text', 'array') AND NOT EXISTS (SELECT 1 FROM json_each(?) AS v WHERE NOT ({one}))",  # noqa: S608
-            [listed],
-        )
-    if operator == "==":
-        return "m.type NOT IN ('array', 'object') AND m.value IS ?", [_scalar(value)]
-    if operator in (">", ">=", "<", "<="):
-        types = "('text')" if isinstance(value, str) else _NUMBERS
-        return f"m.type IN {types} AND m.value {operator} ?", [_scalar(value)]
-    if operator == "text_match_insensitive":
-        return "m.type = 'text' AND instr(casefold(CAST(m.value AS BLOB)), casefold(CAST(? AS BLOB))) > 0", [
-            _scalar(value)
-        ]
-    within = "m.type = 'text' AND typeof(?1) = 'text' AND instr(m.value, ?1) > 0"
-    if operator == "contains":
-        within = f"({within}) OR ({_member('?1')})"
-    return within.replace("?1", "?"), [_scalar(value)] * within.count("?1")
-
-
-def _member(value: str) -> str:
-    """Return SQL that says whether a scalar is an item of the array ``m.value``."""
-    items = "json_each(CASE m.type WHEN 'array' THEN m.value ELSE '[]' END)"
-    return (
-        f"m.type = 'array' AND EXISTS (SELECT 1 FROM {items} AS e "  # noqa: S608
-        f"WHERE e.type NOT IN ('array', 'object') AND e.value IS {value})"
-    )
-
-
-def _scalar(value: object) -> str | int | float | None:
-    return int(value) if isinstance(value, bool) else value  # type: ignore[return-value]
+_TEXTS, _NUMBERS = "('text')", "('integer', 'real', 'true', 'false')"
+_WITHIN = "m.type = 'text' AND typeof(v.value) = 'text' AND instr(m.value, v.value) > 0"
+_HAS = f"""({_WITHIN}) OR (m.type = 'array' AND EXISTS (
+    SELECT 1 FROM json_each(CASE m.type WHEN 'array' THEN m.value ELSE '[]' END) AS e
+    WHERE e.type NOT IN ('array', 'object') AND e.value IS v.value))"""
+_TESTS: dict[Operator, str] = {
+    "==": "m.type NOT IN ('array', 'object') AND m.value IS ?",
+    # SQLite makes the list once, and looks each value up in it.
+    "in": "m.type NOT IN ('null', 'array', 'object') AND m.value IN (SELECT value FROM json_each(?))",
+    "any": f"EXISTS (SELECT 1 FROM json_each(?) AS v WHERE {_HAS})",
+    "all": f"m.type IN ('text', 'array') AND NOT EXISTS (SELECT 1 FROM json_each(?) AS v WHERE NOT ({_HAS}))",
+    "contains": f"EXISTS (SELECT 1 FROM (SELECT ? AS value) AS v WHERE {_HAS})",
+    "text_match": f"EXISTS (SELECT 1 FROM (SELECT ? AS value) AS v WHERE {_WITHIN})",
+    "text_match_insensitive":
+        "m.type = 'text' AND instr(casefold(CAST(m.value AS BLOB)), casefold(CAST(? AS BLOB))) > 0",
+}  # fmt: skip
+"""Tests of the row ``m`` of a key against one parameter ``?``; the value ``v`` is one of those given."""

@@ -366,14 +366,6 @@ def stated(connection: Connection, keys: Sequence[str]) -> list[tuple[str, str, 
     ).fetchall()
 
 
-def stating(given: Iterable[tuple[str, str, str, str]]) -> dict[tuple[str, str], list[str]]:
-    """Return titles, or ids, of the documents that state a short name, by (short key, full key), of :func:`stated`."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for title, name, short, full in given:
-        found.setdefault((short, full), []).append(title or name)
-    return found
-
-
 def count(connection: Connection) -> tuple[int, int]:
     """Return (number of entities, number of names that are merged into others)."""
     entities, merged = connection.execute(
