@@ -276,7 +276,3 @@ class ShardReader(GraphState):
         """Return the rows of the chunks of each document that an id, a uri or a path names, in reading order."""
         found, _ = sources.resolve(self.connection, [name])
         return [chunks.rows_of_document(self.connection, one.row) for one in found]
-
-    def stated(self, keys: Sequence[str]) -> list[tuple[str, str, str, str]]:
-        """See :func:`monograph.store.graph.names.stated`."""
-        return names.stated(self.connection, keys)

@@ -97,7 +97,7 @@ def write(connection: Connection, pipeline: Pipeline, changes: Changes, derived:
     _remove_chunks(connection, [row for one in known for row in one.gone], uses)
     if derived.parts is None:
         graphs.remove(connection, [row for one in known for row in one.kept], [one.row for one in known], uses)
-    documents.put(connection, [(one.columns, one.checksum) for one in placed])
+    documents.put(connection, [(one.columns, one.checksum, one.prepared.document.text) for one in placed])
     chunks.put(connection, (pair for one in placed for pair in one.chunk_columns))
     keys = [pair for one in placed for pair in zip(one.rows, one.prepared.keys, strict=True)]
     held = vectors(pipeline.embedder).rows(connection, (key for _, key in keys), derived.waiting)
@@ -127,7 +127,7 @@ class _Placed:
     prepared: Prepared
     row: int
     rows: Sequence[int]
-    columns: documents.DocumentColumns
+    columns: documents.Columns
     chunk_columns: Sequence[tuple[int, chunks.Columns]]
     kept: frozenset[int]
     gone: Sequence[int]
@@ -142,7 +142,7 @@ class _Placed:
             (name, *where, metadata, key)
             for (_, (name, _, *where, metadata, _)), key in zip(self.chunk_columns, given, strict=True)
         )
-        return checksums.of_content(self.columns.own, self.prepared.document.text, own)
+        return checksums.of_content(self.columns[1:8], self.prepared.document.text, own)
 
 
 def _place(

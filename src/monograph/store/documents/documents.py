@@ -23,6 +23,10 @@ LONGEST_TEXT = BLOCK_CHARACTERS << BLOCK_BITS
 
 Dates: TypeAlias = tuple[int | None, int | None, int | None]
 """dated, dated_until, dated_by: the date that follows from the document, or else from its file."""
+Columns: TypeAlias = tuple[
+    int, str, str, str, str, str, bytes, int, int | None, int | None, int | None, int | None, int | None
+]
+"""document, id, uri, title, metadata, sections, sha256, characters, source, its Dates, valid_from."""
 BY_FILE = TOLD_BY.index(FILE)
 TOLD = f"d.dated_by != {BY_FILE:d}"
 """SQL condition that the date of a document ``d`` follows from the document itself."""
@@ -137,61 +141,48 @@ def name_of(connection: Connection, row: int) -> str:
     return f"row {row}" if found is None else bytes(found[0]).decode("utf-8", "replace")
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentColumns:
-    """Columns of a document's row, and its text in blocks: (block, text)."""
-
-    row: int
-    source: int | None
-    own: tuple[str, str, str, str, str, bytes, int]
-    """id, uri, title, metadata, sections, sha256, characters."""
-    dated: Dates
-    blocks: list[tuple[int, str]]
-    since: int | None = None
-
-
-def columns(
-    row: int, document: Document, sha256: bytes, source: int | None, since: int | None = None
-) -> DocumentColumns:
+def columns(row: int, document: Document, sha256: bytes, source: int | None, since: int | None = None) -> Columns:
     """Return the columns of a document under a row number.
 
     ``since`` is the second from which it stands so, in a file that keeps former versions.
     """
-    text, metadata = document.text, (document.metadata, *(one.metadata for one in document.passages))
-    own = (
+    metadata = (document.metadata, *(one.metadata for one in document.passages))
+    return (
+        row,
         document.id,
         document.uri,
         document.title,
         json.dumps(document.metadata, ensure_ascii=False),
         json.dumps([[section.start, *section.path] for section in document.sections], ensure_ascii=False),
         sha256,
-        len(text),
+        len(document.text),
+        source,
+        *date_columns(metadata, document.title, document.text),
+        since,
     )
-    pieces = (text[at : at + BLOCK_CHARACTERS] for at in range(0, max(len(text), 1), BLOCK_CHARACTERS))
-    dated = date_columns(metadata, document.title, text)
-    return DocumentColumns(row, source, own, dated, list(enumerate(pieces, blocks_of(row)[0])), since)
 
 
-def put(connection: Connection, new: Sequence[tuple[DocumentColumns, int]]) -> None:
-    """Store documents, new ones or other states of known ones, without their chunks: (columns, checksum)."""
+def put(connection: Connection, new: Sequence[tuple[Columns, int, str]]) -> None:
+    """Store documents, new ones or other states of known ones, without their chunks: (columns, checksum, text)."""
     connection.executemany(
-        """INSERT INTO documents (document, id, uri, title, metadata, sections, sha256, characters, source, checksum,
-            dated, dated_until, dated_by, valid_from, dates_checksum)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, checksum(?14, ?11, ?12, ?13))
-        ON CONFLICT (document) DO UPDATE SET (uri, title, metadata, sections, sha256, characters, source, checksum,
-            dated, dated_until, dated_by, valid_from, dates_checksum) = (?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
-            ?14, excluded.dates_checksum)""",
-        ((one.row, *one.own, one.source, seal, *one.dated, one.since) for one, seal in new),
+        """INSERT INTO documents (document, id, uri, title, metadata, sections, sha256, characters, source, dated,
+            dated_until, dated_by, valid_from, checksum, dates_checksum)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, checksum(?13, ?10, ?11, ?12))
+        ON CONFLICT (document) DO UPDATE SET (uri, title, metadata, sections, sha256, characters, source, dated,
+            dated_until, dated_by, valid_from, checksum, dates_checksum) = (?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
+            ?13, ?14, excluded.dates_checksum)""",
+        ((*own, seal) for own, seal, _ in new),
     )
-    connection.executemany(
-        "DELETE FROM texts WHERE block > ? AND block <= ?",
-        ((one.blocks[-1][0], blocks_of(one.row)[1]) for one, _ in new),
-    )
+    size, blocks = BLOCK_CHARACTERS, list[tuple[int, str]]()
+    for (row, *_), _, text in new:
+        first, last = blocks_of(row)
+        blocks += [(first + at // size, text[at : at + size]) for at in range(0, max(len(text), 1), size)]
+        connection.execute("DELETE FROM texts WHERE block > ? AND block <= ?", (blocks[-1][0], last))
     # An unchanged block is not written again: an edit in a long document writes a few pages.
     connection.executemany(
         """INSERT INTO texts VALUES (?, ?) ON CONFLICT (block) DO UPDATE SET text = excluded.text
         WHERE text IS NOT excluded.text""",
-        (block for one, _ in new for block in one.blocks),
+        blocks,
     )
 
 
