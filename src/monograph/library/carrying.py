@@ -17,8 +17,8 @@ from monograph.library.opened import OpenFile, WholeFile
 from monograph.store.file import memo, settings
 from monograph.store.file.errors import translate_system_errors
 from monograph.store.graph import assertions, graphs
+from monograph.store.graph.extractions import documents_lacking
 from monograph.store.vectors.vectors import pack
-from monograph.store.words import terms
 from monograph.values import Exported, OnProgress, Problem, Progress, Report, ToldNode, ToldRelation, together
 from monograph.write import apply, configuration
 from monograph.write.assertions import add as add_assertions
@@ -39,7 +39,7 @@ def exported(file: OpenFile, place: Path, *, overwrite: bool, graph: bool, progr
         made_whole(place, layout.FILES, file.database.path, overwrite=overwrite) as folder,
         file.database.read() as connection,
     ):
-        is_whole = 0 < graphs.count_nodes(connection) == terms.count(connection)
+        is_whole = graphs.count_nodes(connection) > 0 and not documents_lacking(connection, "graph", most=1)
         is_made = graph and is_whole and settings.has_graph(connection)
         built = file.settings
         began = export.known_of(connection, __version__, built.chunk_tokens, built.chunk_overlap)
