@@ -12,10 +12,10 @@ from typing import Any
 
 from machine import SHARED, console, machine, save, show
 from monograph import Document, Monograph
-from monograph.dates.asked import names_a_time
+from monograph.dates.asked import TIMES
 from monograph.evaluate import run as runs
 from monograph.evaluate.datasets import QuestionSet, load_dataset
-from monograph.search import times
+from monograph.search import rerank
 
 PLACES = (0, 5, 10, 15)
 """A lift of no place is none."""
@@ -39,11 +39,11 @@ def documents(dataset: QuestionSet, lot: random.Random | None) -> Iterator[Docum
 
 def measured(dataset: QuestionSet, lot: random.Random | None) -> Iterator[tuple[str, runs.Result]]:
     """(what was done, result) of each lift, over the questions that ask for a time."""
-    asked = [one for one in dataset.questions if one.evidence_ids and names_a_time(one.question)]
+    asked = [one for one in dataset.questions if one.evidence_ids and TIMES.search(one.question)]
     with tempfile.TemporaryDirectory() as folder, Monograph.open(Path(folder) / "set.mono") as monograph:
         monograph.add(documents(dataset, lot))
         for places in PLACES:
-            times.PLACES = places
+            rerank.PLACES = places
             yield f"{places} places" + (", by lot" if lot else ""), runs.evaluate(monograph, asked, "auto")
 
 

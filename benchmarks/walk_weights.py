@@ -25,9 +25,9 @@ from monograph.evaluate.datasets import EvaluationQuestion
 from monograph.graph import evidence
 from monograph.library.opened import OpenFile
 from monograph.search import fusion, walk, words
+from monograph.search.fusion import POOL
 from monograph.search.query import Query
 from monograph.search.question import parse
-from monograph.search.ranking import POOL
 from monograph.search.reader import WalkRequest
 from monograph.search.strategies import Graph
 from monograph.search.walk import Walk

@@ -43,9 +43,9 @@ class Embedder(Specified, Protocol):
     :func:`monograph.derive.embed.load_embedder` makes one from its ``spec``, so that the command line can open a file.
 
     One that reads words in their context, as transformers do, may say so by an attribute ``contextual`` that is True:
-    searches along the graph then embed three more texts, and find more (:mod:`monograph.search.feedback`). One that may
-    cost something for every text may say so by an attribute ``paid`` that is True: what it gives is then remembered a
-    few texts at a time, and prices are told without asking it.
+    searches along the graph then embed three more texts, and find more (:func:`monograph.search.graph.feedback`). One
+    that may cost something for every text may say so by an attribute ``paid`` that is True: what it gives is then
+    remembered a few texts at a time, and prices are told without asking it.
     """
 
     @property
@@ -69,11 +69,6 @@ class Embedder(Specified, Protocol):
         unit length, except that a text without any known token may be a zero row.
         """
         ...
-
-
-def reads_context(embedder: Embedder) -> bool:
-    """Return whether an embedder says that it reads words in their context."""
-    return getattr(embedder, "contextual", False) is True
 
 
 def is_paid(embedder: Embedder) -> bool:

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph import Document, Hit, Monograph
-from monograph.dates.asked import names_a_time, times_asked
+from monograph.dates.asked import TIMES, times_asked
 from monograph.dates.dating import Dated
 from monograph.dates.span import FIRST, LAST, TimeSpan, of_day, parse
-from monograph.search import times
+from monograph.search import rerank
 from monograph.values import Chunk, Origin
 from support.properties import examples
 
@@ -70,7 +70,7 @@ def test_questions_ask_for_a_period(question: str, wanted: list[str]) -> None:
         return str(span) if "/" not in str(span) else f"{span.first_day}/{span.last_day}"
 
     assert [shown(one) for one in times_asked(question, TODAY)] == wanted
-    assert names_a_time(question) or not wanted
+    assert TIMES.search(question) or not wanted
 
 
 @given(st.dates(date(1900, 1, 1), date(2099, 12, 31)), st.dates(date(1900, 1, 1), date(2099, 12, 31)))
@@ -108,15 +108,15 @@ def hit(rank: int, day: int | None, exact: bool) -> Hit:
 def test_promotion_is_bounded_and_keeps_the_order_of_scores(days: list[tuple[int | None, bool]], k: int) -> None:
     found = [hit(rank, day, exact) for rank, (day, exact) in enumerate(sorted(days, key=lambda one: not one[1]))]
     asked = (of_day(TODAY),)
-    made = times.lifted(found, asked, k)
+    made = rerank.lifted(found, asked, k)
     assert len(made) == min(k, len(found))
     assert [one.rank for one in made] == list(range(len(made)))
     assert [(one.score, one.relevance) for one in made] == [(one.score, one.relevance) for one in found[:k]]
-    assert times.lifted(found, (), k) == found
+    assert rerank.lifted(found, (), k) == found[:k]
     was = [int(one.chunk.id) for one in made]
     told = {one.rank for one in found if one.date is not None and one.date.when == of_day(TODAY)}
     exact = {one.rank for one in found if one.origins[0].retriever == "exact"}
-    assert all(at - rank <= times.PLACES if at in told else rank >= 0 for rank, at in enumerate(was))
+    assert all(at - rank <= rerank.PLACES if at in told else rank >= 0 for rank, at in enumerate(was))
     for group in (told & exact, told - exact, exact - told, set(range(len(found))) - told - exact):
         assert [at for at in was if at in group] == sorted(at for at in was if at in group)
     assert [at in exact for at in was] == sorted((at in exact for at in was), reverse=True)

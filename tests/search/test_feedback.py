@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from monograph import Document, Graph, Hybrid, Monograph
 from monograph.graph import evidence
-from monograph.models import TextKind, reads_context
-from monograph.search import feedback
-from monograph.search.ranking import highest
+from monograph.models import TextKind
+from monograph.search import graph
+from monograph.search.fusion import highest
 from monograph.values import Float32
 from support.models import HashEmbedder
 from support.properties import examples
@@ -30,6 +30,8 @@ QUESTION = "Where was the director of Payment on Demand born?"
 
 class Asked(HashEmbedder):
     """Keeps how it is asked."""
+
+    contextual = False
 
     def __init__(self) -> None:
         super().__init__(64)
@@ -53,12 +55,12 @@ def test_only_contextual_embedders_are_asked_again(tmp_path: Path, embedder: Ask
         monograph.add(FILMS)
         hits = monograph.search(QUESTION, 5)
         told = {origin.retriever for hit in hits for origin in hit.origins}
-        assert ("feedback" in told) == reads_context(embedder)
-        assert len(embedder.asked) == 1 + reads_context(embedder)
-        for text in embedder.asked[1] if reads_context(embedder) else []:
+        assert ("feedback" in told) == embedder.contextual
+        assert len(embedder.asked) == 1 + embedder.contextual
+        for text in embedder.asked[1] if embedder.contextual else []:
             assert text.startswith(QUESTION + " ")
-            assert len(text) <= len(QUESTION) + 1 + feedback.EXCERPT
-        assert [len(texts) for texts in embedder.asked[1:]] == [feedback.READ] * reads_context(embedder)
+            assert len(text) <= len(QUESTION) + 1 + graph.EXCERPT
+        assert [len(texts) for texts in embedder.asked[1:]] == [graph.READ] * embedder.contextual
         assert hits[0].chunk.document_id in ("film", "director")
         assert monograph.search(QUESTION, 5) == hits
 
@@ -71,10 +73,10 @@ def test_feedback_cosines_equal_brute_force(tmp_path: Path) -> None:
             rows = dict(connection.execute("SELECT chunk, chunks.id FROM chunks"))
             chances = {row: 1 / (1 + place) for place, row in enumerate(sorted(rows))}
         with monograph._file.reading() as snapshot:
-            found = feedback.nearest(snapshot, QUESTION, chances, lambda texts: embedder.embed(texts, "query"))
-            first = highest(snapshot, chances, feedback.READ)
+            found = graph.feedback(snapshot, QUESTION, chances, lambda texts: embedder.embed(texts, "query"))
+            first = highest(snapshot, chances, graph.READ)
         texts = {hit.id: hit.text for hit in (one.chunk for one in monograph.fetch(list(rows.values())))}
-        together = embedder.embed([f"{QUESTION} {texts[rows[row]][: feedback.EXCERPT]}" for row in first], "query")
+        together = embedder.embed([f"{QUESTION} {texts[rows[row]][: graph.EXCERPT]}" for row in first], "query")
         titles = {one.id: one.title for one in FILMS}
         owner = {one.chunk.id: one.chunk.document_id for one in monograph.fetch(list(rows.values()))}
         for row, score in zip(found.rows, found.scores, strict=True):
@@ -90,8 +92,8 @@ def test_transformers_read_in_context_and_static_embedders_do_not(shared: Path) 
     pytest.importorskip("onnxruntime")
     from monograph.derive.embed import load_embedder
 
-    assert reads_context(load_embedder(f"onnx:{shared / 'models' / 'all-MiniLM-L6-v2'}"))
-    assert not reads_context(load_embedder("static"))
+    assert getattr(load_embedder(f"onnx:{shared / 'models' / 'all-MiniLM-L6-v2'}"), "contextual", False) is True
+    assert not hasattr(load_embedder("static"), "contextual")
 
 
 def test_auto_takes_the_graph_for_questions_with_known_names(tmp_path: Path) -> None:

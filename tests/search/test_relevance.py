@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from monograph import Chunk, Document, Hit, Hybrid, Monograph
 from monograph.search import fusion, words
-from monograph.search.fusion import settled, share
+from monograph.search.fusion import POOL, settled, shares_of
 from monograph.search.query import Query
-from monograph.search.ranking import POOL
 from monograph.search.reader import Reader
 from support.letter_corpus import PEOPLE, PLACES, THINGS
 from support.properties import examples
@@ -163,7 +162,7 @@ def test_relevance_of_a_strategy_is_clipped_and_never_rises(told: list[float]) -
 
 
 def test_share_is_relative_to_the_floor() -> None:
-    assert share(3.0, 4.0) == 0.75
-    assert share(-1.0, 4.0) == 0.0
-    assert share(-1.0, 3.0, -2.0) == 0.2
-    assert share(0.0, 0.0) == share(2.0, 2.0, 2.0) == 1.0
+    assert shares_of([4.0, 3.0, -1.0]) == [1.0, 0.75, 0.0]
+    assert shares_of([3.0, -1.0], -2.0) == [1.0, 0.2]
+    assert shares_of([0.0]) == shares_of([2.0], 2.0) == [1.0]
+    assert shares_of([]) == []

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from monograph import Document, Lexical, Monograph, Origin
 from monograph.errors import InputError, InvalidFilter
-from monograph.search import fusion, words
+from monograph.search import words
+from monograph.search.fusion import Ranking, fuse, origins_of, standardised
 from monograph.search.query import Query
-from monograph.search.ranking import Ranking
 from monograph.store.documents import documents
 from monograph.store.documents.filters import EVERYTHING
 from monograph.store.words import terms
@@ -220,25 +220,25 @@ def test_fused_scores_equal_those_by_hand() -> None:
     first = Ranking("lexical", (1, 2, 3), (4.0, 2.0, 0.0))
     second = Ranking("dense", (3, 9), (0.9, 0.1))
     spread = math.sqrt(8 / 3)
-    fused = fusion.fuse([first, second], [])
-    assert [one.row for one in fused] == [1, 2, 3, 9]
-    assert [one.score for one in fused] == pytest.approx([2 / spread - 0.5, -0.5, -2 / spread + 0.5, -2 / spread - 0.5])
-    assert fused[2].origins == (Origin("lexical", 2, 0.0), Origin("dense", 0, 0.9))
-    lifted = fusion.fuse([first, second], [Ranking("exact", (9,), (0.5,)), Ranking("phrase", (2,), (1.0,))])
-    assert [one.row for one in lifted] == [9, 2, 1, 3]
+    fused, unfound = fuse([first, second], [])
+    assert fused == pytest.approx({1: 2 / spread - 0.5, 2: -0.5, 3: -2 / spread + 0.5, 9: -2 / spread - 0.5})
+    assert unfound == pytest.approx(-2 / spread - 0.5)
+    assert origins_of([first, second], {3}) == {3: (Origin("lexical", 2, 0.0), Origin("dense", 0, 0.9))}
+    lifted, _ = fuse([first, second], [Ranking("exact", (9,), (0.5,)), Ranking("phrase", (2,), (1.0,))])
+    assert sorted(lifted, key=lambda row: -lifted[row]) == [9, 2, 1, 3]
 
 
 def test_fusion_ranks_the_only_lexical_hit_first() -> None:
     rare, near = Ranking("lexical", (7,), (3.0,), is_exhaustive=True), Ranking("dense", (1, 2, 7), (0.9, 0.5, 0.1))
     # 3, 0 and 0 where only the 3 was given.
     lexical = [2 / math.sqrt(2), -1 / math.sqrt(2)]
-    fused = fusion.fuse([rare, near], [])
-    dense = fusion.standardised(near)
-    assert [one.row for one in fused] == [7, 1, 2]
-    assert [one.score for one in fused] == pytest.approx(
-        [lexical[0] + 0.5 * dense[7], lexical[1] + 0.5 * dense[1], lexical[1] + 0.5 * dense[2]]
+    fused, _ = fuse([rare, near], [])
+    dense = standardised(np.array(near.scores))
+    assert sorted(fused, key=lambda row: -fused[row]) == [7, 1, 2]
+    assert fused == pytest.approx(
+        {7: lexical[0] + 0.5 * dense[2], 1: lexical[1] + 0.5 * dense[0], 2: lexical[1] + 0.5 * dense[1]}
     )
-    assert [one.origins for one in fused[1:]] == [(Origin("dense", 0, 0.9),), (Origin("dense", 1, 0.5),)]
+    assert origins_of([rare, near], {1, 2}) == {1: (Origin("dense", 0, 0.9),), 2: (Origin("dense", 1, 0.5),)}
 
 
 @pytest.mark.parametrize("how", ["lexical", "hybrid", "graph", "auto"])
@@ -255,8 +255,8 @@ def test_a_rare_word_finds_its_only_document(monograph: Monograph, how: str) -> 
 
 
 def test_equal_scores_are_standardised_to_zero() -> None:
-    assert fusion.standardised(Ranking("dense", (1, 2), (0.4, 0.4))) == {1: 0.0, 2: 0.0}
-    assert fusion.fuse([], []) == []
+    assert standardised(np.array([0.4, 0.4])).tolist() == [0.0, 0.0]
+    assert fuse([], []) == ({}, 0.0)
 
 
 def test_words_are_folded_to_lower_case_without_accents() -> None:

@@ -21,7 +21,7 @@ from monograph import Document, Graph, Hit, Monograph
 from monograph.graph import evidence
 from monograph.graph.paths import Beam
 from monograph.models import Embedder
-from monograph.search import entity_graph, minirag, names, ranking, tfidf, words
+from monograph.search import entity_graph, fusion, graph, minirag, names, tfidf, words
 from monograph.search.one_file.cache import SearchCache
 from monograph.search.query import Query
 from monograph.search.reader import Reader
@@ -146,8 +146,8 @@ def bounds(most: int) -> Iterator[None]:
     """Cut small files where large ones are cut."""
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
-            (ranking, "POOL"), (words, "CANDIDATES"), (tfidf, "CANDIDATES"), (terms, "_SPARE"),
-            (names, "MOST_DOCUMENTS"), (evidence, "STARTS"), (evidence, "COVERED"),
+            (fusion, "POOL"), (graph, "POOL"), (minirag, "POOL"), (words, "CANDIDATES"), (tfidf, "CANDIDATES"), (terms, "_SPARE"),
+            (names, "MOST_DOCUMENTS"), (evidence, "STARTS"), (evidence, "COVERED"), (graph, "COVERED"),
         ):  # fmt: skip
             patch.setattr(module, name, most)
         # What searches have read of a file was read within other bounds.

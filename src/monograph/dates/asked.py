@@ -31,14 +31,10 @@ _TIME = rf"""
         | (?:(?P<several>\d{{1,3}}|{"|".join(_COUNTED)})\ )?(?P<period>day|week|month|year)s?\b)
     | {_COUNT}\ {_UNIT}\ ago\b
     )"""
-_TIMES = regex(_TIME, re.VERBOSE | re.IGNORECASE)
+TIMES = regex(_TIME, re.VERBOSE | re.IGNORECASE)
+"""Times in a question; without a match :func:`times_asked` finds none."""
 _JOINED = regex(r"\s*(?:and|to|until|till|through|-|–)\s+(?:on\s+|in\s+)?", re.IGNORECASE)
 _BETWEEN = regex(r"\b(?:between|from)\s+(?:the\s+)?(?:on\s+|in\s+)?$", re.IGNORECASE)
-
-
-def names_a_time(text: str) -> bool:
-    """Return whether a question may ask for a time; if not, :func:`times_asked` finds none."""
-    return _TIMES.search(text) is not None
 
 
 def times_asked(text: str, today: date) -> tuple[TimeSpan, ...]:
@@ -52,7 +48,7 @@ def times_asked(text: str, today: date) -> tuple[TimeSpan, ...]:
         What ``yesterday`` and ``in March`` are counted from: a month or a day without a year is the last one that was.
     """
     found: list[tuple[re.Match[str], TimeSpan]] = []
-    for one in _TIMES.finditer(text):
+    for one in TIMES.finditer(text):
         try:
             when = _time(one, today)
         except (ValueError, OverflowError):
@@ -79,7 +75,7 @@ def _time(found: re.Match[str], today: date) -> TimeSpan | None:
         days = days_in(text)
         return of_day(date.fromisoformat(days[0])) if days else None
     if text := found["end"]:
-        last = _TIMES.fullmatch(text)
+        last = TIMES.fullmatch(text)
         then = None if last is None else _time(last, today)
         if then is None:
             return None

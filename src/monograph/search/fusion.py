@@ -1,4 +1,7 @@
-"""Several rankings made one, and a relevance from 0 to 1 that never rises from a hit to the next.
+"""Rankings of chunks, several fused into one, and the hits made of them.
+
+A retriever returns chunks by row number, best first, those that tie in order of id. A row number tells when a chunk
+came, its id what it is: the same chunks are ranked alike in every file.
 
 Each retriever's scores are standardised over the candidates (chosen by measurement: docs/measuring.md), so that a
 retriever that is sure of itself counts for more than one whose scores are all alike. Chunks with a word-for-word match
@@ -18,20 +21,28 @@ that is worth more than a hit above it is told as worth as much as that one, so 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import accumulate, takewhile
+from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monograph.search import ranking
-from monograph.search.ranking import highest
+from monograph import telemetry
+from monograph.search.reader import PoolRequest
 from monograph.values import Hit, Origin
 
 if TYPE_CHECKING:
-    from monograph.search.ranking import Ranking
+    from monograph.graph.evidence import Float64
     from monograph.search.reader import Reader
+    from monograph.store.documents.chunks import LoadedChunk
+    from monograph.store.documents.filters import Allowed
+    from monograph.values import Effort, Float32, Path
+
+POOL = 100
+"""Candidates that each retriever gives to a fusion, or k when that is more. Scores are relative to them: to ask for
+more hits must not change the first ones."""
 
 LIFTS = {"exact": 1000.0, "phrase": 2.0}
 """What a full match of the query's codes, or of its quoted phrases, adds to a score.
@@ -43,24 +54,75 @@ asked for, so it counts, and does not decide.
 WEIGHTS = {"lexical": 1.0, "dense": 0.5}
 """What each retriever's standardised score counts, chosen on dev sets with the static embedder (docs/measuring.md)."""
 
+NO_PATHS: Mapping[int, Path] = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True)
-class Fused:
-    """A chunk's row number, its fused score, what it scored where, and its relevance."""
+class Ranking:
+    """One retriever's chunks: row numbers and absolute scores, highest first; and what the search took, if it says.
 
-    row: int
-    score: float
-    origins: tuple[Origin, ...]
-    relevance: float
+    It is exhaustive where every other chunk is known to score 0.
+    """
+
+    retriever: str
+    rows: tuple[int, ...]
+    scores: tuple[float, ...]
+    effort: Effort | None = None
+    is_exhaustive: bool = False
+
+
+def highest(reader: Reader, scores: Mapping[int, float], k: int | None = None) -> list[int]:
+    """Return the k chunks of highest score, or all, by row number; ties by id, which is read only where scores tie."""
+    best = sorted(scores, key=scores.__getitem__, reverse=True)
+    if k is not None and k < len(best):
+        # All that tie with the last may be it.
+        least = scores[best[k - 1]] if k > 0 else float("inf")
+        while scores[best[-1]] < least:
+            best.pop()
+            if not best:
+                return best
+    tied: set[int] = set()
+    for one, other in pairwise(best):
+        if scores[one] == scores[other]:
+            tied.update((one, other))
+    if tied:
+        ids = reader.ids(tied)
+        best = [row for *_, row in sorted([(-scores[row], ids.get(row, ""), row) for row in best])]
+    return best[:k]
+
+
+def ranking(
+    reader: Reader, retriever: str, scored: Iterable[tuple[int, float]], k: int, effort: Effort | None = None
+) -> Ranking:
+    """Return the k best of (row, score) pairs, ties by id."""
+    scores = dict(scored)
+    rows = highest(reader, scores, k)
+    return Ranking(retriever, tuple(rows), tuple(map(scores.__getitem__, rows)), effort)
+
+
+def nearest(reader: Reader, vector: Float32, k: int, allowed: Allowed, *, stretch: float = 1.0) -> Ranking:
+    """Return the k chunks of highest cosine; none for a query without any known word, whose vector is zero.
+
+    ``stretch`` is a factor on the window of the search's stop condition.
+    """
+    found = reader.pool(PoolRequest(k, allowed, vector=vector, stretch=stretch))
+    return ranking(reader, "dense", found.dense, k, found.effort)
+
+
+def standardised(scores: Float64) -> Float64:
+    """Return (score - mean) / standard deviation of scores (n,), which makes them comparable; 0 where all are alike."""
+    if not len(scores):
+        return np.zeros(0)
+    # As numpy's mean and std have it, to the bit, which make the mean twice.
+    centred: Float64 = scores - np.add.reduce(scores) / len(scores)
+    spread = np.sqrt(np.add.reduce(centred * centred) / len(scores))
+    return centred / spread if spread > 0 else np.zeros(len(scores))
 
 
 def fuse(
-    rankings: Sequence[Ranking],
-    lifts: Sequence[Ranking],
-    weights: Mapping[str, float] = WEIGHTS,
-    k: int | None = None,
-) -> list[Fused]:
-    """Fuse rankings; chunks by fused score, highest first. Those that tie :func:`best` puts in order.
+    rankings: Sequence[Ranking], lifts: Sequence[Ranking], weights: Mapping[str, float] = WEIGHTS
+) -> tuple[dict[int, float], float]:
+    """Return the fused score of each chunk by row number, and that of a chunk which no retriever finds.
 
     Parameters
     ----------
@@ -71,51 +133,20 @@ def fuse(
         Word-for-word matches: each adds its score times LIFTS.
     weights:
         What each retriever's score counts.
-    k:
-        How many are wanted; all that tie with the last of them are given too. None for all.
     """
-    shares = [standardised(one) for one in with_zeros(rankings)]
     totals = {row: 0.0 for one in (*rankings, *lifts) for row in one.rows}
     unfound = 0.0
-    for one, share in zip(rankings, shares, strict=True):
-        least = min(share.values(), default=0.0)
-        unfound += weights[one.retriever] * least
+    for one in with_zeros(rankings):
+        shares = dict(zip(one.rows, standardised(np.array(one.scores, dtype=np.float64)).tolist(), strict=True))
+        least, weight = min(shares.values(), default=0.0), weights[one.retriever]
+        unfound += weight * least
         for row in totals:
-            totals[row] += weights[one.retriever] * share.get(row, least)
-    return _fused(lifted(totals, lifts), [*rankings, *lifts], unfound, k)
-
-
-def alone(one: Ranking, lifts: Sequence[Ranking], k: int | None = None) -> list[Fused]:
-    """One retriever's ranking under its own absolute scores, lifted as in :func:`fuse`; ``k`` as there."""
-    totals = dict(zip(one.rows, one.scores, strict=True))
-    return _fused(lifted(totals, lifts), [one, *lifts], 0.0, k)
-
-
-def cosines(one: Ranking) -> list[Fused]:
-    """The ranking of a retriever whose scores are cosines."""
-    origins = origins_of([one])
-    pairs = sorted(zip(one.rows, one.scores, strict=True), key=lambda pair: -pair[1])
-    return [Fused(row, score, origins[row], of_cosine(score)) for row, score in pairs]
-
-
-def _fused(totals: Mapping[int, float], rankings: Sequence[Ranking], unfound: float, k: int | None) -> list[Fused]:
-    """Best first; the relevance is the share of the best score, counted from that of what no retriever found."""
-    best = sorted(totals, key=totals.__getitem__, reverse=True)
-    if k is not None and 0 < k < len(best):
-        least = totals[best[k - 1]]
-        best = best[:k] + list(takewhile(lambda row: totals[row] == least, best[k:]))
-    origins = origins_of(rankings, set(best))
-    return [Fused(row, totals[row], origins[row], share(totals[row], totals[best[0]], unfound)) for row in best]
-
-
-def best(snapshot: Reader, fused: Sequence[Fused], k: int) -> list[Fused]:
-    """The k of highest score, ties by id."""
-    by_row = {one.row: one for one in fused}
-    return [by_row[row] for row in highest(snapshot, {row: one.score for row, one in by_row.items()}, k)]
+            totals[row] += weight * shares.get(row, least)
+    return lifted(totals, lifts), unfound
 
 
 def lifted(totals: Mapping[int, float], lifts: Sequence[Ranking]) -> dict[int, float]:
-    """Scores by row, and what word-for-word matches add to them."""
+    """Return scores by row, with what word-for-word matches add to them."""
     result = dict(totals)
     least = min(totals.values(), default=0.0)
     for one in lifts:
@@ -125,34 +156,71 @@ def lifted(totals: Mapping[int, float], lifts: Sequence[Ranking]) -> dict[int, f
 
 
 def with_zeros(rankings: Sequence[Ranking]) -> list[Ranking]:
-    """Rankings to be standardised: to one that is exhaustive come the chunks that others found, at a score of 0.
+    """Return rankings to be standardised: an exhaustive one gets the chunks that others found, at a score of 0.
 
     Without these a single chunk that has a word of the question would lie no deviation above the mean, and count as
-    much there as those that have none.
+    much there as those that have none. They come in the order in which others found them: row numbers tell when a
+    chunk came, and nothing may hang on that.
     """
-    return [_filled(one, rankings) if one.is_exhaustive else one for one in rankings]
+    filled = []
+    for one in rankings:
+        if one.is_exhaustive:
+            every = dict.fromkeys(one.rows)
+            for other in rankings:
+                every.update(dict.fromkeys(other.rows))
+            filled.append(replace(one, rows=tuple(every), scores=one.scores + (0.0,) * (len(every) - len(one.rows))))
+        else:
+            filled.append(one)
+    return filled
 
 
-def _filled(one: Ranking, rankings: Sequence[Ranking]) -> Ranking:
-    """In the order in which others found them: row numbers tell when a chunk came, and nothing may hang on that."""
-    found = set(one.rows)
-    lacking = tuple(dict.fromkeys(row for other in rankings for row in other.rows if row not in found))
-    return replace(one, rows=one.rows + lacking, scores=one.scores + (0.0,) * len(lacking))
-
-
-def origins_of(rankings: Sequence[Ranking], wanted: Set[int] | None = None) -> dict[int, tuple[Origin, ...]]:
-    """Where each chunk, or each of some, was found: by row number, in the order of the rankings."""
+def origins_of(rankings: Sequence[Ranking], wanted: Set[int]) -> dict[int, tuple[Origin, ...]]:
+    """Return where each wanted chunk was found: by row number, in the order of the rankings."""
     found: dict[int, tuple[Origin, ...]] = {}
     for one in rankings:
         for rank, (row, score) in enumerate(zip(one.rows, one.scores, strict=True)):
-            if wanted is None or row in wanted:
+            if row in wanted:
                 found[row] = (*found.get(row, ()), Origin(one.retriever, rank, score, one.effort))
     return found
 
 
-def standardised(one: Ranking) -> dict[int, float]:
-    """(score - mean) / standard deviation by row number; 0 where all scores are alike."""
-    return dict(zip(one.rows, ranking.standardised(np.array(one.scores, dtype=np.float64)).tolist(), strict=True))
+def hits_of(
+    loaded: Mapping[int, LoadedChunk],
+    scores: Mapping[int, float],
+    relevance: Mapping[int, float],
+    origins: Mapping[int, tuple[Origin, ...]],
+    paths: Mapping[int, Path] = NO_PATHS,
+) -> list[Hit]:
+    """Return hits of the loaded ones among some chunks, by row and in the order of their ``relevance``, best first."""
+    hits: list[Hit] = []
+    for row, share in relevance.items():
+        one = loaded.get(row)
+        if one is not None:
+            hits.append(
+                Hit(
+                    one.chunk, scores[row], len(hits), one.title, one.uri, one.metadata, origins[row], paths.get(row),
+                    relevance=share, date=one.date, valid=one.valid,
+                )
+            )  # fmt: skip
+    return hits
+
+
+@telemetry.traced("monograph.search.hits")
+def best_hits(
+    reader: Reader, scores: Mapping[int, float], rankings: Sequence[Ranking], k: int, unfound: float = 0.0
+) -> list[Hit]:
+    """Return the k hits of highest score, ties by id; the relevance is the share of the best, above ``unfound``."""
+    rows = highest(reader, scores, k)
+    shares = shares_of([scores[row] for row in rows], unfound)
+    return hits_of(reader.show(rows)[0], scores, dict(zip(rows, shares, strict=True)), origins_of(rankings, set(rows)))
+
+
+@telemetry.traced("monograph.search.hits")
+def cosine_hits(reader: Reader, found: Ranking, k: int) -> list[Hit]:
+    """Return the first k chunks of a ranking whose scores are cosines; the relevance is the cosine, at least 0."""
+    scores = dict(zip(found.rows[:k], found.scores[:k], strict=True))
+    relevance = dict(zip(scores, map(of_cosine, scores.values()), strict=True))
+    return hits_of(reader.show(list(scores))[0], scores, relevance, origins_of([found], scores.keys()))
 
 
 def of_cosine(cosine: float) -> float:
@@ -160,18 +228,20 @@ def of_cosine(cosine: float) -> float:
     return min(1.0, max(0.0, cosine))
 
 
-def share(score: float, best: float, least: float = 0.0) -> float:
-    """How far a score is above the least that there could be, as a share of how far the best one is."""
-    return min(1.0, max(0.0, (score - least) / (best - least))) if best > least else 1.0
+def shares_of(scores: Sequence[float], unfound: float = 0.0) -> list[float]:
+    """How far each score is above that of a chunk which nothing finds, as a share of how far the first one is."""
+    if not scores or scores[0] <= unfound:
+        return [1.0] * len(scores)
+    return [min(1.0, max(0.0, (score - unfound) / (scores[0] - unfound))) for score in scores]
 
 
 def settled(hits: Sequence[Hit]) -> list[Hit]:
-    """Hits with relevances that never rise; where a strategy told none, they are shares of the best score."""
+    """Return hits with relevances that never rise; where a strategy told none, they are shares of the best score."""
     given = [hit.relevance for hit in hits]
     if hits and not any(given) and hits[0].score > 0:
-        given = [share(hit.score, hits[0].score) for hit in hits]
-    falling = accumulate((min(1.0, max(0.0, one)) for one in given), min)
-    return [
-        hit if hit.relevance == relevance else replace(hit, relevance=relevance)
-        for hit, relevance in zip(hits, falling, strict=True)
-    ]
+        given = shares_of([hit.score for hit in hits])
+    made, least = [], 1.0
+    for hit, relevance in zip(hits, given, strict=True):
+        least = min(least, max(0.0, relevance))
+        made.append(hit if hit.relevance == least else replace(hit, relevance=least))
+    return made

@@ -1,66 +1,105 @@
-"""Search along the graph of what is named together."""
+"""Search along the graph of what is named together: the hits, and the way to each for people to read.
+
+What a question leaves open, the first passage often tells: who the director was is in the one about the film. A model
+that reads texts in context embeds the question and that passage as one, and the passage about the director is near
+(pseudo-relevance feedback). Vectors of words alone only add the words of both, which the graph does better.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from monograph.models import reads_context
-from monograph.search import feedback, fusion, hits, minirag, paths, rerank, walk, words
-from monograph.search.fusion import share
-from monograph.search.question import parse
-from monograph.search.ranking import nearest, pool_size
+from monograph import telemetry
+from monograph.graph.evidence import COVERED
+from monograph.search import fusion, rerank, walk, words
+from monograph.search.fusion import POOL, Ranking, highest, ranking
 from monograph.search.reader import WalkRequest
-from monograph.values import Origin
+from monograph.values import Origin, Path, PathNode
 
 if TYPE_CHECKING:
     from monograph.search.query import Query
     from monograph.search.question import Question
-    from monograph.search.ranking import Ranking
     from monograph.search.reader import Reader
     from monograph.search.walk import Walk
-    from monograph.values import Hit
+    from monograph.store.documents.chunks import LoadedChunk
+    from monograph.values import Float32, Hit
+
+READ = 3
+"""Most probable chunks that the question is read together with."""
+
+EXCERPT = 250
+"""Characters of each."""
+
+LONGEST = 4
+"""Links of a way."""
+
+SHOWN = 40
+"""Characters of a chunk without a title."""
 
 
-def by_walk(reader: Reader, query: Query, question: Question) -> list[Hit]:
+def search(reader: Reader, query: Query, question: Question) -> list[Hit]:
     """Search along the graph; ``question`` is the query, parsed."""
-    pool = pool_size(query.k)
+    pool = max(POOL, query.k)
     if query.vector is None:
         vector, *_ = made = reader.models.embed([query.text, *question.clauses])
         clause_vectors = made[1:]
     else:
         vector, clause_vectors = query.vector, reader.models.embed(question.clauses)
     entities = reader.names.members({one.name.head for one in question.names})
-    names = dict.fromkeys(
-        [one.name.row for one in question.names] + [one.row for some in entities.values() for one in some]
-    )
+    names = dict.fromkeys([one.name.row for one in question.names])
+    for some in entities.values():
+        names.update(dict.fromkeys([one.row for one in some]))
     asked = WalkRequest(names, question.words, clause_vectors)
     found_pool, rankings = words.pool(reader, query, question.counts, pool, vector, asked)
     matches = words.matches(reader, query, question.counts, pool)
     weighted = [(one, fusion.WEIGHTS[one.retriever]) for one in fusion.with_zeros(rankings)]
     found = walk.walk(reader, question, entities, weighted, found_pool, query.filter)
-    in_context = feedback.NOTHING
-    if reads_context(reader.models.embedder):
-        in_context = feedback.nearest(reader, query.text, found.scores.chances(), reader.models.embed)
+    in_context: dict[int, float] = {}
+    if getattr(reader.models.embedder, "contextual", False) is True:
+        near = feedback(reader, query.text, found.scores.chances(), reader.models.embed)
+        rankings.append(near)
+        in_context = dict(zip(near.rows, near.scores, strict=True))
     # Of what has no match only the first k may be among the best.
-    most = None if any(one.rows for one in matches) else query.k
-    head = walk.head(found, dict(zip(in_context.rows, in_context.scores, strict=True)), most)
-    first = rerank.chunks(reader, query, head.by_chance())
+    most = None if sum([len(one.rows) for one in matches]) else query.k
+    head = walk.head(found, in_context, most)
+    first = rerank.NOTHING
+    if query.reranker is not None:
+        first = rerank.chunks(reader, query, head.by_chance())
     ordered = walk.in_order(found, head.put(first), most)
-    return _hits(query.k, found, ordered, _Rankings([*rankings, in_context], matches, first))
+    return _hits(query.k, found, ordered, _Rankings(rankings, matches, first))
 
 
-def by_formulas(reader: Reader, query: Query) -> list[Hit]:
-    """Search by MiniRAG's formulas."""
-    vector, k = query.vector_by(reader), rerank.most(query)
-    asked = minirag.FormulaQuery(parse(reader, query), vector, query.answer_types)
-    pool = nearest(reader, vector, pool_size(k), query.filter)
-    found = minirag.search(reader, reader.models.embedder, asked, pool, query.filter)
-    fused = fusion.best(reader, fusion.cosines(found.ranking), k)
-    loaded, _ = reader.show([one.row for one in fused])
-    ways = minirag.to_chunks(reader, found, (one.row for one in fused))
-    return rerank.hits(query, hits.of(loaded, fused, ways))
+@telemetry.traced("monograph.search.context")
+def feedback(
+    reader: Reader, question: str, chances: Mapping[int, float], embed: Callable[[Sequence[str]], Float32]
+) -> Ranking:
+    """Rank the COVERED most probable chunks by their cosines to the question read together with the first of them.
+
+    Parameters
+    ----------
+    reader:
+        The corpus.
+    question:
+        As it was asked.
+    chances:
+        How probable it is that a chunk is evidence, by row.
+    embed:
+        float32 (n, dimension) of n texts, rows of unit length.
+
+    Returns
+    -------
+    Those that have a vector, by the highest of their cosines.
+    """
+    best = highest(reader, chances, COVERED)
+    texts = [text[:EXCERPT] for _, text in reader.titled_texts(best[:READ])]
+    cosines: dict[int, float] = {}
+    if texts:
+        together = embed([f"{question} {text}" for text in texts])
+        rows, each = reader.cosines(best, together)
+        cosines = {row: float(max(some)) for row, *some in zip(rows.tolist(), *each, strict=True)}
+    return ranking(reader, "feedback", cosines.items(), COVERED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,30 +112,92 @@ class _Rankings:
 
 
 def _hits(k: int, found: Walk, ordered: Sequence[tuple[int, float]], others: _Rankings) -> list[Hit]:
-    """The k best of what a walk put in order, those with matches word for word above all others."""
+    """Return the k best of what a walk put in order, those with matches word for word above all others."""
     matches = others.matches
     matched = {row for one in matches for row in one.rows}
     values = fusion.lifted(dict(ordered), matches)
     ranks = {row: rank for rank, (row, _) in enumerate(ordered)}
     # What the walk did not come by has a match, and no rank.
-    may_be = matched.union(row for row, _ in ordered[: k + len(matched)])
+    may_be = matched.union([row for row, _ in ordered[: k + len(matched)]])
     ids = found.snapshot.ids(matched - ranks.keys()) if matched else {}
-    best = sorted(may_be, key=lambda row: (-values[row], ranks.get(row, len(ranks)), ids.get(row, "")))[:k]
+    keys = sorted([(-values[row], ranks.get(row, len(ranks)), ids.get(row, ""), row) for row in may_be])
+    best = [row for *_, row in keys[:k]]
     chances = {row: found.scores.chance(row) for row in best}
-    evidence = chances | others.first.handed_on({row: found.scores.chance(row) for row in others.first.rows})
+    evidence = dict(chances)
+    if others.first.rows:
+        evidence |= others.first.handed_on({row: found.scores.chance(row) for row in others.first.rows})
     for one in matches:
-        evidence.update(
-            (row, max(score, evidence[row])) for row, score in zip(one.rows, one.scores, strict=True) if row in evidence
-        )
+        for row, score in zip(one.rows, one.scores, strict=True):
+            if row in evidence:
+                evidence[row] = max(score, evidence[row])
     origins = fusion.origins_of([*others.retrievers, *matches, others.first.ranking], set(best))
-    fused = [
-        fusion.Fused(
-            row,
-            values[row],
-            (Origin("graph", ranks[row], chances[row]), *origins.get(row, ())) if row in ranks else origins[row],
-            share(evidence[row], evidence[best[0]]),
-        )
-        for row in best
-    ]
-    loaded, ways = paths.to_chunks(found, best)
-    return hits.of(loaded, fused, ways)
+    for row in best:
+        if row in ranks:
+            origins[row] = (Origin("graph", ranks[row], chances[row]), *origins.get(row, ()))
+    relevance = dict(zip(best, fusion.shares_of([evidence[row] for row in best]), strict=True))
+    loaded, ways = _paths(found, best)
+    return fusion.hits_of(loaded, values, relevance, origins, ways)
+
+
+def _paths(found: Walk, best: Sequence[int]) -> tuple[dict[int, LoadedChunk], dict[int, Path]]:
+    """Return chunks that can be read, and the most probable way to each that the graph led to, by row.
+
+    Chunks that were found by themselves have no way.
+    """
+    ways = {row: way for row in best if (way := _way(found, row)) is not None}
+    where: dict[int, int] = {}
+    for way in ways.values():
+        where.update(way.links)
+    for way in ways.values():
+        if way.head in found.asked:
+            where[found.asked[way.head]] = way.head
+    seen = {*best, *[way.head for way in ways.values()]}
+    loaded, shown = found.snapshot.show(sorted(seen), where)
+    paths = {}
+    for row, way in ways.items():
+        if row in loaded and way.head in loaded:
+            asked = found.asked.get(way.head)
+            nodes = [PathNode("question", "", "question")]
+            if asked is not None:
+                nodes.append(PathNode("entity", *shown[asked]))
+            elif way.head != row:
+                nodes.append(chunk_node(loaded[way.head]))
+            for name, _ in way.links:
+                if nodes[-1].name != shown[name][1]:
+                    nodes.append(PathNode("entity", *shown[name]))
+            paths[row] = Path((*nodes, chunk_node(loaded[row])), way.chance)
+    return loaded, paths
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """Where a way starts, the (name, chunk that has it) of its links in order, and its chance."""
+
+    head: int
+    links: tuple[tuple[int, int], ...]
+    chance: float
+
+
+def _way(found: Walk, row: int) -> _Way | None:
+    """Return the best way to a chunk; None for a chunk found by itself."""
+    links: list[tuple[int, int]] = []
+    at, chance = row, found.scores.own(row)
+    passed = {row}
+    while len(links) < LONGEST:
+        led, through = found.scores.to(at)
+        if not led:
+            break
+        (start,) = highest(found.snapshot, led, 1)
+        if led[start] <= found.scores.own(at) or start in passed:
+            break
+        chance = chance if links else led[start]
+        links.insert(0, (through[start], start))
+        passed.add(start)
+        at = start
+    return _Way(at, tuple(links), chance) if links or at in found.asked else None
+
+
+def chunk_node(one: LoadedChunk) -> PathNode:
+    """Return the last node of a way: a chunk by its document's title, or its first words."""
+    text = one.title or " ".join(one.chunk.text[:SHOWN].split())
+    return PathNode("chunk", one.chunk.id, text)

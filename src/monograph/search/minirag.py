@@ -7,8 +7,7 @@ these; and paths are followed by a beam, for all of them would be too many.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from itertools import accumulate
 
 from monograph.derive.extract.answer_kinds import answer_kinds, nearest_kind
@@ -16,13 +15,14 @@ from monograph.errors import calling_model
 from monograph.graph.names import key_of
 from monograph.graph.paths import Beam, ScoredPath, best_paths, edge_relevance, key_edges
 from monograph.models import Embedder
+from monograph.search import rerank
 from monograph.search.entity_graph import Surroundings, around
-from monograph.search.paths import SHOWN
-from monograph.search.question import Question
-from monograph.search.ranking import Ranking, ranking
+from monograph.search.fusion import POOL, cosine_hits, hits_of, nearest, of_cosine, origins_of, ranking
+from monograph.search.graph import chunk_node
+from monograph.search.query import Query
+from monograph.search.question import Question, parse
 from monograph.search.reader import Reader
-from monograph.store.documents.filters import Allowed
-from monograph.values import Float32, Path, PathNode, inner_products
+from monograph.values import Float32, Hit, Path, PathNode, inner_products
 
 MOST_ASKED = 32
 """Names of a question that are looked at, the longest first."""
@@ -43,70 +43,44 @@ LEAST_COSINE = 0.8
 """Of the name's embedding to the question's name, to be one of them."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FormulaQuery:
-    """A question, its vector (dimension,), and what a language model says its answer is, if one was asked."""
-
-    question: Question
-    vector: Float32
-    types: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FormulaResult:
-    """Chunks, best first, and the way to each by row.
-
-    Where the question names no entity that leads to any of the chunks, they are the dense search's, and have no way.
-    """
-
-    ranking: Ranking
-    ways: Mapping[int, ScoredPath] = field(default_factory=dict)
-    written: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-
-
-def search(
-    snapshot: Reader,
-    embedder: Embedder,
-    asked: FormulaQuery,
-    pool: Ranking,
-    allowed: Allowed,
-) -> FormulaResult:
-    """Those of the pool that the best paths lead to, in order of similarity.
+def search(reader: Reader, query: Query) -> list[Hit]:
+    """Search by MiniRAG's formulas: the chunks of the dense search that the best paths lead to, by similarity.
 
     The graph is read as far around the starting nodes as paths or the neighbourhoods of Eq. 2 reach: what lies farther
-    is not counted.
-
-    Parameters
-    ----------
-    snapshot:
-        What is searched.
-    embedder:
-        That of its vectors.
-    asked:
-        The question.
-    pool:
-        The dense search's chunks, all of them allowed.
-    allowed:
-        Which chunks may be passed on the way.
+    is not counted. Where the question names no entity that leads to any of the chunks, the hits are the dense search's,
+    and have no way.
     """
-    starts = _starting_nodes(snapshot, embedder, asked.question)
+    vector, k, embedder = query.vector_by(reader), rerank.most(query), reader.models.embedder
+    question = parse(reader, query)
+    pool = nearest(reader, vector, max(POOL, k), query.filter)
+    starts = _starting_nodes(reader, embedder, question)
     if not starts or not pool.rows:
-        return FormulaResult(pool)
+        return rerank.hits(query, cosine_hits(reader, pool, k))
     hops = max(RADIUS, BEAM.length)
     # Paths and edges that tie go by the numbers of their entities.
-    part, number = around(snapshot, starts, hops, pool.rows, allowed).numbered()
+    part, number = around(reader, starts, hops, pool.rows, query.filter).numbered()
     starts = {number[entity]: similarity for entity, similarity in starts.items() if entity in number}
-    kinds = answer_kinds(asked.question.text, asked.types) or nearest_kind(embedder, asked.vector)
+    kinds = answer_kinds(question.text, query.answer_types) or nearest_kind(embedder, vector)
     answers = {entity for entity, kind in part.kinds.items() if kind in kinds}
     relevance = edge_relevance(part.graph, starts.keys() | answers, RADIUS)
     key = key_edges(relevance, KEY_EDGES)
     paths = [path for start in sorted(starts.items()) for path in best_paths(part.graph, start, key, answers, BEAM)]
     ways = _ways(paths, part)
     if not ways:
-        return FormulaResult(pool)
+        return rerank.hits(query, cosine_hits(reader, pool, k))
     cosines = dict(zip(pool.rows, pool.scores, strict=True))
-    scores = {row: cosines[row] for row in ways} | _with_descriptions(snapshot, embedder, ways, asked.vector)
-    return FormulaResult(ranking(snapshot, "minirag", scores.items(), len(scores)), ways, part.written)
+    scores = {row: cosines[row] for row in ways} | _with_descriptions(reader, embedder, ways, vector)
+    found = ranking(reader, "minirag", scores.items(), k)
+    passed = {node: part.written[node] for row in found.rows for node in ways[row].nodes}
+    loaded, shown = reader.show(found.rows, dict(passed.values()))
+    shares = {row: of_cosine(scores[row]) for row in found.rows}
+    told = {}
+    for row in found.rows:
+        if row in loaded:
+            entities = [PathNode("entity", *shown[passed[node][0]]) for node in ways[row].nodes]
+            nodes = (PathNode("question", "", "question"), *entities, chunk_node(loaded[row]))
+            told[row] = Path(nodes, ways[row].score)
+    return rerank.hits(query, hits_of(loaded, scores, shares, origins_of([found], shares.keys()), told))
 
 
 def _starting_nodes(snapshot: Reader, embedder: Embedder, question: Question) -> dict[int, float]:
@@ -140,21 +114,6 @@ def _ways(paths: Iterable[ScoredPath], part: Surroundings) -> dict[int, ScoredPa
         for chunk in naming.get(nodes[-1], ()):
             found.setdefault(chunk, ScoredPath(nodes, -score))
     return found
-
-
-def to_chunks(snapshot: Reader, found: FormulaResult, rows: Iterable[int]) -> dict[int, Path]:
-    """The way from the question to each of some chunks, by row; what the dense search gave has none."""
-    ways = {row: found.ways[row] for row in rows if row in found.ways}
-    passed = {node: found.written[node] for way in ways.values() for node in way.nodes}
-    loaded, shown = snapshot.show(ways, dict(passed.values()))
-    result = {}
-    for row, way in ((row, way) for row, way in ways.items() if row in loaded):
-        entities = (PathNode("entity", *shown[passed[node][0]]) for node in way.nodes)
-        end = loaded[row]
-        title = end.title or " ".join(end.chunk.text[:SHOWN].split())
-        nodes = (PathNode("question", "", "question"), *entities, PathNode("chunk", end.chunk.id, title))
-        result[row] = Path(nodes, way.score)
-    return result
 
 
 def _with_descriptions(snapshot: Reader, embedder: Embedder, rows: Iterable[int], vector: Float32) -> dict[int, float]:

@@ -1,31 +1,40 @@
-"""The first of what was found, put in order by what a reranker says of them as well.
+"""The first hits put in another order: by a reranker's scores, or since they are from a time that a question asks for.
 
-Its scores and those of the search, both standardised, count as its weight says. Along the graph the search knows what
-no reranker can see, that a passage is evidence because another leads to it; the reranker reads what the search only
-counted. Together they say who stands where, and not what the places are worth: the first takes on the score of the
-best, and so on. So a reranker's scores may be of any kind, and what builds on those of the search goes on as ever:
-along the graph each hit is to add to those before it, and what stands there word for word comes first.
+A reranker's scores and those of the search, both standardised, count as its weight says. Along the graph the search
+knows what no reranker can see, that a passage is evidence because another leads to it; the reranker reads what the
+search only counted. Together they say which chunk has which place, and not what the places are worth: the first takes
+on the score of the best, and so on. So a reranker's scores may be of any kind, and what builds on those of the search
+goes on as ever: along the graph each hit is to add to those before it, and exact matches come first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monograph.search.hits import is_exact
-from monograph.search.ranking import Ranking, standardised
+from monograph.dates.asked import TIMES, times_asked
+from monograph.dates.dating import FILE
+from monograph.search.fusion import Ranking, standardised
 from monograph.values import Origin
 
 if TYPE_CHECKING:
+    from monograph.dates.span import TimeSpan
     from monograph.search.query import Query
     from monograph.search.reader import Reader
     from monograph.values import Hit
 
 FIRST = 30
-"""So many are put in order."""
+"""So many are put in order by a reranker."""
+
+PLACES = 10
+"""So many places a hit from a requested time is lifted; docs/measuring.md holds it against fewer and more."""
+
+MOST_READ = 2_000
+"""Characters of a question in which a time is looked for."""
 
 _NAME = "rerank"
 
@@ -38,8 +47,8 @@ class Reordered:
     ranking: Ranking = field(default_factory=lambda: Ranking(_NAME, (), ()))
 
     def handed_on(self, worth: Mapping[int, float]) -> dict[int, float]:
-        """What each of the chunks is worth in its place, by what each was worth before."""
-        return dict(zip(self.rows, sorted((worth[row] for row in self.rows), reverse=True), strict=True))
+        """Return what each of the chunks is worth in its place, by what each was worth before."""
+        return dict(zip(self.rows, sorted([worth[row] for row in self.rows], reverse=True), strict=True))
 
 
 NOTHING = Reordered()
@@ -51,7 +60,7 @@ def most(query: Query) -> int:
 
 
 def chunks(reader: Reader, query: Query, worth: Sequence[tuple[int, float]]) -> Reordered:
-    """The first of some (row, value), the best first, put in order; nothing without a reranker."""
+    """Put the first of some (row, value), the best first, in order; nothing without a reranker."""
     if query.reranker is None or not query.text.strip():
         return NOTHING
     first = worth[:FIRST]
@@ -64,7 +73,7 @@ def chunks(reader: Reader, query: Query, worth: Sequence[tuple[int, float]]) -> 
 
 
 def hits(query: Query, found: list[Hit]) -> list[Hit]:
-    """At most ``query.k`` hits, the first of those that were found put in order.
+    """Return at most ``query.k`` hits, the first of those that were found put in order by the query's reranker.
 
     Those with codes of the query word for word stay before all others.
     """
@@ -72,31 +81,74 @@ def hits(query: Query, found: list[Hit]) -> list[Hit]:
         return found[: query.k]
     first = found[:FIRST]
     scores = query.reranker.score(query.text, [read(hit.title, hit.text) for hit in first])
-    ranks = {place: rank for rank, place in enumerate(_in_order(scores))}
+    told = {place: Origin(_NAME, rank, scores[place]) for rank, place in enumerate(_in_order(scores))}
     order: list[int] = []
     for exact in (True, False):
-        some = [place for place, hit in enumerate(first) if is_exact(hit) == exact]
+        some = [place for place, hit in enumerate(first) if _is_exact(hit) == exact]
         values = [first[place].score for place in some]
         together = _together(values, [scores[place] for place in some], query.reranker.weight)
         order += [some[at] for at in _in_order(together)]
-    worth = sorted((hit.score for hit in first), reverse=True)
-    relevance = sorted((hit.relevance for hit in first), reverse=True)
-    ordered = [
-        replace(
-            first[place],
-            rank=rank,
-            score=worth[rank],
-            relevance=relevance[rank],
-            origins=(*first[place].origins, Origin(_NAME, ranks[place], scores[place])),
-        )
-        for rank, place in enumerate(order)
-    ]
-    return [*ordered, *found[FIRST:]][: query.k]
+    return [*_placed(first, order, told), *found[FIRST:]][: query.k]
 
 
 def read(title: str, text: str) -> str:
-    """What a reranker reads of a chunk: its text, under its document's title."""
+    """Return what a reranker reads of a chunk: its text, under its document's title."""
     return f"{title}\n{text}" if title and not text.startswith(title) else text
+
+
+def times_of(reader: Reader, query: Query) -> tuple[TimeSpan, ...]:
+    """Return the times that a question asks for, if documents have dates; none if a reranker reads the question.
+
+    What it counts from its own day, as *last week*, is counted from that of the newest document: of a corpus that rests
+    that is nearer to what is meant than the clock, and the same question finds the same whenever it is asked.
+    """
+    text = query.text[:MOST_READ]
+    if query.reranker is not None or TIMES.search(text) is None:
+        return ()
+    newest = reader.newest()
+    return () if newest is None else times_asked(text, datetime.fromtimestamp(newest, UTC).date())
+
+
+def lifted(found: list[Hit], times: Sequence[TimeSpan], k: int) -> list[Hit]:
+    """Return at most k hits, those from any of some times moved up by PLACES.
+
+    The places keep their scores. Those with codes of the query word for word stay before all others, and where all hits
+    are from such a time, or none is, all stay as they are.
+    """
+    within = {place: Origin("time", place, 1.0) for place, hit in enumerate(found) if _is_from(hit, times)}
+    if len(within) in (0, len(found)):
+        return found[:k]
+    order = sorted(range(len(found)), key=lambda at: (not _is_exact(found[at]), at - (PLACES + 0.5) * (at in within)))
+    return _placed(found, order, within)[:k]
+
+
+def _placed(found: Sequence[Hit], order: Sequence[int], told: Mapping[int, Origin]) -> list[Hit]:
+    """Return hits in another order, with the origins of ``told``; the places keep their scores."""
+    worth = sorted([hit.score for hit in found], reverse=True)
+    relevance = sorted([hit.relevance for hit in found], reverse=True)
+    return [
+        replace(
+            found[place],
+            rank=rank,
+            score=worth[rank],
+            relevance=relevance[rank],
+            origins=(*found[place].origins, told[place]) if place in told else found[place].origins,
+        )
+        for rank, place in enumerate(order)
+    ]
+
+
+def _is_exact(hit: Hit) -> bool:
+    """Return whether a hit holds a code of the query word for word."""
+    return any(one.retriever == "exact" for one in hit.origins)
+
+
+def _is_from(hit: Hit, times: Sequence[TimeSpan]) -> bool:
+    """Return whether a hit's document may be from one of some times, as far as it tells that itself."""
+    if hit.date is None or hit.date.told_by == FILE:
+        return False
+    when = hit.date.when
+    return any(one.first <= when.last and when.first <= one.last for one in times)
 
 
 def _together(values: Sequence[float], scores: Sequence[float], weight: float) -> list[float]:

@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from monograph.search import fusion, hits, rerank, words
-from monograph.search.ranking import ranking
+from monograph.search import fusion, rerank, words
 from monograph.store.words import terms
 
 if TYPE_CHECKING:
@@ -44,8 +43,9 @@ def search(reader: Reader, query: Query, alpha: float, beta: float) -> list[Hit]
         (row, alpha * _cosine(vector, unit_vector(count, idf)) + beta * lifted.get(row, 0.0))
         for row, count in zip(rows, texts, strict=True)
     ]
-    best = fusion.best(reader, fusion.alone(ranking(reader, "tfidf", scored, k), []), k)
-    return rerank.hits(query, hits.load(reader, best))
+    found = fusion.ranking(reader, "tfidf", scored, k)
+    scores = dict(zip(found.rows, found.scores, strict=True))
+    return rerank.hits(query, fusion.best_hits(reader, scores, [found], k))
 
 
 def inverse_document_frequency(frequency: Mapping[str, int], total: int) -> dict[str, float]:

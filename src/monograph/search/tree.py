@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from monograph.derive.tokens import count_tokens
 from monograph.search import rerank
-from monograph.search.fusion import of_cosine
-from monograph.search.ranking import Ranking, nearest
+from monograph.search.fusion import Ranking, nearest, of_cosine
 from monograph.values import Hit, Origin
 
 if TYPE_CHECKING:

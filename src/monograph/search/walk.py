@@ -13,8 +13,8 @@ import numpy as np
 from monograph import telemetry
 from monograph.graph import evidence
 from monograph.graph.names import key_of
+from monograph.search.fusion import Ranking
 from monograph.search.question import Question
-from monograph.search.ranking import Ranking
 from monograph.search.reader import Evidence, Pool, Reader
 from monograph.search.rerank import Reordered
 from monograph.search.scoring._scoring import WalkScores
@@ -167,7 +167,7 @@ def head(found: Walk, in_context: Mapping[int, float], most: int | None = None) 
     """What is to be put in order, of all that was found or of at least so many.
 
     Of chunks with the same title and text the most probable counts; the others come after all that are put in order.
-    ``in_context`` are cosines of the first of them: see :mod:`monograph.search.feedback`.
+    ``in_context`` are cosines of the first of them: see :func:`monograph.search.graph.feedback`.
     """
     best = found.highest(None if most is None else max(most, evidence.COVERED))
     chunks, copies = found.told_apart(best[: evidence.COVERED])

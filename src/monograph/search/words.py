@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from monograph.derive.extract.function_words import FUNCTION_WORDS, language_of
 from monograph.regex import regex
-from monograph.search.ranking import ranking
+from monograph.search.fusion import ranking
 from monograph.search.reader import PoolRequest
 from monograph.store.words import terms
 
 if TYPE_CHECKING:
+    from monograph.search.fusion import Ranking
     from monograph.search.query import Query
-    from monograph.search.ranking import Ranking
     from monograph.search.reader import Counts, Pool, Reader, WalkRequest
     from monograph.store.documents.filters import Allowed
     from monograph.values import Float32
@@ -57,11 +57,12 @@ def pool(
     """
     words = list(dict.fromkeys(terms.words_of(query.text)))
     # A single character of writing without spaces matches pairs, which have frequencies of their own.
-    found = [word for word in words if 0 < counts.chunks.get(word, len(word) == 1) <= counts.most]
+    known, most = counts.chunks, counts.most
+    found = {word: known.get(word, 0) for word in words if 0 < known.get(word, len(word) == 1) <= most}
     if not found:
         counts = reader.count(words, allowed=query.filter)
-        found = [word for word in words if word in counts.chunks]
-    rarest = sorted(found, key=lambda word: counts.chunks.get(word, 0))[:MOST_WORDS]
+        found = {word: counts.chunks[word] for word in words if word in counts.chunks}
+    rarest = sorted(found, key=found.__getitem__)[:MOST_WORDS]
     made = reader.pool(PoolRequest(k, query.filter, rarest, counts, vector, walk=walk))
     lexical = ranking(reader, "lexical", made.lexical, k)
     rankings = [replace(lexical, is_exhaustive=len(lexical.rows) < k)]
@@ -103,6 +104,8 @@ def word_for_word(reader: Reader, retriever: str, counts: Counts, wanted: Sequen
 
 def matches(reader: Reader, query: Query, counts: Counts, k: int) -> list[Ranking]:
     """Return the chunks that hold the query's codes, and those that hold its quoted phrases, word for word."""
+    if not counts.held:
+        return []
     return [
         word_for_word(reader, "exact", counts, codes(query.text), k),
         word_for_word(reader, "phrase", counts, phrases(query.text), k),

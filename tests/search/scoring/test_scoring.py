@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from monograph.graph import evidence
 from monograph.graph.evidence import Float64, Int64
 from monograph.graph.text import Words
+from monograph.search.fusion import standardised
 from monograph.search.names import NOWHERE, Leads, StartText
-from monograph.search.ranking import standardised
 from monograph.search.scoring._scoring import WalkScores
 from monograph.search.scoring._scoring import evidence as evidence_of
 from monograph.store.graph.graphs import WORDS

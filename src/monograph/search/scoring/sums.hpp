@@ -23,7 +23,7 @@ template <std::size_t COUNT> struct Model {
     }
 };
 
-// By how many standard deviations each lies above the mean. It equals monograph.search.ranking.standardised to the bit.
+// By how many standard deviations each lies above the mean. It equals monograph.search.fusion.standardised to the bit.
 void standardise(std::vector<double> &scores);
 
 } // namespace monograph
