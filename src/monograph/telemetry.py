@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeAlias, TypeVar
@@ -60,7 +60,7 @@ class Span:
             self.told.set_status(trace.Status(trace.StatusCode.ERROR, said))
 
 
-_SILENT = Span()
+_SILENT = nullcontext(Span())
 
 
 def captures() -> bool:
@@ -68,8 +68,7 @@ def captures() -> bool:
     return os.environ.get(CAPTURE, "").lower() == "true"
 
 
-@contextmanager
-def span(name: str, attributes: Attributes = NONE, *, holds: bool = True) -> Iterator[Span]:
+def span(name: str, attributes: Attributes = NONE, *, holds: bool = True) -> AbstractContextManager[Span]:
     """A stretch of work.
 
     Parameters
@@ -82,10 +81,13 @@ def span(name: str, attributes: Attributes = NONE, *, holds: bool = True) -> Ite
         Whether those that begin before it ends, in this thread, are parts of it: not where a generator gives pieces,
         between which its caller does other work.
     """
-    tracer = _tracer()
-    if tracer is None:
-        yield _SILENT
-        return
+    if "opentelemetry.trace" not in sys.modules or (tracer := _of("trace", "get_tracer")) is None:
+        return _SILENT
+    return _recorded(tracer, name, attributes, holds=holds)
+
+
+@contextmanager
+def _recorded(tracer: Any, name: str, attributes: Attributes, *, holds: bool) -> Iterator[Span]:
     told = tracer.start_span(name, attributes=attributes)
     opened = Span(told)
     use_span = sys.modules["opentelemetry.trace"].use_span
@@ -105,7 +107,7 @@ def traced(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     def decorated(work: Callable[P, T]) -> Callable[P, T]:
         @functools.wraps(work)
         def told(*args: P.args, **kwargs: P.kwargs) -> T:
-            if _tracer() is None:
+            if "opentelemetry.trace" not in sys.modules:
                 return work(*args, **kwargs)
             with span(name):
                 return work(*args, **kwargs)
@@ -136,11 +138,6 @@ def count(name: str, number: int, unit: str, attributes: Attributes = NONE) -> N
         counter.add(number, attributes)
 
 
-def _tracer() -> Any:
-    """OpenTelemetry's, which passes on to whatever provider is set up, now or later; None where it is not loaded."""
-    return _of("trace", "get_tracer")
-
-
 def _instrument(kind: str, name: str, unit: str, bounds: tuple[float, ...] = ()) -> Any:
     if name not in _made:
         meter = _of("metrics", "get_meter")
@@ -156,6 +153,7 @@ def _instrument(kind: str, name: str, unit: str, bounds: tuple[float, ...] = ())
 
 
 def _of(part: str, maker: str) -> Any:
+    """OpenTelemetry's, which passes on to whatever provider is set up, now or later; None where it is not loaded."""
     if maker not in _made:
         # Another thread may be about to load it.
         make = getattr(sys.modules.get(f"opentelemetry.{part}"), maker, None)

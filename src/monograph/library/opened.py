@@ -153,9 +153,10 @@ class OpenFile:
 
         Raises ModelMismatch if another process has given the file another embedder since it was opened.
         """
-        configuration.EMBEDDER.check(self.database, self.embedder)
-        with calling_model(self.embedder.key):
-            return self.embedder.embed(texts, "query")
+        embedder = self.models.embedder
+        configuration.EMBEDDER.check(self.database, embedder)
+        with calling_model(embedder.key):
+            return embedder.embed(texts, "query")
 
     def answers(self) -> AnswerCache:
         """Return the stored answers of models: one is found by the question and all of its context."""

@@ -17,7 +17,7 @@ from monograph.models import weight_of
 from monograph.search.fusion import settled
 from monograph.search.query import Query, Reranking, given_vector
 from monograph.search.strategies import Tree, strategy
-from monograph.store.documents.filters import Allowed, compile_condition
+from monograph.store.documents.filters import EVERYTHING, Allowed, compile_condition
 from monograph.values import arguments
 from monograph.values.arguments import BUDGET, DEFAULT_CUT, FOUND, MAX_TOKENS
 
@@ -88,8 +88,11 @@ class Questions:
         ModelError
             If the query's vector is needed, and the file's embedder cannot be loaded here or has changed.
         """
-        file = self._at(as_of)
-        return find(file, make_query(file, query, k, how, where, vector=vector, reranker=reranker))
+        file = self._file if as_of is None else self._at(as_of)
+        reranking = _reranking(file, reranker)
+        asked = Query(query, k, strategy(how), allowed(where), given_vector(vector), reranking)
+        with searched(file, asked) as (_, hits):
+            return hits
 
     @spends
     def reduce(
@@ -154,7 +157,7 @@ class Questions:
         from monograph.answer.pack import Packing
 
         packing, file = Packing(budget, cut, order, count), self._at(as_of)
-        asked = make_query(file, query, k, how, where, reranker=reranker)
+        asked = Query(query, k, strategy(how), allowed(where), reranker=_reranking(file, reranker))
         abstain.check(threshold)
         with searched(file, asked) as (reader, hits), file.database.read() as connection:
             return make_context(connection, reader, query, hits, packing, _overviewed(asked), least=threshold)
@@ -247,7 +250,8 @@ class Questions:
                 from monograph.answer import follow_up
 
                 query = follow_up.alone(chosen, question, turns)
-            asked = make_query(file, query, k, how, where, vector=vector, reranker=reranker)
+            reranking = _reranking(file, reranker)
+            asked = Query(query, k, strategy(how), allowed(where), given_vector(vector), reranking)
             with searched(file, asked) as (reader, hits), file.database.read() as connection:
                 found = time.perf_counter()
                 context = make_context(connection, reader, query, hits, packing, _overviewed(asked))
@@ -261,26 +265,10 @@ class Questions:
         return file.spending_pieces(pieces())
 
 
-def make_query(  # noqa: PLR0913 - as a search has them
-    file: OpenFile,
-    text: str,
-    k: int,
-    how: str | Strategy,
-    where: Mapping[str, Any] | None,
-    *,
-    vector: Sequence[float] | Float32 | None = None,
-    reranker: Reranker | str | None = None,
-) -> Query:
-    """Return the query that the parameters of a public method make."""
+def _reranking(file: OpenFile, reranker: Reranker | str | None) -> Reranking | None:
+    """Return what reranks the hits of a search; None if nothing does."""
     model = file.models.reranker(reranker)
-    reranking = None if model is None else Reranking(file.scores.by(model), weight_of(model))
-    return Query(text, k, strategy(how), allowed(where), given_vector(vector), reranking)
-
-
-def find(file: OpenFile, query: Query) -> list[Hit]:
-    """Run a search: see :meth:`Questions.search`."""
-    with searched(file, query) as (_, hits):
-        return hits
+    return None if model is None else Reranking(file.scores.by(model), weight_of(model))
 
 
 @contextmanager
@@ -323,7 +311,7 @@ def confidence_in(archive: Questions, question: str, hits: Sequence[Hit]) -> flo
 
 def allowed(where: Mapping[str, Any] | None) -> Allowed:
     """Return which chunks a filter allows: see :mod:`monograph.where`. Raises InvalidFilter."""
-    return compile_condition(filters.parse(where))
+    return EVERYTHING if where is None else compile_condition(filters.parse(where))
 
 
 def keeps_no_versions(file: OpenFile) -> InputError:

@@ -6,7 +6,8 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -91,67 +92,69 @@ class Question:
 
     def places(self, words: Iterable[str]) -> frozenset[int]:
         """Which of the question's words stand among some folded ones, by their places in ``words``."""
-        places = (self.place.get(word_hash(word)) for word in words)
-        return frozenset(place for place in places if place is not None)
+        places = set(map(self.place.get, map(word_hash, words)))
+        places.discard(None)
+        return cast("frozenset[int]", frozenset(places))
 
 
 @dataclass(frozen=True, slots=True)
 class _Token:
+    """A word as it is written, its key, and whether it has a capital and is no small word."""
+
     written: str
     key: str
+    is_capital: bool
 
 
 @telemetry.traced("monograph.search.question")
 def parse(reader: Reader, query: Query) -> Question:
     """Return the query's text taken apart, with the counts of its words."""
     text = query.text
-    tokens = _tokens(text)
     small = FUNCTION_WORDS[language_of(text)] | ASKING_WORDS
-    telling = _telling(tokens, small)
+    tokens: list[_Token] = []
+    telling: list[str] = []
+    for written in _TOKEN.findall(_POSSESSIVE.sub(" ", text)):
+        if key := key_of(written):
+            tokens.append(_Token(written, key, key not in small and written[0].isupper()))
+            if key not in small:
+                # A word of Latin writing is one of the index; a run of Chinese is several pairs.
+                telling += words_of(key)
     words = words_of(text)
-    counted = {*telling, *(word for word in words if word not in small)}, [word for word in words if word in small]
-    counts = count(reader, query, counted)
+    counts = count(
+        reader, query, ({*telling, *[word for word in words if word not in small]}, small.intersection(words))
+    )
     weights = _weights(counts, telling)
-    hashes = {word_hash(key): 0.0 for key in weights}
+    hashes: dict[int, float] = {}
     for key, weight in weights.items():
-        hashes[word_hash(key)] = max(hashes[word_hash(key)], weight)
+        number = word_hash(key)
+        hashes[number] = max(hashes.get(number, 0.0), weight)
     total = sum(hashes.values()) or 1.0
     ordered = sorted(hashes)
     found, unknown = _names(reader, tokens, small)
-    found += _unspaced(reader, text, found)
-    found += _otherwise_written(reader, text, tokens, small, found)
-    asked = tuple(
-        NamedEntity(row, min(1.0, sum(hashes[word_hash(key)] for key in words_of(row.key) if key in weights) / total))
-        for row in found
-    )
+    if not text.isascii():
+        found += _unspaced(reader, text, found)
+    found += _otherwise_written(reader, text, tokens, found)
+    asked = []
+    for row in found:
+        worth = sum([hashes[word_hash(key)] for key in words_of(row.key) if key in weights])
+        asked.append(NamedEntity(row, min(1.0, worth / total)))
     return Question(
         text=text,
-        keys=frozenset(token.key for token in tokens),
+        keys=frozenset([token.key for token in tokens]),
         words=np.array(ordered, dtype=np.uint32),
-        place={one: place for place, one in enumerate(ordered)},
+        place=dict(zip(ordered, range(len(ordered)), strict=True)),
         weights=np.array([hashes[one] / total for one in ordered], dtype=np.float64),
-        names=asked,
+        names=tuple(asked),
         unknown=unknown,
         clauses=clauses(text),
         counts=counts,
     )
 
 
-def _telling(tokens: list[_Token], small: Collection[str]) -> list[str]:
-    # A word of Latin writing is one of the index; a run of Chinese is several pairs.
-    return [word for token in tokens if token.key not in small for word in words_of(token.key)]
-
-
-def _tokens(text: str) -> list[_Token]:
-    written = (found.group() for found in _TOKEN.finditer(_POSSESSIVE.sub(" ", text)))
-    return [_Token(one, key) for one in written if (key := key_of(one))]
-
-
 def clauses(text: str) -> tuple[str, ...]:
     """The parts of a question, of three words or more; the whole of it where it has fewer than two such parts."""
-    parts = [part.strip() for part in _CLAUSE.split(text)]
-    long = tuple(part for part in parts if len(part.split()) >= SHORTEST_CLAUSE)[:MOST_CLAUSES]
-    return long or (text,)
+    parts = [part.strip() for part in _CLAUSE.split(text) if len(part.split()) >= SHORTEST_CLAUSE]
+    return tuple(parts[:MOST_CLAUSES]) or (text,)
 
 
 def _weights(known: Counts, keys: list[str]) -> dict[str, float]:
@@ -165,28 +168,30 @@ def _weights(known: Counts, keys: list[str]) -> dict[str, float]:
 
 def _names(snapshot: Reader, tokens: list[_Token], small: Collection[str]) -> tuple[list[NameRow], tuple[str, ...]]:
     """(the longest known names, what has capitals and is none of them)."""
-    spans = [
-        (first, last)
-        for length in range(min(LONGEST_NAME, len(tokens)), 0, -1)
-        for first in range(len(tokens) - length + 1)
-        for last in (first + length,)
-    ]
     keys = [token.key for token in tokens]
-    key = {(first, last): " ".join(keys[first:last]) for first, last in spans}
-    known = snapshot.names.known(set(key.values()))
+    spans: dict[tuple[int, int], str] = {}
+    for length in range(min(LONGEST_NAME, len(tokens)), 0, -1):
+        for first in range(len(tokens) - length + 1):
+            spans[first, first + length] = " ".join(keys[first : first + length])
+    known = snapshot.names.known(set(spans.values()))
     about = snapshot.names.subjects_among([row.row for row in known.values()])
     taken = [False] * len(tokens)
     found: dict[str, NameRow] = {}
-    for first, last in spans:
-        row = known.get(key[first, last])
-        if row is None or any(taken[first:last]) or not _may_name(tokens[first:last], small, row.row in about):
+    for (first, last), key in spans.items():
+        row = known.get(key)
+        if row is None or any(taken[first:last]):
             continue
-        found[row.key] = row
-        taken[first:last] = [True] * (last - first)
+        # Words are meant as a name if they have a capital or digit, or are several and a document's subject.
+        alone = last - first == 1
+        is_name = not alone and row.row in about
+        for token in tokens[first:last]:
+            letter = token.written[0]
+            is_name |= (letter.isupper() or letter.isdigit()) and not (alone and token.key in small)
+        if is_name:
+            found[row.key] = row
+            taken[first:last] = [True] * (last - first)
     unknown = [
-        token.written
-        for token, used in zip(tokens[1:], taken[1:], strict=True)
-        if not used and token.written[0].isupper() and token.key not in small
+        token.written for token, used in zip(tokens[1:], taken[1:], strict=True) if token.is_capital and not used
     ]
     return list(found.values()), tuple(dict.fromkeys(unknown))
 
@@ -194,8 +199,6 @@ def _names(snapshot: Reader, tokens: list[_Token], small: Collection[str]) -> tu
 def _unspaced(snapshot: Reader, text: str, found: Sequence[NameRow]) -> list[NameRow]:
     """The longest names in Chinese that the file knows; of two characters only what a document is about."""
     spans = list(unspaced_spans(text))
-    if not spans:
-        return []
     known = snapshot.names.known({key for *_, key in spans})
     about = snapshot.names.subjects_among([row.row for row in known.values()])
     held = {row.row for row in found}
@@ -210,25 +213,25 @@ def _unspaced(snapshot: Reader, text: str, found: Sequence[NameRow]) -> list[Nam
     return [row for number, row in longest.items() if number not in held]
 
 
-def _otherwise_written(
-    snapshot: Reader, text: str, tokens: list[_Token], small: Collection[str], found: Sequence[NameRow]
-) -> list[NameRow]:
+def _otherwise_written(snapshot: Reader, text: str, tokens: list[_Token], found: Sequence[NameRow]) -> list[NameRow]:
     """Names that the file knows in another form: days, persons written as one word, persons by their first names."""
-    handles = [token.written for token in tokens if spaced(token.written) != token.written]
-    keys = {key_of(one) for one in (*days_in(text), *map(spaced, handles))}
-    first = _alone(tokens, small)
-    known = (*snapshot.names.known(keys).values(), *_yearless(snapshot, text), *snapshot.names.called(first))
+    written = [parts for token in tokens if (parts := spaced(token.written)) != token.written]
+    yearless: list[NameRow] = []
+    if any(map(str.isdecimal, text)):  # A text without a digit names no day.
+        written += days_in(text)
+        yearless = _yearless(snapshot, text)
+    # Words with a capital that stand between words without.
+    capital = [False, *[token.is_capital for token in tokens], False]
+    first = {
+        token.key
+        for at, token in enumerate(tokens, start=1)
+        if capital[at] and not (capital[at - 1] or capital[at + 1])
+    }
+    known = (*snapshot.names.known(set(map(key_of, written))).values(), *yearless, *snapshot.names.called(first))
     rows = {row.row: row for row in known}
-    held = {row.row for row in found}
-    return sorted((row for number, row in rows.items() if number not in held), key=lambda row: row.key)
-
-
-def _alone(tokens: list[_Token], small: Collection[str]) -> set[str]:
-    """Keys of words with a capital that stand between words without."""
-    capital = [False, *(token.written[0].isupper() and token.key not in small for token in tokens), False]
-    around = zip(capital, capital[1:], capital[2:], strict=False)
-    alone = (here and not (before or after) for before, here, after in around)
-    return {token.key for token, one in zip(tokens, alone, strict=True) if one}
+    for row in found:
+        rows.pop(row.row, None)
+    return sorted(rows.values(), key=attrgetter("key"))
 
 
 def _yearless(snapshot: Reader, text: str) -> list[NameRow]:
@@ -238,12 +241,3 @@ def _yearless(snapshot: Reader, text: str) -> list[NameRow]:
         of_years = snapshot.names.known([f"{year} {month:02} {day:02}" for year in YEARS])
         found += of_years.values() if len(of_years) <= MOST_YEARS else ()
     return found
-
-
-def _may_name(tokens: list[_Token], small: Collection[str], is_subject: bool) -> bool:
-    """Whether words of a question are meant as a name: they have a capital, or several are a document's subject."""
-    if len(tokens) == 1:
-        (one,) = tokens
-        return (one.written[0].isupper() or one.written[0].isdigit()) and one.key not in small
-    capital = any(token.written[0].isupper() or token.written[0].isdigit() for token in tokens)
-    return capital or is_subject
