@@ -12,7 +12,7 @@ from typing import Any
 
 from machine import SHARED, console, machine, save, show
 from monograph import Document, Monograph
-from monograph.dates.asked import TIMES
+from monograph.dates.relative import TIMES
 from monograph.evaluate import run as runs
 from monograph.evaluate.datasets import QuestionSet, load_dataset
 from monograph.search import rerank

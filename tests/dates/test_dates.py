@@ -9,9 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monograph import Document, Monograph
+from monograph.dates.relative import days_near, yearless_days_in
 from monograph.dates.span import days_in, own_day
 from monograph.graph.names import spaced
-from monograph.graph.near_days import days_near, yearless_days_in
 from support.properties import examples
 
 FORMS = [

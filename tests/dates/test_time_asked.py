@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph import Document, Hit, Monograph
-from monograph.dates.asked import TIMES, times_asked
 from monograph.dates.dating import Dated
+from monograph.dates.relative import TIMES, times_asked
 from monograph.dates.span import FIRST, LAST, TimeSpan, of_day, parse
 from monograph.search import rerank
 from monograph.values import Chunk, Origin

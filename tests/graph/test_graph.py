@@ -18,7 +18,7 @@ from monograph.errors import ModelMismatch
 from monograph.graph.build import document_part
 from monograph.graph.chunk_names import MOST_NAMES
 from monograph.graph.resolve import LARGEST_GROUP
-from monograph.search import titles
+from monograph.search.names import title_phrases
 from monograph.values import Extraction, Mention, Relation
 from support.contents import graph_of
 from support.models import CapitalExtractor, HashEmbedder
@@ -315,7 +315,7 @@ def test_another_embedder_gives_names_other_codes(tmp_path: Path) -> None:
 
 def test_titles_are_looked_for_where_they_may_stand() -> None:
     text = "He read The Lord of the Rings there. Bern (and In the heat of this long night) was far; 1984 too"
-    (found,) = titles.phrases([text])
+    (found,) = title_phrases([text])
     assert {"lord of the rings", "1984", "bern", "in the heat of", "1984 too"} <= found.keys()
     assert not {"rings there bern", "in the heat of this", "he", "night"} & found.keys()
     assert all(text[at].isupper() or text[at].isdigit() for at in found.values())

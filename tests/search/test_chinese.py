@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monograph import Document, Monograph
-from monograph.search.titles import LONGEST_UNSPACED, unspaced_spans
+from monograph.search.names import LONGEST_UNSPACED, unspaced_spans
 
 PAGES = (
     ("寂静的港湾", "《寂静的港湾》是1921年上映的剧情片,由陈国安执导。影片讲述了两姐妹的故事。"),

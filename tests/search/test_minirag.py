@@ -20,9 +20,9 @@ from monograph.answer.ask import AnswerCache, answer_types
 from monograph.derive.extract import answer_kinds
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError
-from monograph.graph.paths import Beam, PathGraph, best_paths, edge_relevance, graph_of, key_edges
 from monograph.search import entity_graph
-from monograph.search.entity_graph import around
+from monograph.search.entity_graph import PathGraph, around, graph_of
+from monograph.search.minirag import Beam, best_paths, edge_relevance, key_edges
 from monograph.store.documents.filters import EVERYTHING
 from monograph.store.graph import names
 from monograph.values import Chunk, Extraction, Mention, Relation

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 
 from monograph import Document, Graph, Hit, Monograph
 from monograph.graph import evidence
-from monograph.graph.paths import Beam
 from monograph.models import Embedder
 from monograph.search import entity_graph, fusion, graph, minirag, names, tfidf, words
 from monograph.search.one_file.cache import SearchCache
@@ -135,7 +134,7 @@ class Formulas:
             patch.setattr(entity_graph, "ENTITIES", 3 * self.most)
             patch.setattr(entity_graph, "NEIGHBOURS", self.most)
             patch.setattr(entity_graph, "CHUNKS", self.most)
-            patch.setattr(minirag, "BEAM", Beam(width=self.most, kept=self.most))
+            patch.setattr(minirag, "BEAM", minirag.Beam(width=self.most, kept=self.most))
             patch.setattr(minirag, "KEY_EDGES", self.most)
             patch.setattr(minirag, "ALIKE", self.most)
             return Graph(faithful=True).search(reader, query)

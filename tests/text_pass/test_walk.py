@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from monograph.derive.extract.function_words import FUNCTION_WORDS
 from monograph.graph.names import LONGEST_KEY, key_of
 from monograph.graph.text import sentence_starts
-from monograph.search import titles
+from monograph.search.names import LONGEST_TITLE, MOST_SMALL
 from monograph.search.question import Question
 from monograph.search.reader import Counts
 from monograph.text_pass import compiled
@@ -26,7 +26,7 @@ from support.properties import examples
 
 def assert_same_titles(texts: list[str]) -> None:
     none = FUNCTION_WORDS["english"]
-    made = compiled.title_phrases(texts, none, titles.LONGEST_TITLE, titles.MOST_SMALL, LONGEST_KEY)
+    made = compiled.title_phrases(texts, none, LONGEST_TITLE, MOST_SMALL, LONGEST_KEY)
     assert made == [title_phrases(text) for text in texts]
 
 

@@ -12,8 +12,8 @@ from monograph.dates.span import TimeSpan
 from monograph.errors import NotFound
 from monograph.explore.graph_state import GraphState
 from monograph.explore.nodes import EntityNode, Nodes
+from monograph.graph.chunk_names import is_short_form
 from monograph.graph.names import asked_keys, key_of, mention_key, signature, title_of
-from monograph.graph.short_names import is_short_form
 from monograph.store.graph import names
 from monograph.values import ENTITY_KINDS, Entity, Path, arguments
 

@@ -10,11 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+from monograph.dates.relative import days_near
 from monograph.dates.span import days_in, own_day
-from monograph.graph.chunk_names import SHORTEST_KEY, Brackets, NamedInChunk, chunk_names, in_brackets, known_names
+from monograph.graph.chunk_names import (
+    SHORTEST_KEY,
+    Brackets,
+    NamedInChunk,
+    Pairs,
+    chunk_names,
+    in_brackets,
+    known_names,
+)
 from monograph.graph.names import key_of, mention_key, title_of
-from monograph.graph.near_days import days_near
-from monograph.graph.short_names import Pairs
 from monograph.graph.text import Words, word_hashes
 from monograph.values import Extraction, Mention
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from monograph.graph.names import LONGEST_KEY, mention_key
-from monograph.graph.resolve import NO_PERSON, SMALL
-from monograph.graph.short_names import COURTESY, JOINED, Pairs, full_names
+from monograph.graph.resolve import NO_PERSON, SMALL, is_plain
 from monograph.text_pass import compiled
 from monograph.values import ENTITY_KINDS, Mention
 
@@ -20,6 +19,16 @@ MOST_NAMES = 512
 
 NO_SENTENCE = 255
 SHORTEST_KEY = 2
+
+Pairs = Collection[tuple[str, str]]
+
+COURTESY = frozenset(
+    ["mr", "mrs", "ms", "miss", "dr", "prof", "professor", "herr", "frau", "señor", "señora", "monsieur", "madame"]
+)
+JOINED = frozenset(("by", "or", "und", "oder", "im", "am", "mit", "y", "e", "et"))
+"""Words that stand between names, besides those that are small in a person's."""
+
+_MOST_WORDS = 4
 
 Brackets: TypeAlias = list[tuple[int, int]]
 """(a mention, the one in brackets behind it), by their places: North Atlantic Treaty Organization (NATO)."""
@@ -60,7 +69,7 @@ def chunk_names(
 
 
 def known_names(mentions: Sequence[Sequence[Mention]], cannot_link: Pairs) -> dict[str, str]:
-    """What the short names among a document's mentions mean: :func:`monograph.graph.short_names.full_names`."""
+    """What the short names among a document's mentions mean: :func:`full_names`."""
     return full_names(((mention_key(one.name, one.kind), one.kind) for some in mentions for one in some), cannot_link)
 
 
@@ -75,3 +84,73 @@ def in_brackets(text: str, mentions: Sequence[Mention]) -> Brackets:
         if within is not None and text[mentions[within].end : mentions[within].end + 1] == ")":
             found.append((place, within))
     return found
+
+
+def is_short_form(key: str, full: str) -> bool:
+    """Whether a key is the first or the last word of a longer one."""
+    words = full.split()
+    return len(words) > 1 and key in (words[0], words[-1])
+
+
+def without_courtesy(key: str) -> str:
+    """A key without Mr., Dr. and the like before it."""
+    first, _, rest = key.partition(" ")
+    return rest if first in COURTESY and rest else key
+
+
+def full_names(mentions: Iterable[tuple[str, str]], cannot_link: Pairs) -> dict[str, str]:
+    """The full names of a document's persons, by themselves and by the first or last name that means only one of them.
+
+    A person is one that is taken for one; that bears the last name of one that a courtesy title marks (Mr. Okafor, and
+    elsewhere Emmanuel Okafor); or that is written with initials (T. Renk), and who else bears that last name. Of
+    T. Renk and Tobias Renk in one text, the short forms mean the latter.
+
+    Parameters
+    ----------
+    mentions:
+        (key, kind) of what the document names.
+    cannot_link:
+        (short, full) keys that someone said are not one.
+    """
+    told = set(mentions)
+    persons = {without_courtesy(key) for key, kind in told if kind == "person" and key}
+    names = {key for key, kind in told if kind == "name" and 2 <= len(key.split()) <= _MOST_WORDS}
+    initials = {key for key in names | persons if _has_initials(key)}
+    last_names = persons | {key.split()[-1] for key in initials}
+    known = {key for key in persons if " " in key} | {key for key in names if _bears(key, persons, last_names)}
+    meant = {key for key in known if not (key in initials and any(_shortens(key, other) for other in known - initials))}
+    found: dict[str, set[str]] = {}
+    for key in meant:
+        words = key.split()
+        for short in {words[0], words[-1]}:
+            found.setdefault(short, set()).add(key)
+    single = {short: next(iter(full)) for short, full in found.items() if len(full) == 1 and len(short) > 1}
+    return {
+        **{short: full for short, full in single.items() if (short, full) not in cannot_link},
+        **{key: key for key in known},
+    }
+
+
+def _bears(key: str, persons: Collection[str], last_names: Collection[str]) -> bool:
+    """Whether a name of several words ends with a person's last name; one known by initials alone is held to more."""
+    words = key.split()
+    if words[-1] in persons:
+        return True
+    return words[-1] in last_names and is_plain(words) and JOINED.isdisjoint(words)
+
+
+def _has_initials(key: str) -> bool:
+    """Whether a key is that of a person with initials, as T. Renk and J. R. R. Tolkien are."""
+    *given, last = key.split()
+    return (
+        bool(given)
+        and all(len(word) == 1 for word in given)
+        and len(last) > 2
+        and is_plain((*given, last))
+        and (last not in NO_PERSON)
+    )
+
+
+def _shortens(key: str, other: str) -> bool:
+    words, longer = key.split(), other.split()
+    return words[-1] == longer[-1] and words[0] == longer[0][:1]

@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from struct import Struct
+from typing import TypeAlias
 
 from monograph.graph.chunk_names import NO_SENTENCE
-from monograph.graph.paths import PathGraph, graph_of
 from monograph.search.reader import Reader
 from monograph.store.documents.filters import Allowed
 from monograph.values import ENTITY_KINDS
@@ -33,6 +33,30 @@ CHUNKS = 8
 
 _NAMED = Struct("<iBBB")
 """A record of :data:`monograph.store.graph.graphs.NAMED`."""
+
+Edge: TypeAlias = tuple[int, int]
+"""Two entities, the lower row first."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathGraph:
+    """Entities by row, each with those it is linked to, ascending; what links one way links the other."""
+
+    neighbours: Mapping[int, tuple[int, ...]]
+
+    def edges(self) -> list[Edge]:
+        """Every edge once, in order."""
+        return sorted((one, other) for one, some in self.neighbours.items() for other in some if one < other)
+
+
+def graph_of(nodes: Iterable[int], pairs: Iterable[tuple[int, int]]) -> PathGraph:
+    """A graph of nodes, and of pairs of them in either order; a pair of one node with itself is no edge."""
+    found: dict[int, set[int]] = {node: set() for node in nodes}
+    for one, other in pairs:
+        if one != other:
+            found[one].add(other)
+            found[other].add(one)
+    return PathGraph({node: tuple(sorted(found[node])) for node in sorted(found)})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

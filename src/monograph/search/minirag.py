@@ -1,28 +1,60 @@
-"""MiniRAG's search by its own formulas (Sec. 3.2), where its errata are mended: see :mod:`monograph.graph.paths`.
+"""MiniRAG's search by its own formulas (Sec. 3.2, Eq. 2 and 3), where its errata are mended.
 
 Of the chunks that the dense search gives, those stay that name an entity on one of the best paths, in order of their
 similarity to the query. Answer nodes are looked for in all that was read around the starting nodes, not only among
 these; and paths are followed by a beam, for all of them would be too many.
+
+The paper's k is both how far around an edge is looked and how many paths are kept. Here ``RADIUS`` is the one,
+``Beam.kept`` the other: fifty steps around an edge are all that it hangs together with, and tell no two edges apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import accumulate
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from heapq import nsmallest
+from itertools import accumulate, pairwise
 
 from monograph.derive.extract.answer_kinds import answer_kinds, nearest_kind
 from monograph.errors import calling_model
 from monograph.graph.names import key_of
-from monograph.graph.paths import Beam, ScoredPath, best_paths, edge_relevance, key_edges
 from monograph.models import Embedder
 from monograph.search import rerank
-from monograph.search.entity_graph import Surroundings, around
+from monograph.search.entity_graph import Edge, PathGraph, Surroundings, around
 from monograph.search.fusion import POOL, cosine_hits, hits_of, nearest, of_cosine, origins_of, ranking
 from monograph.search.graph import chunk_node
 from monograph.search.query import Query
 from monograph.search.question import Question, parse
 from monograph.search.reader import Reader
 from monograph.values import Float32, Hit, Path, PathNode, inner_products
+
+
+@dataclass(frozen=True, slots=True)
+class Beam:
+    """How paths are looked for.
+
+    Parameters
+    ----------
+    length:
+        Most edges of a path: the paper's n.
+    width:
+        Paths of each length that are followed further, the best ones. With a width above their number all are.
+    kept:
+        Best paths of each start: the paper's k, as a number of paths.
+    """
+
+    length: int = 2
+    width: int = 32
+    kept: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPath:
+    """Entities in the order they are passed, and the path's score."""
+
+    nodes: tuple[int, ...]
+    score: float
+
 
 MOST_ASKED = 32
 """Names of a question that are looked at, the longest first."""
@@ -134,3 +166,85 @@ def _with_descriptions(snapshot: Reader, embedder: Embedder, rows: Iterable[int]
         made = embedder.embed(texts, "document")
     cosines = inner_products(made, vector)
     return dict(zip(described, cosines.tolist(), strict=True))
+
+
+def edge_relevance(graph: PathGraph, special: Collection[int], radius: int) -> dict[Edge, int]:
+    """Eq. 2 for every edge: how many special nodes lie within ``radius`` steps of either of its ends.
+
+    Parameters
+    ----------
+    graph:
+        What is walked.
+    special:
+        Starting and answer nodes; one that is both counts once.
+    radius:
+        Steps, 0 or more.
+    """
+    places = {node: 1 << place for place, node in enumerate(sorted(set(special)))}
+    near = {node: places.get(node, 0) for node in graph.neighbours}
+    for _ in range(radius):
+        wider = {}
+        for node, some in graph.neighbours.items():
+            bits = near[node]
+            for other in some:
+                bits |= near[other]
+            wider[node] = bits
+        if wider == near:
+            break
+        near = wider
+    return {(one, other): (near[one] | near[other]).bit_count() for one, other in graph.edges()}
+
+
+def key_edges(relevance: Mapping[Edge, int], most: int) -> dict[Edge, int]:
+    """The edges of highest relevance, above 0 and at most ``most``; ties by the edge."""
+    telling = ((-value, edge) for edge, value in relevance.items() if value > 0)
+    return {edge: -value for value, edge in nsmallest(most, telling)}
+
+
+def path_value(nodes: tuple[int, ...], key: Mapping[Edge, int], answers: Collection[int]) -> int:
+    """The sum in Eq. 3: 1, the relevance of a path's key edges, and the number of different answer nodes on it."""
+    edges = sum(key.get((min(ends), max(ends)), 0) for ends in pairwise(nodes))
+    return 1 + edges + len({node for node in nodes if node in answers})
+
+
+def best_paths(
+    graph: PathGraph,
+    start: tuple[int, float],
+    key: Mapping[Edge, int],
+    answers: Collection[int],
+    beam: Beam,
+) -> list[ScoredPath]:
+    """The paths from a start that score highest by Eq. 3, and pass no entity twice.
+
+    Parameters
+    ----------
+    graph:
+        What is walked.
+    start:
+        An entity, and how similar it is to the question's: 0 or more.
+    key:
+        Relevance of the key edges: see :func:`key_edges`.
+    answers:
+        Entities of a kind that answers the question.
+    beam:
+        How far, how widely, and how many.
+
+    Returns
+    -------
+    Highest first; ties by length, then by nodes. The start alone is a path too.
+    """
+    node, similarity = start
+    level: list[tuple[int, tuple[int, ...]]] = [(-path_value((node,), key, answers), (node,))]
+    found = list(level)
+    for _ in range(beam.length):
+        longer: list[tuple[int, tuple[int, ...]]] = []
+        for value, nodes in nsmallest(beam.width, level):
+            last = nodes[-1]
+            for other in graph.neighbours[last]:
+                if other not in nodes:
+                    gain = key.get((last, other) if last < other else (other, last), 0) + (other in answers)
+                    longer.append((value - gain, (*nodes, other)))
+        level = nsmallest(max(beam.width, beam.kept), longer)
+        found += level
+    best = nsmallest(beam.kept, ((value, len(nodes), nodes) for value, nodes in found))
+    return [ScoredPath(nodes, similarity * -value) for value, _, nodes in best]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import pi, sqrt
 from typing import TYPE_CHECKING, TypeAlias
@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from monograph.derive.extract.function_words import FUNCTION_WORDS
 from monograph.graph.chunk_names import NO_SENTENCE
-from monograph.graph.names import entity_id, key_of, mention_key
+from monograph.graph.names import LONGEST_KEY, entity_id, key_of, mention_key
 from monograph.graph.text import sentence_starts
-from monograph.search import titles
+from monograph.regex import regex
 from monograph.store.documents import chunks as stored_chunks
 from monograph.store.graph import assertions, extractions, graphs, names
 from monograph.store.words.prefetch import Prefetcher
+from monograph.text_pass import compiled
 from monograph.vectors.kernel import nearest_signs
 
 if TYPE_CHECKING:
@@ -43,6 +45,22 @@ Signs: TypeAlias = dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]
 """(rows (n,), signs of their embeddings (n, bytes) as bits) of names in order of key, by the number of bytes."""
 
 _SIGNS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32) * 2 - 1
+
+LONGEST_TITLE = 8
+"""Words of a title that is looked for in a text."""
+
+MOST_SMALL = 3
+"""Words without a capital that follow each other in a title."""
+
+LONGEST_UNSPACED = 12
+"""Characters of a name that is looked for in Chinese text."""
+
+_RUN = regex("[\u3400-\u4dbf\u4e00-\u9fff][\u3400-\u4dbf\u4e00-\u9fff0-9·•・]+")
+_DOTS = regex("[·•・]")
+_EDGES = frozenset("的了是在和与或及对于把被从到向为以并也都就不有这那其之所等个们我你他她它吗呢吧啊由·•・")
+"""Characters that no name begins or ends with."""
+
+_SMALL_WORDS = FUNCTION_WORDS["english"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,8 +246,8 @@ class Names:
         """Return texts with the names in them, in an order that depends on each text alone."""
         named = [np.frombuffer(packed, dtype=graphs.NAMED).tolist() for *_, packed, _ in given]
         own = [frozenset[int](json.loads(rows)) for *_, rows in given]
-        phrases = titles.phrases([text for _, text, *_ in given])
-        keys = set[str]().union(*phrases)
+        titles = title_phrases([text for _, text, *_ in given])
+        keys = set[str]().union(*titles)
         self.ahead.keys(self.connection, keys)
         subjects = graphs.known_subjects(self.connection, keys) if keys else {}
         wanted = {name for some in named for name, *_ in some}.union(*own, subjects.values())
@@ -238,7 +256,7 @@ class Names:
         # A name that nothing else uses leads back to where it stands, and is left out: it is every second one.
         alone -= self._joined_among([loaded[row] for row in alone])
         found = []
-        for (title, text, *_), records, about, within in zip(given, named, own, phrases, strict=True):
+        for (title, text, *_), records, about, within in zip(given, named, own, titles, strict=True):
             begins = sentence_starts(text)
             where: dict[int, tuple[int, ...]] = {
                 row: (first,) if second == NO_SENTENCE else (first, second)
@@ -329,3 +347,31 @@ def as_entities(
     return {
         row: (entity_id(keys.get(heads.get(row, row), "")), text or keys.get(row, "")) for row, text in written.items()
     }
+
+
+def title_phrases(texts: Sequence[str]) -> list[dict[str, int]]:
+    """Keys of the phrases of one sentence that may be a title, and where each stands first, of each text.
+
+    They begin with a capital or digit, and no more than MOST_SMALL words follow each other without one; in Chinese any
+    run of characters may be one.
+    """
+    found = compiled.title_phrases(list(texts), _SMALL_WORDS, LONGEST_TITLE, MOST_SMALL, LONGEST_KEY)
+    for text, one in zip(texts, found, strict=True):
+        if not text.isascii():
+            for begin, _, key in unspaced_spans(text):
+                one.setdefault(key, begin)
+    return found
+
+
+def unspaced_spans(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield (start, end, key) of runs of 2 to LONGEST_UNSPACED characters that may be names, in order of start."""
+    if text.isascii():
+        return
+    for run in _RUN.finditer(text):
+        written, begin = run.group(), run.start()
+        for first in range(len(written) - 1):
+            if written[first] in _EDGES:
+                continue
+            for last in range(first + 2, min(first + LONGEST_UNSPACED, len(written)) + 1):
+                if written[last - 1] not in _EDGES:
+                    yield begin + first, begin + last, _DOTS.sub(" ", written[first:last])

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from monograph import telemetry
+from monograph.dates.relative import yearless_days_in
 from monograph.dates.span import days_in
 from monograph.derive.extract.function_words import ASKING_WORDS, FUNCTION_WORDS, language_of
 from monograph.graph.names import key_of, spaced
-from monograph.graph.near_days import yearless_days_in
 from monograph.graph.text import word_hash
 from monograph.regex import regex
-from monograph.search.titles import unspaced_spans
+from monograph.search.names import unspaced_spans
 from monograph.search.words import count
 from monograph.store.words.terms import words_of
 

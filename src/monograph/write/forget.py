@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from monograph.errors import MonographError
-from monograph.graph.short_names import is_short_form
+from monograph.graph.chunk_names import is_short_form
 from monograph.store.check import words
 from monograph.store.file import memo, settings
 from monograph.store.file.database import Database

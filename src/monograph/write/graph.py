@@ -11,8 +11,8 @@ import numpy as np
 from monograph.derive.derivation import NOTHING, MissingValue, extraction_key, name_codes, retry
 from monograph.derive.derivation import extractions as derive_extractions
 from monograph.graph.build import DocumentPart, document_part
+from monograph.graph.chunk_names import Pairs
 from monograph.graph.names import signature
-from monograph.graph.short_names import Pairs
 from monograph.store.file import memo, settings
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import UNDECODABLE, damaged

@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 from monograph.derive.derivation import TRIES, MissingValue, extractions
 from monograph.errors import BusyFile, DamagedFile, InputError, NotFound
 from monograph.graph import GRAPH
+from monograph.graph.chunk_names import is_short_form
 from monograph.graph.names import key_of
-from monograph.graph.short_names import is_short_form
 from monograph.store import versions
 from monograph.store.check import words
 from monograph.store.documents import chunks, documents

@@ -11,11 +11,12 @@ from monograph.graph.chunk_names import (
     SHORTEST_KEY,
     Brackets,
     NamedInChunk,
+    Pairs,
     in_brackets,
     known_names,
+    without_courtesy,
 )
 from monograph.graph.names import mention_key
-from monograph.graph.short_names import Pairs, without_courtesy
 from monograph.values import ENTITY_KINDS, Mention
 from support.oracles.words import sentence_starts
 

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from monograph.derive.extract.function_words import FUNCTION_WORDS
 from monograph.graph.names import key_of
-from monograph.search.titles import LONGEST_TITLE, MOST_SMALL
+from monograph.search.names import LONGEST_TITLE, MOST_SMALL
 
 _TOKEN = re.compile(r"\w+")
 _STOP = re.compile(r"[?!;()\n\"]|(?<=\w\w\w)\.(?=\s)")
