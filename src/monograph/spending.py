@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -43,29 +42,30 @@ class Noted:
     """What was spent on a file and does not stand in its ledger yet. Safe for use by many threads."""
 
     def __init__(self) -> None:
-        self._spent: dict[CallKey, Spent] = {}
+        self.spent: dict[CallKey, Spent] = {}
         self._lock = threading.Lock()
 
     def add(self, asked: CallKey, spent: Spent) -> None:
         """Note what was spent."""
         with self._lock:
-            self._spent[asked] = self._spent.get(asked, Spent()) + spent
+            self.spent[asked] = self.spent.get(asked, Spent()) + spent
 
     def pending(self) -> Mapping[CallKey, Spent]:
         """All that is noted."""
         with self._lock:
-            return dict(self._spent)
+            return dict(self.spent)
 
     def drop(self, written: Mapping[CallKey, Spent]) -> None:
         """Take off what the ledger has by now."""
         with self._lock:
             for asked, spent in written.items():
-                left = self._spent.pop(asked) - spent
+                left = self.spent.pop(asked) - spent
                 if left != Spent():
-                    self._spent[asked] = left
+                    self.spent[asked] = left
 
 
-_NOTED: ContextVar[Noted | None] = ContextVar("monograph_noted", default=None)
+NOTED: ContextVar[Noted | None] = ContextVar("monograph_noted", default=None)
+"""What notes the calls of models: that of the file that is worked on; None between."""
 
 
 def note(purpose: Purpose, model: str, tokens_in: int = 0, tokens_out: int = 0) -> None:
@@ -80,25 +80,15 @@ def note(purpose: Purpose, model: str, tokens_in: int = 0, tokens_out: int = 0) 
     tokens_in, tokens_out:
         What it read and wrote; 0 where nobody counted.
     """
-    noted = _NOTED.get()
+    noted = NOTED.get()
     if noted is not None:
         noted.add(CallKey(datetime.now(UTC).date().isoformat(), model, purpose), Spent(1, tokens_in, tokens_out))
 
 
-@contextmanager
-def noting(noted: Noted) -> Iterator[None]:
-    """What is asked within is asked for a file."""
-    token = _NOTED.set(noted)
-    try:
-        yield
-    finally:
-        _NOTED.reset(token)
-
-
 def noting_pieces(noted: Noted, pieces: Iterator[T]) -> Iterator[T]:
-    """The same for what comes piece by piece, between which the caller does other work."""
+    """Note for a file what models are asked for an iterator, between whose items the caller does other work."""
     context = copy_context()
-    context.run(_NOTED.set, noted)
+    context.run(NOTED.set, noted)
     end = object()
     while (piece := context.run(next, pieces, end)) is not end:
         yield piece  # type: ignore[misc]

@@ -22,8 +22,7 @@ from monograph import Document, Monograph, Passage, Reader
 from monograph import where as filters
 from monograph.app.cli import app
 from monograph.dates import span
-from monograph.dates.dating import date_of
-from monograph.dates.span import FIRST, LAST, TimeSpan
+from monograph.dates.span import FIRST, LAST, TimeSpan, date_of
 from monograph.errors import InvalidFilter
 from monograph.store.documents.filters import compile_condition, rows
 from monograph.store.vectors import vectors

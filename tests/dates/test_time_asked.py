@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph import Document, Hit, Monograph
-from monograph.dates.dating import Dated
 from monograph.dates.relative import TIMES, times_asked
-from monograph.dates.span import FIRST, LAST, TimeSpan, of_day, parse
+from monograph.dates.span import FIRST, LAST, Dated, TimeSpan, of_day, parse
 from monograph.search import rerank
 from monograph.values import Chunk, Origin
 from support.properties import examples

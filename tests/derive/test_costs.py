@@ -20,7 +20,7 @@ from monograph.derive.extract import load_extractor
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import ModelUnavailable
-from monograph.spending import CallKey, Noted, Spent, note, noting, noting_pieces
+from monograph.spending import NOTED, CallKey, Noted, Spent, note, noting_pieces
 from monograph.values import Turn
 from support.forks import COMMAND_LINE, Forks
 from support.model_server import ModelServer
@@ -175,9 +175,10 @@ def test_costs_between_streamed_pieces_are_not_counted() -> None:
         note("answer", "within")
         yield 2
 
-    with noting(other):
-        for _ in noting_pieces(mine, pieces()):  # type: ignore[arg-type]
-            note("answer", "between")
+    token = NOTED.set(other)
+    for _ in noting_pieces(mine, pieces()):  # type: ignore[arg-type]
+        note("answer", "between")
+    NOTED.reset(token)
     note("answer", "nobody's")
     assert [(asked.model, spent.calls) for asked, spent in mine.pending().items()] == [("within", 2)]
     assert [(asked.model, spent.calls) for asked, spent in other.pending().items()] == [("between", 2)]

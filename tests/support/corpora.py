@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from monograph import Document, Graph, Hit, Monograph
 from monograph.graph import evidence
 from monograph.models import Embedder
-from monograph.search import entity_graph, fusion, graph, minirag, names, tfidf, words
+from monograph.search import entity_graph, fusion, graph, minirag, names, words
 from monograph.search.one_file.cache import SearchCache
 from monograph.search.query import Query
 from monograph.search.reader import Reader
@@ -145,7 +145,7 @@ def bounds(most: int) -> Iterator[None]:
     """Cut small files where large ones are cut."""
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
-            (fusion, "POOL"), (graph, "POOL"), (minirag, "POOL"), (words, "CANDIDATES"), (tfidf, "CANDIDATES"), (terms, "_SPARE"),
+            (fusion, "POOL"), (graph, "POOL"), (minirag, "POOL"), (words, "CANDIDATES"), (words, "TFIDF_CANDIDATES"), (terms, "_SPARE"),
             (names, "MOST_DOCUMENTS"), (evidence, "STARTS"), (evidence, "COVERED"), (graph, "COVERED"),
         ):  # fmt: skip
             patch.setattr(module, name, most)

@@ -52,7 +52,7 @@ ModelOption = Annotated[
 
 
 @command
-def ask(  # noqa: PLR0913, PLR0917 - options are arguments
+def ask(
     file: ArchiveArgument,
     question: QuestionArgument,
     model: ModelOption = "",
@@ -98,7 +98,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
 
 
 @command
-def context(  # noqa: PLR0913, PLR0917 - options are arguments
+def context(
     file: ArchiveArgument,
     question: QuestionArgument,
     budget: BudgetOption = BUDGET,
@@ -150,7 +150,7 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
 
 
 @command
-def chat(  # noqa: PLR0913, PLR0917 - options are arguments
+def chat(
     file: ArchiveArgument,
     model: ModelOption = "",
     api_key: ApiKeyOption = "",

@@ -66,7 +66,7 @@ def kinds() -> list[str]:
 
 
 @command
-def take_over(  # noqa: PLR0913, PLR0917 - options are arguments
+def take_over(
     kind: Annotated[
         str,
         typer.Argument(metavar="KIND", help=f"{', '.join(KINDS)}.", autocompletion=kinds, show_default=False),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @command
-def graph(  # noqa: PLR0913, PLR0917 - options are arguments
+def graph(
     file: ArchiveArgument,
     entity: Annotated[str, typer.Argument(metavar="ENTITY", help="A name as a text writes it.", show_default=False)],
     hops: Annotated[int, typer.Option("--hops", help="How far from it.")] = 1,
@@ -68,7 +68,7 @@ def graph(  # noqa: PLR0913, PLR0917 - options are arguments
 
 
 @command
-def entities(  # noqa: PLR0913, PLR0917 - options are arguments
+def entities(
     file: ArchiveArgument,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Only names that contain this.")] = "",
     k: Annotated[int, typer.Option("-k", "-n", help="Most entities.")] = 50,

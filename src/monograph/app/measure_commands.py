@@ -13,7 +13,7 @@ DEFAULT_HOWS = ("auto", "lexical", "dense", "hybrid")
 
 
 @command
-def evaluate(  # noqa: PLR0913, PLR0917 - options are arguments
+def evaluate(
     dataset: Annotated[
         Path | None,
         typer.Argument(

@@ -31,7 +31,7 @@ from monograph.values.arguments import whole_number
 
 
 @command
-def search(  # noqa: PLR0913, PLR0917 - options are arguments
+def search(
     file: ArchiveArgument,
     query: QueryArgument,
     k: Annotated[int, typer.Option("-k", "-n", help="Most hits.")] = 5,

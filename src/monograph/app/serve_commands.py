@@ -51,7 +51,7 @@ GRACE_SECONDS = 2.0
 
 
 @command
-def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
+def mcp(
     file: ArchiveArgument,
     http: Annotated[bool, typer.Option("--http", help="Serve HTTP on this machine instead of standard input.")] = False,
     host: HostOption = "127.0.0.1",
@@ -136,7 +136,7 @@ def _ends_with_client() -> Iterator[None]:
 
 
 @command
-def serve(  # noqa: PLR0913, PLR0917 - options are arguments
+def serve(
     files: Annotated[
         list[str],
         typer.Argument(metavar="FILE", help="The .mono files, and addresses of shelves.", show_default=False),

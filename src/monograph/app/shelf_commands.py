@@ -36,7 +36,7 @@ TasksOption = Annotated[
 
 @app.command()
 @command
-def build(  # noqa: PLR0913, PLR0917 - options are arguments
+def build(
     url: UrlArgument,
     sources: Annotated[
         list[Path], typer.Argument(metavar="SOURCE", help="Folders, files and .mono files.", show_default=False)

@@ -69,7 +69,7 @@ FollowLinksOption = Annotated[
 
 
 @command
-def sync(  # noqa: PLR0913, PLR0917 - options are arguments
+def sync(
     file: FileArgument,
     sources: Annotated[
         list[Path], typer.Argument(metavar="FOLDER", help="Folders and files to follow.", show_default=False)
@@ -246,7 +246,7 @@ def retry(
 
 
 @command
-def watch(  # noqa: PLR0913, PLR0917 - options are arguments
+def watch(
     file: FileArgument,
     sources: Annotated[
         list[Path], typer.Argument(metavar="FOLDER", help="Folders and files to follow.", show_default=False)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeAlias, 
 
 from monograph.dates.span import TimeSpan
 from monograph.errors import InputError, ModelError, calling_model
-from monograph.spending import noting, noting_pieces
+from monograph.spending import NOTED, noting_pieces
 from monograph.store.documents.filters import compile_condition
 from monograph.store.file import settings
 from monograph.store.file.database import Database
@@ -195,10 +195,12 @@ class OpenFile:
     @contextmanager
     def spending(self) -> Iterator[None]:
         """Enter in the file's ledger what models are asked meanwhile, also if it fails."""
+        token = NOTED.set(self.origin.noted)
         try:
-            with translate_system_errors(self.database.path), noting(self.origin.noted):
+            with translate_system_errors(self.database.path):
                 yield
         finally:
+            NOTED.reset(token)
             self.origin.enter()
 
     def spending_pieces(self, pieces: Iterator[T]) -> Iterator[T]:

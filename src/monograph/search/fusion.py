@@ -219,13 +219,8 @@ def best_hits(
 def cosine_hits(reader: Reader, found: Ranking, k: int) -> list[Hit]:
     """Return the first k chunks of a ranking whose scores are cosines; the relevance is the cosine, at least 0."""
     scores = dict(zip(found.rows[:k], found.scores[:k], strict=True))
-    relevance = dict(zip(scores, map(of_cosine, scores.values()), strict=True))
+    relevance = {row: min(1.0, max(0.0, score)) for row, score in scores.items()}
     return hits_of(reader.show(list(scores))[0], scores, relevance, origins_of([found], scores.keys()))
-
-
-def of_cosine(cosine: float) -> float:
-    """A cosine, or 0 where it is negative."""
-    return min(1.0, max(0.0, cosine))
 
 
 def shares_of(scores: Sequence[float], unfound: float = 0.0) -> list[float]:

@@ -21,7 +21,7 @@ from monograph.graph.names import key_of
 from monograph.models import Embedder
 from monograph.search import rerank
 from monograph.search.entity_graph import Edge, PathGraph, Surroundings, around
-from monograph.search.fusion import POOL, cosine_hits, hits_of, nearest, of_cosine, origins_of, ranking
+from monograph.search.fusion import POOL, cosine_hits, hits_of, nearest, origins_of, ranking
 from monograph.search.graph import chunk_node
 from monograph.search.query import Query
 from monograph.search.question import Question, parse
@@ -105,7 +105,7 @@ def search(reader: Reader, query: Query) -> list[Hit]:
     found = ranking(reader, "minirag", scores.items(), k)
     passed = {node: part.written[node] for row in found.rows for node in ways[row].nodes}
     loaded, shown = reader.show(found.rows, dict(passed.values()))
-    shares = {row: of_cosine(scores[row]) for row in found.rows}
+    shares = {row: min(1.0, max(0.0, scores[row])) for row in found.rows}
     told = {}
     for row in found.rows:
         if row in loaded:

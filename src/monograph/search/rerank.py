@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monograph.dates.dating import FILE
 from monograph.dates.relative import TIMES, times_asked
+from monograph.dates.span import FILE
 from monograph.search.fusion import Ranking, standardised
 from monograph.values import Origin
 

@@ -153,7 +153,7 @@ class Lexical(BuiltIn):
 
 @dataclass(frozen=True, slots=True)
 class Tfidf(BuiltIn):
-    """RAGdb's hybrid score (Sec. 4.2): see :mod:`monograph.search.tfidf`.
+    """RAGdb's hybrid score (Sec. 4.2): see :func:`monograph.search.words.search_tfidf`.
 
     Parameters
     ----------
@@ -178,9 +178,9 @@ class Tfidf(BuiltIn):
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
         """Scores lie in [0, alpha + beta]."""
-        from monograph.search import tfidf
+        from monograph.search import words
 
-        return tfidf.search(reader, query, self.alpha, self.beta)
+        return words.search_tfidf(reader, query, self.alpha, self.beta)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from monograph.derive.tokens import count_tokens
 from monograph.search import rerank
-from monograph.search.fusion import Ranking, nearest, of_cosine
+from monograph.search.fusion import Ranking, nearest
 from monograph.values import Hit, Origin
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _hits(reader: Reader, near: Ranking, over: Ranking, chosen: list[_Place]) ->
         hits.append(
             Hit(
                 one.chunk, ranking.scores[place], len(hits), one.title, one.uri, one.metadata, (origin,),
-                summary=found[row][0] if summary else None, relevance=of_cosine(ranking.scores[place]),
+                summary=found[row][0] if summary else None, relevance=min(1.0, max(0.0, ranking.scores[place])),
             )
         )  # fmt: skip
     return hits

@@ -1,15 +1,18 @@
-"""Search by words: BM25, and codes and quoted phrases that must stand there word for word."""
+"""Search by words: BM25, TF-IDF, and codes and quoted phrases that must stand there word for word."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from monograph.derive.extract.function_words import FUNCTION_WORDS, language_of
 from monograph.regex import regex
-from monograph.search.fusion import ranking
+from monograph.search import rerank
+from monograph.search.fusion import best_hits, ranking
 from monograph.search.reader import PoolRequest
 from monograph.store.words import terms
 
@@ -18,13 +21,16 @@ if TYPE_CHECKING:
     from monograph.search.query import Query
     from monograph.search.reader import Counts, Pool, Reader, WalkRequest
     from monograph.store.documents.filters import Allowed
-    from monograph.values import Float32
+    from monograph.values import Float32, Hit
 
 MOST_WORDS = 64
 """A longer query is cut down to its rarest words."""
 
 CANDIDATES = 256
 """Most chunks whose text is read to verify one code or phrase."""
+
+TFIDF_CANDIDATES = 64
+"""Chunks that TF-IDF reads, or four times k if that is more: the best by BM25, and those that hold a code."""
 
 LOOSE = 0.5
 """What a code is worth that stands there as a part of a longer one (INV-2024 in INV-2024-A)."""
@@ -150,3 +156,48 @@ def worth(code: str, text: str) -> float:
     if re.search(rf"(?<!\w)(?<!\w{_JOINED}){pattern}(?!\w)(?!{_JOINED}\w)", folded):
         return 1.0
     return LOOSE if re.search(rf"(?<!\w){pattern}(?!\w)", folded) else 0.0
+
+
+def search_tfidf(reader: Reader, query: Query, alpha: float, beta: float) -> list[Hit]:
+    """Search by RAGdb's hybrid score (Sec. 4): ``alpha`` times the cosine, and ``beta`` for a word-for-word match.
+
+    The cosine is that of sublinear TF-IDF, tf = 1 + ln f and idf = ln(N / (1 + df)) + 1, of vectors of unit length. The
+    published code keeps whole vectors, which are wrong as soon as one document changes N or df; here only the index's
+    counts are stored and idf is computed at query time.
+    """
+    counts = count(reader, query)
+    k = rerank.most(query)
+    most = max(TFIDF_CANDIDATES, 4 * k)
+    exact = word_for_word(reader, "exact", counts, codes(query.text), most)
+    lifted = dict(zip(exact.rows, exact.scores, strict=True))
+    lifted.update((row, 1.0) for row in substring(reader, query.text, most, query.filter).rows)
+    _, (lexical,) = pool(reader, query, counts, most)
+    rows = list(dict.fromkeys([*lexical.rows, *lifted]))
+    texts = [Counter(terms.words_of("\n".join(titled))) for titled in reader.titled_texts(rows)]
+    asked = Counter(terms.words_of(query.text))
+    vocabulary = {word for count in [asked, *texts] for word in count}
+    idf = inverse_document_frequency(reader.document_frequency(vocabulary), counts.total)
+    vector = unit_vector(asked, idf)
+    scored = [
+        (row, alpha * _cosine(vector, unit_vector(count, idf)) + beta * lifted.get(row, 0.0))
+        for row, count in zip(rows, texts, strict=True)
+    ]
+    found = ranking(reader, "tfidf", scored, k)
+    scores = dict(zip(found.rows, found.scores, strict=True))
+    return rerank.hits(query, best_hits(reader, scores, [found], k))
+
+
+def inverse_document_frequency(frequency: Mapping[str, int], total: int) -> dict[str, float]:
+    """ln(N / (1 + df)) + 1 by word, for the words that stand in some chunk."""
+    return {word: math.log(total / (1 + count)) + 1 for word, count in frequency.items()}
+
+
+def unit_vector(counts: Mapping[str, int], idf: Mapping[str, float]) -> dict[str, float]:
+    """(1 + ln f) * idf by word, of length 1; words without an idf are left out."""
+    weights = {word: (1 + math.log(count)) * idf[word] for word, count in counts.items() if word in idf}
+    length = math.sqrt(sum(weight * weight for weight in weights.values()))
+    return {word: weight / length for word, weight in weights.items()} if length > 0 else {}
+
+
+def _cosine(first: Mapping[str, float], second: Mapping[str, float]) -> float:
+    return sum(weight * second.get(word, 0.0) for word, weight in first.items())

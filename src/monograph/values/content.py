@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from monograph.dates.dating import Dated
-from monograph.dates.span import TimeSpan
+from monograph.dates.span import Dated, TimeSpan
 from monograph.errors import InputError, InvalidDocument
 from monograph.regex import regex
 from monograph.values import arguments

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from monograph.dates.dating import Dated
+from monograph.dates.span import Dated
 from monograph.values.content import Chunk, Document, Metadata, Valid
 from monograph.values.graph import Path
 from monograph.values.tree import Summary

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias
 
-from monograph.dates.dating import Dated
+from monograph.dates.span import Dated
 from monograph.store.documents import documents
 from monograph.store.documents.filters import EVERYTHING, MERGED, Allowed
 from monograph.store.file.database import Connection

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from monograph.dates.dating import FILE, TOLD_BY, Dated, date_of
-from monograph.dates.span import FIRST, LAST, TimeSpan
+from monograph.dates.span import FILE, FIRST, LAST, TOLD_BY, Dated, TimeSpan, date_of
 from monograph.store.file.checksums import BLOCK_BITS, blocks_of
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import decoding

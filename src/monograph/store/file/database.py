@@ -263,7 +263,7 @@ class Database:
 
     def enter(self) -> None:
         """Enter in the ledger what models were asked; where that cannot be done just now, the next write does it."""
-        if self.read_only or not self.noted.pending():
+        if self.read_only or not self.noted.spent:
             return
         with suppress(FileError):
             if not self.connection().in_transaction:
