@@ -30,17 +30,17 @@ from monograph.store.file import memo
 from monograph.store.file.database import Database
 from monograph.store.vectors import clusters as store
 from monograph.store.vectors import vectors
-from monograph.vectors.curve import stretched
+from monograph.vectors.cluster_search import GraphSearch, probes
 from monograph.vectors.design import DESIGNS, Design
-from monograph.vectors.graph_search import GraphSearch, probes
 from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.kernel.compiled import compiled
-from monograph.vectors.search import Query, SearchEffort, prepare
+from monograph.vectors.kernel import levels
+from monograph.vectors.search import Query, prepare
 from monograph.vectors.stop import (
     Budget,
     Exponential,
     Never,
     RankAware,
+    SearchEffort,
     StopCondition,
     VBase,
     Weight,
@@ -191,7 +191,8 @@ def stopping(made: VectorSet, metric: str) -> Results:
         two = stopped_at(traces, RankAware(Exponential(), 0.0, 2))
         results["the paper's X = 2"] = dict(zip(("loads", "reached", "ranked"), two, strict=True))
         results["Never"] = {"recall": float(len(state.centroids)), "ceiling": float(ceiling[0])}
-        chosen = stretched(state.calibration.point(K, 0.95), 1.0)
+        point = state.calibration.point(K, 0.95)
+        chosen = Never() if point is None else point.stop()
         results["calibrated"] = {
             "window": getattr(chosen, "window", 0),
             **dict(zip(("loads", "reached", "ranked"), stopped_at(traces, chosen), strict=True)),
@@ -345,7 +346,7 @@ def many_at_once(made: VectorSet) -> Results:
 
 def instructions() -> str:
     """What our own code runs on."""
-    return compiled.levels()[0]
+    return levels()[0]
 
 
 SECTIONS = ("real", "synthetic", "million", "public", "threads", "stopping", "changing", "filtering", "sizing")

@@ -68,7 +68,7 @@ def test_wheel_contains_every_package_and_compiled_module(names: list[str]) -> N
     for name in (
         "monograph/__init__.py",
         "monograph/py.typed",
-        "monograph/vectors/kernel/compiled.py",
+        "monograph/vectors/kernel/__init__.py",
         "monograph/app/picture/page.html",
         "monograph/app/picture/vendor/d3-force.min.js",
         "monograph/app/serve/page/index.html",

@@ -15,9 +15,10 @@ from monograph.store.check.derived import CLUSTERS
 from monograph.store.file.database import Database
 from monograph.store.vectors import clusters as store
 from monograph.vectors import kernel, verify
+from monograph.vectors.cluster_search import Search
 from monograph.vectors.design import DESIGNS, Design
 from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.search import Neighbours, Query, Search, prepare
+from monograph.vectors.search import Neighbours, Query, prepare
 from monograph.vectors.stop import Budget, Never, RankAware, Ranks, VBase, reciprocal_rank
 from support.raw_sql import connected
 from support.vectors import DIMENSION, Vectors, bitmap, clumps, filled, remember, scores_of
@@ -103,17 +104,17 @@ def one_by_one(connection: sqlite3.Connection, index: EcoVectorIndex, query: Vec
     loads: list[Ranks] = []
     stopped = "all"
     for cluster in state.centroids.nearest(vector, len(state.centroids)).tolist():
-        found = kernel.scan(store.bodies(connection, cluster), vector, search.pool, asked.k, asked.allowed)
-        loads.append(found.ranks)
+        ranks, compared = kernel.scan(store.bodies(connection, cluster), vector, search.pool, asked.k, asked.allowed)
+        loads.append(ranks)
         search.loaded += 1
-        search.compared += found.compared
+        search.compared += compared
         if search.pool.filled >= asked.k and search.how.stop.after(loads):
             stopped = "enough"
             break
     best = kernel.Pool(asked.pool)
-    kernel.scan(store.load_codes(connection, index.space, search.pool.ids.tolist()), vector, best, 0)
+    kernel.scan(store.load_codes(connection, index.space, search.pool.ids.tolist()), vector, best)
     search.pool = best
-    return search.finish(connection, stopped, index._memory.ahead)
+    return search.finish(connection, index._memory, stopped)
 
 
 @pytest.mark.parametrize("cache", [0, 30_000, 150_000, 8 << 20])
@@ -137,7 +138,7 @@ def test_cached_clusters_change_no_result(database: Database, cache: int) -> Non
                     expected = one_by_one(connection, index, query, asked)
                     for _ in range(2):
                         assert other.search(connection, query, asked) == expected
-        memory = other.stats(connection).memory - other._must(connection).centroids.memory
+        memory = other.stats(connection).memory - len(other._must(connection).centroids.body)
         assert memory <= cache
         assert bool(memory) == bool(cache)
     with database.write() as connection:

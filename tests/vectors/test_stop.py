@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monograph.errors import InputError
-from monograph.vectors.curve import Calibration, Point, Recalls, Trace, curve, stretched
+from monograph.vectors.calibrate import Recalls, Trace, curve
 from monograph.vectors.stop import (
     Budget,
+    Calibration,
     Exponential,
     Never,
+    Point,
     RankAware,
     StopCondition,
     VBase,
@@ -96,7 +98,8 @@ def test_the_cheapest_window_that_reaches_the_target_is_chosen() -> None:
     calibration = Calibration(10_000, points)
 
     def condition(k: int, target: float, stretch: float = 1.0) -> StopCondition:
-        return stretched(calibration.point(k, target), stretch)
+        point = calibration.point(k, target)
+        return Never() if point is None else point.stop(stretch)
 
     assert condition(10, 0.81) == RankAware(window=2)
     assert condition(3, 0.85) == RankAware(window=5)
@@ -104,10 +107,8 @@ def test_the_cheapest_window_that_reaches_the_target_is_chosen() -> None:
     assert condition(500, 0.85, stretch=3) == RankAware(window=15)
     assert condition(10, 0.99) == RankAware(window=12)
     assert condition(10, 1.0) == Never()
-    assert stretched(Calibration().point(10, 0.5), 1.0) == Never()
-    assert calibration.expected_loads(10, 0.85) == 10.0
-    assert calibration.expected_loads(10, 0.99) == 24.0
-    assert calibration.expected_loads(10, 1.0) is None
+    assert Calibration().point(10, 0.5) is None
+    assert [calibration.point(10, one).loads for one in (0.85, 0.99)] == [10.0, 24.0]  # type: ignore[union-attr]
     assert Calibration.from_json(calibration.to_json()) == calibration
 
 

@@ -16,6 +16,10 @@ MANY = 5_000
 """Vectors from which on searches may stop early; the codes design compares every vector below."""
 
 
+MOST_LINKS = 256
+"""Most links of a node that a stored graph may have."""
+
+
 @dataclass(frozen=True, slots=True)
 class Design:
     """How an index is built.
@@ -60,8 +64,10 @@ class Design:
             ("ef_construction", self.ef_construction, 1),
             ("alpha", self.alpha, 1),
         ):
-            if number < least:
+            if not number >= least:  # Nor is it "not a number".
                 raise InputError(f"{name} is {number:g}", f"give at least {least}")
+        if self.links > MOST_LINKS:
+            raise InputError(f"links is {self.links}", f"give at most {MOST_LINKS}")
 
     @property
     def has_graphs(self) -> bool:

@@ -1,17 +1,35 @@
-"""One cluster while it is being changed: what comes and goes is gathered in memory, and written once."""
+"""Changes to one cluster, gathered in memory and written once; and vectors on their way into clusters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from monograph.store.file.database import Connection
 from monograph.store.vectors import clusters as store
-from monograph.store.vectors.clusters import Size
+from monograph.store.vectors.clusters import FOLDED, RECENT, Size
+from monograph.values import Float32
 from monograph.vectors import kernel
-from monograph.vectors.cluster import Entries, among, head_size, joined, pack, strike, unpack
-from monograph.vectors.design import Design
+from monograph.vectors.cluster import (
+    Centre,
+    Entries,
+    among,
+    encode,
+    encode_about,
+    head_size,
+    joined,
+    pack,
+    strike,
+    unpack,
+    unpack_all,
+)
+from monograph.vectors.design import Design, Space
+
+Int64: TypeAlias = npt.NDArray[np.int64]
 
 FOLD_RECENT = 32
 """Recent entries that are folded in; a quarter of the cluster when that is more."""
@@ -19,6 +37,53 @@ FOLD_DEAD = 0.15
 """Share of deleted entries from which on a cluster is folded."""
 MEND_AT_MOST = 0.25
 """Share of a graph's nodes that may be taken out of it; when more go it is made anew, which is faster then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Vectors on their way into clusters: their codes by value, and float32 (n, dimension), in the same order."""
+
+    design: Design
+    coded: Entries
+    vectors: Float32
+
+    @classmethod
+    def held(cls, connection: Connection, space: Space, entries: list[Entries]) -> Items:
+        """Return the vectors that clusters hold, each once, by memo row.
+
+        Raises
+        ------
+        DamagedBytes
+            If the codes by value are not there, or not what was written.
+        """
+        wanted = np.unique(np.concatenate([part.ids for part in entries]))
+        coded = encode(wanted[:0], np.empty((0, space.dimension), dtype=np.float32))
+        if space.design.has_graphs:
+            coded = joined(entries)
+        elif len(found := store.load_codes(connection, space.number, wanted.tolist())) == len(wanted) > 0:
+            coded = unpack_all(found)
+        coded = coded.take(np.unique(coded.ids, return_index=True)[1])
+        if not np.array_equal(coded.ids, wanted):
+            raise kernel.DamagedBytes("vectors lack the codes that they are compared by")
+        return cls(space.design, coded, coded.vectors())
+
+    def entries(self, parts: Iterable[tuple[int, Int64]], centroids: Float32) -> Iterator[tuple[int, Entries]]:
+        """Yield (which centroid, entries), in order, of some of them for each of some clusters.
+
+        Parameters
+        ----------
+        parts:
+            (which centroid, rows of the vectors).
+        centroids:
+            float32 (clusters, dimension).
+        """
+        if self.design.has_graphs:
+            yield from ((place, self.coded.take(rows)) for place, rows in parts)
+            return
+        held = list(parts)
+        centres = Centre.many(centroids[[place for place, _ in held]]) if held else []
+        for (place, rows), centre in zip(held, centres, strict=True):
+            yield place, encode_about(centre, self.coded.ids[rows], self.vectors[rows])
 
 
 class ClusterEdit:
@@ -52,52 +117,56 @@ class ClusterEdit:
 
     def append(self, entries: Entries) -> None:
         """Add entries."""
-        self._load().append(_known(entries))
+        self._load().append((entries, set(entries.ids.tolist())))
         self._recent_changed = True
         self._coming += len(entries)
 
     def strike(self, memos: Sequence[int]) -> None:
         """Take out entries that are there."""
         self._going += len(memos)
-        gone = set(memos)
-        kept = []
+        gone, kept = set(memos), []
         for part, ids in self._load():
             inside = ids & gone
-            if not inside:
-                kept.append((part, ids))
-                continue
-            kept.append(_known(part.take(~among(part.ids, np.fromiter(inside, dtype=np.int64)))))
-            gone -= inside
-            self._recent_changed = True
+            if inside:
+                gone -= inside
+                self._recent_changed = True
+            some = part.take(~among(part.ids, np.fromiter(inside, dtype=np.int64))) if inside else part
+            kept.append((some, ids - inside))
         self._recent = kept
         self._struck |= gone
 
     def entries(self) -> Entries | None:
-        """What is alive; None when that is nothing."""
-        folded = store.folded(self._connection, self._cluster)
+        """Return the entries that are alive; None when there are none."""
+        folded = store.part(self._connection, self._cluster, FOLDED)
         return self._alive(None if folded is None else unpack(folded))
 
     def _alive(self, base: Entries | None) -> Entries | None:
         parts = [part for part, _ in self._load() if len(part)]
         if base is not None:
-            gone = np.fromiter(self._struck, dtype=np.int64, count=len(self._struck))
-            parts.insert(0, base.take((base.ids >= 0) & ~among(base.ids, gone)))
+            parts.insert(0, base.take(~self._dead(base)))
         return joined(parts) if parts else None
 
-    def _load(self) -> list[tuple[Entries, set[int]]]:
-        if self._recent is None:
-            body = store.recent(self._connection, self._cluster)
-            self._recent = [] if body is None else [_known(unpack(body))]
-            self._recent_before = self._count()
-        return self._recent
+    def _dead(self, base: Entries) -> npt.NDArray[np.bool_]:
+        """Return a mask of the entries of the folded part that are deleted."""
+        dead: npt.NDArray[np.bool_] = (base.ids < 0) | among(base.ids, self._gone)
+        return dead
 
-    def _count(self) -> int:
-        """Entries that are recent."""
-        return sum(len(part) for part, _ in self._load())
+    @property
+    def _gone(self) -> Int64:
+        return np.fromiter(self._struck, dtype=np.int64, count=len(self._struck))
+
+    def _load(self) -> list[tuple[Entries, set[int]]]:
+        """Return the recent entries in parts, each with its ids: few are looked for at a time, and often."""
+        if self._recent is None:
+            body = store.part(self._connection, self._cluster, RECENT)
+            held = None if body is None else unpack(body)
+            self._recent = [] if held is None else [(held, set(held.ids.tolist()))]
+            self._recent_before = 0 if held is None else len(held)
+        return self._recent
 
     def write(self, *, fold: bool = False) -> None:
         """Write what has changed: where it stands, or, when that is much or ``fold`` asks for it, all of it anew."""
-        recent = self._count()
+        recent = sum(len(part) for part, _ in self._load())
         folded = self._stored.size + self._stored.dead - self._recent_before
         dead = self._stored.dead + len(self._struck)
         # The graph design inserts into a cluster's graph and deletes from it at once, as the paper does.
@@ -106,16 +175,14 @@ class ClusterEdit:
             self._fold()
             return
         if self._struck:
-            gone = np.fromiter(self._struck, dtype=np.int64, count=len(self._struck))
-            store.strike(self._connection, self._cluster, head_size, lambda head: strike(head, gone))
-        if recent and self._recent_changed:
-            store.put_recent(self._connection, self._cluster, pack(joined([part for part, _ in self._load()])))
-        elif self._recent_before and not recent:
-            store.drop_recent(self._connection, self._cluster)
+            store.strike(self._connection, self._cluster, head_size, lambda head: strike(head, self._gone))
+        if self._recent_changed:
+            body = pack(joined([part for part, _ in self._load()])) if recent else None
+            store.put_part(self._connection, self._cluster, RECENT, body)
         store.resize(self._connection, self._cluster, Size(self.size, dead))
 
     def _fold(self) -> None:
-        body = store.folded(self._connection, self._cluster)
+        body = store.part(self._connection, self._cluster, FOLDED)
         base = None if body is None else unpack(body)
         entries = self._alive(base)
         if entries is None:
@@ -123,20 +190,10 @@ class ClusterEdit:
             return
         graph = store.graph(self._connection, self._cluster)
         if body is not None and base is not None and graph is not None:
-            graph = self._without_dead(body, base, graph)
+            dead = np.flatnonzero(self._dead(base)).tolist()
+            design, is_much = self._design, len(dead) > MEND_AT_MOST * len(base)
+            graph = None if is_much else kernel.graph_remove(body, graph, dead, design.ef_construction, design.alpha)
         write_whole(self._connection, self._design, self._cluster, entries, graph)
-
-    def _without_dead(self, body: bytes, base: Entries, graph: bytes) -> bytes | None:
-        gone = np.fromiter(self._struck, dtype=np.int64, count=len(self._struck))
-        dead = np.flatnonzero((base.ids < 0) | among(base.ids, gone)).tolist()
-        if len(dead) > MEND_AT_MOST * len(base):
-            return None
-        return kernel.graph_remove(body, graph, dead, ef=self._design.ef_construction, alpha=self._design.alpha)
-
-
-def _known(entries: Entries) -> tuple[Entries, set[int]]:
-    """Entries with their ids, among which few are looked for at a time, and often."""
-    return entries, set(entries.ids.tolist())
 
 
 def write_whole(
@@ -144,8 +201,9 @@ def write_whole(
 ) -> None:
     """Write all of a cluster anew; ``graph`` is that of its first rows, None to make it from nothing."""
     body = pack(entries)
-    store.put_folded(connection, cluster, body)
+    store.put_part(connection, cluster, FOLDED, body)
+    store.put_part(connection, cluster, RECENT, None)
     store.resize(connection, cluster, Size(len(entries), 0))
     if design.has_graphs:
-        made = kernel.graph_insert(body, graph, m=design.links, ef=design.ef_construction, alpha=design.alpha)
+        made = kernel.graph_insert(body, graph, design.links, design.ef_construction, design.alpha)
         store.put_graph(connection, cluster, made)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -22,17 +21,14 @@ from monograph.store.vectors import clusters as store
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.store.vectors.clusters import UNCLUSTERED, Placement
 from monograph.values import Float32, arguments
-from monograph.vectors import exact, kernel
-from monograph.vectors.curve import Calibration, Point, stretched
+from monograph.vectors import kernel
 from monograph.vectors.design import DESIGNS, Design
-from monograph.vectors.exact import AllowedVectors, Vectors
 from monograph.vectors.memory import Memory, State
-from monograph.vectors.search import Bits, Neighbours, Query, SearchEffort, compare_all, prepare, prepare_many
+from monograph.vectors.search import Bits, Neighbours, Query, compare_all, is_allowed, prepare, prepare_many
+from monograph.vectors.stop import Calibration, Never, Point, SearchEffort
 
 if TYPE_CHECKING:
     from monograph.values import IndexStats
-    from monograph.vectors.code_search import CodeSearch
-    from monograph.vectors.graph_search import GraphSearch
     from monograph.vectors.update import Update
 
 Int64: TypeAlias = npt.NDArray[np.int64]
@@ -40,8 +36,6 @@ Int64: TypeAlias = npt.NDArray[np.int64]
 DEFAULT_CACHE_BYTES = 36 << 20
 DEFAULT_TARGET_RECALL = 0.95
 """Recall@k at which searches stop, on average."""
-EXACT_BELOW = 400
-"""Allowed vectors that are compared one by one rather than looked for in clusters."""
 STALE_CALIBRATION = 2.0
 """The index is calibrated anew when it has grown or shrunk by this factor."""
 
@@ -81,7 +75,7 @@ class EcoVectorIndex:
             raise InputError(f"target_recall is {target_recall}", "give more than 0, at most 1")
         self.cache_bytes = arguments.whole_number(cache_bytes, "cache_bytes", 0, arguments.MOST_BYTES)
         self._memory = Memory(space, self.cache_bytes)
-        self._efforts: dict[tuple[int, int, float], tuple[SearchEffort, Point | None]] = {}
+        self._points: dict[tuple[int, int], Point | None] = {}
 
     def allowed(self, connection: Connection, condition: Allowed) -> Bits:
         """Bitmap of the memo rows that a filter allows, for :class:`~monograph.vectors.search.Query`."""
@@ -106,79 +100,44 @@ class EcoVectorIndex:
         DamagedFile
             If a cluster is not what was written.
         """
-        state = self._state(connection)
-        if state is None:
-            return self._unbuilt(connection, vector, query)
-        asked = prepare(vector, state.space.dimension)
         with _damage_as_error(connection):
-            held = self._compared(connection, query, state)
-            if held is not None:
-                return exact.search(held, asked, query)
-            return self._search_clusters(connection, state, query, asked)
+            state = self._memory.state(connection)
+            asked = prepare(vector, len(vector) if state is None else state.space.dimension)
+            if state is None:  # The index waits to be built, in a file that cannot be written here.
+                rows = np.array(store.members(connection, self.space), dtype=np.int64)
+                if query.allowed is not None:
+                    rows = rows[is_allowed(query.allowed, rows) > 0]
+                return compare_all(connection, rows.tolist(), asked, query)
+            vectors = self._memory.compared(connection, state, query)
+            if vectors is not None:
+                return vectors.search(asked, query)
+            from monograph.vectors.cluster_search import CodeSearch, GraphSearch
+
+            how = self._effort(state, query)
+            search = (GraphSearch if state.space.design.has_graphs else CodeSearch)(query, how, asked)
+            is_enough = search.run(connection, self._memory, state)
+            if not is_enough and search.cuts_ties:  # The codes cannot tell the best from the rest: vectors do.
+                memos = self._memory.memos(connection, query.allowed)
+                return compare_all(connection, memos, asked, query, search.loaded)
+            return search.finish(connection, self._memory, how.stopped if is_enough else "all")
 
     def _effort(self, state: State, query: Query) -> SearchEffort:
         """When a search ends, and how many times k more results it keeps: as the calibration says."""
-        calibration, target = state.calibration, self.target_recall
-        known = self._efforts.get((state.structure, query.k, query.stretch))
-        if known is None:
-            point = calibration.point(query.k, target)
-            width = max(state.space.design.widths) if point is None else point.width
-            # Not more than there may be, however many are asked for.
-            width = min(width, 2 * calibration.vectors // max(1, query.k) + 1) if width else 0
-            falls_short = point is not None and point.recall < target
-            known = SearchEffort(stretched(point, query.stretch), width, falls_short), point
-            self._efforts = {(state.structure, query.k, query.stretch): known}
-        usual, point = known
+        calibration, allowed = state.calibration, query.count_allowed()
+        of = (state.structure, query.k)
+        if of not in self._points:
+            self._points = {of: calibration.point(query.k, self.target_recall)}
+        point = self._points[of]
+        width = max(state.space.design.widths) if point is None else point.width
+        # Not more than there may be, however many are asked for.
+        width = min(width, 2 * calibration.vectors // max(1, query.k) + 1) if width else 0
         if query.stop is not None:
-            return SearchEffort(query.stop, usual.width)
-        allowed = query.count_allowed()
-        if allowed:
-            # A load brings so much less of what is allowed.
-            stretch = query.stretch * max(1.0, (calibration.vectors / allowed) ** 0.5)
-            return SearchEffort(stretched(point, stretch), usual.width, usual.falls_short)
-        return usual
-
-    def _search_clusters(self, connection: Connection, state: State, query: Query, asked: Float32) -> Neighbours:
-        how = self._effort(state, query)
-        search: GraphSearch | CodeSearch
-        if state.space.design.has_graphs:
-            from monograph.vectors.graph_search import GraphSearch
-
-            search = GraphSearch(query, how, asked)
-            is_enough = search.run(connection, self._memory, state)
-        else:
-            from monograph.vectors.code_search import CodeSearch
-
-            search = CodeSearch(connection, self._memory, state, query, how, asked=asked)
-            is_enough = search.run()
-        if not is_enough and search.cuts_ties:  # The codes cannot tell the best from the rest: vectors do.
-            return compare_all(connection, self._allowed_memos(connection, query), asked, query, search.loaded)
-        return search.finish(connection, how.stopped if is_enough else "all", self._memory.ahead)
-
-    def _unbuilt(self, connection: Connection, vector: Float32, query: Query) -> Neighbours:
-        """Search a file whose index waits to be built, and that cannot be written here: every vector is compared."""
-        asked = prepare(vector, len(vector))
-        return exact.search_members(connection, store.members(connection, self.space), asked, query)
-
-    def _compared(self, connection: Connection, query: Query, state: State) -> Vectors | None:
-        """The vectors that are all compared: of an index without clusters, or the few that a filter allows."""
-        if not len(state.centroids):
-            return self._memory.vectors(connection, state)
-        allowed = query.count_allowed()
-        if query.allowed is None or allowed is None or allowed > EXACT_BELOW:
-            return None
-        held = self._memory.few if self._memory.keeps else AllowedVectors()
-        memos = partial(self._allowed_memos, connection, query)
-        return held.of(connection, query.allowed, state.version, state.space.dimension, memos)
-
-    def _allowed_memos(self, connection: Connection, query: Query) -> list[int]:
-        """The memo rows of all vectors that may be found."""
-        if query.allowed is None:
-            return [one.memo for one in store.every_placement(connection, self.space) if one.first]
-        held = np.flatnonzero(query.allowed)  # Rows may be few, and far from each other.
-        places = np.flatnonzero(np.unpackbits(query.allowed[held], bitorder="little"))
-        rows = (held[places >> 3] * 8 + (places & 7)).tolist()
-        return [one.memo for one in store.placements(connection, self.space, rows).values() if one.first]
+            return SearchEffort(query.stop, width)
+        if point is None:
+            return SearchEffort(Never(), width)
+        # A load brings so much less of what is allowed.
+        stretch = query.stretch * max(1.0, (calibration.vectors / allowed) ** 0.5) if allowed else query.stretch
+        return SearchEffort(point.stop(stretch), width, "short" if point.recall < self.target_recall else "enough")
 
     def settle(self, connection: Connection) -> None:
         """Bring the index up to date with the vectors that the file's rows use. To be called before every commit.
@@ -193,10 +152,11 @@ class EcoVectorIndex:
         stale = store.take_stale(connection, self.space)
         wanted, vectors = stored_vectors.load_any(connection, stale.wanted)
         state = self._state(connection)
-        if state is None or vectors.shape[1] not in (0, state.space.dimension):
-            self.rebuild(connection)
-            return
-        if len(state.centroids) and len(wanted) > state.count(connection) - len(stale.unwanted):
+        if (
+            state is None
+            or vectors.shape[1] not in (0, state.space.dimension)
+            or (len(state.centroids) and len(wanted) > state.count(connection) - len(stale.unwanted))
+        ):
             self.rebuild(connection)
             return
         self.delete(connection, stale.unwanted, coming=len(wanted))
@@ -335,7 +295,7 @@ class EcoVectorIndex:
             clusters=len(state.centroids),
             entries=sum(size.size for size in sizes),
             dead=sum(size.dead for size in sizes),
-            memory=state.centroids.memory + self._memory.cached,
+            memory=self._memory.size,
             expected_loads=None if expected is None else expected.loads,
             target_recall=self.target_recall,
             expected_recall=None if expected is None else expected.recall,

@@ -1,9 +1,12 @@
-"""What an index holds in memory: its centroids, and as many clusters as it is allowed to keep."""
+"""What an index holds in memory: its centroids, and as many clusters and vectors as it is allowed to keep."""
 
 from __future__ import annotations
 
+import struct
 import threading
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from monograph.errors import InputError
 from monograph.store.documents.filters import Allowed
@@ -13,16 +16,56 @@ from monograph.store.file.errors import UNDECODABLE
 from monograph.store.vectors import clusters as store
 from monograph.store.vectors import vectors
 from monograph.store.words.prefetch import Prefetcher
-from monograph.vectors import centroids as central
+from monograph.values import Float32
 from monograph.vectors import kernel
-from monograph.vectors.cluster import MOST_DIMENSIONS
+from monograph.vectors.cluster import MOST_DIMENSIONS, unpack
 from monograph.vectors.columns import Columns
-from monograph.vectors.curve import Calibration
 from monograph.vectors.design import Design, Space
-from monograph.vectors.exact import AllowedVectors, Vectors
-from monograph.vectors.search import Bits
+from monograph.vectors.search import Bits, Int64, Query, Vectors
+from monograph.vectors.stop import Calibration
 
+EXACT_BELOW = 400
+"""Allowed vectors that are compared one by one rather than looked for in clusters."""
+WALKED = 64
+"""Centroids kept in view on a walk, at least."""
 _FILTERS = 16
+"""Filters whose bitmaps are kept."""
+_FEW = 8
+"""Filters whose vectors are kept, as they are few."""
+
+
+@dataclass(frozen=True, slots=True)
+class Centroids:
+    """The clusters of an index, as searches compare them.
+
+    Parameters
+    ----------
+    body:
+        The centroids in codes of a byte, as a cluster whose ids are the clusters' numbers, ascending: which are near
+        matters, not how near.
+    graph:
+        A graph of them, in the graph design.
+    """
+
+    body: bytes = b""
+    graph: bytes | None = None
+
+    def __len__(self) -> int:
+        return struct.unpack_from("<I", self.body, 8)[0] if self.body else 0
+
+    @property
+    def names(self) -> Int64:
+        """Numbers of the clusters: int64 (n,), ascending."""
+        return unpack(self.body).ids if self.body else np.empty(0, dtype=np.int64)
+
+    def nearest(self, query: Float32, count: int) -> Int64:
+        """Numbers of the clusters whose centroids lie nearest to a query, nearest first: at most ``count``."""
+        pool = kernel.Pool(min(count, len(self)))
+        if self.graph is not None and count < len(self):
+            kernel.walk(self.body, self.graph, query, pool, 0, max(count, WALKED), trusted=True)
+        elif self.body:
+            kernel.scan([self.body], query, pool, trusted=True)
+        return pool.ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +79,7 @@ class State:
     structure: int
     space: Space
     calibration: Calibration
-    centroids: central.Centroids
+    centroids: Centroids
     likely: float | None
 
     def count(self, connection: Connection) -> int:
@@ -45,16 +88,6 @@ class State:
             return store.count(connection, self.space.number)
         copies = self.space.design.copies if len(self.centroids) > 1 else 1
         return store.count_entries(connection, self.space.number) // copies
-
-
-def _read(number: int, header: store.Header) -> tuple[Space, Calibration]:
-    try:
-        design, calibration = Design.from_json(header.design), Calibration.from_json(header.calibration)
-    except (InputError, *UNDECODABLE) as error:
-        raise kernel.DamagedBytes(f"what says how it is built: {error}") from error
-    if not 0 < header.dimension <= MOST_DIMENSIONS:
-        raise kernel.DamagedBytes(f"what says how it is built: vectors of {header.dimension} dimensions")
-    return Space(number, design, header.dimension), calibration
 
 
 class Memory:
@@ -70,37 +103,38 @@ class Memory:
 
     def __init__(self, space: int, cache_bytes: int) -> None:
         self._space = space
-        self._cache_bytes = cache_bytes
+        self.cache_bytes = cache_bytes
         self._lock = threading.Lock()
-        self._held: State | None = None
-        # With the version that they are of, in one value: another thread must not see the one without the other.
-        self._cache: tuple[int, dict[int, kernel.Cluster | None]] = (0, {})
+        self._state: State | None = None
+        # Each with the version that it is of, in one value: another thread must not see the one without the other.
+        self._clusters: tuple[int, dict[int, tuple[bytes, bytes] | None]] = (0, {})
+        self._clusters_size = 0
         self._arena: tuple[int, kernel.Arena] | None = None
+        self._vectors: tuple[tuple[Bits | None, Vectors], ...] = ()
+        self._filters: tuple[int, dict[Allowed, Bits]] = (-1, {})
+        self._columns: tuple[int, Columns] | None = None
         self.ahead = Prefetcher()
         """Told of what is about to be read."""
-        self.few = AllowedVectors()
-        """Vectors of filters that allow few."""
-        self._vectors: Vectors | None = None
-        self._filters: dict[Allowed, Bits] = {}
-        self._filters_generation = -1
-        self._columns: tuple[int, Columns] | None = None
-        self._cached = 0
 
     @property
-    def keeps(self) -> bool:
-        """Whether anything of what is read is to be kept."""
-        return self._cache_bytes > 0
-
-    @property
-    def cached(self) -> int:
-        """Bytes of what is kept of clusters and vectors."""
-        vectors = 0 if self._vectors is None else self._vectors.memory
-        return self._cached + vectors + (0 if self._arena is None else self._arena[1].size)
+    def size(self) -> int:
+        """Bytes of what is kept."""
+        centroids = (
+            0 if self._state is None else len(self._state.centroids.body) + len(self._state.centroids.graph or b"")
+        )
+        vectors = sum(one.memory for _, one in self._vectors)
+        return centroids + self._clusters_size + vectors + (0 if self._arena is None else self._arena[1].size)
 
     def state(self, connection: Connection) -> State | None:
-        """The index as the connection sees it; None where there is none."""
+        """Return the index as the connection sees it; None where there is none.
+
+        Raises
+        ------
+        DamagedBytes
+            If its row or centroids are not what was written. They are looked at once; searches trust them from then on.
+        """
         version, structure = store.versions(connection, self._space)
-        held = self._held
+        held = self._state
         if held is not None and held.structure == structure:
             return held if held.version == version else replace(held, version=version)
         header = store.header(connection, self._space)
@@ -108,41 +142,81 @@ class Memory:
             return None
         if not store.is_as_written(connection, self._space):
             raise kernel.DamagedBytes("what says how it is built is not what was written")
-        space, calibration = _read(self._space, header)
+        try:
+            design, calibration = Design.from_json(header.design), Calibration.from_json(header.calibration)
+        except (InputError, *UNDECODABLE) as error:
+            raise kernel.DamagedBytes(f"what says how it is built: {error}") from error
+        if not 0 < header.dimension <= MOST_DIMENSIONS:
+            raise kernel.DamagedBytes(f"what says how it is built: vectors of {header.dimension} dimensions")
         if calibration.vectors:  # Before it is measured there are no clusters.
-            self.ahead.centroids(connection, space.number)
-        found = store.searched_centroids(connection, space.number)
-        made = central.NONE if found is None else central.load(*found)
-        state = State(version, structure, space, calibration, made, calibration.likely)
-        self._held = state
+            self.ahead.centroids(connection, self._space)
+        body, graph = store.searched_centroids(connection, self._space) or (b"", None)
+        if graph is not None:
+            kernel.graph_check(body, graph)
+        elif body:
+            unpack(body)
+        usual = calibration.point(10, 0.95)
+        self._state = state = State(
+            version,
+            structure,
+            Space(self._space, design, header.dimension),
+            calibration,
+            Centroids(body, graph),
+            None if usual is None else usual.loads,
+        )
         return state
 
-    def vectors(self, connection: Connection, state: State) -> Vectors:
-        """Every vector of an index without clusters, from memory or from the file."""
-        held = self._vectors
-        if held is not None and held.version == state.version:
-            return held
-        memos = [one.memo for one in store.every_placement(connection, self._space) if one.first]
-        found = Vectors.load(connection, state.version, memos, state.space.dimension)
-        self._vectors = found if found.memory <= self._cache_bytes else None
+    def compared(self, connection: Connection, state: State, query: Query) -> Vectors | None:
+        """Return the vectors that are all compared: of an index without clusters, or the few that a filter allows.
+
+        A filter's bitmap is the same one as long as the file has not changed.
+        """
+        of = None
+        if len(state.centroids):
+            of, allowed = query.allowed, query.count_allowed()
+            if allowed is None or allowed > EXACT_BELOW:
+                return None
+        for bits, held in self._vectors:
+            if bits is of and held.version == state.version:
+                return held
+        found = Vectors.load(connection, state.version, self.memos(connection, of), state.space.dimension)
+        if found.memory <= self.cache_bytes:
+            left = (pair for pair in self._vectors if pair[1].version == state.version)
+            self._vectors = ((of, found), *left)[:_FEW]
         return found
 
-    def cluster(self, connection: Connection, cluster: int, version: int) -> kernel.Cluster | None:
-        """A cluster of the graph design, from memory or from the file; None for an empty one."""
-        of, cache = self._cache
-        if of == version and cluster in cache:
-            return cache[cluster]
-        body, graph = store.folded(connection, cluster), store.graph(connection, cluster)
+    def memos(self, connection: Connection, allowed: Bits | None) -> list[int]:
+        """Return the memo rows of all vectors that may be found."""
+        if allowed is None:
+            return [one.memo for one in store.every_placement(connection, self._space) if one.first]
+        held = np.flatnonzero(allowed)  # Rows may be few, and far from each other.
+        places = np.flatnonzero(np.unpackbits(allowed[held], bitorder="little"))
+        rows = (held[places >> 3] * 8 + (places & 7)).tolist()
+        return [one.memo for one in store.placements(connection, self._space, rows).values() if one.first]
+
+    def cluster(self, connection: Connection, cluster: int, version: int) -> tuple[bytes, bytes] | None:
+        """Return body and graph of a cluster of the graph design, from memory or the file; None for an empty one."""
+        of, clusters = self._clusters
+        if of == version and cluster in clusters:
+            return clusters[cluster]
+        body, graph = store.part(connection, cluster, store.FOLDED), store.graph(connection, cluster)
         if (body is None) != (graph is None):
             raise kernel.DamagedBytes(f"cluster {cluster} lacks its graph")
-        found = None if body is None or graph is None else kernel.Cluster(body, graph)
-        if self._cache_bytes:
-            with self._lock:
-                self._keep(cluster, found, version)
+        found = None if body is None or graph is None else (body, graph)
+        if not self.cache_bytes:
+            return found
+        with self._lock:
+            if self._clusters[0] != version:
+                self._clusters, self._clusters_size = (version, {}), 0
+            size = 0 if found is None else sum(map(len, found))
+            # What came first stays: exchanging clusters costs more than reading them from the system's own cache.
+            if self._clusters_size + size <= self.cache_bytes and cluster not in self._clusters[1]:
+                self._clusters_size += size
+                self._clusters[1][cluster] = found
         return found
 
     def arena(self, state: State) -> kernel.Arena:
-        """Where compact codes are kept, until the file changes."""
+        """Return where compact codes are kept, until the file changes."""
         held = self._arena
         if held is not None and held[0] == state.version:
             return held[1]
@@ -152,54 +226,26 @@ class Memory:
                 held = self._arena = (state.version, kernel.Arena(state.centroids.body))
             return held[1]
 
-    def has_room(self, arena: kernel.Arena) -> bool:
-        """Whether anything more may be kept."""
-        return arena.size < self._cache_bytes
-
-    def keep(self, arena: kernel.Arena, cluster: int, bodies: list[bytes]) -> bool:
-        """Keep a cluster if there is room for it; whether it is in the arena now."""
-        some = arena.size + sum(map(len, bodies)) <= self._cache_bytes
-        return some and arena.keep(cluster, bodies, self._cache_bytes)
-
-    def remember(self, arena: kernel.Arena, bodies: list[bytes]) -> bool:
-        """Keep codes by value if there is room beside those of clusters, which may take half; whether it did."""
-        some = arena.size + sum(map(len, bodies)) <= self._cache_bytes // 2
-        if some:
-            arena.remember(bodies)
-        return some
-
     def allowed(self, connection: Connection, condition: Allowed) -> Bits:
-        """Bitmap of the memo rows that a filter allows; the last few are kept until the file changes."""
+        """Return a bitmap of the memo rows that a filter allows; the last few are kept until the file changes.
+
+        The first filter of a state of the file is looked for in the file, later ones in columns.
+        """
         generation = settings.generation(connection)
-        with self._lock:
-            if generation != self._filters_generation or len(self._filters) >= _FILTERS:
-                self._filters, self._filters_generation = {}, generation
-            held = self._filters.get(condition)
-        if held is None:
-            held = self._found(connection, condition, generation)
-            with self._lock:
-                if generation == self._filters_generation:
-                    self._filters[condition] = held
-        return held
-
-    def _found(self, connection: Connection, allowed: Allowed, generation: int) -> Bits:
-        """What a filter allows: looked for in the file when it is the first since that changed, then in columns."""
-        if self._space != store.CHUNKS or allowed.condition is None:
-            return vectors.allowed_bits(connection, allowed, self._space)
-        known = self._columns
-        if known is None or known[0] != generation:
-            if not self._filters:
-                return vectors.allowed_bits(connection, allowed, self._space)
-            known = self._columns = (generation, Columns(connection))
-        return known[1].allowed_bits(connection, allowed.condition)
-
-    def _keep(self, cluster: int, found: kernel.Cluster | None, version: int) -> None:
-        of, cache = self._cache
-        if version != of:
-            cache = {}
-            self._cache, self._cached = (version, cache), 0
-        size = 0 if found is None else sum(map(len, found))
-        # What came first stays: exchanging clusters costs more than reading them from the system's own cache.
-        if self._cached + size <= self._cache_bytes and cluster not in cache:
-            self._cached += size
-            cache[cluster] = found
+        of, filters = self._filters
+        if of != generation or len(filters) >= _FILTERS:
+            filters = {}
+            self._filters = generation, filters
+        found = filters.get(condition)
+        if found is not None:
+            return found
+        columns = self._columns
+        if columns is not None and columns[0] != generation:
+            columns = None
+        if self._space != store.CHUNKS or condition.condition is None or not (columns or filters):
+            found = vectors.allowed_bits(connection, condition, self._space)
+        else:
+            columns = self._columns = columns or (generation, Columns(connection))
+            found = columns[1].allowed_bits(connection, condition.condition)
+        filters[condition] = found
+        return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import isqrt
 from typing import TypeAlias
 
@@ -34,14 +33,6 @@ MANY = 1 << 30
 """Multiplications from which on threads are worth that."""
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """First and second cluster of every vector: int64 (n,) each; the second is -1 where there is none."""
-
-    first: Int64
-    second: Int64
-
-
 def k_means(vectors: Float32, clusters: int, seed: int = 0) -> Float32:
     """Centroids of a set of vectors.
 
@@ -68,8 +59,7 @@ def k_means(vectors: Float32, clusters: int, seed: int = 0) -> Float32:
     batch = min(n, _SAMPLE * clusters)
     for _ in range(_ITERATIONS if clusters > 1 else 1):
         chosen = vectors if batch == n else vectors[np.sort(random.choice(n, batch, replace=False))]
-        nearest, _ = nearest_centroids(chosen, centroids)
-        centroids = _centred(_means(chosen, nearest, centroids, random))
+        centroids = _centred(_means(chosen, nearest_centroids(chosen, centroids), centroids, random))
     return centroids
 
 
@@ -92,39 +82,27 @@ def _centred(centroids: Float32) -> Float32:
     return np.ascontiguousarray(centroids, dtype=np.float32)
 
 
-def nearest_centroids(vectors: Float32, centroids: Float32) -> tuple[Int64, Float32]:
-    """The nearest centroid of every vector, and its score: their inner product.
-
-    Returns
-    -------
-    int64 (n,), float32 (n,).
-    """
-    nearest = np.empty(len(vectors), dtype=np.int64)
-    best = np.empty(len(vectors), dtype=np.float32)
-    for part, scores in _scored(vectors, centroids):
-        nearest[part] = scores.argmax(axis=1)
-        best[part] = np.take_along_axis(scores, nearest[part, None], axis=1)[:, 0]
-    return nearest, best
+def nearest_centroids(vectors: Float32, centroids: Float32) -> Int64:
+    """The nearest centroid of every vector, by inner product: int64 (n,)."""
+    return assign(vectors, centroids, double=False)[:, 0]
 
 
-def assign(vectors: Float32, centroids: Float32, *, double: bool) -> Assignment:
-    """First and second cluster of every vector.
+def assign(vectors: Float32, centroids: Float32, *, double: bool) -> Int64:
+    """First and second cluster of every vector: int64 (n, 2), the second -1 where there is none.
 
     The second minimises |r'|² + lambda (r' · r / |r|)², r and r' the residuals to the first and second centroid, so
     that a query for which the first is far away finds the second near (SOAR, Sun et al. 2023, Theorem 3.1).
     """
-    first = np.empty(len(vectors), dtype=np.int64)
-    second = np.full(len(vectors), -1, dtype=np.int64)
-    double = double and len(centroids) > 1
+    assigned = np.full((len(vectors), 2), -1, dtype=np.int64)
     for part, scores in _scored(vectors, centroids):
-        if not double:
-            first[part] = scores.argmax(axis=1)
-            continue
-        first[part], second[part] = _two(vectors[part], scores, centroids)
-    return Assignment(first, second)
+        if double and len(centroids) > 1:
+            assigned[part] = _two(vectors[part], scores, centroids)
+        else:
+            assigned[part, 0] = scores.argmax(axis=1)
+    return assigned
 
 
-def _two(vectors: Float32, scores: Float32, centroids: Float32) -> tuple[Int64, Int64]:
+def _two(vectors: Float32, scores: Float32, centroids: Float32) -> Int64:
     count = min(_NEAREST, scores.shape[1])
     near = np.argpartition(scores, scores.shape[1] - count, axis=1)[:, -count:]
     found = np.take_along_axis(scores, near, axis=1)
@@ -133,19 +111,17 @@ def _two(vectors: Float32, scores: Float32, centroids: Float32) -> tuple[Int64, 
     residuals = vectors - centroids[first]
     lengths = np.linalg.norm(residuals, axis=1, keepdims=True)
     directions = np.divide(residuals, lengths, out=np.zeros_like(residuals), where=lengths > 0)
-    along = np.einsum("nd,nd->n", vectors, directions)[:, None] - _along(directions, centroids, near)
+    # Inner products of each direction with its own centroids.
+    if len(centroids) > _FEW:
+        products_near = np.einsum("ncd,nd->nc", centroids[near], directions)
+    else:
+        products_near = np.take_along_axis(products(directions, centroids), near, axis=1)
+    along = np.einsum("nd,nd->n", vectors, directions)[:, None] - products_near
     # |r'|² but for |vector|², which is the same for all.
     loss = -2 * found + SOAR_WEIGHT * along**2
     np.put_along_axis(loss, places, np.inf, axis=1)
-    return first, np.take_along_axis(near, loss.argmin(axis=1)[:, None], axis=1)[:, 0]
-
-
-def _along(directions: Float32, centroids: Float32, near: Int64) -> Float32:
-    """Inner products of each direction with some centroids of its own."""
-    if len(centroids) > _FEW:
-        found: Float32 = np.einsum("ncd,nd->nc", centroids[near], directions)
-        return found
-    return np.take_along_axis(products(directions, centroids), near, axis=1)
+    second = np.take_along_axis(near, loss.argmin(axis=1)[:, None], axis=1)[:, 0]
+    return np.stack([first, second], axis=1)
 
 
 def closest(centroids: Float32, vector: Float32, count: int) -> Int64:
@@ -182,7 +158,7 @@ def halve(vectors: Float32) -> npt.NDArray[np.bool_]:
         if not 0 < side.sum() < len(side):
             break
         ends = _centred(np.stack([vectors[~side].mean(axis=0), vectors[side].mean(axis=0)]))
-        side = nearest_centroids(vectors, ends)[0] == 1
+        side = nearest_centroids(vectors, ends) == 1
     if min(side.sum(), len(side) - side.sum()) * 4 < len(side):
         side = np.zeros(len(vectors), dtype=bool)
         side[np.argsort(along, kind="stable")[len(vectors) // 2 :]] = True

@@ -1,8 +1,9 @@
-"""A query, and how the best that codes find are compared exactly in the end."""
+"""A query of a vector index, and exact comparison, of a whole small index or of the best that codes find."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -11,12 +12,11 @@ import numpy.typing as npt
 
 from monograph.errors import InputError
 from monograph.store.vectors import vectors as stored_vectors
-from monograph.values import Float32, arguments, inner_products
+from monograph.values import Float32, arguments
 from monograph.vectors import kernel
 
 if TYPE_CHECKING:
     from monograph.store.file.database import Connection
-    from monograph.store.words.prefetch import Prefetcher
     from monograph.vectors.stop import StopCondition
 
 Int64: TypeAlias = npt.NDArray[np.int64]
@@ -27,6 +27,10 @@ COMPARED_AT_ONCE = 8_192
 """Vectors that are read together, to be compared as they are stored."""
 MORE = 8
 """Results that are kept beyond those of :meth:`Query.room`, where codes are of two bits."""
+SPARE = 6
+"""Vectors that are ranked exactly beyond the k that are asked for; four times as many where those do not suffice."""
+ROUNDING = np.float32(1e-5)
+"""The kernel's products differ from exact scores by less than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,13 @@ class Query:
         kept = self.k + max(3, self.k // 4) if self.rerank else self.k
         return kept + 1 if self.ties else kept  # One more shows where the last that counts ties with what was let go.
 
+    def best(self, rows: Int64, scores: Float32) -> tuple[tuple[int, ...], tuple[float, ...]]:
+        """Return the first k of some results in order, or with ties all that are as high as the k-th."""
+        count = self.k
+        if self.ties and 0 < count < len(scores):
+            count = int((scores >= scores[count - 1]).sum())
+        return tuple(rows[:count].tolist()), tuple(scores[:count].tolist())
+
     def count_allowed(self) -> int | None:
         """How many memo rows are allowed; None when all are."""
         return None if self.allowed is None else int(np.bitwise_count(self.allowed).sum())
@@ -82,7 +93,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """What lies near a query.
+    """The vectors nearest to a query.
 
     Parameters
     ----------
@@ -139,7 +150,7 @@ def prepare_many(vectors: npt.ArrayLike, dimension: int) -> Float32:
     if not np.isfinite(given.sum()) and not np.isfinite(given).all():
         row = int(np.flatnonzero(~np.isfinite(given).all(axis=1))[0])
         raise InputError(f"vector {row} holds a value that is not finite", "check what made it")
-    lengths: Float32 = np.sqrt(inner_products(given, given))
+    lengths: Float32 = np.sqrt(np.vecdot(given, given))
     if not lengths.all():
         raise InputError(
             f"vector {int(np.flatnonzero(lengths == 0)[0])} is zero: it has no cosine to anything", "leave it out"
@@ -148,95 +159,26 @@ def prepare_many(vectors: npt.ArrayLike, dimension: int) -> Float32:
     return unit
 
 
-@dataclass(frozen=True, slots=True)
-class SearchEffort:
-    """When a search ends, and how many times k more results it keeps than it would of codes by value.
-
-    ``falls_short`` says that no condition that was measured reaches the recall that is asked for.
-    """
-
-    stop: StopCondition
-    width: int = 0
-    falls_short: bool = False
-
-    @property
-    def stopped(self) -> str:
-        """Why a search ended that its condition stopped."""
-        return "short" if self.falls_short else "enough"
-
-
-class Search:
-    """What one query has found among the clusters.
-
-    Parameters
-    ----------
-    query, how:
-        What is asked, and when it is enough.
-    asked:
-        The query's vector, prepared.
-    """
-
-    __slots__ = ("asked", "compared", "how", "loaded", "pool", "query")
-
-    def __init__(self, query: Query, how: SearchEffort, asked: Float32) -> None:
-        self.query, self.how, self.asked = query, how, asked
-        self.pool = kernel.Pool(query.room(how.width))
-        self.loaded = self.compared = 0
-
-    def finish(self, connection: Connection, stopped: str, ahead: Prefetcher) -> Neighbours:
-        """The k best, compared exactly unless that was not asked."""
-        items, scores = self.best
-        read = None
-        if self.query.rerank:
-            memos = items.tolist()
-            ahead.memos(connection, memos)
-            items, scores, read = _compared(connection, memos, self.asked)
-        return _neighbours(items, scores, self, stopped, read)
-
-    @property
-    def best(self) -> tuple[Int64, Float32]:
-        """What was found by codes, as far as it may be among the k best."""
-        items, scores = self.pool.ids, self.pool.scores
-        if self._certain >= self.query.k:
-            return items[: self._certain], scores[: self._certain]
-        return items, scores
-
-    @property
-    def cuts_ties(self) -> bool:
-        """Whether the codes of some of the k best tie with codes that were let go."""
-        return self._certain < min(self.query.k, self.pool.filled)
-
-    @property
-    def _certain(self) -> int:
-        """How many results are kept whatever their rows are: those above the last, where there may be more like it."""
-        pool = self.pool
-        if not self.query.ties or pool.filled < self.query.room(self.how.width):
-            return pool.filled
-        return int((pool.scores > pool.scores[-1]).sum())
-
-
-def compare_all(connection: Connection, memos: list[int], asked: Float32, query: Query, loads: int = 0) -> Neighbours:
-    """Return the k nearest of some memo rows, each compared by its vector as stored, after so many loads."""
-    items, scores, read = _compared(connection, memos, asked)
-    count = count_results(query, scores)
-    return Neighbours(tuple(items[:count].tolist()), tuple(scores[:count].tolist()), loads, len(memos), "exact", read)
-
-
-def count_results(query: Query, scores: Float32) -> int:
-    """How many of some scores, highest first, are results: k, or with ties all that are as high as the k-th."""
-    if not query.ties or not 0 < query.k < len(scores):
-        return query.k
-    return int((scores >= scores[query.k - 1]).sum())
-
-
 def cosines(vectors: Float32, asked: Float32) -> Float32:
-    """Cosines of vectors as stored to a prepared one, or each to that of its place: the same to the bit anywhere."""
-    found: Float32 = np.divide(inner_products(vectors, asked), np.sqrt(inner_products(vectors, vectors)))
+    """Return cosines of vectors as stored to a prepared one: the same to the bit wherever a vector stands.
+
+    A matrix product promises no such thing, and scores that differ in their last bit would hang on the order of rows.
+    """
+    found: Float32 = np.divide(np.vecdot(vectors, asked), np.sqrt(np.vecdot(vectors, vectors)))
     return found
 
 
-def _compared(connection: Connection, memos: list[int], asked: Float32) -> tuple[Int64, Float32, Read | None]:
-    """Memo rows by their exact scores, highest first, ties by row; and what was read, where it was at once."""
+def is_allowed(bits: Bits, rows: Int64) -> Bits:
+    """Return a mask, uint8 (n,), of the memo rows that a bitmap allows."""
+    inside = rows >> 3 < len(bits)
+    mask = np.zeros(len(rows), dtype=np.uint8)
+    some = rows[inside]
+    mask[inside] = bits[some >> 3] >> (some & 7).astype(np.uint8) & 1
+    return mask
+
+
+def compare(connection: Connection, memos: Sequence[int], asked: Float32) -> tuple[Int64, Float32, Read | None]:
+    """Return memo rows by their exact scores, highest first, ties by row; and what was read, where it was at once."""
     found, read = [], None
     for first in range(0, max(1, len(memos)), COMPARED_AT_ONCE):
         read = stored_vectors.load(connection, memos[first : first + COMPARED_AT_ONCE], len(asked))
@@ -246,8 +188,65 @@ def _compared(connection: Connection, memos: list[int], asked: Float32) -> tuple
     return rows[order], scores[order], read if len(found) == 1 else None
 
 
-def _neighbours(items: Int64, scores: Float32, search: Search, stopped: str, read: Read | None = None) -> Neighbours:
-    count = count_results(search.query, scores)
-    return Neighbours(
-        tuple(items[:count].tolist()), tuple(scores[:count].tolist()), search.loaded, search.compared, stopped, read
-    )
+def compare_all(
+    connection: Connection, memos: Sequence[int], asked: Float32, query: Query, loads: int = 0
+) -> Neighbours:
+    """Return the k nearest of some memo rows, each compared by its vector as stored, after so many loads."""
+    rows, scores, read = compare(connection, memos, asked)
+    return Neighbours(*query.best(rows, scores), loads, len(memos), "exact", read)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vectors:
+    """Vectors in memory, by ascending memo row.
+
+    Parameters
+    ----------
+    version:
+        Of the index that they are of.
+    rows:
+        int64 (n,): memo rows.
+    values:
+        float32 (n, dimension), as stored.
+    units:
+        The same of unit length.
+    """
+
+    version: int
+    rows: Int64
+    values: Float32
+    units: Float32
+
+    @classmethod
+    def load(cls, connection: Connection, version: int, memos: Sequence[int], dimension: int) -> Vectors:
+        """Read the vectors of some memo rows; those that are zero are left out."""
+        rows, values = stored_vectors.load(connection, memos, dimension)
+        lengths = np.sqrt(np.vecdot(values, values))
+        if not lengths.all():
+            some = lengths > 0
+            rows, values, lengths = rows[some], values[some], lengths[some]
+        is_unit = bool((np.abs(lengths - 1) < ROUNDING / 4).all())
+        units = values if is_unit else np.ascontiguousarray(values / lengths[:, None])
+        return cls(version, rows, np.ascontiguousarray(values), np.ascontiguousarray(units))
+
+    @property
+    def memory(self) -> int:
+        """Bytes held."""
+        return self.values.nbytes + (0 if self.units is self.values else self.units.nbytes)
+
+    def search(self, asked: Float32, query: Query) -> Neighbours:
+        """Return the k nearest that the query allows, to a prepared vector."""
+        mask = None if query.allowed is None else is_allowed(query.allowed, self.rows)
+        count = len(self.rows) if mask is None else int(mask.sum())
+        kept = query.k + SPARE
+        while True:
+            places, near = kernel.top_k(self.units, asked, kept, mask)
+            scores = cosines(self.values[places], asked)
+            order = np.lexsort((self.rows[places], -scores))
+            places, scores = places[order], scores[order]
+            if len(places) < kept or not query.k or near[-1] < scores[query.k - 1] - ROUNDING:
+                break
+            kept *= 4
+        held = np.sort(places)
+        read = self.rows[held], self.values[held]
+        return Neighbours(*query.best(self.rows[places], scores), 0, count, "exact", read)

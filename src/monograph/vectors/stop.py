@@ -1,4 +1,4 @@
-"""When a search has seen enough: Terminus, and what it is held against.
+"""When a search has seen enough: Terminus, what it is held against, and which window an index was calibrated to.
 
 A search loads clusters one by one, nearest first. After each load it tells its stop condition at which ranks of the
 best k new results stand, and asks whether to go on. A condition is a value: it sees the ranks of all loads so far, and
@@ -7,16 +7,17 @@ keeps nothing between them, so that one serves many searches at once.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import lru_cache
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from monograph.errors import InputError
-from monograph.vectors.kernel import Rule
+from monograph.values import Float64
 
 Ranks: TypeAlias = Sequence[int]
 """Ranks from 0, ascending, at which one load brought new results."""
@@ -159,12 +160,36 @@ class Never:
         return False
 
 
+class SearchEffort(NamedTuple):
+    """When a search ends, and how many times k more results it keeps than it would of codes by value.
+
+    ``stopped`` is what a search says that its condition stopped: ``"short"`` if no condition that was measured reaches
+    the recall that is asked for.
+    """
+
+    stop: StopCondition
+    width: int = 0
+    stopped: str = "enough"
+
+
+class Rule(NamedTuple):
+    """A condition as the kernel asks it: enough when the last ``window`` loads brought at most ``epsilon`` each.
+
+    A load brings the sum of the weights (float64, by rank) of the ranks of its new results. ``most`` loads are enough.
+    """
+
+    weights: Float64
+    epsilon: float
+    window: int
+    most: int
+
+
 _WITHOUT_END = 1 << 62
 NEVER = Rule(np.empty(0, dtype=np.float64), 0.0, _WITHOUT_END, _WITHOUT_END)
 
 
 def rule_of(condition: StopCondition, k: int) -> Rule | None:
-    """A condition for a search of so many results, as the kernel asks it; None for one that only it can ask."""
+    """Return a condition for a search of so many results as the kernel asks it; None if only Python can ask it."""
     known = type(condition) in {RankAware, VBase, Budget, Never}
     return _rule_of(condition, k) if known and isinstance(condition, Hashable) else None
 
@@ -177,3 +202,61 @@ def _rule_of(condition: StopCondition, k: int) -> Rule:
     if isinstance(condition, VBase):
         return Rule(np.ones(min(k, condition.e), dtype=np.float64), 0.0, condition.window, _WITHOUT_END)
     return NEVER._replace(most=condition.loads) if isinstance(condition, Budget) else NEVER
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Mean recall@k and mean loads of a query that a window gives.
+
+    ``width`` is how many times k more results are kept (:attr:`Design.widths`).
+    """
+
+    k: int
+    window: int
+    recall: float
+    loads: float
+    width: int = 0
+
+    def stop(self, stretch: float = 1.0) -> StopCondition:
+        """Return the stop condition, its window widened by a factor."""
+        return RankAware(window=max(1, round(self.window * stretch)))
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What was measured of an index when it was built, and at how many vectors."""
+
+    vectors: int = 0
+    points: tuple[Point, ...] = ()
+
+    def point(self, k: int, target: float) -> Point | None:
+        """Return the cheapest point that reaches a recall; where none does that was measured, the one nearest to it.
+
+        None where every cluster is searched: nothing was measured, or all is wanted.
+
+        Parameters
+        ----------
+        k:
+            Results asked for; those that were measured for the next larger k count, or for the largest.
+        target:
+            Recall@k to reach on average.
+        """
+        measured = {one.k for one in self.points}
+        nearest = min((one for one in measured if one >= k), default=max(measured, default=0))
+        points = [one for one in self.points if one.k == nearest]
+        enough = [one for one in points if one.recall >= target]
+        if not enough and target < 1:
+            # The widest there is: to search every cluster would take hundreds of times as long.
+            return max(points, key=lambda one: one.recall, default=None)
+        # A result that is kept is compared once more in the end, which takes about as long as a load.
+        return min(enough, key=lambda one: one.loads + one.width * one.k, default=None)
+
+    def to_json(self) -> str:
+        """As it is stored."""
+        return json.dumps([self.vectors, [astuple(point) for point in self.points]])
+
+    @classmethod
+    def from_json(cls, text: str) -> Calibration:
+        """As it was stored."""
+        vectors, points = json.loads(text)
+        return cls(vectors, tuple(Point(*point) for point in points))

@@ -9,7 +9,7 @@ dissolved, and what lay in or near it is assigned anew (the rebalancing of SPFre
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -19,11 +19,11 @@ from monograph.store.file.database import Connection
 from monograph.store.vectors import clusters as store
 from monograph.store.vectors.clusters import Placement, Size
 from monograph.values import Float32
-from monograph.vectors import centroids as central
-from monograph.vectors import partition
-from monograph.vectors.coding import Items
+from monograph.vectors import kernel, partition
+from monograph.vectors.cluster import encode, pack
 from monograph.vectors.design import Space
-from monograph.vectors.edit import ClusterEdit, write_whole
+from monograph.vectors.edit import ClusterEdit, Items, write_whole
+from monograph.vectors.memory import Centroids
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
@@ -53,52 +53,57 @@ def build(connection: Connection, space: Space, memos: Int64, vectors: Float32, 
     found = partition.k_means(vectors, count, seed)
     assigned = partition.assign(vectors, found, double=design.copies > 1)
     names = np.array([store.add_cluster(connection, space.number, centroid) for centroid in found], dtype=np.int64)
-    items = Items.of(design, memos, vectors)
-    rows, owners = _owned(assigned)
-    for place, entries in items.entries(_groups(rows, owners), found):
+    items = Items(design, encode(memos, vectors), vectors)
+    for place, entries in items.entries(_groups(assigned), found):
         write_whole(connection, design, int(names[place]), entries)
-    _keep(connection, space, items)
-    store.place(connection, space.number, _placements(memos, _named(names, assigned)))
+    _keep(connection, space, items, _named(names, assigned))
     # A centroid that nothing chose is of no use.
-    for name in names[np.setdiff1d(np.arange(len(names)), owners)].tolist():
+    for name in names[np.setdiff1d(np.arange(len(names)), assigned)].tolist():
         store.remove_cluster(connection, name)
-    finish(connection, space, central.NONE)
+    finish(connection, space, Centroids())
 
 
-def _keep(connection: Connection, space: Space, items: Items) -> None:
-    """Store the codes that vectors are compared by after those of two bits."""
+def _keep(connection: Connection, space: Space, items: Items, named: Int64) -> None:
+    """Store where new vectors are, and the codes that they are compared by after those of two bits."""
+    memos = items.coded.ids
     if not space.design.has_graphs:
-        store.put_codes(connection, space.number, items.by_memo())
+        rows = (items.coded.take(slice(place, place + 1)) for place in range(len(memos)))
+        store.put_codes(connection, space.number, zip(memos.tolist(), map(pack, rows), strict=True))
+    store.place(connection, space.number, _placements(memos, named))
 
 
-def _owned(assigned: partition.Assignment) -> tuple[Int64, Int64]:
-    """(row, cluster) of every entry: first and second."""
-    n = np.arange(len(assigned.first))
-    second = assigned.second >= 0
-    return np.concatenate([n, n[second]]), np.concatenate([assigned.first, assigned.second[second]])
+def _groups(assigned: Int64) -> Iterator[tuple[int, Int64]]:
+    """Yield (cluster, rows), ascending: those of first clusters, then those of second ones; -1 stands for none."""
+    columns, rows = np.nonzero(assigned.T >= 0)
+    return _by_owner(rows, assigned[rows, columns])
 
 
-def _groups(rows: Int64, owners: Int64) -> Iterable[tuple[int, Int64]]:
-    """Rows by owner, ascending."""
+def _by_owner(rows: Int64, owners: Int64) -> Iterator[tuple[int, Int64]]:
     order = np.argsort(owners, kind="stable")
     found, starts = np.unique(owners[order], return_index=True)
     return zip(found.tolist(), np.split(rows[order], starts)[1:], strict=True)
 
 
-def _named(names: Int64, assigned: partition.Assignment) -> Int64:
-    """int64 (n, 2): the clusters' names; 0 for none."""
-    return np.stack([names[assigned.first], np.where(assigned.second >= 0, names[assigned.second], 0)], axis=1)
+def _named(names: Int64, assigned: Int64) -> Int64:
+    """Return the clusters' names, int64 (n, 2); 0 for none."""
+    return np.where(assigned >= 0, names[assigned], 0)
 
 
-def _placements(memos: Int64, named: Int64) -> Iterable[Placement]:
+def _placements(memos: Int64, named: Int64) -> Iterator[Placement]:
     return map(Placement._make, zip(memos.tolist(), *named.T.tolist(), strict=True))
 
 
-def finish(connection: Connection, space: Space, before: central.Centroids) -> None:
-    """Bring what searches compare with up to date after clusters came or went."""
+def finish(connection: Connection, space: Space, before: Centroids) -> None:
+    """Bring the centroids that searches compare with up to date after clusters came or went, and their graph."""
     names, vectors = store.centroids(connection, space.number, space.dimension)
-    body = central.code(names, vectors)
-    store.put_searched_centroids(connection, space.number, body, central.grow(before, body, space.design))
+    body, graph, design = pack(encode(names, vectors)), None, space.design
+    if design.has_graphs:
+        if before.graph is not None:
+            # New clusters have higher numbers than all before: those that stay keep their order in front.
+            left = np.flatnonzero(~np.isin(before.names, names)).tolist()
+            graph = kernel.graph_remove(before.body, before.graph, left, design.ef_construction, design.alpha)
+        graph = kernel.graph_insert(body, graph, design.links, design.ef_construction, design.alpha)
+    store.put_searched_centroids(connection, space.number, body, graph)
     store.touch(connection, space.number, structure=True)
 
 
@@ -115,7 +120,7 @@ class Update:
         As they are in the file.
     """
 
-    def __init__(self, connection: Connection, space: Space, centroids: central.Centroids) -> None:
+    def __init__(self, connection: Connection, space: Space, centroids: Centroids) -> None:
         self._connection = connection
         self._space = space
         self._design = space.design
@@ -128,11 +133,10 @@ class Update:
     def insert(self, memos: Int64, vectors: Float32) -> None:
         """Add vectors: int64 (n,) and float32 (n, dimension), prepared."""
         assigned = partition.assign(vectors, self._vectors, double=self._design.copies > 1)
-        items = Items.of(self._design, memos, vectors)
-        _keep(self._connection, self._space, items)
-        store.place(self._connection, self._space.number, _placements(memos, _named(self._names, assigned)))
+        items = Items(self._design, encode(memos, vectors), vectors)
+        _keep(self._connection, self._space, items, _named(self._names, assigned))
         touched = []
-        for place, entries in items.entries(_groups(*_owned(assigned)), self._vectors):
+        for place, entries in items.entries(_groups(assigned), self._vectors):
             touched.append(int(self._names[place]))
             self._edit(touched[-1]).append(entries)
         self._balance(touched)
@@ -154,7 +158,7 @@ class Update:
     def fold(self) -> None:
         """Fold every cluster that holds recent or deleted entries."""
         for cluster, size in self._sizes.items():
-            if size.dead or store.recent(self._connection, cluster) is not None:
+            if size.dead or store.part(self._connection, cluster, store.RECENT) is not None:
                 self._edit(cluster).write(fold=True)
         self._edits.clear()
 
@@ -272,8 +276,8 @@ class Update:
 
     def _move(self, items: Items, before: Int64, after: Int64, removed: int) -> list[int]:
         """Take entries out of the clusters they leave and put them into those they come to."""
-        leaving = list(_groups(*_only(before, after, removed)))
-        coming = list(_groups(*_only(after, before)))
+        leaving = list(_by_owner(*_only(before, after, removed)))
+        coming = list(_by_owner(*_only(after, before)))
         for cluster, rows in leaving:
             self._edit(cluster).strike(items.coded.ids[rows].tolist())
         places = np.searchsorted(self._names, [cluster for cluster, _ in coming]).tolist()

@@ -9,9 +9,8 @@ import numpy as np
 from monograph.store.file.database import Connection
 from monograph.store.vectors import clusters as store
 from monograph.store.vectors import vectors
-from monograph.vectors import centroids as central
 from monograph.vectors import kernel
-from monograph.vectors.cluster import unpack
+from monograph.vectors.cluster import encode, pack, unpack
 from monograph.vectors.memory import Memory, State
 
 
@@ -52,7 +51,7 @@ def _centroids(connection: Connection, state: State) -> Iterator[str]:
     space = state.space
     try:
         names, values = store.centroids(connection, space.number, space.dimension)
-        body = central.code(names, values) if np.isfinite(values).all() else b""
+        body = pack(encode(names, values)) if np.isfinite(values).all() else b""
     except ValueError:
         body = b""
     count = state.count(connection)
@@ -70,7 +69,7 @@ def _clusters(connection: Connection, state: State) -> Iterator[str]:
     sizes = store.sizes(connection, space)
     held: dict[int, set[int]] = {}
     for cluster, size in sizes.items():
-        folded, graph = store.folded(connection, cluster), store.graph(connection, cluster)
+        folded, graph = store.part(connection, cluster, store.FOLDED), store.graph(connection, cluster)
         try:
             parts = [unpack(body) for body in store.bodies(connection, cluster)]
             if folded is not None and graph is not None:

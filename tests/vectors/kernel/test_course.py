@@ -12,11 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monograph.errors import InputError
-from monograph.vectors import centroids as central
 from monograph.vectors import kernel
 from monograph.vectors.cluster import Centre, encode, encode_about, pack, unpack
-from monograph.vectors.kernel.compiled import compiled
+from monograph.vectors.stop import Rule
 from support.oracles import clusters as oracle
 from support.properties import examples
 from support.vectors import unit_vectors
@@ -24,13 +22,13 @@ from support.vectors import unit_vectors
 NEVER = 1 << 62
 
 
-LEVELS = compiled.levels()
+LEVELS = kernel.levels()
 
 
 @pytest.fixture(autouse=True)
 def best_level() -> Any:
     yield
-    compiled.use_level(LEVELS[0])
+    kernel.use_level(LEVELS[0])
 
 
 @dataclass(frozen=True)
@@ -57,12 +55,12 @@ def made(seed: int, n: int, clusters: int, dimension: int = 20) -> Made:
         bodies[name] = [pack(part) for part in parts]
     coded = encode(np.arange(n, dtype=np.int64), vectors)
     one = {row: pack(coded.take(slice(row, row + 1))) for row in range(n)}
-    return Made(central.code(names, middles), bodies, one, unit_vectors(1, dimension, seed + 2)[0])
+    return Made(pack(encode(names, middles)), bodies, one, unit_vectors(1, dimension, seed + 2)[0])
 
 
 def arena_of(given_: Made, kept: set[int]) -> Any:
     """An arena that keeps some clusters, and remembers two of three vectors."""
-    arena = compiled.Arena(given_.centroids)
+    arena = kernel.Arena(given_.centroids)
     for name in kept:
         arena.keep(name, given_.bodies[name])
     arena.remember([body for row, body in given_.by_value.items() if row % 3])
@@ -106,11 +104,11 @@ def test_courses_of_all_kinds_find_the_same(
     bits = np.packbits(random.random(n + 8) < 0.5, bitorder="little") if filtered else None
     told = []
     for level in LEVELS:
-        compiled.use_level(level)
+        kernel.use_level(level)
         arena = arena_of(given_, keep)
-        scores, ids = np.zeros(room, dtype=np.float32), np.zeros(room, dtype=np.int64)
-        course = compiled.Course(
-            arena, given_.query, scores, ids, k, np.array(weights, dtype=np.float64), epsilon, window, most, bits
+        pool = kernel.Pool(room)
+        course = kernel.Course(
+            arena, given_.query, pool, k, np.array(weights, dtype=np.float64), epsilon, window, most, bits
         )
         history: list[Any] = []
         some: list[int] = []
@@ -118,25 +116,25 @@ def test_courses_of_all_kinds_find_the_same(
         while (came := course.run(step)) not in {kernel.ENOUGH, kernel.ALL}:
             if came != kernel.PAUSED:
                 assert came not in keep
-                assert course.spent() == some  # Each came to its turn before another was wanted.
+                assert course.spent == some  # Each came to its turn before another was wanted.
                 some = course.ahead(brought)
                 assert some[0] == came
                 course.bring({name: given_.bodies[name] for name in reversed(some)})
-            history.append((came, course.ranks(), course.firsts(), course.loads, ids[: course.filled].tolist()))
-            sure.append(course.loads + course.sure())
+            history.append((came, course.ranks, course.firsts, course.loads, pool.ids.tolist()))
+            sure.append(course.loads + course.sure)
         assert came == kernel.ALL or all(loads <= course.loads for loads in sure)
-        assert course.sure() == 0 or came == kernel.ALL
+        assert course.sure == 0 or came == kernel.ALL
         history.append(sure)
-        found = scores[: course.filled].tolist()
-        assert course.spent() == some[: len(course.spent())]
-        history.append((came, course.loads, course.compared, ids[: course.filled].tolist(), found))
+        found = pool.scores.tolist()
+        assert course.spent == some[: len(course.spent)]
+        history.append((came, course.loads, course.compared, pool.ids.tolist(), found))
         lacking = course.rank_by_value(5, [])
         history.append(lacking)
         assert all(memo % 3 == 0 for memo in lacking)
         if lacking:
-            assert scores[: course.filled].tolist() == found
+            assert pool.scores.tolist() == found
         assert course.rank_by_value(5, [given_.by_value[memo] for memo in lacking]) == []
-        history.append((ids[: course.filled].tolist(), scores[: course.filled].tolist()))
+        history.append((pool.ids.tolist(), pool.scores.tolist()))
         told.append(history)
     assert all(history == told[0] for history in told)
     came, loads, _, _, _ = told[0][-3]
@@ -153,8 +151,8 @@ def test_a_whole_course_finds_what_scans_find() -> None:
     arena, pool = kernel.Arena(given_.centroids), kernel.Pool(15)
     for name, bodies in given_.bodies.items():
         arena.keep(name, bodies)
-    rule = kernel.Rule(np.ones(10), 0.0, NEVER, NEVER)
-    course = kernel.Course(arena, given_.query, pool, 10, rule)
+    rule = Rule(np.ones(10), 0.0, NEVER, NEVER)
+    course = kernel.Course(arena, given_.query, pool, 10, *rule)
     assert course.run() == kernel.ALL
     whole = kernel.Pool(15)
     for bodies in given_.bodies.values():
@@ -175,11 +173,11 @@ def test_a_whole_course_finds_what_scans_find() -> None:
 
 def test_brought_clusters_change_no_result() -> None:
     given_ = made(9, 300, 60)
-    rule = kernel.Rule(np.ones(10), 0.0, 6, NEVER)
+    rule = Rule(np.ones(10), 0.0, 6, NEVER)
 
     def gone(size: int) -> tuple[list[int], list[float], list[int], int, int]:
         pool = kernel.Pool(20)
-        course = kernel.Course(kernel.Arena(given_.centroids), given_.query, pool, 10, rule)
+        course = kernel.Course(kernel.Arena(given_.centroids), given_.query, pool, 10, *rule)
         while (came := course.run()) not in {kernel.ENOUGH, kernel.ALL}:
             course.bring({name: given_.bodies[name] for name in course.ahead(size)})
         return pool.ids.tolist(), pool.scores.tolist(), course.firsts, course.compared, came
@@ -191,12 +189,12 @@ def test_brought_clusters_change_no_result() -> None:
 
 def test_many_threads_go_while_more_is_kept() -> None:
     given_ = made(6, 300, 60)
-    rule = kernel.Rule(np.ones(10), 0.0, 4, NEVER)
+    rule = Rule(np.ones(10), 0.0, 4, NEVER)
 
     def gone(arena: kernel.Arena, place: int) -> tuple[list[int], list[float], int]:
         pool = kernel.Pool(20)
         query = unit_vectors(1, 20, place)[0]
-        course = kernel.Course(arena, query, pool, 10, rule)
+        course = kernel.Course(arena, query, pool, 10, *rule)
         while (came := course.run()) not in {kernel.ENOUGH, kernel.ALL}:
             if place % 2:
                 arena.keep(came, given_.bodies[came])
@@ -219,10 +217,10 @@ def test_damaged_clusters_are_refused_in_a_course() -> None:
     value = given_.by_value[0]
     other = made(7, 40, 5, dimension=24)
     spoiled = [bytes([*body[:-1], body[-1] ^ 1]) for body in bodies]
-    arena = compiled.Arena(given_.centroids)
+    arena = kernel.Arena(given_.centroids)
     wrong: list[Callable[[], Any]] = [
-        lambda: compiled.Arena(bodies[0]),
-        lambda: compiled.Arena(given_.centroids[:-1]),
+        lambda: kernel.Arena(bodies[0]),
+        lambda: kernel.Arena(given_.centroids[:-1]),
         lambda: arena.keep(name, spoiled),
         lambda: arena.keep(name, [value]),
         lambda: arena.keep(name, next(iter(other.bodies.values()))),
@@ -232,15 +230,14 @@ def test_damaged_clusters_are_refused_in_a_course() -> None:
         lambda: arena.remember([other.by_value[0]]),
     ]
     for attempt in wrong:
-        with pytest.raises(RuntimeError, match="damaged: "):
+        with pytest.raises(kernel.DamagedBytes):
             attempt()
     with pytest.raises(ValueError, match="there is no cluster 9999"):
         arena.keep(9999, bodies)
     for piece in (None, [1], bodies[0]):
         with pytest.raises(TypeError):
             arena.keep(name, piece)  # type: ignore[arg-type]
-    scores, ids = np.zeros(4, dtype=np.float32), np.zeros(4, dtype=np.int64)
-    course = compiled.Course(arena, given_.query, scores, ids, 3, np.ones(3), 0.0, NEVER, NEVER, None)
+    course = kernel.Course(arena, given_.query, kernel.Pool(4), 3, np.ones(3), 0.0, NEVER, NEVER)
     first, second, *_ = course.ahead(5)
     wrongly: list[Any] = [None, [first], {first: None}, {first: [1]}, {first: bodies[0]}]
     for given_wrongly in wrongly:
@@ -252,9 +249,9 @@ def test_damaged_clusters_are_refused_in_a_course() -> None:
     # It is looked at when its turn comes.
     cut = [body[:-1] for body in given_.bodies[second]]
     course.bring({first: given_.bodies[first], second: cut})
-    with pytest.raises(RuntimeError, match="damaged: "):
+    with pytest.raises(kernel.DamagedBytes):
         course.run(NEVER)
-    assert (course.loads, course.spent()) == (1, [first])
+    assert (course.loads, course.spent) == (1, [first])
     course.bring({second: given_.bodies[second]})
     assert course.run(NEVER) not in {first, second}
     with pytest.raises(kernel.DamagedBytes, match="checksum"):
@@ -266,13 +263,13 @@ def test_damaged_clusters_are_refused_in_a_course() -> None:
     [
         (np.ones(7, dtype=np.float32), 3, "dimension 20, the query has 7"),
         (np.full(20, np.nan, dtype=np.float32), 3, "not finite"),
-        (np.ones(20, dtype=np.float32), -1, "k is -1"),
+        (np.ones(20, dtype=np.float32), -1, "incompatible function arguments"),
     ],
 )
 def test_wrong_queries_are_refused_in_a_course(query: Any, k: int, said: str) -> None:
     given_ = made(7, 40, 5)
-    with pytest.raises(InputError, match=said):
-        kernel.Course(kernel.Arena(given_.centroids), query, kernel.Pool(3), k, kernel.Rule(np.ones(3), 0.0, 1, 1))
+    with pytest.raises((TypeError, ValueError, kernel.DamagedBytes), match=said):
+        kernel.Course(kernel.Arena(given_.centroids), query, kernel.Pool(3), k, np.ones(3), 0.0, 1, 1)
 
 
 def test_the_order_of_clusters_is_that_of_their_scores() -> None:
@@ -281,11 +278,9 @@ def test_the_order_of_clusters_is_that_of_their_scores() -> None:
     near = oracle.scores(body, given_.query)
     expected = body.ids[np.lexsort((body.ids, -near))].tolist()
     for level in LEVELS:
-        compiled.use_level(level)
-        scores, ids = np.zeros(4, dtype=np.float32), np.zeros(4, dtype=np.int64)
-        course = compiled.Course(
-            compiled.Arena(given_.centroids), given_.query, scores, ids, 3, np.ones(3), 0.0, NEVER, NEVER, None
-        )
+        kernel.use_level(level)
+        arena = kernel.Arena(given_.centroids)
+        course = kernel.Course(arena, given_.query, kernel.Pool(4), 3, np.ones(3), 0.0, NEVER, NEVER)
         assert course.ahead(500) == expected
 
 
@@ -309,15 +304,15 @@ def test_forged_clusters_are_searched_alike(seed: int, clusters: int) -> None:
     values = [forged(body, random) for body in given_.by_value.values()]
     told = []
     for level in LEVELS:
-        compiled.use_level(level)
-        arena = compiled.Arena(centroids)
+        kernel.use_level(level)
+        arena = kernel.Arena(centroids)
         for name, parts in bodies.items():
             arena.keep(name, parts)
         arena.remember(values)
-        scores, ids = np.zeros(30, dtype=np.float32), np.zeros(30, dtype=np.int64)
-        course = compiled.Course(arena, given_.query, scores, ids, 10, np.ones(10), 0.0, 9, NEVER, None)
+        pool = kernel.Pool(30)
+        course = kernel.Course(arena, given_.query, pool, 10, np.ones(10), 0.0, 9, NEVER)
         came = course.run(NEVER)
-        found = ids[: course.filled].tolist()
+        found = pool.ids.tolist()
         assert course.rank_by_value(20, []) == []
-        told.append((came, course.loads, set(found), ids[: course.filled].tolist()))
+        told.append((came, course.loads, set(found), pool.ids.tolist()))
     assert all(one == told[0] for one in told)

@@ -10,9 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from monograph.errors import InputError
 from monograph.vectors import kernel
-from monograph.vectors.kernel.compiled import compiled
 from support.properties import examples
 
 # Small whole numbers: sums are exact in any order, and ties are many.
@@ -42,12 +40,12 @@ def test_every_processor_level_finds_the_same() -> None:
         vectors = random.standard_normal((n, d)).astype(np.float32)
         query = random.standard_normal(d).astype(np.float32)
         found = []
-        for level in compiled.levels():
-            compiled.use_level(level)
+        for level in kernel.levels():
+            kernel.use_level(level)
             rows, scores = kernel.top_k(vectors, query, 20)
             assert scores == pytest.approx((vectors @ query)[rows], rel=1e-4, abs=1e-4)
             found.append(rows.tolist())
-        compiled.use_level(compiled.levels()[0])
+        kernel.use_level(kernel.levels()[0])
         assert all(one == found[0] for one in found)
         assert found[0] == np.argsort(-(vectors @ query), kind="stable")[:20].tolist()
 
@@ -73,7 +71,7 @@ QUERY = np.ones(4, dtype=np.float32)
     ],
 )
 def test_kernel_refuses_wrong_types(vectors: Any, query: Any, k: Any) -> None:
-    with pytest.raises(InputError, match="float32"):
+    with pytest.raises(TypeError):
         kernel.top_k(vectors, query, k)
 
 
@@ -89,12 +87,12 @@ def test_kernel_refuses_wrong_types(vectors: Any, query: Any, k: Any) -> None:
     ],
 )
 def test_kernel_refuses_wrong_values(vectors: Any, query: Any, k: int) -> None:
-    with pytest.raises(InputError, match=r"\w+ "):
+    with pytest.raises((TypeError, ValueError, kernel.DamagedBytes)):
         kernel.top_k(vectors, query, k)
 
 
 def test_a_mask_of_another_length_is_refused() -> None:
-    with pytest.raises(InputError, match="a mask of rows must be as long as the rows"):
+    with pytest.raises(ValueError, match="a mask of rows must be as long as the rows"):
         kernel.top_k(FINE, QUERY, 1, np.ones(2, dtype=np.uint8))
 
 
@@ -125,7 +123,7 @@ def test_nearest_signs_of_many_are_summed_in_order() -> None:
 
 def test_signs_that_do_not_fit_are_refused() -> None:
     table, codes = np.zeros((2, 3, 256), dtype=np.float32), np.zeros((4, 3), dtype=np.uint8)
-    with pytest.raises(InputError, match="does not fit"):
+    with pytest.raises(ValueError, match="does not fit"):
         kernel.nearest_signs(table, codes[:, :2].copy(), 1)
-    with pytest.raises(InputError):
+    with pytest.raises(TypeError):
         kernel.nearest_signs(table, codes, -1)

@@ -30,6 +30,8 @@ _BELONGS = {
     SUMMARIES: "EXISTS (SELECT 1 FROM nodes AS n WHERE n.vector = u.memo)",
 }
 """Whether the memo row of ``u`` belongs to a space."""
+FOLDED, RECENT = 0, 1
+"""The parts of a cluster: a whole one, and what came since it was folded in."""
 INDEXED = "(SELECT space FROM vector_indexes)"
 """The spaces that have an index."""
 
@@ -165,8 +167,8 @@ def add_cluster(connection: Connection, space: int, centroid: Float32) -> int:
 
 def remove_cluster(connection: Connection, cluster: int) -> None:
     """Delete a cluster with its contents."""
+    empty(connection, cluster)
     connection.execute("DELETE FROM clusters WHERE cluster = ?", (cluster,))
-    _drop_contents(connection, cluster)
 
 
 def resize(connection: Connection, cluster: int, size: Size) -> None:
@@ -175,7 +177,7 @@ def resize(connection: Connection, cluster: int, size: Size) -> None:
 
 
 def bodies(connection: Connection, cluster: int) -> list[bytes]:
-    """Return the folded part of a cluster, then the recent part, as far as they are there."""
+    """Return the parts of a cluster that are not empty, the folded one first."""
     return bodies_of(connection, [cluster])[cluster]
 
 
@@ -188,43 +190,25 @@ def bodies_of(connection: Connection, some: Sequence[int]) -> dict[int, list[byt
     return found
 
 
-def folded(connection: Connection, cluster: int) -> bytes | None:
-    """Return the folded part of a cluster; None if there is none."""
-    row = connection.execute("SELECT body FROM parts WHERE part = ?", (2 * cluster,)).fetchone()
+def part(connection: Connection, cluster: int, which: int) -> bytes | None:
+    """Return a part of a cluster, FOLDED or RECENT; None if it is empty."""
+    row = connection.execute("SELECT body FROM parts WHERE part = ?", (2 * cluster + which,)).fetchone()
     return None if row is None else row[0]
 
 
-def recent(connection: Connection, cluster: int) -> bytes | None:
-    """Return the part of a cluster that came since it was folded; None if there is none."""
-    row = connection.execute("SELECT body FROM parts WHERE part = ?", (2 * cluster + 1,)).fetchone()
-    return None if row is None else row[0]
-
-
-def put_folded(connection: Connection, cluster: int, body: bytes) -> None:
-    """Store a whole cluster as its folded part."""
-    connection.execute("INSERT OR REPLACE INTO parts VALUES (?, ?)", (2 * cluster, body))
-    drop_recent(connection, cluster)
-
-
-def put_recent(connection: Connection, cluster: int, body: bytes) -> None:
-    """Store the part of a cluster that came since it was folded."""
-    connection.execute("INSERT OR REPLACE INTO parts VALUES (?, ?)", (2 * cluster + 1, body))
-
-
-def drop_recent(connection: Connection, cluster: int) -> None:
-    """Delete the part of a cluster that came since it was folded."""
-    connection.execute("DELETE FROM parts WHERE part = ?", (2 * cluster + 1,))
+def put_part(connection: Connection, cluster: int, which: int, body: bytes | None) -> None:
+    """Store a part of a cluster, or delete it."""
+    if body is None:
+        connection.execute("DELETE FROM parts WHERE part = ?", (2 * cluster + which,))
+    else:
+        connection.execute("INSERT OR REPLACE INTO parts VALUES (?, ?)", (2 * cluster + which, body))
 
 
 def empty(connection: Connection, cluster: int) -> None:
     """Delete the contents of a cluster, and keep the cluster."""
-    _drop_contents(connection, cluster)
-    resize(connection, cluster, Size(0, 0))
-
-
-def _drop_contents(connection: Connection, cluster: int) -> None:
     connection.execute("DELETE FROM parts WHERE part BETWEEN ? AND ?", (2 * cluster, 2 * cluster + 1))
     connection.execute("DELETE FROM cluster_graphs WHERE cluster = ?", (cluster,))
+    resize(connection, cluster, Size(0, 0))
 
 
 def graph(connection: Connection, cluster: int) -> bytes | None:

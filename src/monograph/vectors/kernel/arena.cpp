@@ -74,8 +74,10 @@ Held::Held(const std::vector<std::pair<const void *, std::size_t>> &bodies, std:
     }
 }
 
-void Held::scan(const Query &query, const Tables &tables, const Bitmap &allowed, Pool &pool, const Held *next) const {
+void Held::scan(Query &query, const Bitmap &allowed, Pool &pool, const Held *next) const {
+    if (!pool.capacity()) return;
     alignas(LINE) float found[BLOCK];
+    const Tables &tables = query.for_blocks();
     const auto estimate = level->estimate;
     Ahead ahead(next);
     for (const Part &part : parts_) {

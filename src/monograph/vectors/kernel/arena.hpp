@@ -22,7 +22,7 @@ class Held {
     std::size_t entries() const { return entries_; }
     const std::uint8_t *start() const { return start_; }
     // What is searched next is fetched meanwhile.
-    void scan(const Query &query, const Tables &tables, const Bitmap &allowed, Pool &pool, const Held *next) const;
+    void scan(Query &query, const Bitmap &allowed, Pool &pool, const Held *next) const;
 
   private:
     struct Part {

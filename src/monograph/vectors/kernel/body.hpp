@@ -14,7 +14,12 @@
 
 namespace monograph {
 
-[[noreturn]] inline void damaged(const std::string &why) { throw std::runtime_error("damaged: " + why); }
+// Stored bytes that are not what was written; DamagedBytes in Python.
+struct Damaged : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+[[noreturn]] inline void damaged(const std::string &why) { throw Damaged(why); }
 
 enum Kind : std::uint32_t { BYTES = 0, TWO_BITS = 1 };
 constexpr std::uint32_t BODY_MAGIC = 0x3143454Du, GRAPH_MAGIC = 0x3147454Du; // "MEC1", "MEG1"

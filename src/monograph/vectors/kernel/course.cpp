@@ -7,13 +7,9 @@
 
 namespace monograph {
 
-namespace {
-
 constexpr std::size_t FIRST = 48;
 
-} // namespace
-
-Course::Course(const Arena &arena, const float *query, const Pool &given, std::size_t k, Rule rule, const Bitmap &allowed)
+Course::Course(const Arena &arena, const float *query, Pool &given, std::size_t k, Rule rule, const Bitmap &allowed)
     : pool(given), arena_(arena), k_(k), rule_(std::move(rule)), allowed_(allowed), query_(query, arena.centroids().d) {}
 
 // The nearest few of all, in order: what passes the last of those so far is gathered, and cut down when there is much.
@@ -66,7 +62,7 @@ std::int64_t Course::run(std::int64_t most) {
         }
         const auto brought = brought_.find(place);
         if (brought == brought_.end()) return arena_.centroids().id(place);
-        load(brought->second);
+        load(Held(brought->second, arena_.centroids().d), nullptr); // Which may find it damaged.
         spent.push_back(arena_.centroids().id(place));
     }
 }
@@ -78,23 +74,8 @@ void Course::bring(std::unordered_map<std::size_t, Parts> clusters) {
 
 void Course::load(const Held &held, const Held *next) {
     std::fill(pool.fresh.begin(), pool.fresh.end(), std::uint8_t{0});
-    if (pool.capacity) held.scan(query_, *query_.tables, allowed_, pool, next);
+    held.scan(query_, allowed_, pool, next);
     compared += held.entries();
-    told();
-}
-
-void Course::load(const Parts &bodies) {
-    std::fill(pool.fresh.begin(), pool.fresh.end(), std::uint8_t{0});
-    for (const auto &[data, size] : bodies) {
-        const Body body(data, size, true);
-        if (!body.is_compact() || body.d != arena_.centroids().d) damaged("a cluster of other codes");
-        scan_compact(body, query_, allowed_, pool);
-        compared += body.n;
-    }
-    told();
-}
-
-void Course::told() {
     ++loads;
     const std::size_t shown = std::min(k_, pool.filled);
     const auto first = static_cast<std::size_t>(std::find(pool.fresh.begin(), pool.fresh.begin() + static_cast<std::ptrdiff_t>(shown), 1) - pool.fresh.begin());
@@ -127,21 +108,14 @@ std::int64_t Course::sure() const {
     return std::max<std::int64_t>(1, std::min(rule_.window - idle_, rule_.most - loads));
 }
 
-std::vector<std::int64_t> Course::ranks() const {
-    std::vector<std::int64_t> found;
-    for (std::size_t rank = 0; rank < std::min(k_, pool.filled); ++rank)
-        if (pool.fresh[rank]) found.push_back(static_cast<std::int64_t>(rank));
-    return found;
-}
-
 std::vector<std::int64_t> Course::rank_by_value(std::size_t most, const Parts &bodies) {
     std::vector<float> scores(pool.filled);
     std::vector<std::uint8_t> known(pool.filled);
-    std::size_t count = arena_.by_value(query_, pool.ids, pool.filled, scores.data(), known.data());
+    std::size_t count = arena_.by_value(query_, pool.ids.data(), pool.filled, scores.data(), known.data());
     for (const auto &[data, size] : bodies) {
         const Body body(data, size, true);
         if (body.kind != BYTES || body.n != 1 || body.d != arena_.centroids().d) damaged("not the code of a vector");
-        const auto at = static_cast<std::size_t>(std::find(pool.ids, pool.ids + pool.filled, body.id(0)) - pool.ids);
+        const auto at = pool.place_of(body.id(0));
         if (at == pool.filled || known[at]) continue;
         scores[at] = score_one(body, query_, 0);
         known[at] = 1;

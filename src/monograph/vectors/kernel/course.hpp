@@ -25,7 +25,7 @@ class Course {
   public:
     enum : std::int64_t { ENOUGH = -1, ALL = -2, PAUSED = -3 };
 
-    Course(const Arena &arena, const float *query, const Pool &pool, std::size_t k, Rule rule, const Bitmap &allowed);
+    Course(const Arena &arena, const float *query, Pool &pool, std::size_t k, Rule rule, const Bitmap &allowed);
 
     // Goes on for so many loads; returns why it came to an end, or which cluster it wants that is neither in the arena nor was brought.
     std::int64_t run(std::int64_t loads);
@@ -33,25 +33,24 @@ class Course {
     void bring(std::unordered_map<std::size_t, Parts> clusters);
     // Which clusters that the arena does not hold come next.
     std::vector<std::int64_t> ahead(std::size_t count);
-    std::vector<std::int64_t> ranks() const;
     // So many loads follow at least, whatever they bring, if there are so many clusters.
     std::int64_t sure() const;
     // Brings the pool into the order of scores by value, of which as many stay as are asked for; what is neither
     // remembered nor among the bodies is told, and nothing is changed then.
     std::vector<std::int64_t> rank_by_value(std::size_t most, const Parts &bodies);
 
+    std::size_t k() const { return k_; }
+
     std::int64_t loads = 0;
     std::size_t compared = 0;
-    Pool pool;
+    Pool &pool;
     std::vector<std::int64_t> spent;  // Names of what was searched of the clusters that were brought last.
     std::vector<std::int64_t> firsts; // The best rank at which each load brought a new result; k where it brought none.
 
   private:
     std::vector<Scored> nearest(std::size_t count) const;
     void order(std::size_t count);
-    void told();
     void load(const Held &held, const Held *next);
-    void load(const Parts &bodies);
 
     const Arena &arena_;
     std::size_t k_;

@@ -1,7 +1,5 @@
 // The inner loops of vector search, as Python calls them. Sizes are checked before any memory is touched; the interpreter
 // lock is released while numbers are crunched. In order: what is asked, scans, codes, arenas, the graph, the module.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -18,13 +16,12 @@
 #include <vector>
 
 #include "arena.hpp"
+#include "arrays.hpp"
 #include "body.hpp"
 #include "codes.hpp"
 #include "course.hpp"
 #include "level.hpp"
 #include "pool.hpp"
-
-namespace nb = nanobind;
 
 namespace monograph {
 void bind_signs(nb::module_ &module); // In signs.cpp.
@@ -36,8 +33,6 @@ namespace {
 
 using Matrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Vector = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Floats = nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Ids = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Bits = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 std::uint32_t checksum(const nb::bytes &data) {
@@ -53,36 +48,7 @@ void require_query(const Vector &query) {
 }
 
 void require_dimension(const Body &body, std::size_t d) {
-    if (body.d != d)
-        throw nb::value_error(("vectors have dimension " + std::to_string(body.d) + ", the query has " + std::to_string(d)).c_str());
-}
-
-Pool pool_of(const Floats &scores, const Ids &ids, std::int64_t filled) {
-    if (scores.shape(0) != ids.shape(0)) throw nb::value_error("scores and ids of a pool must be of one length");
-    if (filled < 0 || static_cast<std::size_t>(filled) > ids.shape(0)) throw nb::value_error("a pool cannot hold more than its length");
-    return {scores.data(), ids.data(), static_cast<std::size_t>(filled), ids.shape(0), std::vector<std::uint8_t>(ids.shape(0))};
-}
-
-nb::tuple report(const Pool &pool, std::int64_t k, std::size_t compared) {
-    nb::list ranks;
-    const std::size_t seen = std::min(pool.filled, static_cast<std::size_t>(std::max<std::int64_t>(k, 0)));
-    for (std::size_t rank = 0; rank < seen; ++rank)
-        if (pool.fresh[rank]) ranks.append(rank);
-    return nb::make_tuple(pool.filled, nb::tuple(ranks), compared);
-}
-
-void scan_body(const Body &body, Query &query, const Bitmap &allowed, Pool &pool, std::vector<float> &scores, std::vector<std::int32_t> &whole) {
-    if (body.is_compact()) {
-        scan_compact(body, query, allowed, pool);
-        return;
-    }
-    scores.resize(body.n);
-    whole.resize(body.n);
-    score(body, query, 0, body.n, scores.data(), whole.data());
-    for (std::size_t row = 0; row < body.n; ++row) {
-        const std::int64_t id = body.id(row);
-        if (id >= 0 && pool.wants(scores[row], id) && allowed.has(id)) pool.offer(scores[row], id);
-    }
+    if (body.d != d) damaged("vectors have dimension " + std::to_string(body.d) + ", the query has " + std::to_string(d));
 }
 
 template <typename T> T must(const nb::handle &given) {
@@ -99,42 +65,42 @@ Bitmap bitmap_of(const nb::object &allowed) {
     return {bits.data(), bits.shape(0), false};
 }
 
-nb::tuple scan(const nb::list &bodies, const Vector &query, const Floats &scores, const Ids &ids, std::int64_t filled, std::int64_t k,
-               const nb::object &allowed, bool trusted) {
+nb::tuple scan(const nb::list &bodies, const Vector &query, Pool &pool, std::size_t k, const nb::object &allowed, bool trusted) {
     require_query(query);
-    Pool pool = pool_of(scores, ids, filled);
     const Bitmap bits = bitmap_of(allowed);
     std::vector<nb::bytes> held;
     for (nb::handle one : bodies) held.push_back(must<nb::bytes>(one));
+    std::fill(pool.fresh.begin(), pool.fresh.end(), std::uint8_t{0});
     std::size_t compared = 0;
     {
         nb::gil_scoped_release released;
         Query asked(query.data(), query.shape(0));
-        std::vector<float> products;
+        std::vector<float> scores;
         std::vector<std::int32_t> whole;
         for (const nb::bytes &one : held) {
             const Body body(one.data(), one.size(), !trusted);
             require_dimension(body, query.shape(0));
-            scan_body(body, asked, bits, pool, products, whole);
             compared += body.n;
+            if (!pool.capacity()) continue;
+            if (body.is_compact()) {
+                Held({{one.data(), one.size()}}, body.d).scan(asked, bits, pool, nullptr);
+                continue;
+            }
+            scores.resize(body.n);
+            whole.resize(body.n);
+            score(body, asked, 0, body.n, scores.data(), whole.data());
+            for (std::size_t row = 0; row < body.n; ++row) {
+                const std::int64_t id = body.id(row);
+                if (id >= 0 && pool.wants(scores[row], id) && bits.has(id)) pool.offer(scores[row], id);
+            }
         }
     }
-    return report(pool, k, compared);
+    return nb::make_tuple(pool.ranks(k), compared);
 }
 
-template <typename T> nb::ndarray<nb::numpy, T, nb::ndim<1>> array_of(std::vector<T> &&values) {
-    auto owned = std::make_unique<std::vector<T>>(std::move(values));
-    T *data = owned->data();
-    std::size_t size = owned->size();
-    nb::capsule owner(owned.release(), [](void *held) noexcept { delete static_cast<std::vector<T> *>(held); });
-    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner);
-}
-
-nb::tuple top_k(const Matrix &vectors, const Vector &query, std::int64_t k, const nb::object &allowed) {
+nb::tuple top_k(const Matrix &vectors, const Vector &query, std::size_t k, const nb::object &allowed) {
     const std::size_t n = vectors.shape(0), d = vectors.shape(1);
-    if (k < 0) throw nb::value_error(("k is " + std::to_string(k) + ": give 0 or more").c_str());
-    if (d != query.shape(0))
-        throw nb::value_error(("vectors have dimension " + std::to_string(d) + ", the query has " + std::to_string(query.shape(0))).c_str());
+    if (d != query.shape(0)) damaged("vectors have dimension " + std::to_string(d) + ", the query has " + std::to_string(query.shape(0)));
     require_query(query);
     std::optional<Bits> mask;
     if (!allowed.is_none()) mask = must<Bits>(allowed);
@@ -152,7 +118,7 @@ nb::tuple top_k(const Matrix &vectors, const Vector &query, std::int64_t k, cons
             if (std::isnan(scores[row])) wrong = static_cast<std::int64_t>(row);
             if (!wanted || wanted[row]) best.push_back({scores[row], static_cast<std::int64_t>(row)});
         }
-        const std::size_t kept = std::min<std::size_t>(best.size(), static_cast<std::size_t>(k));
+        const std::size_t kept = std::min(best.size(), k);
         if (wrong < 0) {
             const auto end = best.begin() + static_cast<std::ptrdiff_t>(kept);
             if (kept < best.size()) std::nth_element(best.begin(), end, best.end(), before);
@@ -160,14 +126,15 @@ nb::tuple top_k(const Matrix &vectors, const Vector &query, std::int64_t k, cons
         }
         best.resize(std::min(kept, best.size()));
     }
-    if (wrong >= 0) throw nb::value_error(("the score of row " + std::to_string(wrong) + " is not a number").c_str());
+    if (wrong >= 0) damaged("the score of row " + std::to_string(wrong) + " is not a number");
     std::vector<std::int64_t> places(best.size());
     std::vector<float> scores(best.size());
     for (std::size_t at = 0; at < best.size(); ++at) {
         places[at] = best[at].row;
         scores[at] = best[at].score;
     }
-    return nb::make_tuple(array_of(std::move(places)), array_of(std::move(scores)));
+    const std::size_t found = best.size();
+    return nb::make_tuple(array_of(std::move(places), found), array_of(std::move(scores), found));
 }
 
 // ------------------------------------------------------------------------------------------------------------- codes
@@ -177,19 +144,18 @@ nb::tuple encode(const Matrix &vectors, const Bits &centre, float scale) {
     if (d != centre.shape(0))
         throw nb::value_error(("vectors have dimension " + std::to_string(d) + ", the centre has " + std::to_string(centre.shape(0))).c_str());
     const float *rows = vectors.data();
-    if (!std::all_of(rows, rows + n * d, [](float value) { return std::isfinite(value); })) throw nb::value_error("a vector is not finite");
+    // Vectors of callers were looked at; these are codes that were stored.
+    if (!std::all_of(rows, rows + n * d, [](float value) { return std::isfinite(value); })) damaged("a vector is not finite");
     const std::size_t width = PLANES * groups_of(d);
-    auto codes = std::make_unique<std::vector<std::uint8_t>>(n * width);
+    std::vector<std::uint8_t> codes(n * width);
     std::vector<float> scales(n);
     {
         nb::gil_scoped_release released;
         const auto rotation = rotation_of(d);
         Encoder encoder(centre.data(), scale, d, *rotation);
-        for (std::size_t row = 0; row < n; ++row) scales[row] = encoder.encode(rows + row * d, codes->data() + row * width);
+        for (std::size_t row = 0; row < n; ++row) scales[row] = encoder.encode(rows + row * d, codes.data() + row * width);
     }
-    std::uint8_t *data = codes->data();
-    nb::capsule owner(codes.release(), [](void *held) noexcept { delete static_cast<std::vector<std::uint8_t> *>(held); });
-    return nb::make_tuple(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<2>>(data, {n, width}, owner), array_of(std::move(scales)));
+    return nb::make_tuple(array_of(std::move(codes), n, width), array_of(std::move(scales), n));
 }
 
 // ------------------------------------------------------------------------------------------------------------- arenas
@@ -215,23 +181,24 @@ struct HeldArena {
     explicit HeldArena(nb::bytes given) : centroids(std::move(given)), arena(centroids.data(), centroids.size()) {}
     bool keep(std::int64_t cluster, const nb::list &bodies, std::size_t most) {
         const std::size_t place = arena.place_of(cluster);
-        return arena.keep(place, std::make_unique<Held>(pieces_of(bodies), arena.centroids().d), most);
+        const Parts parts = pieces_of(bodies);
+        std::size_t size = arena.size();
+        for (const auto &part : parts) size += part.second;
+        if (size > most) return false; // Nothing is copied that finds no room.
+        return arena.keep(place, std::make_unique<Held>(parts, arena.centroids().d), most);
     }
     void remember(const nb::list &bodies) { arena.remember(pieces_of(bodies)); }
 };
 
 // A course, and what it looks at.
 struct HeldCourse {
-    nb::object arena;
-    Floats scores;
-    Ids ids;
-    nb::object allowed;
+    nb::object arena, pool, allowed;
     std::vector<nb::bytes> brought;
     Course course;
 
-    HeldCourse(const nb::object &held, const Vector &query, const Floats &given, const Ids &rows, std::int64_t k, const Weights &weights, double epsilon,
-               std::int64_t window, std::int64_t most, const nb::object &bits)
-        : arena(held), scores(given), ids(rows), allowed(bits), course(begun(query, k, weights, epsilon, window, most)) {}
+    HeldCourse(const nb::object &held, const Vector &query, const nb::object &results, std::size_t k, const Weights &weights, double epsilon, std::int64_t window,
+               std::int64_t most, const nb::object &bits)
+        : arena(held), pool(results), allowed(bits), course(begun(query, k, weights, epsilon, window, most)) {}
 
     std::int64_t run(std::int64_t loads) {
         nb::gil_scoped_release released;
@@ -251,23 +218,21 @@ struct HeldCourse {
         course.bring(std::move(places));
         brought.swap(bytes);
     }
-    std::vector<std::int64_t> rank_by_value(std::int64_t most, const nb::list &bodies) {
-        if (most < 0) throw nb::value_error("most is below 0");
+    std::vector<std::int64_t> rank_by_value(std::size_t most, const nb::list &bodies) {
         const Parts pieces = pieces_of(bodies);
         // A microsecond or two: threads that were woken for it would find the lock taken again.
         std::optional<nb::gil_scoped_release> released;
         if (course.pool.filled > FEW || pieces.size() > FEW) released.emplace();
-        return course.rank_by_value(static_cast<std::size_t>(most), pieces);
+        return course.rank_by_value(most, pieces);
     }
 
   private:
-    Course begun(const Vector &query, std::int64_t k, const Weights &weights, double epsilon, std::int64_t window, std::int64_t most) {
+    Course begun(const Vector &query, std::size_t k, const Weights &weights, double epsilon, std::int64_t window, std::int64_t most) {
         const Arena &held = nb::cast<HeldArena &>(arena).arena;
         require_query(query);
         require_dimension(held.centroids(), query.shape(0));
-        if (k < 0) throw nb::value_error(("k is " + std::to_string(k) + ": give 0 or more").c_str());
         const double *first = weights.data();
-        return {held, query.data(), pool_of(scores, ids, 0), static_cast<std::size_t>(k), {{first, first + weights.shape(0)}, epsilon, window, most}, bitmap_of(allowed)};
+        return {held, query.data(), nb::cast<Pool &>(pool), k, {{first, first + weights.shape(0)}, epsilon, window, most}, bitmap_of(allowed)};
     }
 };
 
@@ -463,7 +428,7 @@ int level_of(std::int64_t id, std::size_t m) {
 }
 
 void require_values(const Body &body) {
-    if (body.is_compact()) throw nb::value_error("codes of two bits have no graph");
+    if (body.is_compact()) damaged("codes of two bits have no graph");
 }
 
 struct Growth {
@@ -659,11 +624,11 @@ void graph_check(const nb::bytes &given, const nb::bytes &stored) {
     GraphView(stored.data(), stored.size(), body.n, true).require_links();
 }
 
-nb::tuple walk(const nb::bytes &given, const nb::bytes &stored, const Vector &query, const Floats &scores, const Ids &ids, std::int64_t filled,
-               std::int64_t k, std::int64_t ef, const nb::object &allowed, bool trusted) {
+nb::tuple walk(const nb::bytes &given, const nb::bytes &stored, const Vector &query, Pool &pool, std::size_t k, std::int64_t ef, const nb::object &allowed,
+               bool trusted) {
     require_growth(2, ef, 1);
     require_query(query);
-    Pool pool = pool_of(scores, ids, filled);
+    std::fill(pool.fresh.begin(), pool.fresh.end(), std::uint8_t{0});
     const Bitmap bits = bitmap_of(allowed);
     std::size_t compared = 0;
     {
@@ -684,53 +649,60 @@ nb::tuple walk(const nb::bytes &given, const nb::bytes &stored, const Vector &qu
             compared = walk.compared;
         }
     }
-    return report(pool, k, compared);
+    return nb::make_tuple(pool.ranks(k), compared);
 }
 
 } // namespace
 
-void bind_arenas(nb::module_ &module) {
-    nb::class_<HeldArena>(module, "Arena", "See monograph.vectors.kernel.Arena.")
+void bind_courses(nb::module_ &module) {
+    nb::class_<Pool>(module, "Pool")
+        .def(nb::init<std::size_t>(), nb::arg("capacity"))
+        .def_ro("filled", &Pool::filled)
+        .def_prop_ro("scores", [](const Pool &pool) { return array_of(std::vector(pool.scores.data(), pool.scores.data() + pool.filled), pool.filled); },
+                     nb::rv_policy::automatic)
+        .def_prop_ro("ids", [](const Pool &pool) { return array_of(std::vector(pool.ids.data(), pool.ids.data() + pool.filled), pool.filled); },
+                     nb::rv_policy::automatic);
+    nb::class_<HeldArena>(module, "Arena")
         .def(nb::init<nb::bytes>(), nb::arg("centroids"))
-        .def("keep", &HeldArena::keep, nb::arg("cluster"), nb::arg("bodies"), nb::arg("most") = std::numeric_limits<std::int64_t>::max(), "See monograph.vectors.kernel.Arena.")
-        .def("remember", &HeldArena::remember, nb::arg("bodies"), "See monograph.vectors.kernel.Arena.")
+        .def("keep", &HeldArena::keep, nb::arg("cluster"), nb::arg("bodies"), nb::arg("most") = std::numeric_limits<std::int64_t>::max())
+        .def("remember", &HeldArena::remember, nb::arg("bodies"))
         .def_prop_ro("size", [](const HeldArena &held) { return held.arena.size(); });
-    nb::class_<HeldCourse>(module, "Course", "See monograph.vectors.kernel.Course.")
-        .def(nb::init<const nb::object &, const Vector &, const Floats &, const Ids &, std::int64_t, const Weights &, double, std::int64_t, std::int64_t, const nb::object &>(),
-             nb::arg("arena"), nb::arg("query").noconvert(), nb::arg("scores").noconvert(), nb::arg("ids").noconvert(), nb::arg("k"), nb::arg("weights").noconvert(),
-             nb::arg("epsilon"), nb::arg("window"), nb::arg("most"), nb::arg("allowed").none())
-        .def("run", &HeldCourse::run, nb::arg("loads"), "See monograph.vectors.kernel.Course.")
-        .def("bring", &HeldCourse::bring, nb::arg("clusters"), "See monograph.vectors.kernel.Course.")
-        .def("spent", [](const HeldCourse &held) { return held.course.spent; }, "See monograph.vectors.kernel.Course.")
-        .def("ahead", [](HeldCourse &held, std::size_t count) { return held.course.ahead(count); }, nb::arg("count"), "See monograph.vectors.kernel.Course.")
-        .def("sure", [](const HeldCourse &held) { return held.course.sure(); }, "See monograph.vectors.kernel.Course.")
-        .def("ranks", [](const HeldCourse &held) { return held.course.ranks(); }, "See monograph.vectors.kernel.Course.")
-        .def("firsts", [](const HeldCourse &held) { return held.course.firsts; }, "See monograph.vectors.kernel.Course.")
-        .def("rank_by_value", &HeldCourse::rank_by_value, nb::arg("most"), nb::arg("bodies"), "See monograph.vectors.kernel.Course.")
-        .def_prop_ro("filled", [](const HeldCourse &held) { return held.course.pool.filled; })
+    nb::class_<HeldCourse>(module, "Course")
+        .def(nb::init<const nb::object &, const Vector &, const nb::object &, std::size_t, const Weights &, double, std::int64_t, std::int64_t, const nb::object &>(),
+             nb::arg("arena"), nb::arg("query").noconvert(), nb::arg("pool"), nb::arg("k"), nb::arg("weights").noconvert(), nb::arg("epsilon"), nb::arg("window"),
+             nb::arg("most"), nb::arg("allowed").none() = nb::none())
+        .def("run", &HeldCourse::run, nb::arg("loads") = std::numeric_limits<std::int64_t>::max())
+        .def("bring", &HeldCourse::bring, nb::arg("clusters"))
+        .def("ahead", [](HeldCourse &held, std::size_t count) { return held.course.ahead(count); }, nb::arg("count"))
+        .def("rank_by_value", &HeldCourse::rank_by_value, nb::arg("most"), nb::arg("bodies"))
+        .def_prop_ro("spent", [](const HeldCourse &held) { return held.course.spent; })
+        .def_prop_ro("sure", [](const HeldCourse &held) { return held.course.sure(); })
+        .def_prop_ro("ranks", [](const HeldCourse &held) { return held.course.pool.ranks(held.course.k()); })
+        .def_prop_ro("firsts", [](const HeldCourse &held) { return held.course.firsts; })
         .def_prop_ro("loads", [](const HeldCourse &held) { return held.course.loads; })
         .def_prop_ro("compared", [](const HeldCourse &held) { return held.course.compared; });
+    module.attr("ENOUGH") = static_cast<std::int64_t>(Course::ENOUGH);
+    module.attr("ALL") = static_cast<std::int64_t>(Course::ALL);
+    module.attr("PAUSED") = static_cast<std::int64_t>(Course::PAUSED);
 }
 
+// Each is documented in _kernel.pyi.
 NB_MODULE(_kernel, module) {
     module.doc() = "The inner loops of vector search, compiled.";
     nb::set_leak_warnings(false);
-    module.def("levels", &levels, "What this processor can do, best first.");
-    module.def("use_level", &use_level, nb::arg("name"), "Which of them to use; the best unless told.");
-    bind_arenas(module);
-    module.def("encode", &encode, nb::arg("vectors").noconvert(), nb::arg("centre").noconvert(), nb::arg("scale"),
-               "See monograph.vectors.kernel.encode.");
-    module.def("checksum", &checksum, nb::arg("data"), "See monograph.vectors.kernel.checksum.");
-    module.def("top_k", &top_k, nb::arg("vectors").noconvert(), nb::arg("query").noconvert(), nb::arg("k"), nb::arg("allowed").none(),
-               "See monograph.vectors.kernel.top_k.");
-    module.def("scan", &scan, nb::arg("bodies"), nb::arg("query").noconvert(), nb::arg("scores").noconvert(), nb::arg("ids").noconvert(), nb::arg("filled"),
-               nb::arg("k"), nb::arg("allowed").none(), nb::arg("trusted"), "See monograph.vectors.kernel.scan.");
-    module.def("graph_insert", &graph_insert, nb::arg("body"), nb::arg("graph").none(), nb::arg("m"), nb::arg("ef"), nb::arg("alpha"),
-               "See monograph.vectors.kernel.graph_insert.");
-    module.def("graph_remove", &graph_remove, nb::arg("body"), nb::arg("graph"), nb::arg("rows"), nb::arg("ef"), nb::arg("alpha"),
-               "See monograph.vectors.kernel.graph_remove.");
-    module.def("graph_check", &graph_check, nb::arg("body"), nb::arg("graph"), "See monograph.vectors.kernel.graph_check.");
-    module.def("walk", &walk, nb::arg("body"), nb::arg("graph"), nb::arg("query").noconvert(), nb::arg("scores").noconvert(), nb::arg("ids").noconvert(),
-               nb::arg("filled"), nb::arg("k"), nb::arg("ef"), nb::arg("allowed").none(), nb::arg("trusted"), "See monograph.vectors.kernel.walk.");
+    nb::exception<Damaged>(module, "DamagedBytes");
+    module.def("levels", &levels);
+    module.def("use_level", &use_level, nb::arg("name"));
+    bind_courses(module);
+    module.def("encode", &encode, nb::arg("vectors").noconvert(), nb::arg("centre").noconvert(), nb::arg("scale"));
+    module.def("checksum", &checksum, nb::arg("data"));
+    module.def("top_k", &top_k, nb::arg("vectors").noconvert(), nb::arg("query").noconvert(), nb::arg("k"), nb::arg("allowed").none() = nb::none());
+    module.def("scan", &scan, nb::arg("bodies"), nb::arg("query").noconvert(), nb::arg("pool"), nb::arg("k") = 0, nb::arg("allowed").none() = nb::none(),
+               nb::arg("trusted") = false);
+    module.def("graph_insert", &graph_insert, nb::arg("body"), nb::arg("graph").none(), nb::arg("m"), nb::arg("ef"), nb::arg("alpha") = 1.0);
+    module.def("graph_remove", &graph_remove, nb::arg("body"), nb::arg("graph"), nb::arg("rows"), nb::arg("ef"), nb::arg("alpha") = 1.0);
+    module.def("graph_check", &graph_check, nb::arg("body"), nb::arg("graph"));
+    module.def("walk", &walk, nb::arg("body"), nb::arg("graph"), nb::arg("query").noconvert(), nb::arg("pool"), nb::arg("k"), nb::arg("ef"),
+               nb::arg("allowed").none() = nb::none(), nb::arg("trusted") = false);
     bind_signs(module);
 }

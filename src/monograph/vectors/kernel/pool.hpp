@@ -21,18 +21,21 @@ inline bool before(const Scored &a, const Scored &b) { return a.score > b.score 
 // What is not a number stands behind all that are: a checksum does not say that stored bytes make sense.
 inline float ordered(float score) { return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score; }
 
-// The best found so far, in order, in arrays that the caller holds; a result that comes twice is kept once.
+// The best found so far, in order; a result that comes twice is kept once.
 struct Pool {
-    float *scores;
-    std::int64_t *ids;
-    std::size_t filled, capacity;
-    std::vector<std::uint8_t> fresh;
+    std::vector<float> scores;
+    std::vector<std::int64_t> ids;
+    std::vector<std::uint8_t> fresh; // Whether a result came since this was last cleared.
+    std::size_t filled = 0;
+
+    explicit Pool(std::size_t capacity) : scores(capacity), ids(capacity), fresh(capacity) {}
+    std::size_t capacity() const { return scores.size(); }
 
     // What is below this is not wanted.
-    float least() const { return filled < capacity ? -std::numeric_limits<float>::infinity() : scores[filled - 1]; }
+    float least() const { return filled < capacity() ? -std::numeric_limits<float>::infinity() : scores[filled - 1]; }
     bool wants(float score, std::int64_t id) const {
-        if (filled < capacity) return true;
-        return capacity && before({score, id}, {scores[filled - 1], ids[filled - 1]});
+        if (filled < capacity()) return true;
+        return filled && before({score, id}, {scores[filled - 1], ids[filled - 1]});
     }
     void offer(float score, std::int64_t id) {
         std::size_t low = 0, high = filled;
@@ -42,12 +45,12 @@ struct Pool {
             else high = middle;
         }
         if (low < filled && scores[low] == score && ids[low] == id) return;
-        if (low >= capacity) return;
+        if (low >= capacity()) return;
         // Compact codes of two clusters tell two scores of one vector: the higher counts.
-        const auto held = static_cast<std::size_t>(std::find(ids, ids + filled, id) - ids);
+        const auto held = place_of(id);
         if (held < low) return;
         const std::uint8_t is_fresh = held < filled ? fresh[held] : 1;
-        if (held == filled && filled < capacity) ++filled;
+        if (held == filled && filled < capacity()) ++filled;
         for (std::size_t at = std::min(held, filled - 1); at > low; --at) {
             scores[at] = scores[at - 1];
             ids[at] = ids[at - 1];
@@ -56,6 +59,16 @@ struct Pool {
         scores[low] = score;
         ids[low] = id;
         fresh[low] = is_fresh;
+    }
+    std::size_t place_of(std::int64_t id) const {
+        return static_cast<std::size_t>(std::find(ids.data(), ids.data() + filled, id) - ids.data());
+    }
+    // Ranks below k at which results are fresh.
+    std::vector<std::int64_t> ranks(std::size_t k) const {
+        std::vector<std::int64_t> found;
+        for (std::size_t rank = 0; rank < std::min(k, filled); ++rank)
+            if (fresh[rank]) found.push_back(static_cast<std::int64_t>(rank));
+        return found;
     }
 };
 
@@ -69,24 +82,5 @@ struct Bitmap {
         return place / 8 < size && (bits[place / 8] >> (place % 8) & 1);
     }
 };
-
-// Estimates of a compact body's entries, merged into the pool.
-inline void scan_compact(const Body &body, Query &query, const Bitmap &allowed, Pool &pool) {
-    if (!pool.capacity) return;
-    const Tables &tables = query.for_blocks();
-    const float base = query.base(body.centre(), body.centre_scale());
-    float found[BLOCK], padded[BLOCK] = {};
-    for (std::size_t at = 0; at < body.blocks(); ++at) {
-        const std::size_t first = at * BLOCK, rows = std::min(BLOCK, body.n - first);
-        std::memcpy(padded, body.data + HEADER + 8 * body.n + 4 * first, 4 * rows);
-        std::uint32_t high = level->estimate({body.block(at), padded}, tables, base, pool.least(), found);
-        if (rows < BLOCK) high &= (1u << rows) - 1;
-        for (; high; high &= high - 1) {
-            const auto row = static_cast<std::size_t>(std::countr_zero(high));
-            const std::int64_t id = body.id(first + row);
-            if (id >= 0 && pool.wants(found[row], id) && allowed.has(id)) pool.offer(found[row], id);
-        }
-    }
-}
 
 } // namespace monograph

@@ -1,8 +1,7 @@
 // Signs of vectors, a bit a value, held against other vectors.
+#include "arrays.hpp"
+#include "pool.hpp"
 #include "simd.hpp"
-
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -12,23 +11,12 @@
 
 namespace monograph {
 
-namespace nb = nanobind;
-
 namespace {
 
 constexpr std::size_t BYTE = 256, BLOCK = 512;
 
 using Table = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Codes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Places = nb::ndarray<std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Scores = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-struct Scored {
-    float score;
-    std::int64_t place;
-};
-
-bool before(const Scored &one, const Scored &other) { return one.score > other.score || (one.score == other.score && one.place < other.place); }
 
 // The best few that were offered, in order of place.
 class Best {
@@ -91,33 +79,35 @@ template <std::size_t TOGETHER> void search(const Table &table, std::size_t firs
     }
 }
 
-void nearest_signs(const Table &table, const Codes &codes, const Places &places, const Scores &scores) {
-    const std::size_t vectors = table.shape(0), k = places.shape(1);
+nb::tuple nearest_signs(const Table &table, const Codes &codes, std::size_t k) {
+    const std::size_t vectors = table.shape(0);
     if (table.shape(2) != BYTE || table.shape(1) != codes.shape(1)) throw std::invalid_argument("the table does not fit the codes");
-    if (places.shape(0) != vectors || scores.shape(0) != vectors || scores.shape(1) != k || k > codes.shape(0))
-        throw std::invalid_argument("what is to be filled does not fit the vectors and the codes");
-    if (!k) return;
-    nb::gil_scoped_release released;
-    std::vector<Best> best(vectors, Best(k));
-    for (std::size_t first = 0; first < vectors;) {
-        const std::size_t left = vectors - first, together = left >= 4 ? 4 : left >= 2 ? 2 : 1;
-        (together == 4 ? search<4> : together == 2 ? search<2> : search<1>)(table, first, codes, best);
-        first += together;
-    }
-    for (std::size_t vector = 0; vector < vectors; ++vector) {
-        const std::vector<Scored> &found = best[vector].in_order();
-        for (std::size_t at = 0; at < k; ++at) {
-            places.data()[vector * k + at] = found[at].place;
-            scores.data()[vector * k + at] = found[at].score;
+    k = std::min(k, codes.shape(0));
+    std::vector<std::int64_t> places(vectors * k);
+    std::vector<float> scores(vectors * k);
+    if (k) {
+        nb::gil_scoped_release released;
+        std::vector<Best> best(vectors, Best(k));
+        for (std::size_t first = 0; first < vectors;) {
+            const std::size_t left = vectors - first, together = left >= 4 ? 4 : left >= 2 ? 2 : 1;
+            (together == 4 ? search<4> : together == 2 ? search<2> : search<1>)(table, first, codes, best);
+            first += together;
+        }
+        for (std::size_t vector = 0; vector < vectors; ++vector) {
+            const std::vector<Scored> &found = best[vector].in_order();
+            for (std::size_t at = 0; at < k; ++at) {
+                places[vector * k + at] = found[at].row;
+                scores[vector * k + at] = found[at].score;
+            }
         }
     }
+    return nb::make_tuple(array_of(std::move(places), vectors, k), array_of(std::move(scores), vectors, k));
 }
 
 } // namespace
 
 void bind_signs(nb::module_ &module) {
-    module.def("nearest_signs", &nearest_signs, nb::arg("table").noconvert(), nb::arg("codes").noconvert(), nb::arg("places").noconvert(),
-               nb::arg("scores").noconvert(), "See monograph.vectors.kernel.nearest_signs.");
+    module.def("nearest_signs", &nearest_signs, nb::arg("table").noconvert(), nb::arg("codes").noconvert(), nb::arg("k"));
 }
 
 } // namespace monograph
