@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from monograph.errors import InputError, MissingExtra
 from monograph.regex import regex
-from monograph.values import Chunk, Entity, Link, Neighbourhood
+from monograph.values import Link, Neighbourhood
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -40,15 +40,25 @@ def to_networkx(neighbourhood: Neighbourhood) -> networkx.Graph:
     """
     graph: networkx.Graph = _networkx().Graph()
     for entity in neighbourhood.entities:
-        graph.add_node(entity.id, **_of_entity(entity), centre=entity.id in neighbourhood.centre)
-    for chunk in neighbourhood.chunks:
-        graph.add_node(chunk.id, **_of_chunk(chunk))
+        graph.add_node(
+            entity.id,
+            kind="entity",
+            name=entity.name,
+            type=entity.kind,
+            names=entity.names,
+            documents=entity.documents,
+            count=entity.chunks,
+            centre=entity.id in neighbourhood.centre,
+        )
+    for one in neighbourhood.chunks:
+        graph.add_node(one.id, kind="chunk", document=one.document_id, start=one.start, end=one.end, text=one.text)
     links: dict[frozenset[str], Link] = {}
     for link in neighbourhood.links:
         ends = frozenset((link.source, link.target))
         links[ends] = _together(links[ends], link) if ends in links else link
     for link in links.values():
-        graph.add_edge(link.source, link.target, **_of_link(link))
+        told = {"chunks": link.chunks, "description": link.description, "keywords": link.keywords}
+        graph.add_edge(link.source, link.target, kind="link", weight=link.weight, **told)
     graph.add_edges_from(neighbourhood.mentions, kind="mention")
     return graph
 
@@ -78,7 +88,18 @@ def to_graphml(neighbourhood: Neighbourhood, path: str | Path, mode: int = 0o666
         attributes.update({key: _legal(value) for key, value in attributes.items()})
     for _, _, attributes in legal.edges(data=True):
         attributes.update({key: _legal(value) for key, value in attributes.items()})
-    _write_whole(networkx, legal, Path(path), mode)
+    place = Path(path)
+    try:
+        # Written beside the file first, to take its place.
+        with tempfile.TemporaryDirectory(prefix=f".{place.name[:40]}.", dir=place.parent) as folder:
+            part = Path(folder) / "part.graphml"
+            networkx.write_graphml_xml(legal, part)
+            part.chmod(part.stat().st_mode & mode)
+            part.replace(place)
+    except OSError as error:
+        raise InputError(
+            f"{place} cannot be written: {error.strerror or error}", "choose a folder that is there and may be written"
+        ) from error
 
 
 def _networkx() -> ModuleType:
@@ -88,27 +109,6 @@ def _networkx() -> ModuleType:
         raise MissingExtra("graphs for other programs need networkx", 'pip install "monograph[graph]"') from error
     module: ModuleType = networkx
     return module
-
-
-def _of_entity(entity: Entity) -> dict[str, Any]:
-    return {
-        "kind": "entity",
-        "name": entity.name,
-        "type": entity.kind,
-        "names": entity.names,
-        "documents": entity.documents,
-        "count": entity.chunks,
-    }
-
-
-def _of_chunk(chunk: Chunk) -> dict[str, Any]:
-    return {
-        "kind": "chunk",
-        "document": chunk.document_id,
-        "start": chunk.start,
-        "end": chunk.end,
-        "text": chunk.text,
-    }
 
 
 def _together(one: Link, other: Link) -> Link:
@@ -121,32 +121,8 @@ def _together(one: Link, other: Link) -> Link:
     )
 
 
-def _of_link(link: Link) -> dict[str, Any]:
-    return {
-        "kind": "link",
-        "weight": link.weight,
-        "chunks": link.chunks,
-        "description": link.description,
-        "keywords": link.keywords,
-    }
-
-
 def _legal(value: Any) -> Any:
     """A value as GraphML may hold it: lists joined, lines ending in a line feed, no character that XML forbids."""
     if isinstance(value, tuple):
         return SEPARATOR.join(_legal(one) for one in value)
     return _ILLEGAL.sub("", re.sub("\r\n?", "\n", value)) if isinstance(value, str) else value
-
-
-def _write_whole(networkx: ModuleType, graph: networkx.Graph, path: Path, mode: int) -> None:
-    """Write beside the file first, then take its place."""
-    try:
-        with tempfile.TemporaryDirectory(prefix=f".{path.name[:40]}.", dir=path.parent) as folder:
-            part = Path(folder) / "part.graphml"
-            networkx.write_graphml_xml(graph, part)
-            part.chmod(part.stat().st_mode & mode)
-            part.replace(path)
-    except OSError as error:
-        raise InputError(
-            f"{path} cannot be written: {error.strerror or error}", "choose a folder that is there and may be written"
-        ) from error

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from heapq import nsmallest
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
 from monograph.derive.extract.answer_kinds import answer_kinds, nearest_kind
 from monograph.errors import calling_model
@@ -201,12 +201,6 @@ def key_edges(relevance: Mapping[Edge, int], most: int) -> dict[Edge, int]:
     return {edge: -value for value, edge in nsmallest(most, telling)}
 
 
-def path_value(nodes: tuple[int, ...], key: Mapping[Edge, int], answers: Collection[int]) -> int:
-    """The sum in Eq. 3: 1, the relevance of a path's key edges, and the number of different answer nodes on it."""
-    edges = sum(key.get((min(ends), max(ends)), 0) for ends in pairwise(nodes))
-    return 1 + edges + len({node for node in nodes if node in answers})
-
-
 def best_paths(
     graph: PathGraph,
     start: tuple[int, float],
@@ -234,7 +228,8 @@ def best_paths(
     Highest first; ties by length, then by nodes. The start alone is a path too.
     """
     node, similarity = start
-    level: list[tuple[int, tuple[int, ...]]] = [(-path_value((node,), key, answers), (node,))]
+    # The sum in Eq. 3, negated: 1, the relevance of a path's key edges, and the number of answer nodes on it.
+    level: list[tuple[int, tuple[int, ...]]] = [(-1 - (node in answers), (node,))]
     found = list(level)
     for _ in range(beam.length):
         longer: list[tuple[int, tuple[int, ...]]] = []

@@ -225,22 +225,24 @@ def _search_hybrid(reader: Reader, query: Query, alpha: float | None = None, cou
     """Search by words (``alpha`` 0), by meaning (1) or by both; ``counts`` are those of the query's words."""
     from monograph.search import fusion, rerank, words
 
-    k = rerank.most(query)
-    if alpha == 1:
-        vector = query.vector_by(reader)
+    k = query.k if query.reranker is None else rerank.most(query)
+    vector = None if alpha == 0 else query.vector_by(reader)
+    if alpha == 1 and vector is not None:
         near = fusion.nearest(reader, vector, max(k, LEAST), query.filter, stretch=STRETCH)
-        return rerank.hits(query, fusion.cosine_hits(reader, near, k))
-    pool = max(fusion.POOL, k)
-    if counts is None:
-        counts = words.count(reader, query)
-    _, rankings = words.pool(reader, query, counts, pool, None if alpha == 0 else query.vector_by(reader))
-    matches = words.matches(reader, query, counts, pool)
-    if alpha == 0:
-        unfound, scores = 0.0, fusion.lifted(dict(zip(rankings[0].rows, rankings[0].scores, strict=True)), matches)
+        hits = fusion.cosine_hits(reader, near, k)
     else:
-        weights = fusion.WEIGHTS if alpha is None else {"lexical": 1 - alpha, "dense": alpha}
-        scores, unfound = fusion.fuse(rankings, matches, weights)
-    return rerank.hits(query, fusion.best_hits(reader, scores, [*rankings, *matches], k, unfound))
+        pool = max(fusion.POOL, k)
+        if counts is None:
+            counts = words.count(reader, query)
+        _, rankings = words.pool(reader, query, counts, pool, vector)
+        matches = words.matches(reader, query, counts, pool)
+        if alpha == 0:
+            unfound, scores = 0.0, fusion.lifted(dict(zip(rankings[0].rows, rankings[0].scores, strict=True)), matches)
+        else:
+            weights = fusion.WEIGHTS if alpha is None else {"lexical": 1 - alpha, "dense": alpha}
+            scores, unfound = fusion.fuse(rankings, matches, weights)
+        hits = fusion.best_hits(reader, scores, [*rankings, *matches], k, unfound)
+    return hits if query.reranker is None else rerank.hits(query, hits)
 
 
 STRATEGIES: dict[str, type[BuiltIn]] = {
@@ -283,9 +285,11 @@ def strategy(how: str | Strategy) -> Strategy:
     made = STRATEGIES.get(name)
     if made is None:
         raise InputError(f"unknown way to search {arguments.shown(name)}", f"ways are {', '.join(STRATEGIES)}")
+    if not written:
+        return cast("Strategy", made())
     known = [field.name for field in fields(made)]
     parameters: dict[str, Any] = {}
-    for part in written.split(",") if written else ():
+    for part in written.split(","):
         key, _, value = part.partition("=")
         key = key.strip()
         if key not in known:

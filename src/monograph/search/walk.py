@@ -193,19 +193,14 @@ def in_order(found: Walk, first: Head, most: int | None = None) -> list[tuple[in
     return ordered + list(zip(first.after, values, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class _About:
-    """How a chunk's document is about a name of the question."""
+def _subjects_asked(
+    found: Walk, subjects: Sequence[SubjectChunk]
+) -> tuple[dict[int, int], list[tuple[int, bool, float, float, float]]]:
+    """Return the most telling name of the question, by chunk, that the chunk's document is about; and how it is.
 
-    name: int
-    by_title: bool
-    share: float
-    fit: float
-    rarity: float
-
-
-def _subjects_asked(found: Walk, subjects: Sequence[SubjectChunk]) -> dict[int, _About]:
-    """The chunks whose documents are about a name of the question; the most telling name of each."""
+    That is (chunk, whether by its title, the name's share of the question, how the title's qualifier fits, 1 / square
+    root of the number of such documents).
+    """
     asked = {one.name.row: one for one in found.question.names}
     key = {one.name.row: one.name.key for one in found.question.names}
     entity = {one.name.head: one for one in found.question.names}
@@ -213,26 +208,27 @@ def _subjects_asked(found: Walk, subjects: Sequence[SubjectChunk]) -> dict[int, 
         for member in some:
             asked.setdefault(member.row, entity[member.head])
             key[member.row] = member.key
-    best: dict[int, _About] = {}
+    best: dict[int, int] = {}
+    about: dict[int, tuple[int, bool, float, float, float]] = {}
     for one in sorted(subjects, key=lambda one: key[one.name]):
         fit = 0.0
         if one.qualifier:
             words = one.qualifier.split()
             fit = sum(word in found.question.keys for word in words) / len(words) - 0.5
-        about = _About(one.name, one.by_title, asked[one.name].share, fit, one.documents**-0.5)
-        held = best.get(one.chunk)
-        if held is None or (about.by_title, about.share) > (held.by_title, held.share):
-            best[one.chunk] = about
-    return best
+        share, held = asked[one.name].share, about.get(one.chunk)
+        if held is None or (one.by_title, share) > (held[1], held[2]):
+            best[one.chunk] = one.name
+            about[one.chunk] = one.chunk, one.by_title, share, fit, one.documents**-0.5
+    return best, list(about.values())
 
 
 def _start(found: Walk, rankings: Sequence[tuple[Ranking, float]], pool: Pool) -> None:
-    subjects = _subjects_asked(found, pool.subjects)
+    subjects, about = _subjects_asked(found, pool.subjects)
     rows = list(dict.fromkeys(chain(*(ranking.rows for ranking, _ in rankings), subjects)))
     if not rows:
         return
     found.learn(found.scores.unknown(rows), pool.evidence)
-    found.asked.update((row, about.name) for row, about in subjects.items())
+    found.asked.update(subjects)
     with_vector, cosines = pool.cosines
     ranked = np.isin(with_vector, rows)  # The pool has all chunks that tie with the last.
     said = [sorted(found.question.places(words_of(clause))) for clause in found.question.clauses]
@@ -240,7 +236,7 @@ def _start(found: Walk, rankings: Sequence[tuple[Ranking, float]], pool: Pool) -
         [(ranking.rows, ranking.scores, weight) for ranking, weight in rankings],
         said,
         (with_vector[ranked], np.ascontiguousarray(cosines[:, ranked])),
-        [(row, one.by_title, one.share, one.fit, one.rarity) for row, one in subjects.items()],
+        about,
         _naming(found, pool.named, set(rows)),
     )
 
