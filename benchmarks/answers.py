@@ -2,7 +2,7 @@
 
 `make bench-answers` runs all of it and writes docs/benchmarks/answers.md. Parts: `--only leads`; smaller:
 `--questions 50`; files that are there already as SET-static.mono: `--files FOLDER`; files of another embedder beside
-them, as SET-onnx.mono: `--contextual FOLDER`. The weights in answer/best.py and answer/abstain.py are chosen anew, and
+them, as SET-onnx.mono: `--contextual FOLDER`. The weights in answer/confidence.py are chosen anew, and
 printed. Needs the question sets; nothing is fetched.
 """
 
@@ -24,7 +24,7 @@ import graph_files
 from graph_files import dataset, fresh
 from machine import SHARED, console, run_sections
 from monograph import Monograph
-from monograph.answer import abstain, best, context
+from monograph.answer import confidence, context
 from monograph.answer.pack import Packing
 from monograph.answer.query_terms import take_apart
 from monograph.answer.reading import read_hits
@@ -53,7 +53,7 @@ MOST = {"squad": 600, "hotpotqa": 100, "multihop-rag": 60}
 FALSE = 0.05
 """Share of the answerable questions that may go unanswered where a threshold is chosen."""
 
-THRESHOLDS = (0.06, 0.10, 0.14, 0.18, 0.20, abstain.LEAST, 0.25, 0.30, 0.35, 0.40, 0.50)
+THRESHOLDS = (0.06, 0.10, 0.14, 0.18, 0.20, confidence.LEAST, 0.25, 0.30, 0.35, 0.40, 0.50)
 OTHERS = 60.0
 """What all questions of a set weigh together, where weights of the leading sentence are chosen; those of SQuAD 1 each."""
 
@@ -107,14 +107,14 @@ def leads(options: argparse.Namespace) -> Results:
                     packed(monograph._file, question.question, hits, Packing(budget), allowed(None))
                     for budget in (1000, SMALL)
                 )
-                text = f"» {small.best.text}" if small.best else ""
+                text = f"» {small.confidence.text}" if small.best else ""
                 assert count_tokens([text])[0] <= SMALL
-                narrow = whole.best.within if whole.best else None
+                narrow = whole.confidence.within if whole.best else None
                 rows.append(
                     {
                         "half": parity(question.id) % 2,
-                        "sure": whole.best.confidence if whole.best else 0.0,
-                        "whole": contains_answer(whole.best.text if whole.best else "", question.answers),
+                        "sure": whole.confidence.confidence if whole.best else 0.0,
+                        "whole": contains_answer(whole.confidence.text if whole.best else "", question.answers),
                         "small": contains_answer(text, question.answers),
                         "passage": contains_answer(hits[0].text if hits else "", question.answers),
                         "found": max((contains_answer(hit.text, question.answers) for hit in hits), default=0.0),
@@ -148,7 +148,7 @@ def cases(name: str, folder: Path | None, most: int | None, spec: str = "static"
         def case(kind: str, question: EvaluationQuestion, where: dict[str, Any] | None = None) -> Case:
             hits = monograph.search(question.question, FOUND, where=where)
             terms = take_apart(snapshot, question.question)
-            return Case(kind, abstain.read(read_hits(terms, hits), hits) if hits and terms.words else np.zeros(2))
+            return Case(kind, confidence.read(read_hits(terms, hits), hits) if hits and terms.words else np.zeros(2))
 
         for question in told:
             gone = list(question.evidence_ids)
@@ -248,7 +248,7 @@ def curve(every: dict[str, list[Case]]) -> Results:
         name: [
             {"threshold": limit}
             | {
-                kind: share(of_kind(abstain.CONFIDENCE, some, kind), limit)
+                kind: share(of_kind(confidence.CONFIDENCE, some, kind), limit)
                 for kind in ("answerable", "null", "taken out")
             }
             for limit in THRESHOLDS
@@ -311,7 +311,7 @@ def read_sentences(name: str, options: argparse.Namespace) -> list[Sentences]:
             hits: list[Hit] = [one for one in monograph.search(question.question, FOUND) if one.text.strip()]
             asked = take_apart(snapshot, question.question)
             named = context.of_kind(snapshot, asked, hits)
-            places, rows = best.features(read_hits(asked, hits), dict(enumerate(hits)), named)
+            places, rows = confidence.features(read_hits(asked, hits), dict(enumerate(hits)), named)
             holds = np.array([contains_answer(hits[at].text[start:end], question.answers) for at, start, end in places])
             if holds.any():
                 made.append((rows, holds, 1.0))

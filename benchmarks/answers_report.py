@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from graph_report import percent, table
-from monograph.answer.abstain import LEAST, LEAST_FOR_A_MODEL
+from monograph.answer.confidence import LEAST, LEAST_FOR_A_MODEL
 from page import write_page
 
 Results = dict[str, Any]

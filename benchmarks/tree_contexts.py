@@ -10,7 +10,7 @@ from typing import Any
 
 from machine import SHARED, console
 from monograph import Monograph
-from monograph.answer.wholes import is_about_a_whole
+from monograph.answer.overviews import is_about_a_whole
 from monograph.evaluate.datasets import EvaluationQuestion, QuestionSet, load_dataset
 from monograph.values import Context
 

@@ -29,9 +29,8 @@ _MODULES = {
     "monograph.search.query": "Strategy",
     "monograph.search.strategies": "Auto Dense Graph Hybrid Lexical Tfidf Tree strategies strategy",
     "monograph.settings": "Settings",
-    "monograph.values.answer": "Answer BestSentence Citation Context ReducedHit Span Turn",
+    "monograph.values.answer": "Answer BestSentence Citation Context Hit Origin ReducedHit Span StoredChunk Turn",
     "monograph.values.content": "Chunk Document Passage Section Valid Version",
-    "monograph.values.found": "Hit Origin StoredChunk",
     "monograph.values.state": "Finding Stats",
     "monograph.values.work": "Plan Problem Progress Report",
 }
@@ -65,8 +64,11 @@ if TYPE_CHECKING:
     from monograph.values.answer import BestSentence as BestSentence
     from monograph.values.answer import Citation as Citation
     from monograph.values.answer import Context as Context
+    from monograph.values.answer import Hit as Hit
+    from monograph.values.answer import Origin as Origin
     from monograph.values.answer import ReducedHit as ReducedHit
     from monograph.values.answer import Span as Span
+    from monograph.values.answer import StoredChunk as StoredChunk
     from monograph.values.answer import Turn as Turn
     from monograph.values.content import Chunk as Chunk
     from monograph.values.content import Document as Document
@@ -74,9 +76,6 @@ if TYPE_CHECKING:
     from monograph.values.content import Section as Section
     from monograph.values.content import Valid as Valid
     from monograph.values.content import Version as Version
-    from monograph.values.found import Hit as Hit
-    from monograph.values.found import Origin as Origin
-    from monograph.values.found import StoredChunk as StoredChunk
     from monograph.values.state import Finding as Finding
     from monograph.values.state import Stats as Stats
     from monograph.values.work import Plan as Plan

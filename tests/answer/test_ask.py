@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from monograph import Document, Monograph
-from monograph.answer.abstain import LEAST
-from monograph.answer.ask import answered
-from monograph.answer.follow_up import carried
+from monograph.answer.ask import answered, carried
+from monograph.answer.confidence import LEAST
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import ModelUnavailable
 from monograph.models import Completion, LanguageModel, StreamingModel

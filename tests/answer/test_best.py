@@ -9,8 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monograph import Document, Monograph, count_tokens
-from monograph.answer.abstain import LEAST
-from monograph.answer.best import excerpt
+from monograph.answer.confidence import LEAST, excerpt
 from monograph.answer.query_terms import weighed
 from monograph.answer.reading import runs_of
 from monograph.errors import InputError

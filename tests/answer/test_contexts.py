@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 
 from monograph import Chunk, Document, Hit, Hybrid, Monograph, Passage
 from monograph.answer import context, query_terms
-from monograph.answer.overviews import Overview
+from monograph.answer.overviews import Overview, is_about_a_whole, may_be_about_a_whole
 from monograph.answer.pack import Packing
 from monograph.answer.pack import pack as pack_reading
 from monograph.answer.query_terms import QueryTerms, weighed
 from monograph.answer.reading import read_hits
-from monograph.answer.wholes import is_about_a_whole, may_be_about_a_whole
 from monograph.derive.tokens import count_tokens
 from monograph.search.query import Query
 from monograph.search.reader import Reader

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph.derive import sentences as of_text
-from monograph.derive.stretches import ALWAYS_TAKEN, MOST_WORK, stretches, work
+from monograph.derive.sentences import ALWAYS_TAKEN, MOST_WORK, stretches, work
 from support.nasty_texts import NASTY, STAGES, of_length
 from support.properties import examples
 

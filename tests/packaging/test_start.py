@@ -73,7 +73,7 @@ def test_help_and_version_open_no_file(option: str) -> None:
 
 def test_a_search_imports_what_it_needs(path: Path) -> None:
     loaded = modules_after(command("search", path, "comet"))
-    assert loaded >= {"monograph.app.search_commands", "monograph.search.fusion", "monograph.answer.abstain"}
+    assert loaded >= {"monograph.app.search_commands", "monograph.search.fusion", "monograph.answer.confidence"}
     commands = {
         f"monograph.app.{one}" for one in ("ask_commands", "serve_commands", "source_commands", "shelf_commands")
     }

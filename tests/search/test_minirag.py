@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from monograph import Document, Graph, Hit, Monograph
 from monograph.answer.ask import AnswerCache, answer_types
-from monograph.derive.extract import answer_kinds
+from monograph.derive.extract import kinds as kinds_of
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError
 from monograph.search import entity_graph
@@ -189,13 +189,13 @@ def test_the_nearest_name_is_the_name_itself(monograph: Monograph) -> None:
     ],
 )
 def test_answer_types_are_read_from_the_question(question: str, types: Sequence[str], kinds: set[str]) -> None:
-    assert answer_kinds.answer_kinds(question, types) == kinds
+    assert kinds_of.answer_kinds(question, types) == kinds
 
 
 def test_answer_types_are_the_nearest_kind(monograph: Monograph) -> None:
     embedder = monograph.embedder
     (vector,) = embedder.embed(["the name of a person"], "query")
-    assert answer_kinds.nearest_kind(embedder, vector) == {"person", "name"}
+    assert kinds_of.nearest_kind(embedder, vector) == {"person", "name"}
 
 
 FILMS = {
@@ -430,4 +430,4 @@ def test_answer_type_of_a_model_is_asked_once(tmp_path: Path) -> None:
             assert server.calls == 1
             memory = AnswerCache(monograph._file.database)
             assert answer_types(model, memory, "Transit was written by?") == ("Person", "work")
-    assert answer_kinds.answer_kinds("Transit was written by?", ("Person", "work")) == {"person", "work", "name"}
+    assert kinds_of.answer_kinds("Transit was written by?", ("Person", "work")) == {"person", "work", "name"}

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from monograph import telemetry
-from monograph.answer import abstain
-from monograph.answer.best import MARK, best_sentence, fitted, may_answer
+from monograph.answer.confidence import LOOKED_AT, MARK, best_sentence, confidence, fitted, may_answer
 from monograph.answer.overviews import overview
 from monograph.answer.pack import Packing, pack
 from monograph.answer.query_terms import take_apart
@@ -63,24 +62,24 @@ def make_context(  # noqa: PLR0913 - one state, what was found in it, and how it
     named = of_kind(reader, question, hits)
     # Of a document that is read from its beginning, sentences are not judged.
     is_opening, whole = over is not None and over.opening, over is not None and over.whole
-    reading = Reading(question, map(titled, hits[: abstain.LOOKED_AT])) if is_opening else read_hits(question, hits)
-    confidence = abstain.confidence(reading, hits)
-    if confidence < least and not whole:
-        return Context(text, (), budget=packing.budget, relevance=confidence, hits=tuple(hits))
+    reading = Reading(question, map(titled, hits[:LOOKED_AT])) if is_opening else read_hits(question, hits)
+    relevance = confidence(reading, hits)
+    if relevance < least and not whole:
+        return Context(text, (), budget=packing.budget, relevance=relevance, hits=tuple(hits))
     made = pack(reading, hits, packing, relations(hits), candidates(named, hits), over)
     if whole and made.citations:
         return replace(made, relevance=1.0)  # What was asked for is the file itself: no one sentence answers.
-    best = best_sentence(reading, hits, named, confidence)
+    best = best_sentence(reading, hits, named, relevance)
     if best is not None:
         best = fitted(question, best, packing.budget - packing.count([MARK])[0], packing.count)
-    return replace(made, relevance=confidence, best=best)
+    return replace(made, relevance=relevance, best=best)
 
 
 def relations(hits: Sequence[Hit]) -> tuple[str, ...]:
     """Return the ways through the graph that led to the best hits, those that name something, each once."""
     told = [
         " → ".join(dict.fromkeys(" ".join(node.name.split()) for node in hit.path.nodes[1:]))
-        for hit in hits[: abstain.LOOKED_AT]
+        for hit in hits[:LOOKED_AT]
         if hit.path is not None and sum(node.kind == "entity" for node in hit.path.nodes) > 1
     ]
     return tuple(dict.fromkeys(told))[:RELATIONS]
@@ -94,7 +93,7 @@ def of_kind(reader: Reader, question: QueryTerms, hits: Sequence[Hit]) -> dict[i
     if not question.kinds:
         return {}
     every = frozenset(question.every)
-    places = {hit.chunk.id: place for place, hit in enumerate(hits[: abstain.LOOKED_AT]) if hit.summary is None}
+    places = {hit.chunk.id: place for place, hit in enumerate(hits[:LOOKED_AT]) if hit.summary is None}
     texts = {identifier: hits[place].chunk.text for identifier, place in places.items()}
     return {
         places[identifier]: [one for one in some if not _is_said(one.name, every)]

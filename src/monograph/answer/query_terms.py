@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monograph.derive.extract.answer_kinds import answer_kinds
 from monograph.derive.extract.function_words import ASKING_WORDS, FUNCTION_WORDS, language_of
+from monograph.derive.extract.kinds import answer_kinds
 from monograph.graph.names import stem
 from monograph.regex import regex
 from monograph.store.words import terms

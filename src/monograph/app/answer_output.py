@@ -25,7 +25,7 @@ def print_doubt(question: str, hits: Sequence[Hit], confidence: float, *, stderr
 
 def doubt_of(question: str, hits: Sequence[Hit], confidence: float) -> str:
     """Return that warning; empty if there is no doubt."""
-    from monograph.answer.abstain import LEAST_FOR_A_MODEL, shares_words
+    from monograph.answer.confidence import LEAST_FOR_A_MODEL, shares_words
 
     if hits and confidence < LEAST_FOR_A_MODEL:
         return NOTHING_RELEVANT

@@ -152,13 +152,13 @@ class Questions:
         threshold:
             Confidence from 0 to 1 below which the context is empty. ``relevance`` of the context is its confidence.
         """
-        from monograph.answer import abstain
+        from monograph.answer import confidence
         from monograph.answer.context import make_context
         from monograph.answer.pack import Packing
 
         packing, file = Packing(budget, cut, order, count), self._at(as_of)
         asked = Query(query, k, strategy(how), allowed(where), reranker=_reranking(file, reranker))
-        abstain.check(threshold)
+        confidence.check(threshold)
         with searched(file, asked) as (reader, hits), file.database.read() as connection:
             return make_context(connection, reader, query, hits, packing, _overviewed(asked), least=threshold)
 
@@ -235,7 +235,7 @@ class Questions:
         model:
             Replaces the model that the file was opened with.
         """
-        from monograph.answer import abstain, ask
+        from monograph.answer import ask, confidence
         from monograph.answer.context import make_context
         from monograph.answer.pack import Packing
         from monograph.values import Answer, Timings
@@ -243,13 +243,11 @@ class Questions:
         file, packing, turns = self._at(as_of), Packing(budget), tuple(history)
 
         def pieces() -> Iterator[str | Answer]:
-            abstain.check(threshold or 0.0)
+            confidence.check(threshold or 0.0)
             begun, query = time.perf_counter(), question
             chosen = file.models.language_model if model is None else model
             if turns:
-                from monograph.answer import follow_up
-
-                query = follow_up.alone(chosen, question, turns)
+                query = ask.alone(chosen, question, turns)
             reranking = _reranking(file, reranker)
             asked = Query(query, k, strategy(how), allowed(where), given_vector(vector), reranking)
             with searched(file, asked) as (reader, hits), file.database.read() as connection:
@@ -299,14 +297,14 @@ def searched(file: OpenFile, query: Query) -> Iterator[tuple[Reader, list[Hit]]]
 
 
 def confidence_in(archive: Questions, question: str, hits: Sequence[Hit]) -> float:
-    """Return how probable it is that hits answer a question, 0 to 1: see :mod:`monograph.answer.abstain`."""
-    from monograph.answer import abstain
+    """Return how probable it is that hits answer a question, 0 to 1: see :mod:`monograph.answer.confidence`."""
+    from monograph.answer import confidence
     from monograph.answer.query_terms import take_apart
     from monograph.answer.reading import Reading, titled
 
     with archive._file.reading() as reader:
         asked = take_apart(reader, question)
-    return abstain.confidence(Reading(asked, map(titled, hits)), hits)
+    return confidence.confidence(Reading(asked, map(titled, hits)), hits)
 
 
 def allowed(where: Mapping[str, Any] | None) -> Allowed:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import accumulate
 
-from monograph.derive.extract.answer_kinds import answer_kinds, nearest_kind
+from monograph.derive.extract.kinds import answer_kinds, nearest_kind
 from monograph.errors import calling_model
 from monograph.graph.names import key_of
 from monograph.models import Embedder

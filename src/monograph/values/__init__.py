@@ -10,7 +10,8 @@ from monograph.lazy import lazy_names
 
 _MODULES = {
     "monograph.values.answer": (
-        "ABSTENTION Answer BestSentence Citation Context Message ReducedHit Span Timings Turn joined rendered"
+        "ABSTENTION Answer BestSentence Citation Context Effort Hit Listed Message Origin ReducedHit Span StoredChunk"
+        " Timings Turn joined rendered"
     ),
     "monograph.values.arguments": "DEFAULT_CUT PassageOrder",
     "monograph.values.arrays": "Float32 Float64 inner_products",
@@ -18,7 +19,6 @@ _MODULES = {
         "PASSAGE_SEPARATOR Chunk Document Metadata Passage Place Section Valid Version check_json cite content_hash"
         " content_id"
     ),
-    "monograph.values.found": "Effort Hit Listed Origin StoredChunk",
     "monograph.values.graph": (
         "EMBEDDED_KINDS ENTITY_KINDS Entity Extraction Link Mention Merge Neighbourhood Path PathNode Relation Route"
         " Told ToldNode ToldRelation"
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from monograph.values.arguments import *
     from monograph.values.arrays import *
     from monograph.values.content import *
-    from monograph.values.found import *
     from monograph.values.graph import *
     from monograph.values.state import *
     from monograph.values.tree import *

@@ -1,10 +1,19 @@
-"""The words that models use for the coarse types of named things."""
+"""The kinds of named things: the words that models use for them, and the kinds that a question asks for."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from monograph.regex import regex
 from monograph.values import ENTITY_KINDS
+
+if TYPE_CHECKING:
+    from monograph.models import Embedder
+    from monograph.values import Float32
 
 __all__ = ["ENTITY_KINDS", "kind_of"]
 
@@ -47,3 +56,80 @@ def kind_of(word: str) -> str:
             if form in _KIND_OF:
                 return _KIND_OF[form]
     return ""
+
+
+_ASKING = {
+    "person": "who whom whose wer wen wem wessen quién quiénes",
+    "place": "where wo wohin woher dónde adónde",
+    "date": "when wann cuándo",
+    "quantity": "wieviel wieviele cuánto cuánta cuántos cuántas",
+}
+_NOUNS = {
+    "person": "actress author writer director singer musician player politician president mann frau schauspieler "
+    "schauspielerin regisseur autor sängerin sänger actor actriz directora autora cantante persona mujer hombre",
+    "organisation": "firma unternehmen mannschaft verein partei universität schule empresa equipo banda partido "
+    "universidad escuela compañía",
+    "place": "stadt land fluss berg ort insel staat ciudad país río lugar isla estado montaña",
+    "work": "magazine newspaper novel play poem series show single buch roman lied gemälde serie libro novela película "
+    "canción cuadro",
+    "date": "date decade age jahr tag monat datum jahrhundert año día mes fecha siglo",
+}
+"""More than :func:`kind_of` knows, which reads what models write."""
+
+_KIND_ASKED = {word: kind for kind, words in _ASKING.items() for word in words.split()}
+_KIND_OF_NOUN = {word: kind for kind, words in _NOUNS.items() for word in words.split()}
+_BEFORE_NOUN = frozenset(
+    ("what", "what's", "which", "welche", "welcher", "welches", "welchen", "welchem", "qué", "cuál", "cuáles")
+)
+_AMOUNTS = {
+    "how": frozenset(("many", "much", "old", "long", "far", "tall", "high", "large", "big", "deep")),
+    "wie": frozenset(("viel", "viele", "alt", "lang", "weit", "hoch", "groß", "tief")),
+}
+_LOOKED_AT = 3
+"""Words behind which or what among which its noun is looked for."""
+
+_PROPER = frozenset(("person", "organisation", "place", "work", "event"))
+_TOLD = ("person", "organisation", "place", "work", "event", "date", "quantity", "term")
+"""Kinds that a question is held against where its words name none."""
+
+_WORD = regex(r"[^\W_]+(?:['’]s)?")
+
+
+def answer_kinds(text: str, types: Iterable[str] = ()) -> frozenset[str]:
+    """The kinds of :data:`monograph.values.ENTITY_KINDS` that answer a question; empty where its words do not tell.
+
+    Parameters
+    ----------
+    text:
+        The question. The first word in it that asks decides: who for persons, where for places, when for dates and
+        times, how many for quantities, which and what by the noun behind it. English, German and Spanish.
+    types:
+        What a language model said the answer may be, in its own words; these count instead, where they mean a kind.
+    """
+    named = {kind for kind in map(kind_of, types) if kind}
+    return _widened(named or _by_words([word.replace("’", "'").lower() for word in _WORD.findall(text)]))
+
+
+def nearest_kind(embedder: Embedder, vector: Float32) -> frozenset[str]:
+    """The kind whose name is nearest to a question's vector (dimension,)."""
+    cosines = embedder.embed(list(_TOLD), "document") @ vector
+    return _widened({_TOLD[int(np.argmax(cosines))]})
+
+
+def _by_words(words: list[str]) -> set[str]:
+    for place, word in enumerate(words):
+        behind = words[place + 1 : place + 1 + _LOOKED_AT]
+        if word in _KIND_ASKED:
+            return {_KIND_ASKED[word]}
+        if behind and behind[0] in _AMOUNTS.get(word, ()):
+            return {"quantity"}
+        if word in _BEFORE_NOUN:
+            kinds = (_KIND_OF_NOUN.get(one) or kind_of(one) for one in behind)
+            return set(filter(None, [next(filter(None, kinds), "")]))
+    return set()
+
+
+def _widened(kinds: set[str]) -> frozenset[str]:
+    """Dates with times; and a name of unknown kind may be whatever has a name."""
+    more = {"name"} if _PROPER & kinds else set()
+    return frozenset(kinds | more | ({"date", "time"} if kinds & {"date", "time"} else set()))
