@@ -178,7 +178,10 @@ def store(
         with telemetry.span("monograph.derive.graph"):
             with pipeline.database.read() as connection:
                 has_graph = settings.has_graph(connection)
-            derived = derive_graph(pipeline, work, tally, waiting, precomputed) if has_graph else Derived(waiting)
+            if has_graph:
+                derived = derive_graph(pipeline, work, tally, waiting, precomputed)
+            else:
+                derived = Derived(waiting, [key for one in work for key in one.keys])
         with write(pipeline.database, pipeline.indexes) as connection:
             # Another process may have given the file another embedder since this one was opened, or built its graph.
             EMBEDDER.check(pipeline.database, pipeline.embedder)

@@ -80,10 +80,14 @@ class Related:
 class Derived:
     """Values that are derived for a batch of documents, and stored with them.
 
+    They include the values of documents that the same batch replaces, so that nothing is derived again for these.
+
     Parameters
     ----------
     waiting:
         Packed values by memo key.
+    vectors:
+        Memo keys of the vectors of all chunks.
     parts:
         Of the graph, by the document's id and hash; None in a file without a graph.
     codes:
@@ -91,6 +95,7 @@ class Derived:
     """
 
     waiting: Mapping[bytes, bytes]
+    vectors: Sequence[bytes] = ()
     parts: Mapping[tuple[str, bytes], Related] | None = None
     codes: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -129,7 +134,8 @@ def derive_graph(
     wanted = codes.keyed(lacking)
     codes.derive_missing(pipeline.database, wanted, waiting, made.values)
     by_document = {(one.document.id, one.sha256): part for one, part in zip(batch, parts, strict=True)}
-    return Derived(waiting, by_document, {name: key for key, name in wanted.items()})
+    vectors = [key for one in batch for key in one.keys]
+    return Derived(waiting, vectors, by_document, {name: key for key, name in wanted.items()})
 
 
 def relate(
@@ -223,14 +229,15 @@ def store_graph(
         If a code is not there any more, or an extraction is not in the row from which a part was made: it was
         forgotten, and may differ now.
     """
-    made_from = {key: row for _, _, one in parts for key, row in zip(one.keys, one.extractions, strict=True)}
+    every = list((derived.parts or {}).values())
+    made_from = {key: row for one in every for key, row in zip(one.keys, one.extractions, strict=True)}
     extracted = derive_extractions(pipeline.extractor).rows(connection, made_from, derived.waiting)
     if any(row and extracted[key] != row for key, row in made_from.items()):
         raise MissingValue
     pairs = [(row, extracted[key]) for _, own, one in parts for row, key in zip(own, one.keys, strict=True)]
     memo.assign(connection, "extractions", pairs)
-    named = set[str]().union(*(keys_of(one.part) for _, _, one in parts))
-    embedded = set[str]().union(*(embedded_keys(one.part) for _, _, one in parts))
+    named = set[str]().union(*(keys_of(one.part) for one in every))
+    embedded = set[str]().union(*(embedded_keys(one.part) for one in every))
     held = names.rows(connection, named)
     lacking = names.without_code(connection, embedded, pipeline.embedder.dimension)
     if any(name not in derived.codes for name in lacking):

@@ -100,7 +100,7 @@ def write(connection: Connection, pipeline: Pipeline, changes: Changes, derived:
     documents.put(connection, [(one.columns, one.checksum, one.prepared.document.text) for one in placed])
     chunks.put(connection, (pair for one in placed for pair in one.chunk_columns))
     keys = [pair for one in placed for pair in zip(one.rows, one.prepared.keys, strict=True)]
-    held = vectors(pipeline.embedder).rows(connection, (key for _, key in keys), derived.waiting)
+    held = vectors(pipeline.embedder).rows(connection, derived.vectors, derived.waiting)
     memo.assign(connection, "vectors", [(row, held[key]) for row, key in keys])
     if derived.parts is None:
         names.use(connection, uses)
