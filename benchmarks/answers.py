@@ -26,8 +26,7 @@ from machine import SHARED, console, run_sections
 from monograph import Monograph
 from monograph.answer import confidence, context
 from monograph.answer.pack import Packing
-from monograph.answer.query_terms import take_apart
-from monograph.answer.reading import read_hits
+from monograph.answer.reading import read_hits, take_apart
 from monograph.derive.embed import load_embedder
 from monograph.derive.tokens import count_tokens
 from monograph.evaluate.datasets import EvaluationQuestion

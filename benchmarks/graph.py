@@ -41,7 +41,7 @@ from monograph.graph import evidence
 from monograph.library import questions as asking
 from monograph.search import minirag, names, question
 from monograph.search.names import Leads
-from monograph.search.one_file.cache import SearchCache
+from monograph.search.one_file.file_reader import SearchCache
 from monograph.store.graph.graphs import SubjectChunk
 from monograph.values import Document
 

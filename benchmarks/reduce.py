@@ -26,8 +26,7 @@ from graph_files import dataset, fresh, questions
 from machine import SHARED, console, run_sections
 from monograph import Monograph
 from monograph.answer.pack import Packing, pack
-from monograph.answer.query_terms import QueryTerms, take_apart
-from monograph.answer.reading import compare, read_hits
+from monograph.answer.reading import QueryTerms, compare, read_hits, take_apart
 from monograph.answer.reduce import PAPER, Windows, reduce, reduce_to_windows
 from monograph.derive.embed import load_embedder
 from monograph.derive.sentences import sentence_spans

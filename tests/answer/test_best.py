@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from monograph import Document, Monograph, count_tokens
 from monograph.answer.confidence import LEAST, excerpt
-from monograph.answer.query_terms import weighed
-from monograph.answer.reading import runs_of
+from monograph.answer.reading import runs_of, weighed
 from monograph.errors import InputError
 from monograph.graph.names import stem
 from monograph.values import ABSTENTION

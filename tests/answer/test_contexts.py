@@ -13,12 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monograph import Chunk, Document, Hit, Hybrid, Monograph, Passage
-from monograph.answer import context, query_terms
+from monograph.answer import context, reading
 from monograph.answer.overviews import Overview, is_about_a_whole, may_be_about_a_whole
 from monograph.answer.pack import Packing
 from monograph.answer.pack import pack as pack_reading
-from monograph.answer.query_terms import QueryTerms, weighed
-from monograph.answer.reading import read_hits
+from monograph.answer.reading import QueryTerms, read_hits, weighed
 from monograph.derive.tokens import count_tokens
 from monograph.search.query import Query
 from monograph.search.reader import Reader
@@ -293,7 +292,7 @@ def without_summaries(monograph: Monograph, question: str, how: str = "auto") ->
     """What is packed of what is found, and nothing else."""
     hits = monograph.search(question, 10, how)
     with monograph._file.reading() as snapshot:
-        asked = query_terms.take_apart(snapshot, question)
+        asked = reading.take_apart(snapshot, question)
         names = context.candidates(context.of_kind(snapshot, asked, hits), hits)
     return pack(asked, hits, Packing(), context.relations(hits), names)
 

@@ -9,8 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monograph.answer.query_terms import weighed
-from monograph.answer.reading import Reading, TitledText, compare, units, units_of_texts
+from monograph.answer.reading import Reading, TitledText, compare, units, units_of_texts, weighed
 from monograph.derive.embed.static import StaticEmbedder, stored_vectors
 from monograph.derive.sentences import sentence_spans, spans_of_texts
 from monograph.graph.names import stem

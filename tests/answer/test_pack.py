@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from monograph import Chunk, Document, Hit, Monograph, Passage
 from monograph.answer.pack import Packing
 from monograph.answer.pack import pack as pack_reading
-from monograph.answer.query_terms import QueryTerms, weighed
-from monograph.answer.reading import read_hits
+from monograph.answer.reading import QueryTerms, read_hits, weighed
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError
 from monograph.values import Context, Source, Summary

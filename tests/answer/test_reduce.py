@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph import Chunk, Document, Hit, Monograph
-from monograph.answer.query_terms import QueryTerms, telling_words, weighed
-from monograph.answer.reading import Reading, TitledText, read_hits, units
+from monograph.answer.reading import QueryTerms, Reading, TitledText, read_hits, telling_words, units, weighed
 from monograph.answer.reduce import (
     _CUTS,
     PAPER,

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from monograph import Document, Hit, Monograph
-from monograph.search.one_file.cache import RowCache, SearchCache
+from monograph.search.one_file.file_reader import RowCache, SearchCache
 from monograph.store.file import settings
 
 QUESTIONS = (

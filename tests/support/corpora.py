@@ -21,7 +21,7 @@ from monograph import Document, Graph, Hit, Monograph
 from monograph.graph import evidence
 from monograph.models import Embedder
 from monograph.search import entity_graph, fusion, graph, minirag, names, words
-from monograph.search.one_file.cache import SearchCache
+from monograph.search.one_file.file_reader import SearchCache
 from monograph.search.query import Query
 from monograph.search.reader import Reader
 from monograph.store.words import terms

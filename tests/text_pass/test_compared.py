@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monograph.answer.query_terms import weighed
-from monograph.answer.reading import compare, units
+from monograph.answer.reading import compare, units, weighed
 from monograph.derive.embed.static import stored_vectors
 from monograph.derive.tokens import tokenizer
 from monograph.text_pass import compiled

@@ -23,8 +23,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from monograph.answer.query_terms import QueryTerms, telling_words
-from monograph.answer.reading import Reading, runs_of, titled
+from monograph.answer.reading import QueryTerms, Reading, runs_of, telling_words, titled
 from monograph.errors import InputError
 from monograph.graph.evidence import Float64, Model
 from monograph.graph.names import stem

@@ -10,14 +10,13 @@ from monograph import telemetry
 from monograph.answer.confidence import LOOKED_AT, MARK, best_sentence, confidence, fitted, may_answer
 from monograph.answer.overviews import overview
 from monograph.answer.pack import Packing, pack
-from monograph.answer.query_terms import take_apart
-from monograph.answer.reading import Reading, read_hits, titled
+from monograph.answer.reading import Reading, read_hits, take_apart, titled
 from monograph.regex import regex
 from monograph.store.words.terms import words_of
 from monograph.values import Context
 
 if TYPE_CHECKING:
-    from monograph.answer.query_terms import QueryTerms
+    from monograph.answer.reading import QueryTerms
     from monograph.search.reader import Reader
     from monograph.store.documents.filters import Allowed
     from monograph.store.file.database import Connection

@@ -1,8 +1,9 @@
-"""Passages held against a question, each read once: for reducing, packing, the best sentence and confidence."""
+"""Passages read against a question, each once: for reducing, packing, the best sentence and confidence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, pairwise
@@ -12,14 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.derive.embed.static import stored_vectors
+from monograph.derive.extract.function_words import ASKING_WORDS, FUNCTION_WORDS, language_of
+from monograph.derive.extract.kinds import answer_kinds
 from monograph.derive.sentences import cut, sentence_spans, spans_of_texts, trimmed
 from monograph.derive.tokens import tokenizer
 from monograph.graph.evidence import Float64, Model
 from monograph.graph.names import stem
+from monograph.regex import regex
+from monograph.store.words import terms
 from monograph.text_pass import compiled
 
 if TYPE_CHECKING:
-    from monograph.answer.query_terms import QueryTerms
+    from monograph.search.reader import Reader
     from monograph.text_pass._text_pass import Clues as CompiledClues
     from monograph.values import Hit
 
@@ -65,6 +70,81 @@ the whole question, less the most of any sentence; how many sentences have more 
 adds to its words; ln(sentences); whether it is the first; whether it begins with a pronoun or the like; the most of any
 sentence; new names (up to 3, as a share), where a person, or a place, is asked for; a time, where that is; an amount,
 where that is; new names, or an amount, where the question's words do not tell."""
+
+MOST_WORDS = 64
+LIGHTEST = 0.3
+"""What a word weighs at least: one that stands in every chunk still tells sentences apart a little."""
+
+_POSSESSIVE = regex(r"['’]s\b")
+_KINDS = (
+    ("person", ("person", "organisation")),
+    ("place", ("place",)),
+    ("date", ("date", "time")),
+    ("quantity", ("quantity",)),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueryTerms:
+    """A question taken apart.
+
+    Parameters
+    ----------
+    text:
+        As it was asked.
+    words, stems:
+        Its telling words, folded, each once, in order; and their stems.
+    weights:
+        Inverse document frequency of each in the file, all together 1; float64 (words,).
+    every:
+        All its folded words, in order.
+    kinds:
+        Of which an answer may be; empty where the question's words do not tell.
+    kind:
+        Of the answer: ``person``, ``place``, ``date``, ``quantity``, or ``other`` where its words do not tell.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    stems: tuple[str, ...]
+    weights: Float64
+    every: tuple[str, ...]
+    kinds: frozenset[str]
+    kind: str
+
+
+def take_apart(reader: Reader, text: str) -> QueryTerms:
+    """Take a question apart, its words weighed by how rare they are in a corpus."""
+    words = telling_words(text)
+    return weighed(text, reader.document_frequency(words), reader.total(), words)
+
+
+def telling_words(text: str) -> tuple[str, ...]:
+    """Return the folded words of a question that say what it is about; all of them, where these are none."""
+    every = list(dict.fromkeys(terms.words_of(_POSSESSIVE.sub(" ", text))))
+    small = FUNCTION_WORDS[language_of(text)]
+    telling = [
+        word
+        for word in every
+        if word not in small and word not in ASKING_WORDS and (len(word) > 1 or not word.isascii() or word.isdigit())
+    ]
+    return tuple((telling or every)[:MOST_WORDS])
+
+
+def weighed(text: str, frequency: Mapping[str, int], total: int, words: tuple[str, ...] | None = None) -> QueryTerms:
+    """Return a question whose telling words are weighed by how many of ``total`` chunks have each."""
+    words = telling_words(text) if words is None else words
+    weights = np.array([max(LIGHTEST, math.log((total + 1) / (frequency.get(word, 0) + 0.5))) for word in words])
+    kinds = answer_kinds(text)
+    return QueryTerms(
+        text=text,
+        words=words,
+        stems=tuple(map(stem, words)),
+        weights=weights / weights.sum() if words else weights,
+        every=tuple(terms.words_of(text)),
+        kinds=kinds,
+        kind=next((name for name, some in _KINDS if kinds.intersection(some)), "other"),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,6 @@ from monograph.values import (
     ToldNode,
     ToldRelation,
     arguments,
-    inner_products,
 )
 from monograph.values import Path as Way
 from monograph.write import assertions, configuration, rebuild_graph
@@ -205,7 +204,7 @@ class GraphReader:
         found: list[tuple[ToldNode, float]] = []
         with self._file.reading_graph() as state:
             ids, rows = state.told_embeddings(len(asked))
-            cosines = inner_products(_unit(rows), _unit(asked[None])[0])
+            cosines = np.vecdot(_unit(rows), _unit(asked[None])[0])
             ranked = np.argsort(-cosines, kind="stable").tolist()  # Of equal ones the first by id.
             while ranked and len(found) < k:
                 some, ranked = ranked[:_AT_ONCE], ranked[_AT_ONCE:]

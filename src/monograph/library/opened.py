@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from monograph.answer.ask import AnswerCache
     from monograph.explore.graph_state import GraphState
     from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
-    from monograph.search.one_file.cache import SearchCache
+    from monograph.search.one_file.file_reader import SearchCache
     from monograph.search.one_file.scores import Scores
     from monograph.search.reader import Reader
     from monograph.settings import Settings
@@ -132,7 +132,7 @@ class OpenFile:
     @cached_property
     def cache(self) -> SearchCache:
         """Cache of what searches have read of the file's last state."""
-        from monograph.search.one_file.cache import SearchCache
+        from monograph.search.one_file.file_reader import SearchCache
 
         return SearchCache()
 

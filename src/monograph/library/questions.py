@@ -106,8 +106,7 @@ class Questions:
 
         Hits are ordered by their best sentence or window. Raises InputError if ``cut`` is out of range.
         """
-        from monograph.answer.query_terms import take_apart
-        from monograph.answer.reading import Reading, titled
+        from monograph.answer.reading import Reading, take_apart, titled
         from monograph.answer.reduce import reduce, reduce_to_windows
 
         with telemetry.span("monograph.reduce", {}):
@@ -299,8 +298,7 @@ def searched(file: OpenFile, query: Query) -> Iterator[tuple[Reader, list[Hit]]]
 def confidence_in(archive: Questions, question: str, hits: Sequence[Hit]) -> float:
     """Return how probable it is that hits answer a question, 0 to 1: see :mod:`monograph.answer.confidence`."""
     from monograph.answer import confidence
-    from monograph.answer.query_terms import take_apart
-    from monograph.answer.reading import Reading, titled
+    from monograph.answer.reading import Reading, take_apart, titled
 
     with archive._file.reading() as reader:
         asked = take_apart(reader, question)

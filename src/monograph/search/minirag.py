@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import accumulate
 
+import numpy as np
+
 from monograph.derive.extract.kinds import answer_kinds, nearest_kind
 from monograph.errors import calling_model
 from monograph.graph.names import key_of
@@ -26,7 +28,7 @@ from monograph.search.graph import chunk_node
 from monograph.search.query import Query
 from monograph.search.question import Question, parse
 from monograph.search.reader import Reader
-from monograph.values import Float32, Hit, Path, PathNode, inner_products
+from monograph.values import Float32, Hit, Path, PathNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,7 @@ def _with_descriptions(snapshot: Reader, embedder: Embedder, rows: Iterable[int]
     ]
     with calling_model(embedder.key):
         made = embedder.embed(texts, "document")
-    cosines = inner_products(made, vector)
+    cosines = np.vecdot(made, vector)
     return dict(zip(described, cosines.tolist(), strict=True))
 
 

@@ -6,13 +6,14 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from monograph import telemetry
-from monograph.dates.relative import yearless_days_in
+from monograph.dates.relative import TIMES, times_asked, yearless_days_in
 from monograph.dates.span import days_in
 from monograph.derive.extract.function_words import ASKING_WORDS, FUNCTION_WORDS, language_of
 from monograph.graph.names import key_of, spaced
@@ -23,6 +24,7 @@ from monograph.search.words import count
 from monograph.store.words.terms import words_of
 
 if TYPE_CHECKING:
+    from monograph.dates.span import TimeSpan
     from monograph.graph.evidence import Float64
     from monograph.graph.text import Words
     from monograph.search.query import Query
@@ -35,6 +37,9 @@ LONGEST_NAME = 10
 YEARS = range(1900, 2100)
 MOST_YEARS = 3
 """A day without a year means that day in the years in which the file knows it, if these are no more."""
+
+MOST_READ = 2_000
+"""Characters of a question in which a time is looked for."""
 
 MOST_WORDS = 64
 MOST_CLAUSES = 8
@@ -241,3 +246,16 @@ def _yearless(snapshot: Reader, text: str) -> list[NameRow]:
         of_years = snapshot.names.known([f"{year} {month:02} {day:02}" for year in YEARS])
         found += of_years.values() if len(of_years) <= MOST_YEARS else ()
     return found
+
+
+def times_of(reader: Reader, query: Query) -> tuple[TimeSpan, ...]:
+    """Return the times that a question asks for, if documents have dates; none if a reranker reads the question.
+
+    What it counts from its own day, as *last week*, is counted from that of the newest document: of a corpus that rests
+    that is nearer to what is meant than the clock, and the same question finds the same whenever it is asked.
+    """
+    text = query.text[:MOST_READ]
+    if query.reranker is not None or TIMES.search(text) is None:
+        return ()
+    newest = reader.newest()
+    return () if newest is None else times_asked(text, datetime.fromtimestamp(newest, UTC).date())

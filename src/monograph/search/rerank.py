@@ -11,12 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monograph.dates.relative import TIMES, times_asked
 from monograph.dates.span import FILE
 from monograph.search.fusion import Ranking, standardised
 from monograph.values import Origin
@@ -32,9 +30,6 @@ FIRST = 30
 
 PLACES = 10
 """So many places a hit from a requested time is lifted; docs/measuring.md holds it against fewer and more."""
-
-MOST_READ = 2_000
-"""Characters of a question in which a time is looked for."""
 
 _NAME = "rerank"
 
@@ -94,19 +89,6 @@ def hits(query: Query, found: list[Hit]) -> list[Hit]:
 def read(title: str, text: str) -> str:
     """Return what a reranker reads of a chunk: its text, under its document's title."""
     return f"{title}\n{text}" if title and not text.startswith(title) else text
-
-
-def times_of(reader: Reader, query: Query) -> tuple[TimeSpan, ...]:
-    """Return the times that a question asks for, if documents have dates; none if a reranker reads the question.
-
-    What it counts from its own day, as *last week*, is counted from that of the newest document: of a corpus that rests
-    that is nearer to what is meant than the clock, and the same question finds the same whenever it is asked.
-    """
-    text = query.text[:MOST_READ]
-    if query.reranker is not None or TIMES.search(text) is None:
-        return ()
-    newest = reader.newest()
-    return () if newest is None else times_asked(text, datetime.fromtimestamp(newest, UTC).date())
 
 
 def lifted(found: list[Hit], times: Sequence[TimeSpan], k: int) -> list[Hit]:

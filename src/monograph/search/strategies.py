@@ -53,10 +53,10 @@ class Auto(BuiltIn):
     def search(self, reader: Reader, query: Query) -> list[Hit]:
         """Search as ``Graph`` or ``Hybrid``; hits of a file without a graph have a note that says so."""
         from monograph.search import rerank
-        from monograph.search.question import parse
+        from monograph.search.question import parse, times_of
 
         question = parse(reader, query)
-        times = rerank.times_of(reader, query)
+        times = times_of(reader, query)
         # Hits from such a time are lifted among the first from as many places below them.
         wide = replace(query, k=query.k + rerank.PLACES) if times else query
         if question.names and reader.has_graph():

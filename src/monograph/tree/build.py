@@ -26,7 +26,7 @@ from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree.hash import Planes, full_rank, ranks
 from monograph.tree.leaves import KEY_BYTES, placed, update_leaves
 from monograph.tree.segment import Bounds, NodeList, NodeOrder, Segment, TreeNode, segments_near
-from monograph.values import Float32, content_hash, inner_products
+from monograph.values import Float32, content_hash
 
 MANY = 16
 """Of a layer of less than so many nodes a change, all are read at once."""
@@ -290,7 +290,7 @@ def _nearest(
             raise damaged(path_of(connection), "a node of the tree has no vector")
         if lacking:
             raise _overtaken(connection)
-        cosines = np.round(inner_products(np.stack([vectors[node.row] for node in segment]), vector), 6)
+        cosines = np.round(np.vecdot(np.stack([vectors[node.row] for node in segment]), vector), 6)
         best = segment[int(np.argmax(cosines))]
         if best.row < 0:
             return drafted[best.row].nearest

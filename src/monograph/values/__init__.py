@@ -14,7 +14,7 @@ _MODULES = {
         " Timings Turn joined rendered"
     ),
     "monograph.values.arguments": "DEFAULT_CUT PassageOrder",
-    "monograph.values.arrays": "Float32 Float64 inner_products",
+    "monograph.values.arrays": "Float32 Float64",
     "monograph.values.content": (
         "PASSAGE_SEPARATOR Chunk Document Metadata Passage Place Section Valid Version check_json cite content_hash"
         " content_id"

@@ -11,7 +11,6 @@ import pytest
 
 from monograph.store.file.database import Database
 from monograph.store.vectors import clusters as store
-from monograph.values import inner_products
 from monograph.vectors.design import KINDS, Design, Kind
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.search import Neighbours, Query
@@ -53,7 +52,7 @@ def nearest(made: Vectors, alive: frozenset[int], query: Vectors) -> list[tuple[
     rows = np.array(sorted(alive))
     unit = query / np.float32(np.sqrt(query @ query))
     vectors = made[rows - 1]
-    scores = inner_products(vectors, unit) / np.sqrt(inner_products(vectors, vectors))
+    scores = np.vecdot(vectors, unit) / np.sqrt(np.vecdot(vectors, vectors))
     order = np.lexsort((rows, -scores))
     return list(zip(scores[order].tolist(), rows[order].tolist(), strict=True))
 

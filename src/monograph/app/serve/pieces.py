@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from monograph.answer.query_terms import telling_words
+from monograph.answer.reading import telling_words
 from monograph.graph.names import stem
 from monograph.regex import regex
 from monograph.store.words.terms import words_of

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from monograph.models import Embedder
-from monograph.values import Float64, inner_products
+from monograph.values import Float64
 
 
 class EmbedderReranker:
@@ -47,4 +47,5 @@ class EmbedderReranker:
         if not texts:
             return np.zeros(0)
         (asked,) = self._embedder.embed([question], "query")
-        return inner_products(self._embedder.embed(texts, "document"), asked).astype(np.float64)
+        cosines: Float64 = np.vecdot(self._embedder.embed(texts, "document"), asked).astype(np.float64)
+        return cosines

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from monograph import Document, Lexical, Monograph
 from monograph.search import words
-from monograph.search.one_file.cache import SearchCache
-from monograph.search.one_file.file_reader import FileReader
+from monograph.search.one_file.file_reader import FileReader, SearchCache
 from monograph.search.query import Query
 from monograph.store.documents.filters import EVERYTHING
 from monograph.store.file import schema
