@@ -55,14 +55,11 @@ def site(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Iterator[tup
         notes.add([Document("Nobody needs this.", "spare")])
         notes.sync(folder / "notes", folder / "spare")
         with serving({"notes": notes}, write=True) as client:
-            job = client.done(client.post("/retry"))["id"]
             paper = client.get("/documents", like="paper").json["documents"][0]["id"]
             known = {
                 "id": [paper],
                 "/chunk id": [client.get("/document/chunks", id="1").json[0]["id"]],
                 "/summary id": [client.get("/outline").json[0]["id"]],
-                "/job id": [job],
-                "/job/events id": [job],
                 "q": ["Who repaired the boiler?", "boiler", "Ines Calder"],
                 "name": ["Mrs Grubb"],
                 "other": ["Ines Calder"],
@@ -124,6 +121,8 @@ def test_valid_requests_are_answered_as_described(
     site: tuple[Client, dict[str, Any]], operation: Operation, data: st.DataObject
 ) -> None:
     client, known = site
+    if operation.path in ("/job", "/job/events"):  # The jobs of other operations crowd those of before out.
+        known = known | {f"{operation.path} id": [client.done(client.post("/retry"))["id"]]}
     case = data.draw(narrowed(client, known, operation).as_strategy())
     if operation.path == "/names/unite":
         client.post("/names/apart", name="Mrs Grubb", other="Ines Calder")

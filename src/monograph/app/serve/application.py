@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Sequence
+from itertools import chain
 from typing import Any
 
 from fastapi import Depends, FastAPI, Security
@@ -68,7 +69,11 @@ class Api(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """Return the description, by OpenAPI 3.1."""
         if self.openapi_schema is None:
-            schemas = super().openapi()["components"]["schemas"]
+            described = super().openapi()
+            for operation in chain.from_iterable(path.values() for path in described["paths"].values()):
+                if "requestBody" in operation:
+                    operation["requestBody"]["required"] = True
+            schemas = described["components"]["schemas"]
             for name, schema in schemas.items():
                 if name.startswith("Body_"):
                     schema |= {"additionalProperties": False, "description": "Parameters."}

@@ -19,7 +19,7 @@ from monograph.errors import BusyFile, ClosedFile, FileError, MonographError, No
 from monograph.spending import Noted
 from monograph.store.file import checksums, encryption, replacing, schema
 from monograph.store.file.encryption import RawKey
-from monograph.store.file.errors import BUSY_SECONDS, is_utf8, translate_errors, translate_system_errors
+from monograph.store.file.errors import BUSY_SECONDS, is_utf8, sqlite_errors, translate_errors, translate_system_errors
 from monograph.store.file.mapped import _mapped
 from monograph.store.file.on_disk import (
     Identity,
@@ -299,6 +299,8 @@ class Database:
             return self.diagnose()
         except MonographError as error:
             return error.message
+        except sqlite_errors() as error:  # A table that is not there, in a file that another program has cut off.
+            return str(error)
         finally:
             self._local.diagnosing = False
 
