@@ -230,7 +230,8 @@ def _start(found: Walk, rankings: Sequence[tuple[Ranking, float]], pool: Pool) -
     found.learn(found.scores.unknown(rows), pool.evidence)
     found.asked.update(subjects)
     with_vector, cosines = pool.cosines
-    ranked = np.isin(with_vector, rows)  # The pool has all chunks that tie with the last.
+    # The pool has all chunks that tie with the last.
+    ranked = np.fromiter(map(set(rows).__contains__, with_vector.tolist()), dtype=bool, count=len(with_vector))
     said = [sorted(found.question.places(words_of(clause))) for clause in found.question.clauses]
     found.scores.start(
         [(ranking.rows, ranking.scores, weight) for ranking, weight in rankings],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -49,6 +49,12 @@ MOST_STARTS = 2_048
 
 MOST_ENTITIES = 8_192
 """Entities whose links are kept: 0.5 ms if the same question is asked again, 0.2 ms if another one is."""
+
+
+_Read: TypeAlias = "tuple[Mapping[int, int], Float32 | None]"
+"""(place of each chunk's vector, vectors (n, dimension)) of what a search by meaning has read."""
+
+NONE_READ: _Read = ({}, None)
 
 
 class RowCache(Generic[_Value]):
@@ -171,20 +177,20 @@ class FileReader:
     def pool(self, request: PoolRequest) -> Pool:
         lexical: list[tuple[int, float]] = []
         dense: list[tuple[int, float]] = []
-        effort = None
+        effort, read = None, NONE_READ
         if request.words:
             with telemetry.span("monograph.search.words"):
                 lexical = self._bm25(request)
         if request.vector is not None and request.vector.any():
             with telemetry.span("monograph.search.vectors"):
-                dense, effort = self.nearest(request.vector, request.k, request.filter, request.stretch)
+                dense, effort, read = self._nearest(request.vector, request.k, request.filter, request.stretch)
         walk = request.walk
         if walk is None:
             return Pool(self, lexical, dense, effort)
         subjects = graphs.subject_chunks(self.connection, walk.names, request.filter)
         rows = list(dict.fromkeys([*dict(lexical), *dict(dense), *[one.chunk for one in subjects]]))
         named = graphs.that_name(self.connection, rows, walk.names)
-        return Pool(self, lexical, dense, effort, subjects, named, self.cosines(rows, walk.clauses))
+        return Pool(self, lexical, dense, effort, subjects, named, self._cosines(rows, walk.clauses, read))
 
     def _bm25(self, request: PoolRequest) -> list[tuple[int, float]]:
         words, allowed = request.words, request.filter.within(self.view)
@@ -201,6 +207,12 @@ class FileReader:
 
         Chunks of one text share a vector: there may be more than k.
         """
+        scored, effort, _ = self._nearest(vector, k, allowed, stretch)
+        return scored, effort
+
+    def _nearest(
+        self, vector: Float32, k: int, allowed: Allowed, stretch: float
+    ) -> tuple[list[tuple[int, float]], Effort, _Read]:
         bits = self._bits(self.chunk_index, allowed)
         near = self.chunk_index.search(self.connection, vector, Query(k, bits, stretch=stretch, ties=True))
         found = stored_vectors.chunks_of(self.connection, near.items)
@@ -208,11 +220,23 @@ class FileReader:
             # A vector is allowed where one of its chunks is: of several, not all need be.
             found = stored_vectors.chunks_of(self.connection, near.items, allowed)
         scored = [(chunk, score) for memo, score in zip(near.items, near.scores, strict=True) for chunk in found[memo]]
-        return scored, Effort(near.loads, near.compared, near.stopped)
+        memos, read = ((), None) if near.read is None else (near.read[0].tolist(), near.read[1])
+        places = {chunk: place for place, memo in enumerate(memos) for chunk in found.get(memo, ())}
+        return scored, Effort(near.loads, near.compared, near.stopped), (places, read)
 
     def cosines(self, chunks: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
-        self.cache.ahead.vectors(self.connection, chunks)
-        rows, held = stored_vectors.of_chunks(self.connection, chunks, vectors.shape[1])
+        return self._cosines(chunks, vectors, NONE_READ)
+
+    def _cosines(self, chunks: Sequence[int], vectors: Float32, read: _Read) -> tuple[Int64, Float32]:
+        """Return cosines as :meth:`cosines` does; vectors that were read already are not read again."""
+        places, held_before = read
+        others = [chunk for chunk in chunks if chunk not in places]
+        self.cache.ahead.vectors(self.connection, others)
+        rows, held = stored_vectors.of_chunks(self.connection, others, vectors.shape[1])
+        if held_before is not None:
+            before = [chunk for chunk in chunks if chunk in places]
+            rows = np.concatenate((np.array(before, dtype=np.int64), rows))
+            held = np.concatenate((held_before[[places[chunk] for chunk in before]], held))
         # A matrix product may give a row other last bits beside other rows: scores would hang on how rows are stored.
         made = [np.vecdot(held, one) for one in vectors]
         return rows, np.array(made, dtype=np.float32).reshape(len(vectors), len(rows))

@@ -18,6 +18,10 @@ _ROOM = 1 << 32
 """How many documents may be numbered after one that was asked for."""
 
 
+_VALUES, _MOST_VALUES = 64, 1024
+"""Texts are bound one by one, in steps of 64: twice as fast as in JSON."""
+
+
 def select(
     connection: sqlite3.Connection, query: str, keys: Sequence[bytes | str | int], *before: object
 ) -> list[tuple[Any, ...]]:
@@ -34,10 +38,17 @@ def lookup(
 ) -> list[tuple[Any, ...]]:
     """Return columns of tables that keys lead to, in the order of the keys; a condition on ``w.value`` joins them."""
     listed = list(keys)
-    # For whole numbers str() writes JSON as well, and many times faster.
-    packed = str(listed) if listed and type(listed[0]) is int else json.dumps(listed, ensure_ascii=False)
-    query = f"SELECT {columns} FROM json_each(?) AS w CROSS JOIN {tables}"  # noqa: S608 - constants
-    return connection.execute(query, (packed, *parameters)).fetchall()
+    bound: list[str | int | None]
+    if listed and type(listed[0]) is str and len(listed) <= _MOST_VALUES:
+        # NULL, which is equal to nothing, fills the rest: statements of few lengths stay prepared.
+        bound = [*listed, *[None] * (-len(listed) % _VALUES)]
+        values = f"VALUES {','.join(['(?)'] * len(bound))}"
+    else:
+        # For whole numbers str() writes JSON as well, and many times faster.
+        packed = str(listed) if listed and type(listed[0]) is int else json.dumps(listed, ensure_ascii=False)
+        values, bound = "SELECT value FROM json_each(?)", [packed]
+    query = f"WITH w(value) AS ({values}) SELECT {columns} FROM w CROSS JOIN {tables}"  # noqa: S608 - constants
+    return connection.execute(query, (*bound, *parameters)).fetchall()
 
 
 def next_row(connection: sqlite3.Connection, table: Literal["documents", "chunks", "names", "memo"]) -> int:

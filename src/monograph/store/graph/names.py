@@ -155,10 +155,10 @@ def members(connection: Connection, heads: Iterable[int]) -> dict[int, list[Name
     # An abbreviation that is a head may itself have one.
     tables = """names AS n WHERE n.name = w.value AND n.uses > 0
         UNION ALL
-        SELECT n.name, n.key, n.uses, w.value FROM json_each(?1) AS w CROSS JOIN names AS n
+        SELECT n.name, n.key, n.uses, w.value FROM w CROSS JOIN names AS n
         WHERE n.head = w.value AND n.uses > 0
         UNION ALL
-        SELECT n.name, n.key, n.uses, w.value FROM json_each(?1) AS w CROSS JOIN names AS h CROSS JOIN names AS n
+        SELECT n.name, n.key, n.uses, w.value FROM w CROSS JOIN names AS h CROSS JOIN names AS n
         WHERE h.head = w.value AND n.head = h.name AND n.uses > 0"""
     found: dict[int, list[NameRow]] = {}
     for name in lookup(connection, "n.name, n.key, n.uses, w.value", tables, asked):
