@@ -201,7 +201,10 @@ def half_there(monograph: Monograph) -> Iterator[str]:
 
 def searches(monograph: Monograph) -> Iterator[str]:
     """Searches of every kind that find nothing, or what is in no document."""
+    missing = set() if monograph.settings.graph else {"graph", "tfidf"}  # They are refused until the graph is built.
     for how in HOWS if monograph.stats().tree is not None else HOWS[:-1]:
+        if how in missing:
+            continue
         hits = monograph.search(QUESTIONS[0], 5, how)
         if not hits:
             yield f"search {how}: nothing is found"
