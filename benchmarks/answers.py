@@ -26,7 +26,7 @@ from machine import SHARED, console, run_sections
 from monograph import Monograph
 from monograph.answer import confidence, context
 from monograph.answer.pack import Packing
-from monograph.answer.reading import read_hits, take_apart
+from monograph.answer.reading import query_terms, read_hits
 from monograph.derive.embed import load_embedder
 from monograph.derive.tokens import count_tokens
 from monograph.evaluate.datasets import EvaluationQuestion
@@ -146,7 +146,7 @@ def cases(name: str, folder: Path | None, most: int | None, spec: str = "static"
 
         def case(kind: str, question: EvaluationQuestion, where: dict[str, Any] | None = None) -> Case:
             hits = monograph.search(question.question, FOUND, where=where)
-            terms = take_apart(snapshot, question.question)
+            terms = query_terms(snapshot, question.question)
             return Case(kind, confidence.read(read_hits(terms, hits), hits) if hits and terms.words else np.zeros(2))
 
         for question in told:
@@ -308,7 +308,7 @@ def read_sentences(name: str, options: argparse.Namespace) -> list[Sentences]:
     with opened(name, options.files) as monograph, monograph._file.reading() as snapshot:
         for question in some[: options.questions or None]:
             hits: list[Hit] = [one for one in monograph.search(question.question, FOUND) if one.text.strip()]
-            asked = take_apart(snapshot, question.question)
+            asked = query_terms(snapshot, question.question)
             named = context.of_kind(snapshot, asked, hits)
             places, rows = confidence.features(read_hits(asked, hits), dict(enumerate(hits)), named)
             holds = np.array([contains_answer(hits[at].text[start:end], question.answers) for at, start, end in places])

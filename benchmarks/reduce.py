@@ -26,7 +26,7 @@ from graph_files import dataset, fresh, questions
 from machine import SHARED, console, run_sections
 from monograph import Monograph
 from monograph.answer.pack import Packing, pack
-from monograph.answer.reading import QueryTerms, compare, read_hits, take_apart
+from monograph.answer.reading import QueryTerms, compare, query_terms, read_hits
 from monograph.answer.reduce import PAPER, Windows, reduce, reduce_to_windows
 from monograph.derive.embed import load_embedder
 from monograph.derive.sentences import sentence_spans
@@ -150,7 +150,7 @@ def measured(name: str, pairs: Sequence[tuple[EvaluationQuestion, list[Hit]]], c
     cases = []
     with graph_files.opened(name) as monograph, monograph._file.reading() as snapshot:
         for question, hits in pairs:
-            made = cut(take_apart(snapshot, question.question), question, hits)
+            made = cut(query_terms(snapshot, question.question), question, hits)
             spans = [span.text for one in made for span in one.spans]
             before = sum(counted(hit.text) for hit in hits)
             cases.append(Case([hit.text for hit in hits], spans, before, sum(count_tokens(spans)), question.answers))
@@ -276,7 +276,7 @@ def ranks(options: argparse.Namespace) -> Results:
         with graph_files.opened(name) as monograph, monograph._file.reading() as snapshot:
             for question in [one for one in questions(name, options) if one.evidence_ids][:MOST_BUDGETED]:
                 hits = monograph.search(question.question, FOUND)
-                asked = take_apart(snapshot, question.question)
+                asked = query_terms(snapshot, question.question)
                 orders = (
                     hits,
                     [one.hit for one in reduce(read_hits(asked, hits), hits)],
@@ -300,7 +300,7 @@ def facts(options: argparse.Namespace) -> Results:
     static = load_embedder("static")
     with graph_files.opened(name) as monograph, monograph._file.reading() as snapshot:
         cases = [
-            (take_apart(snapshot, row["question"]), row["question"], hit, fact["fact"])
+            (query_terms(snapshot, row["question"]), row["question"], hit, fact["fact"])
             for row in rows
             for fact in row.get("evidence_facts", [])
             if fact["doc"] in whole
@@ -371,7 +371,7 @@ def _pack_all(name: str, some: Sequence[EvaluationQuestion], tally: Tally) -> No
     static = load_embedder("static")
     with graph_files.opened(name) as monograph, monograph._file.reading() as snapshot:
         for question in some:
-            asked = take_apart(snapshot, question.question)
+            asked = query_terms(snapshot, question.question)
             hits = monograph.search(question.question, FOUND)
             windowed = [one.text for one in reduce_to_windows(static, question.question, hits)]
             for at, budget in enumerate(BUDGETS):
@@ -430,7 +430,7 @@ def speed(options: argparse.Namespace) -> Results:
         for number, text in enumerate(asked):
             at = number * 3000
             hits = as_hits(Document(" ".join(words[at + n * 300 : at + (n + 1) * 300]), id=str(n)) for n in range(10))
-            question = take_apart(snapshot, text)
+            question = query_terms(snapshot, text)
             times = []
             for _ in range(REPEATS):
                 begun, busy = time.perf_counter(), time.process_time()

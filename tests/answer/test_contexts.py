@@ -292,7 +292,7 @@ def without_summaries(monograph: Monograph, question: str, how: str = "auto") ->
     """What is packed of what is found, and nothing else."""
     hits = monograph.search(question, 10, how)
     with monograph._file.reading() as snapshot:
-        asked = reading.take_apart(snapshot, question)
+        asked = reading.query_terms(snapshot, question)
         names = context.candidates(context.of_kind(snapshot, asked, hits), hits)
     return pack(asked, hits, Packing(), context.relations(hits), names)
 

@@ -10,13 +10,12 @@ from monograph import telemetry
 from monograph.answer.confidence import LOOKED_AT, MARK, best_sentence, confidence, fitted, may_answer
 from monograph.answer.overviews import overview
 from monograph.answer.pack import Packing, pack
-from monograph.answer.reading import Reading, read_hits, take_apart, titled
+from monograph.answer.reading import QueryTerms, Reading, query_terms, read_hits, titled
 from monograph.regex import regex
 from monograph.store.words.terms import words_of
 from monograph.values import Context
 
 if TYPE_CHECKING:
-    from monograph.answer.reading import QueryTerms
     from monograph.search.reader import Reader
     from monograph.store.documents.filters import Allowed
     from monograph.store.file.database import Connection
@@ -57,7 +56,7 @@ def make_context(  # noqa: PLR0913 - one state, what was found in it, and how it
     """
     over = None if overviewed is None else overview(connection, text, hits, overviewed, packing.budget)
     hits = hits if over is None else over.hits
-    question = take_apart(reader, text)
+    question = query_terms(reader, text)
     named = of_kind(reader, question, hits)
     # Of a document that is read from its beginning, sentences are not judged.
     is_opening, whole = over is not None and over.opening, over is not None and over.whole

@@ -1,4 +1,4 @@
-"""Passages read against a question, each once: for reducing, packing, the best sentence and confidence."""
+"""A question's terms, and passages compared with them, each once: for packing, the best sentence, confidence."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryTerms:
-    """A question taken apart.
+    """Words of a question, their weights, and the kind of its answer.
 
     Parameters
     ----------
@@ -113,8 +113,8 @@ class QueryTerms:
     kind: str
 
 
-def take_apart(reader: Reader, text: str) -> QueryTerms:
-    """Take a question apart, its words weighed by how rare they are in a corpus."""
+def query_terms(reader: Reader, text: str) -> QueryTerms:
+    """Return the terms of a question, its words weighed by how rare they are in a corpus."""
     words = telling_words(text)
     return weighed(text, reader.document_frequency(words), reader.total(), words)
 

@@ -106,7 +106,7 @@ class Questions:
 
         Hits are ordered by their best sentence or window. Raises InputError if ``cut`` is out of range.
         """
-        from monograph.answer.reading import Reading, take_apart, titled
+        from monograph.answer.reading import Reading, query_terms, titled
         from monograph.answer.reduce import reduce, reduce_to_windows
 
         with telemetry.span("monograph.reduce", {}):
@@ -114,7 +114,7 @@ class Questions:
             if windows is not None:
                 return reduce_to_windows(self._file.models.embedder, query, hits, windows)
             with self._file.reading() as reader:
-                question = take_apart(reader, query)
+                question = query_terms(reader, query)
             return reduce(Reading(question, map(titled, hits)), hits, cut)
 
     def context(  # noqa: PLR0913 - each is a choice of its own
@@ -298,10 +298,10 @@ def searched(file: OpenFile, query: Query) -> Iterator[tuple[Reader, list[Hit]]]
 def confidence_in(archive: Questions, question: str, hits: Sequence[Hit]) -> float:
     """Return how probable it is that hits answer a question, 0 to 1: see :mod:`monograph.answer.confidence`."""
     from monograph.answer import confidence
-    from monograph.answer.reading import Reading, take_apart, titled
+    from monograph.answer.reading import Reading, query_terms, titled
 
     with archive._file.reading() as reader:
-        asked = take_apart(reader, question)
+        asked = query_terms(reader, question)
     return confidence.confidence(Reading(asked, map(titled, hits)), hits)
 
 
