@@ -230,15 +230,15 @@ def _start(found: Walk, rankings: Sequence[tuple[Ranking, float]], pool: Pool) -
     found.learn(found.scores.unknown(rows), pool.evidence)
     found.asked.update(subjects)
     with_vector, cosines = pool.cosines
-    # The pool has all chunks that tie with the last.
-    ranked = np.fromiter(map(set(rows).__contains__, with_vector.tolist()), dtype=bool, count=len(with_vector))
+    among = set(rows)  # The pool has more: all chunks that tie with the last.
+    ranked = np.array([row in among for row in with_vector.tolist()], dtype=bool)
     said = [sorted(found.question.places(words_of(clause))) for clause in found.question.clauses]
     found.scores.start(
         [(ranking.rows, ranking.scores, weight) for ranking, weight in rankings],
         said,
         (with_vector[ranked], np.ascontiguousarray(cosines[:, ranked])),
         about,
-        _naming(found, pool.named, set(rows)),
+        _naming(found, pool.named, among),
     )
 
 

@@ -145,7 +145,7 @@ class ShardReader(GraphState):
         scored = [] if of_all is None else self._bm25(request.words, min(most, k), of_all, allowed)
         best = pools.cut(scored, most, k)
         if request.vector is not None and request.vector.any():
-            nearest, effort = self.snapshot.nearest(request.vector, k, allowed, request.stretch)
+            nearest, effort, _ = self.snapshot.nearest(request.vector, k, allowed, request.stretch)
             near = pools.cut(nearest, most, k, effort)
         about = self.subject_chunks(keys, allowed) if keys else []
         found_rows = (one.records["row"].tolist() for one in (best, near) if one is not None)

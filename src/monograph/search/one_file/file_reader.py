@@ -51,10 +51,10 @@ MOST_ENTITIES = 8_192
 """Entities whose links are kept: 0.5 ms if the same question is asked again, 0.2 ms if another one is."""
 
 
-_Read: TypeAlias = "tuple[Mapping[int, int], Float32 | None]"
-"""(place of each chunk's vector, vectors (n, dimension)) of what a search by meaning has read."""
+_ReadVectors: TypeAlias = "tuple[Mapping[int, int], Float32 | None]"
+"""(row of each chunk in the array, vectors as an array (n, dimension)) that a dense search has read."""
 
-NONE_READ: _Read = ({}, None)
+_NONE_READ: _ReadVectors = ({}, None)
 
 
 class RowCache(Generic[_Value]):
@@ -84,12 +84,12 @@ class RowCache(Generic[_Value]):
 
 
 class SearchCache:
-    """What searches have read of the state of a file that has a generation number. Safe for use by many threads.
+    """Cache of what searches have read of one state of a file. Safe for use by many threads.
 
     Parameters
     ----------
     generation:
-        The number; -1 for no state yet.
+        Number of the state; -1 for none yet.
     ahead:
         Announces pages that are about to be read: it outlives the state.
     """
@@ -177,20 +177,20 @@ class FileReader:
     def pool(self, request: PoolRequest) -> Pool:
         lexical: list[tuple[int, float]] = []
         dense: list[tuple[int, float]] = []
-        effort, read = None, NONE_READ
+        effort, read = None, _NONE_READ
         if request.words:
             with telemetry.span("monograph.search.words"):
                 lexical = self._bm25(request)
         if request.vector is not None and request.vector.any():
             with telemetry.span("monograph.search.vectors"):
-                dense, effort, read = self._nearest(request.vector, request.k, request.filter, request.stretch)
+                dense, effort, read = self.nearest(request.vector, request.k, request.filter, request.stretch)
         walk = request.walk
         if walk is None:
             return Pool(self, lexical, dense, effort)
         subjects = graphs.subject_chunks(self.connection, walk.names, request.filter)
         rows = list(dict.fromkeys([*dict(lexical), *dict(dense), *[one.chunk for one in subjects]]))
         named = graphs.that_name(self.connection, rows, walk.names)
-        return Pool(self, lexical, dense, effort, subjects, named, self._cosines(rows, walk.clauses, read))
+        return Pool(self, lexical, dense, effort, subjects, named, self.cosines(rows, walk.clauses, read))
 
     def _bm25(self, request: PoolRequest) -> list[tuple[int, float]]:
         words, allowed = request.words, request.filter.within(self.view)
@@ -202,17 +202,11 @@ class FileReader:
 
     def nearest(
         self, vector: Float32, k: int, allowed: Allowed, stretch: float
-    ) -> tuple[list[tuple[int, float]], Effort]:
-        """Return (row, cosine) of the k chunks nearest to a vector that is not zero, and the effort of the search.
+    ) -> tuple[list[tuple[int, float]], Effort, _ReadVectors]:
+        """Return (row, cosine) of the k chunks nearest to a vector that is not zero, the effort, and the vectors read.
 
         Chunks of one text share a vector: there may be more than k.
         """
-        scored, effort, _ = self._nearest(vector, k, allowed, stretch)
-        return scored, effort
-
-    def _nearest(
-        self, vector: Float32, k: int, allowed: Allowed, stretch: float
-    ) -> tuple[list[tuple[int, float]], Effort, _Read]:
         bits = self._bits(self.chunk_index, allowed)
         near = self.chunk_index.search(self.connection, vector, Query(k, bits, stretch=stretch, ties=True))
         found = stored_vectors.chunks_of(self.connection, near.items)
@@ -220,25 +214,25 @@ class FileReader:
             # A vector is allowed where one of its chunks is: of several, not all need be.
             found = stored_vectors.chunks_of(self.connection, near.items, allowed)
         scored = [(chunk, score) for memo, score in zip(near.items, near.scores, strict=True) for chunk in found[memo]]
-        memos, read = ((), None) if near.read is None else (near.read[0].tolist(), near.read[1])
-        places = {chunk: place for place, memo in enumerate(memos) for chunk in found.get(memo, ())}
-        return scored, Effort(near.loads, near.compared, near.stopped), (places, read)
+        effort, read = Effort(near.loads, near.compared, near.stopped), _NONE_READ
+        if near.read is not None:
+            memos, held = near.read
+            read = {chunk: at for at, memo in enumerate(memos.tolist()) for chunk in found.get(memo, ())}, held
+        return scored, effort, read
 
-    def cosines(self, chunks: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
-        return self._cosines(chunks, vectors, NONE_READ)
-
-    def _cosines(self, chunks: Sequence[int], vectors: Float32, read: _Read) -> tuple[Int64, Float32]:
-        """Return cosines as :meth:`cosines` does; vectors that were read already are not read again."""
-        places, held_before = read
-        others = [chunk for chunk in chunks if chunk not in places]
-        self.cache.ahead.vectors(self.connection, others)
-        rows, held = stored_vectors.of_chunks(self.connection, others, vectors.shape[1])
-        if held_before is not None:
+    def cosines(
+        self, chunks: Sequence[int], vectors: Float32, read: _ReadVectors = _NONE_READ
+    ) -> tuple[Int64, Float32]:
+        """Return cosines as :class:`monograph.search.reader.Reader` says; ``read`` has vectors not to be read again."""
+        places, held = read
+        missing = [chunk for chunk in chunks if chunk not in places]
+        self.cache.ahead.vectors(self.connection, missing)
+        rows, values = stored_vectors.of_chunks(self.connection, missing, vectors.shape[1])
+        if held is not None:
             before = [chunk for chunk in chunks if chunk in places]
             rows = np.concatenate((np.array(before, dtype=np.int64), rows))
-            held = np.concatenate((held_before[[places[chunk] for chunk in before]], held))
-        # A matrix product may give a row other last bits beside other rows: scores would hang on how rows are stored.
-        made = [np.vecdot(held, one) for one in vectors]
+            values = np.concatenate((held[[places[chunk] for chunk in before]], values))
+        made = [np.vecdot(values, one) for one in vectors]
         return rows, np.array(made, dtype=np.float32).reshape(len(vectors), len(rows))
 
     def evidence(self, rows: Sequence[int], words: Words) -> Records:
