@@ -70,6 +70,7 @@ class Api(FastAPI):
         """Return the description, by OpenAPI 3.1."""
         if self.openapi_schema is None:
             described = super().openapi()
+            # FastAPI calls a body optional if all in it is, but only_known refuses a request without one.
             for operation in chain.from_iterable(path.values() for path in described["paths"].values()):
                 if "requestBody" in operation:
                     operation["requestBody"]["required"] = True

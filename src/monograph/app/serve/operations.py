@@ -146,10 +146,11 @@ FromArchive: TypeAlias = Annotated[Archive, Depends(_archive)]
 FromArchiveInBody: TypeAlias = Annotated[Archive, Depends(_archive_in_body)]
 FromFile: TypeAlias = Annotated[Reader, Depends(_file)]
 Count: TypeAlias = Annotated[int, Ge(0), at_most(MOST)]
-InJson = BeforeValidator(lambda given: int(given) if isinstance(given, float) and given.is_integer() else given)
-"""To JSON, 5.0 is a whole number as 5 is."""
-
 Hits: TypeAlias = Annotated[int, Ge(0), at_most(MOST_HITS)]
+FROM_WHOLE_FLOAT = BeforeValidator(
+    lambda given: int(given) if isinstance(given, float) and given.is_integer() else given
+)
+"""Converts 5.0 to 5 before it is validated: both are integers to JSON Schema."""
 Flag: TypeAlias = Annotated[bool, BeforeValidator(lambda given: given == "" or given)]
 """True if it is given without a value."""
 
