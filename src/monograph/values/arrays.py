@@ -1,4 +1,8 @@
-"""Arrays as they travel between modules."""
+"""Arrays as they travel between modules.
+
+Inner products of rows are made by ``numpy.vecdot``, not by a matrix product: it gives a row the same bits wherever the
+row stands and whatever stands beside it, so that scores do not depend on the order in which rows are stored.
+"""
 
 from __future__ import annotations
 

@@ -17,9 +17,8 @@ _MOST = 1 << 62
 _ROOM = 1 << 32
 """How many documents may be numbered after one that was asked for."""
 
-
-_VALUES, _MOST_VALUES = 64, 1024
-"""Texts are bound one by one, in steps of 64: twice as fast as in JSON."""
+_STEP, _MOST_BOUND = 64, 1024
+"""Up to 1,024 texts are bound one by one, in multiples of 64: of 370, in half the time that JSON takes."""
 
 
 def select(
@@ -39,9 +38,9 @@ def lookup(
     """Return columns of tables that keys lead to, in the order of the keys; a condition on ``w.value`` joins them."""
     listed = list(keys)
     bound: list[str | int | None]
-    if listed and type(listed[0]) is str and len(listed) <= _MOST_VALUES:
-        # NULL, which is equal to nothing, fills the rest: statements of few lengths stay prepared.
-        bound = [*listed, *[None] * (-len(listed) % _VALUES)]
+    if listed and type(listed[0]) is str and len(listed) <= _MOST_BOUND:
+        # NULL, which equals nothing, fills the rest: few different statements have to be prepared.
+        bound = [*listed, *[None] * (-len(listed) % _STEP)]
         values = f"VALUES {','.join(['(?)'] * len(bound))}"
     else:
         # For whole numbers str() writes JSON as well, and many times faster.
