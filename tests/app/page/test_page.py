@@ -312,11 +312,11 @@ def test_page_draws_and_describes_graph_paths(page: Any, served: Site) -> None:
 def test_back_forward_and_reload_restore_the_view(page: Any) -> None:
     show(page, "/search", q="comet", file="archive")
     page.locator(".hit a[data-stop]").nth(1).click()
-    page.wait_for_url("**source=**")
+    until(page, OPEN_IS_ASKED_FOR)
     second = page.url
     words = marked(page)
     page.reload()
-    page.wait_for_selector("mark.cited")
+    until(page, OPEN_IS_ASKED_FOR)
     assert (page.url, marked(page)) == (second, words)
     page.click(".tools a:first-child")
     page.wait_for_url("**/document?**")
