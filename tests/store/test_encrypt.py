@@ -12,6 +12,7 @@ import pickle
 import pty
 import random
 import select
+import shutil
 import signal
 import stat
 import subprocess
@@ -65,14 +66,22 @@ def made(path: Path, key: str | None, count: int = 30) -> Path:
     return path
 
 
-@pytest.fixture
-def plain(tmp_path: Path) -> Path:
-    return made(tmp_path / "plain.mono", None)
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    made(folder / "plain.mono", None)
+    made(folder / "locked.mono", KEY)
+    return folder
 
 
 @pytest.fixture
-def locked(tmp_path: Path) -> Path:
-    return made(tmp_path / "locked.mono", KEY)
+def plain(tmp_path: Path, made_once: Path) -> Path:
+    return Path(shutil.copy(made_once / "plain.mono", tmp_path))
+
+
+@pytest.fixture
+def locked(tmp_path: Path, made_once: Path) -> Path:
+    return Path(shutil.copy(made_once / "locked.mono", tmp_path))
 
 
 def found(path: Path, key: str | None) -> dict[str, object]:
