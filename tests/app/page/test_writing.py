@@ -92,6 +92,7 @@ def test_a_pdf_is_shown_as_its_page_with_the_passage_boxed(page: Any, served: Si
         start = document["text"].index(line)
         show(page, "/document", id=document["id"], view="page", mark=f"{start}-{start + len(line)}")
         page.wait_for_selector(".boxes .box", state="attached")
+        until(page, "document.querySelector('.leaf img')?.complete")
         picture = page.locator(".leaf img").bounding_box()
         box = page.locator(".boxes .box").first.bounding_box()
         middle = (box["y"] + box["height"] / 2 - picture["y"]) / picture["height"]
