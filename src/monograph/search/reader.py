@@ -29,16 +29,6 @@ EVIDENCE = np.dtype([("row", "<i8"), ("document", "<i8"), ("words", "<u8"), ("ha
 """Record that scores a chunk: its row, its document's (NO_DOCUMENT of the store's graphs if it is not in the graph), a
 bit for each of the question's words, by their places, that it has, and a hash of all its words."""
 
-COMMON = 0.08
-SOME = 250
-"""Words that stand in more than this share of the chunks, and in more than so many of them or in half, are not looked
-up, unless there are no others: they cost most and tell least (docs/measuring.md)."""
-
-
-def most(total: int) -> float:
-    """Return the number of chunks, of ``total``, above which a word is common."""
-    return max(total * COMMON, min(total / 2, SOME))
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
@@ -61,11 +51,6 @@ class Counts:
     chunks: Mapping[str, int]
     held: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)
     postings: Postings | None = None
-
-    @property
-    def most(self) -> float:
-        """The number of chunks above which a word is common."""
-        return most(self.total)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

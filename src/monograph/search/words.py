@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 MOST_WORDS = 64
 """A longer query is cut down to its rarest words."""
 
+COMMON = 0.08
+SOME = 250
+"""Words that stand in more than this share of the chunks, and in more than so many of them or in half, are not looked
+up, unless there are no others: they cost most and tell least (docs/measuring.md)."""
+
 CANDIDATES = 256
 """Most chunks whose text is read to verify one code or phrase."""
 
@@ -39,6 +44,11 @@ _QUOTED = regex(r'"([^"]{2,200})"|“([^”]{2,200})”|„([^“]{2,200})“|«
 _JOINED = r"[-_./:#@+]"
 _CODE = regex(rf"\w+(?:{_JOINED}\w+)*")
 _YEARS = regex(r"\d{4}[-/]\d{4}")
+
+
+def common_above(total: int) -> float:
+    """Return the number of chunks, of ``total``, above which a word is common."""
+    return max(total * COMMON, min(total / 2, SOME))
 
 
 def counted_words(query: str) -> tuple[set[str], set[str]]:
@@ -63,7 +73,7 @@ def pool(
     """
     words = list(dict.fromkeys(terms.words_of(query.text)))
     # A single character of writing without spaces matches pairs, which have frequencies of their own.
-    known, most = counts.chunks, counts.most
+    known, most = counts.chunks, common_above(counts.total)
     found = {word: known.get(word, 0) for word in words if 0 < known.get(word, len(word) == 1) <= most}
     if not found:
         counts = reader.count(words, allowed=query.filter)

@@ -25,7 +25,6 @@ from monograph.search.reader import (
     PoolRequest,
     SearchModels,
     Shown,
-    most,
 )
 from monograph.shelf.engines import Shards
 from monograph.shelf.pools import (
@@ -114,7 +113,7 @@ class ShelfReader:
         whole = {*words, *small} - few
         found = self._count(whole, few, list(dict.fromkeys(held)), allowed)
         total, known = self.total(), self.counted.chunks
-        above = int(most(total)) + 1
+        above = int(word_for_word.common_above(total)) + 1
         counts = {word: known[word] for word in whole} | {word: min(above, known.get(word, above)) for word in few}
         return Counts(total, {word: number for word, number in counts.items() if number}, found)
 
@@ -128,7 +127,7 @@ class ShelfReader:
         halves = [word for word in words if terms.is_half(word) and word not in having]
         if not (missing or little or halves or held):
             return {}
-        above = int(most(self.total())) + 1
+        above = int(word_for_word.common_above(self.total())) + 1
         answers = self.shards.all(ShardReader.count, CountRequest(missing, little, above, halves, held, allowed))
         found = summed(one.chunks for one in answers)
         known.update((word, found.get(word, 0)) for word in missing)

@@ -11,7 +11,7 @@ import numpy as np
 from monograph import telemetry
 from monograph.graph import GRAPH
 from monograph.search import words as word_for_word
-from monograph.search.reader import EVIDENCE, NOWHERE, Counts, Pool, PoolRequest, most
+from monograph.search.reader import EVIDENCE, NOWHERE, Counts, Pool, PoolRequest
 from monograph.search.scoring import _scoring
 from monograph.store import tree as stored_tree
 from monograph.store.documents import chunks as stored_chunks
@@ -157,7 +157,9 @@ class FileReader:
         total = terms.count(self.connection)
         few = {word for word in small if word not in words and word.isascii()}
         whole = {*words, *small} - few
-        read = postings.read(self.connection, whole, few, int(most(total)) + 1, self.cache.counted)
+        read = postings.read(
+            self.connection, whole, few, int(word_for_word.common_above(total)) + 1, self.cache.counted
+        )
         chunks = terms.document_frequency(self.connection, whole | few) if read is None else read.chunks
         with telemetry.span("monograph.search.word_for_word"):
             return Counts(total, chunks, {text: self.holding(text, allowed) for text in held}, read)
