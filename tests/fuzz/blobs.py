@@ -20,6 +20,7 @@ from monograph import Document, Monograph
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import MonographError
 from monograph.models import TextKind
+from monograph.store.documents import documents
 from monograph.store.file import checksums
 from monograph.store.file.errors import sqlite_errors
 from monograph.values import Float32
@@ -175,7 +176,7 @@ def seal(connection: sqlite3.Connection) -> None:
             connection.execute(statement)
     for (row,) in _all(connection, "SELECT document FROM documents"):
         with suppress(*sqlite_errors(), TypeError):
-            checksums.seal(connection, row)
+            documents.seal(connection, row)
 
 
 def _all(connection: sqlite3.Connection, query: str) -> list[tuple[Any, ...]]:

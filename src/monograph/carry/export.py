@@ -20,7 +20,7 @@ from monograph.explore.entities import MOST_LOOKED_AT, entities
 from monograph.explore.graph_state import GraphState
 from monograph.explore.nodes import EntityNode, Nodes
 from monograph.store.documents import chunks, documents
-from monograph.store.file import checksums, memo, settings
+from monograph.store.file import memo, settings
 from monograph.store.file.checksums import given_key
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, path_of
@@ -128,7 +128,7 @@ def _damaged(connection: Connection, fault: str) -> DamagedFile:
 
 def _document(connection: Connection, row: int, written: IO[str]) -> list[int]:
     """Write a document; returns the rows of its chunks."""
-    if not checksums.is_sound(connection, row):
+    if not documents.is_sound(connection, row):
         name = documents.name_of(connection, row)
         raise _damaged(connection, f"document {name!r} is not what was stored")
     document = documents.load(connection, documents.by_number(connection, row))

@@ -39,11 +39,9 @@ class Questions:
 
     _file: OpenFile
 
-    def _at(self, as_of: Moment | None) -> OpenFile:
-        """Return the file to search. Raises InputError for a moment, since the file keeps no former versions."""
-        if as_of is not None:
-            raise keeps_no_versions(self._file)
-        return self._file
+    def _at(self, as_of: Moment) -> OpenFile:
+        """Return the file as of a moment. Raises InputError, since the file keeps no former versions."""
+        raise keeps_no_versions(self._file)
 
     def search(  # noqa: PLR0913 - each is a choice of its own
         self,
@@ -155,7 +153,8 @@ class Questions:
         from monograph.answer.context import make_context
         from monograph.answer.pack import Packing
 
-        packing, file = Packing(budget, cut, order, count), self._at(as_of)
+        packing = Packing(budget, cut, order, count)
+        file = self._file if as_of is None else self._at(as_of)
         asked = Query(query, k, strategy(how), allowed(where), reranker=_reranking(file, reranker))
         confidence.check(threshold)
         with searched(file, asked) as (reader, hits), file.database.read() as connection:
@@ -239,7 +238,8 @@ class Questions:
         from monograph.answer.pack import Packing
         from monograph.values import Answer, Timings
 
-        file, packing, turns = self._at(as_of), Packing(budget), tuple(history)
+        packing, turns = Packing(budget), tuple(history)
+        file = self._file if as_of is None else self._at(as_of)
 
         def pieces() -> Iterator[str | Answer]:
             confidence.check(threshold or 0.0)

@@ -65,9 +65,7 @@ class Reader(Questions):
     def close(self) -> None:
         """Do nothing: a view or a snapshot is closed with its file."""
 
-    def _at(self, as_of: Moment | None) -> OpenFile:
-        if as_of is None:
-            return self._file
+    def _at(self, as_of: Moment) -> OpenFile:
         part = self._part_at(as_of)
         # The snapshot is kept with the file, for searches that follow and ask for the same moment.
         self._file.whole.last_snapshot = part.base if isinstance(part.base, FilePart) else part
@@ -225,7 +223,8 @@ class Reader(Questions):
         document, in reading order. ``where`` and ``as_of`` as for :meth:`search`; ``vectors`` adds their vectors.
         """
         stored = configuration.EMBEDDER.known(self._file.database) if vectors else None
-        with self._at(as_of).database.read() as connection:
+        file = self._file if as_of is None else self._at(as_of)
+        with file.database.read() as connection:
             return lookup.fetch(connection, ids, allowed(where), None if stored is None else stored.dimension)
 
     def missing_keys(self, where: Mapping[str, Any] | None) -> dict[str, list[str]]:

@@ -255,12 +255,12 @@ def _checksum(connection: Connection, number: int) -> int:
         (number,),
     ).fetchone()
     chunks = connection.execute(
-        f"""SELECT CAST(c.id AS BLOB), c.ordinal, c.start, c."end", CAST(c.metadata AS BLOB), {checksums.GIVEN}
+        f"""SELECT CAST(c.id AS BLOB), c.ordinal, c.start, c."end", CAST(c.metadata AS BLOB), {documents.GIVEN}
         FROM version_chunks AS c LEFT JOIN memo AS m ON m.memo = c.vector
         WHERE c.version = ? ORDER BY c.ordinal""",  # noqa: S608 - a constant
         (number,),
     ).fetchall()
-    return checksums.of_content(own, text, chunks)
+    return documents.content_checksum(own, text, chunks)
 
 
 def is_sound(connection: Connection, number: int) -> bool:

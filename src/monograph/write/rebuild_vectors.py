@@ -10,7 +10,7 @@ from monograph.derive.derivation import Derivation, MissingValue, embedded_text,
 from monograph.store import tree as stored_tree
 from monograph.store import versions
 from monograph.store.documents import chunks, documents
-from monograph.store.file import checksums, memo, settings
+from monograph.store.file import memo, settings
 from monograph.store.file.database import Connection
 from monograph.store.graph import names as stored_names
 from monograph.store.vectors import vectors as stored_vectors
@@ -102,11 +102,11 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
     """Put all that was prepared in the place of what is there. Documents may have come meanwhile: those are few."""
     other = _is_other(connection, pipeline)
     inside = 0
-    changed = checksums.sound_with_given(connection)
+    changed = documents.sound_with_given(connection)
     for row in documents.listed(connection):
         inside += assign(connection, pipeline, row.row, most=MADE_INSIDE - inside)
     for number in changed:
-        checksums.seal(connection, number)  # Vectors that came with their chunks are gone.
+        documents.seal(connection, number)  # Vectors that came with their chunks are gone.
     codes = name_codes(pipeline.embedder)
     wanted = codes.keyed(names_without_code(connection, pipeline))
     _derive_inside(connection, pipeline, codes, wanted, MADE_INSIDE)

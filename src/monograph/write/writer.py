@@ -11,7 +11,7 @@ from monograph.derive.derivation import vectors
 from monograph.errors import MonographError, NotFound
 from monograph.store import versions
 from monograph.store.documents import chunks, documents, sources
-from monograph.store.file import checksums, memo
+from monograph.store.file import memo
 from monograph.store.file.database import Connection, Database
 from monograph.store.file.rows import next_row
 from monograph.store.graph import assertions, graphs, names
@@ -136,13 +136,13 @@ class _Placed:
 
     @property
     def checksum(self) -> int:
-        """As :func:`monograph.store.file.checksums.of_document` finds it when all is stored."""
+        """As :func:`monograph.store.documents.documents.stored_checksum` finds it when all is stored."""
         given = (key if key in self.prepared.given else None for key in self.prepared.keys)
         own = (
             (name, *where, metadata, key)
             for (_, (name, _, *where, metadata, _)), key in zip(self.chunk_columns, given, strict=True)
         )
-        return checksums.of_content(self.columns[1:8], self.prepared.document.text, own)
+        return documents.content_checksum(self.columns[1:8], self.prepared.document.text, own)
 
 
 def _place(

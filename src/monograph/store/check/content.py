@@ -11,7 +11,7 @@ from functools import partial
 from monograph.store import versions
 from monograph.store.check.rules import DELETE, Checked, Rule
 from monograph.store.documents import chunks, documents
-from monograph.store.file.checksums import blocks_of, checksum
+from monograph.store.file.checksums import checksum
 from monograph.store.file.errors import UNDECODABLE, is_utf8
 from monograph.store.file.rows import loaded_object
 from monograph.store.graph.assertions import STORED, TABLES, Origin, imply_node
@@ -46,7 +46,7 @@ def _make_readable(checked: Checked) -> None:
                 for number, value in connection.execute(query, (row,)).fetchall():
                     text = value.decode("utf-8", "replace")
                     if table == "texts" and not is_utf8(value):
-                        before = (number - blocks_of(row)[0]) * documents.BLOCK_CHARACTERS
+                        before = (number - documents.blocks_of(row)[0]) * documents.BLOCK_CHARACTERS
                         # What follows in other blocks stays in place.
                         length = min(documents.BLOCK_CHARACTERS, characters - before)
                         text = text[:length].ljust(length, "\ufffd")

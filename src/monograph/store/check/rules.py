@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 
 from monograph.errors import MonographError
 from monograph.store.documents import documents
-from monograph.store.file import checksums
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import UNDECODABLE, row_fault, sqlite_errors, sqlite_name
 from monograph.store.file.settings import StoredModel, load_model
@@ -59,7 +58,7 @@ class Checked:
     def damaged(self) -> frozenset[int]:
         """The rows of the documents whose content is not what was stored: nothing is held against their texts."""
         rows = documents.numbers(self.connection)
-        return frozenset(row for row in rows if not checksums.is_sound(self.connection, row))
+        return frozenset(row for row in rows if not documents.is_sound(self.connection, row))
 
     @property
     def vector(self) -> int | None:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from monograph.dates.span import FILE, FIRST, LAST, TOLD_BY, Dated, TimeSpan, date_of
-from monograph.store.file.checksums import BLOCK_BITS, blocks_of
+from monograph.store.file.checksums import Value, checksum
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import decoding
 from monograph.store.file.rows import loaded_object
+from monograph.store.file.schema import BLOCK_BITS, MOST_DOCUMENTS
 from monograph.values import Document, Metadata, Section, Valid
 
 BLOCK_CHARACTERS = 4096
@@ -185,6 +186,16 @@ def put(connection: Connection, new: Sequence[tuple[Columns, int, str]]) -> None
     )
 
 
+def blocks_of(row: int) -> tuple[int, int]:
+    """Return the first and last number that a block of a document's text may have.
+
+    Where no document can have the row, as a damaged file may say, they are such as no block has.
+    """
+    if not 0 <= row < MOST_DOCUMENTS:
+        row = -1
+    return row << BLOCK_BITS, (row + 1 << BLOCK_BITS) - 1
+
+
 def text(connection: Connection, row: int, start: int, end: int) -> str:
     """Return ``document.text[start:end]``, reading only the blocks that hold it. Raises DamagedFile."""
     return texts(connection, [(row, start, end)])[0]
@@ -260,3 +271,69 @@ def remove(connection: Connection, rows: Sequence[int]) -> None:
 def names(connection: Connection) -> list[tuple[int, str, str]]:
     """Return (row number, title, uri) of all documents, in order."""
     return connection.execute("SELECT document, title, uri FROM documents ORDER BY document").fetchall()
+
+
+def content_checksum(own: Iterable[Value], text: str | bytes, chunks: Iterable[Iterable[Value]]) -> int:
+    """Return the checksum of a document's content.
+
+    A document is sealed with it once, when its content is stored. It covers the content alone, so that it stays where
+    the document moves to another file or becomes a previous version.
+
+    Parameters
+    ----------
+    own:
+        Its id, uri, title, metadata, sections, sha256 and characters.
+    text:
+        All of its text.
+    chunks:
+        (id, ordinal, start, end, metadata, and the key of a vector that came with it, else None) in reading order.
+    """
+    found = checksum(*own, text)
+    for row in chunks:
+        found = checksum(found, *row)
+    return found
+
+
+def stored_checksum(connection: Connection, row: int) -> int:
+    """Compute the checksum of a document's content as it is stored; a text that is no UTF-8 is read as it is."""
+    own = connection.execute(
+        """SELECT CAST(id AS BLOB), CAST(uri AS BLOB), CAST(title AS BLOB), CAST(metadata AS BLOB),
+        CAST(sections AS BLOB), sha256, characters FROM documents WHERE document = ?""",
+        (row,),
+    ).fetchone()
+    blocks = connection.execute(
+        "SELECT CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block", blocks_of(row)
+    ).fetchall()
+    text = b"".join([block for (block,) in blocks])
+    # A vector that was made of the text can be made again: it is not content.
+    chunks = connection.execute(
+        f"""SELECT CAST(c.id AS BLOB), c.ordinal, c.start, c."end", CAST(c.metadata AS BLOB), {GIVEN}
+        FROM chunks AS c LEFT JOIN vectors AS v USING (chunk) LEFT JOIN memo AS m USING (memo)
+        WHERE c.document = ? ORDER BY c.ordinal, c.chunk""",  # noqa: S608 - a constant
+        (row,),
+    ).fetchall()
+    return content_checksum(own, text, chunks)
+
+
+GIVEN = "CASE WHEN m.key = given_key(m.value) THEN m.key END"
+"""The key of the memo row ``m`` where it holds a vector that came with its chunk, else NULL."""
+
+
+def seal(connection: Connection, row: int) -> None:
+    """Note what the content of a document is, all of it being stored."""
+    connection.execute("UPDATE documents SET checksum = ? WHERE document = ?", (stored_checksum(connection, row), row))
+
+
+def is_sound(connection: Connection, row: int) -> bool:
+    """Return whether the content of a document is as it was stored."""
+    (stored,) = connection.execute("SELECT checksum FROM documents WHERE document = ?", (row,)).fetchone()
+    return bool(stored == stored_checksum(connection, row))
+
+
+def sound_with_given(connection: Connection) -> list[int]:
+    """Return the rows of the documents that are as they were stored, and have vectors that came with their chunks."""
+    found = connection.execute(
+        """SELECT DISTINCT document FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo)
+        WHERE key = given_key(value) ORDER BY document"""
+    ).fetchall()
+    return [row for (row,) in found if is_sound(connection, row)]

@@ -7,8 +7,8 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-from monograph.store.file.checksums import MOST_DOCUMENTS
 from monograph.store.file.errors import damaged, path_of
+from monograph.store.file.schema import MOST_DOCUMENTS
 from monograph.values.arguments import shown
 
 _ASKED_AT_ONCE = 500

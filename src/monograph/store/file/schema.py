@@ -14,6 +14,11 @@ PAGE_SIZE = 16_384
 FORMAT = 1
 """The number of the file format."""
 
+BLOCK_BITS = 24
+"""A block of text is numbered by its document's row and, in so many bits, by its place there."""
+MOST_DOCUMENTS = 1 << (63 - BLOCK_BITS)
+"""Rows of documents are below: those of higher ones have no numbers left for blocks."""
+
 
 def format_of(connection: sqlite3.Connection) -> int:
     """Return the format number of a file."""
@@ -65,7 +70,7 @@ FORMAT_1 = (
         source INTEGER PRIMARY KEY, uri TEXT NOT NULL UNIQUE, root TEXT NOT NULL,
         sha256 BLOB NOT NULL, size INTEGER NOT NULL, modified_ns INTEGER NOT NULL)""",
     # sha256 is the hash of all that the document is made of; equal hashes mean nothing to do. checksum is of its
-    # content, without its row, source and dates: see store.file.checksums.of_content. It is set with the content.
+    # content, without its row, source and dates (store.documents.documents.content_checksum), and set with it.
     # dated and dated_until are the first and last second, since 1970, that the document may be from; dated_by says
     # what tells it (0 its metadata, 1 its text, 2 its file). NULL where nothing does.
     # valid_from is the second since which the file has the document as it is; NULL where the file keeps no former

@@ -19,9 +19,9 @@ import numpy as np
 from monograph.errors import ClosedFile, StorageFull
 from monograph.store.documents.filters import Allowed
 from monograph.store.file import encryption, settings
-from monograph.store.file.checksums import BLOCK_BITS
 from monograph.store.file.database import Connection, Database, memory_connection, open_connection, uri_of
 from monograph.store.file.errors import BUSY_SECONDS, translate_errors
+from monograph.store.file.schema import BLOCK_BITS
 from monograph.store.graph.graphs import NAMED
 from monograph.values import ENTITY_KINDS
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from monograph.store.documents.documents import BLOCK_CHARACTERS
 from monograph.store.file import encryption
-from monograph.store.file.checksums import BLOCK_BITS
 from monograph.store.file.errors import path_of, sqlite_errors
+from monograph.store.file.schema import BLOCK_BITS
 from monograph.store.vectors.clusters import code_place
 from monograph.store.words.pages import FilePages, descriptor_of, is_of
 
