@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING
 
 from monograph import telemetry
 from monograph.answer.confidence import LOOKED_AT, MARK, best_sentence, confidence, fitted, may_answer
-from monograph.answer.overviews import overview
 from monograph.answer.pack import Packing, pack
 from monograph.answer.reading import QueryTerms, Reading, query_terms, read_hits, titled
 from monograph.regex import regex
 from monograph.store.words.terms import words_of
-from monograph.values import Context
 
 if TYPE_CHECKING:
+    from monograph.answer.overviews import Overview
     from monograph.search.reader import Reader
-    from monograph.store.documents.filters import Allowed
-    from monograph.store.file.database import Connection
-    from monograph.values import Hit, Mention
+    from monograph.values import Context, Hit, Mention
 
 RELATIONS = 3
 CANDIDATES = 6
@@ -27,21 +24,12 @@ _WORD = regex(r"\w+")
 
 
 @telemetry.traced("monograph.pack")
-def make_context(  # noqa: PLR0913 - one state, what was found in it, and how it is packed
-    connection: Connection,
-    reader: Reader,
-    text: str,
-    hits: Sequence[Hit],
-    packing: Packing,
-    overviewed: Allowed | None,
-    *,
-    least: float = 0.0,
-) -> Context:
-    """Return the context that hits make.
+def make_context(reader: Reader, text: str, hits: Sequence[Hit], packing: Packing, over: Overview | None) -> Context:
+    """Return the context that hits make; its relevance is the confidence that they answer.
 
     Parameters
     ----------
-    connection, reader:
+    reader:
         The state in which the hits were found.
     text:
         The question.
@@ -49,12 +37,9 @@ def make_context(  # noqa: PLR0913 - one state, what was found in it, and how it
         What was found, best first.
     packing:
         Budget, cut, order, tokens.
-    overviewed:
-        The chunks that summaries may tell of; None for no summaries.
-    least:
-        Confidence below which the context is empty.
+    over:
+        The summaries that go with the hits; None for none.
     """
-    over = None if overviewed is None else overview(connection, text, hits, overviewed, packing.budget)
     hits = hits if over is None else over.hits
     question = query_terms(reader, text)
     named = of_kind(reader, question, hits)
@@ -62,8 +47,6 @@ def make_context(  # noqa: PLR0913 - one state, what was found in it, and how it
     is_opening, whole = over is not None and over.opening, over is not None and over.whole
     reading = Reading(question, map(titled, hits[:LOOKED_AT])) if is_opening else read_hits(question, hits)
     relevance = confidence(reading, hits)
-    if relevance < least and not whole:
-        return Context(text, (), budget=packing.budget, relevance=relevance, hits=tuple(hits))
     made = pack(reading, hits, packing, relations(hits), candidates(named, hits), over)
     if whole and made.citations:
         return replace(made, relevance=1.0)  # What was asked for is the file itself: no one sentence answers.

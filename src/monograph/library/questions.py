@@ -22,6 +22,7 @@ from monograph.values import arguments
 from monograph.values.arguments import BUDGET, DEFAULT_CUT, FOUND, MAX_TOKENS
 
 if TYPE_CHECKING:
+    from monograph.answer.overviews import Overview
     from monograph.answer.reduce import Windows
     from monograph.models import LanguageModel, Reranker
     from monograph.search.query import Strategy
@@ -152,13 +153,17 @@ class Questions:
         from monograph.answer import confidence
         from monograph.answer.context import make_context
         from monograph.answer.pack import Packing
+        from monograph.values import Context
 
         packing = Packing(budget, cut, order, count)
         file = self._file if as_of is None else self._at(as_of)
         asked = Query(query, k, strategy(how), allowed(where), reranker=_reranking(file, reranker))
         confidence.check(threshold)
-        with searched(file, asked) as (reader, hits), file.database.read() as connection:
-            return make_context(connection, reader, query, hits, packing, _overviewed(asked), least=threshold)
+        with searched(file, asked) as (reader, hits):
+            made = make_context(reader, query, hits, packing, _overview(file, asked, hits, packing.budget))
+        if made.relevance < threshold:
+            return Context(query, (), budget=packing.budget, relevance=made.relevance, hits=made.hits)
+        return made
 
     def ask(  # noqa: PLR0913 - each is a choice of its own
         self,
@@ -249,9 +254,9 @@ class Questions:
                 query = ask.alone(chosen, question, turns)
             reranking = _reranking(file, reranker)
             asked = Query(query, k, strategy(how), allowed(where), given_vector(vector), reranking)
-            with searched(file, asked) as (reader, hits), file.database.read() as connection:
+            with searched(file, asked) as (reader, hits):
                 found = time.perf_counter()
-                context = make_context(connection, reader, query, hits, packing, _overviewed(asked))
+                context = make_context(reader, query, hits, packing, _overview(file, asked, hits, packing.budget))
             spent = Timings(retrieval=found - begun, reduction=time.perf_counter() - found)
             for piece in ask.stream(chosen, context, file.answers() if remember else None, max_tokens, threshold):
                 if isinstance(piece, Answer):
@@ -318,6 +323,11 @@ def keeps_no_versions(file: OpenFile) -> InputError:
     )
 
 
-def _overviewed(query: Query) -> Allowed | None:
-    """Return which chunks a context may show an overview of; None if it shows none."""
-    return query.filter if query.k and not isinstance(query.how, Tree) else None
+def _overview(file: OpenFile, query: Query, hits: Sequence[Hit], budget: int) -> Overview | None:
+    """Return the summaries that go with hits, in the state that is being read; None if there are none."""
+    from monograph.answer.overviews import overview
+
+    if not query.k or isinstance(query.how, Tree):
+        return None
+    with file.database.read() as connection:
+        return overview(connection, query.text, hits, query.filter, budget)
