@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import quote
@@ -38,8 +38,25 @@ Identity: TypeAlias = tuple[int, int]
 
 Connection: TypeAlias = sqlite3.Connection
 
-Connect: TypeAlias = Callable[[bool], Connection]
-"""Makes one more connection; for reading only if the argument is True."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Connector:
+    """How the connections of a database are made.
+
+    Parameters
+    ----------
+    connect:
+        Makes one more connection; for reading only if the argument is True.
+    begin:
+        Called with the connection when a transaction that reads begins. What it writes into temporary tables is kept.
+    in_memory:
+        The connections are to a copy of the file in memory, so that the file is not watched for changes on disk.
+    """
+
+    connect: Callable[[bool], Connection]
+    begin: Callable[[Connection], None] | None = None
+    in_memory: bool = False
+
 
 _PATIENCE, _LONGEST_PATIENCE = 50, 3_200
 """Milliseconds for which SQLite waits for a moment to empty the write-ahead log before it is asked again: ever more."""
@@ -142,13 +159,9 @@ class Database:
         Never write. A file or folder that cannot be written is opened so by itself.
     key:
         What the file is encrypted with, or is to be, where it is made here.
-    connect:
+    connector:
         Makes the connections; by default to all of the file. :func:`monograph.store.file.view.limited` connects to the
         documents that meet a filter, :func:`monograph.store.file.view.snapshot_in_memory` to a copy of the file.
-    begin:
-        Called with the connection when a transaction that reads begins. What it writes into temporary tables is kept.
-    in_memory:
-        The connections are to a copy of the file in memory, so that the file is not watched for changes on disk.
 
     Raises
     ------
@@ -156,16 +169,14 @@ class Database:
         One of its kinds, as :func:`require_monograph` says; the file is left as it was.
     """
 
-    def __init__(  # noqa: PLR0913 - the last three belong together
+    def __init__(
         self,
         path: Path,
         *,
         create: bool = True,
         read_only: bool = False,
         key: str | RawKey | None = None,
-        connect: Connect | None = None,
-        begin: Callable[[Connection], None] | None = None,
-        in_memory: bool = False,
+        connector: Connector | None = None,
     ) -> None:
         if key is not None:
             encryption.require_text(key)
@@ -193,10 +204,8 @@ class Database:
             # The bytes of a file that is open here are not read, nor without a key.
             salt = _salts.get(identity_of(path)) if key is None or is_open(path) else encryption.salt_of(path)
         self.raw_key = raw_key = encryption.unlock(path, key, salt, made)
-        self.connect_again = connect or (lambda reads: open_connection(path, raw_key, read_only=reads))
-        self.begin = begin
-        self.in_memory = in_memory
-        if in_memory:
+        self.connector = connector or Connector(lambda reads: open_connection(path, raw_key, read_only=reads))
+        if self.connector.in_memory:
             return
         with _opening:
             try:
@@ -244,7 +253,7 @@ class Database:
         if connection is None:
             with translate_errors(self.path):
                 self._require_same_file()
-                connection = self.connect_again(self.read_only)
+                connection = self.connector.connect(self.read_only)
             self._local.connection = connection
             with self._counting:
                 self._users[connection] = 0
@@ -280,13 +289,14 @@ class Database:
             if connection.in_transaction:
                 yield connection
                 return
+            begin = self.connector.begin
             connection.execute("BEGIN")
             try:
-                if self.begin is not None:
-                    self.begin(connection)
+                if begin is not None:
+                    begin(connection)
                 yield connection
                 # A commit also writes to virtual tables, which in a damaged file fails.
-                connection.execute("ROLLBACK" if self.begin is None else "COMMIT")
+                connection.execute("ROLLBACK" if begin is None else "COMMIT")
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")

@@ -19,7 +19,7 @@ import numpy as np
 from monograph.errors import ClosedFile, StorageFull
 from monograph.store.documents.filters import Allowed
 from monograph.store.file import encryption, settings
-from monograph.store.file.database import Connection, Database, memory_connection, open_connection, uri_of
+from monograph.store.file.database import Connection, Connector, Database, memory_connection, open_connection, uri_of
 from monograph.store.file.errors import BUSY_SECONDS, translate_errors
 from monograph.store.file.schema import BLOCK_BITS
 from monograph.store.graph.graphs import NAMED
@@ -97,7 +97,7 @@ def limited(base: Database, allowed: Allowed) -> Database:
     found = (-1, "")  # A state of the file, and the documents of the view in it, as JSON, for all threads.
 
     def connect(_: bool) -> Connection:
-        connection = base.connect_again(True)
+        connection = base.connector.connect(True)
         for statement in (*_TABLES, *_SHADOWS):
             connection.execute(statement)
         connection.set_authorizer(_read_view)
@@ -105,8 +105,8 @@ def limited(base: Database, allowed: Allowed) -> Database:
 
     def begin(connection: Connection) -> None:
         nonlocal found
-        if base.begin is not None:
-            base.begin(connection)
+        if base.connector.begin is not None:
+            base.connector.begin(connection)
         generation = settings.generation(connection)
         held = connection.execute("SELECT generation FROM temp.view_state").fetchone()
         if held is not None and held[0] == generation:
@@ -125,9 +125,7 @@ def limited(base: Database, allowed: Allowed) -> Database:
         create=False,
         read_only=True,
         key=base.raw_key,
-        connect=connect,
-        begin=begin,
-        in_memory=base.in_memory,
+        connector=Connector(connect, begin, base.connector.in_memory),
     )
 
 
@@ -156,7 +154,7 @@ def snapshot_in_memory(whole: Database) -> Database:
             "ask again; in Python: archive.as_of(...)",
         )
 
-    made = Database(path, create=False, key=key, connect=connect, begin=begin, in_memory=True)
+    made = Database(path, create=False, key=key, connector=Connector(connect, begin, in_memory=True))
     made.read_only = False  # Whatever may be done to the file.
     try:
         with translate_errors(path):
