@@ -11,6 +11,7 @@ from monograph import Document, Monograph
 from monograph.derive.extract import load_extractor
 from monograph.errors import DamagedFile, InputError, ModelMismatch, ModelUnavailable
 from monograph.settings import Settings
+from monograph.store.file import checksums
 from support.models import HashEmbedder
 from support.raw_sql import connected
 
@@ -88,6 +89,23 @@ def test_check_finds_damage(path: Path, damage: str, table: str, mended: bool) -
             else pytest.raises(DamagedFile, match=f"monograph check {path}")
         ):
             assert monograph.search("salt and pepper", 3)
+
+
+@pytest.mark.parametrize("key", [None])
+def test_summary_vectors_of_another_length_are_derived_again(path: Path) -> None:
+    with Monograph.open(path) as monograph:
+        monograph.tree.rebuild()
+        made = monograph.tree.outline(layers=3)
+    with closing(connected(path)) as connection:
+        checksums.register(connection)
+        connection.execute(
+            """UPDATE memo SET value = x'0000', checksum = checksum(CAST(kind AS BLOB), key, x'0000')
+            WHERE memo IN (SELECT vector FROM nodes WHERE vector IS NOT NULL)"""
+        )
+    with Monograph.open(path) as monograph:
+        assert {finding.table for finding in monograph.check()} >= {"nodes", "vectors"}
+        assert monograph.check(repair=True) == []
+        assert monograph.tree.outline(layers=3) == made
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[Cu
 
     Raises
     ------
-    Overtaken
+    TreeOvertaken
         If the tree is not as it was when the draft was begun.
     """
     _see_same(connection, draft)
@@ -192,7 +192,7 @@ def texts(connection: Connection, draft: TreeDraft, cuts: Sequence[Cut]) -> list
 
     Raises
     ------
-    Overtaken
+    TreeOvertaken
         If the tree is not as it was when the draft was begun.
     """
     _see_same(connection, draft)
@@ -226,13 +226,13 @@ def node_texts(connection: Connection, rows: Collection[store.NodeRow]) -> dict[
 
 
 def _see_same(connection: Connection, draft: TreeDraft) -> None:
-    """Raise Overtaken if nodes have changed since a draft was begun; one with planes of its own counts on none."""
+    """Raise TreeOvertaken if nodes have changed since a draft was begun; one with planes of its own counts on none."""
     if draft.planes is None and (store.version(connection) != draft.version or store.stale_leaves(connection)):
         raise _overtaken(connection)
 
 
 def _see_remembered(connection: Connection, made: Iterable[MadeSummary]) -> None:
-    """Raise Overtaken if any summary, or its vector, is remembered no more."""
+    """Raise TreeOvertaken if any summary, or its vector, is remembered no more."""
     for kind, some in (
         (memo.SUMMARY, {one.gist.key: one.gist.row for one in made}),
         (memo.VECTOR, {one.vector.key: one.vector.row for one in made}),
@@ -250,12 +250,17 @@ def add_layer(connection: Connection, draft: TreeDraft, planes: Planes, made: Se
 
     Raises
     ------
-    Overtaken
+    TreeOvertaken
         If the tree is not as it was when the draft was begun, or a summary was forgotten.
+    DamagedFile
+        If the vector of a summary has another length than the file's.
     """
     _see_same(connection, draft)
     _see_remembered(connection, made)
-    memos, found = stored_vectors.load(connection, list({one.vector.row for one in made}), planes.dimension)
+    wanted = {one.vector.row for one in made}
+    memos, found = stored_vectors.load(connection, list(wanted), planes.dimension)
+    if len(memos) < len(wanted):
+        raise damaged(path_of(connection), "the vector of a summary has another length than the file's")
     places = dict(zip(memos.tolist(), ranks(planes, found).tolist(), strict=True))
     vectors = dict(zip(memos.tolist(), found, strict=True))
     number = -sum(map(len, draft.fresh))
@@ -310,7 +315,7 @@ def store_draft(connection: Connection, draft: TreeDraft) -> None:
 
     Raises
     ------
-    Overtaken
+    TreeOvertaken
         If the tree, the chunks or the memo are not as they were when it was drafted: the transaction is to be undone.
     """
     _see_same(connection, draft)

@@ -159,8 +159,8 @@ def _tree_rules(chosen: Settings) -> tuple[Rule, ...]:
 def of_rows(checked: Checked, chosen: Settings) -> tuple[Rule, ...]:
     """Return the rules whose remedies are applied in one transaction; ``chosen`` are the file's settings."""
     return (
-        *content.SOURCES, *content.DOCUMENTS, *content.VERSIONS, *_tree_rules(chosen), *derived.VALUES, VECTORS,
-        *derived.CLUSTERS, *content.assertions(key_of), *derived.NAMES, *(_GRAPH if checked.has_graph else ()),
+        *content.SOURCES, *content.DOCUMENTS, *content.VERSIONS, derived.LENGTHS, *_tree_rules(chosen), *derived.VALUES,
+        VECTORS, *derived.CLUSTERS, *content.assertions(key_of), *derived.NAMES, *(_GRAPH if checked.has_graph else ()),
     )  # fmt: skip
 
 

@@ -86,7 +86,7 @@ def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: b
             if not (anew or _waiting(pipeline)):
                 break  # Who had the lock before has made it all.
             try:
-                # Draft the tree and store it. Raises Overtaken if other writers changed it meanwhile.
+                # Draft the tree and store it. Raises TreeOvertaken if other writers changed it meanwhile.
                 draft, planes = _begun(pipeline, anew=anew)
                 draw_up(pipeline, pipeline.summarizer, draft, planes, spent, on_progress)
                 with write(pipeline.database, pipeline.indexes) as connection:
@@ -101,7 +101,7 @@ def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: b
 
 
 def keep(connection: Connection, summarizer: Summarizer, draft: build.TreeDraft, spent: TreeUpdate) -> None:
-    """Store a draft, and what it took. Raises Overtaken if other writers changed what it counts on."""
+    """Store a draft, and what it took. Raises TreeOvertaken if other writers changed what it counts on."""
     build.store_draft(connection, draft)
     settings.save_model(connection, "summarizer", settings.StoredModel(summarizer.key, summarizer.spec))
     settings.count_summaries(connection, spent.made, spent.tokens)

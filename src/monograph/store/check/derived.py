@@ -46,15 +46,20 @@ def _disown(checked: Checked) -> None:
     memo.disown(checked.connection, lost)
 
 
+# Values in use: unused ones may be another embedder's. The rule goes before those of the tree, whose remedy is to begin
+# the tree again: then no node tells that the vector of a summary is in use.
+LENGTHS = Rule(
+    "vectors",
+    "{} vectors that are of another length than the file's",
+    f"""SELECT memo FROM memo WHERE kind = '{memo.VECTOR}' AND length(value) != :vector AND (
+        memo IN (SELECT memo FROM vectors) OR memo IN (SELECT vector FROM nodes WHERE vector IS NOT NULL))""",
+    memo.DISOWN,
+)
+
 VALUES = (
     Rule("memo", "{} are not what was stored", _wrong_values, _disown),
     Rule("memo", "{} rows are numbered beyond what others can name",
          f"memo NOT BETWEEN 0 AND {vectors.MOST_ROWS - 1}"),
-    # Values in use; unused ones may be another embedder's.
-    Rule("vectors", "{} vectors that are of another length than the file's",
-         f"""SELECT memo FROM memo WHERE kind = '{memo.VECTOR}' AND length(value) != :vector AND (
-             memo IN (SELECT memo FROM vectors) OR memo IN (SELECT vector FROM nodes WHERE vector IS NOT NULL))""",
-         memo.DISOWN),
     Rule("extractions", "{} remembered extractions that cannot be read",
          f"SELECT memo FROM memo WHERE kind = '{memo.EXTRACTION}' AND NOT json_valid(CAST(value AS TEXT))",
          memo.DISOWN),
