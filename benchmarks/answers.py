@@ -27,7 +27,7 @@ from monograph import Monograph
 from monograph.answer import confidence, context
 from monograph.answer.pack import Packing
 from monograph.answer.reading import query_terms, read_hits
-from monograph.derive.embed import load_embedder
+from monograph.derive.loading import load_embedder
 from monograph.derive.tokens import count_tokens
 from monograph.evaluate.datasets import EvaluationQuestion
 from monograph.evaluate.metrics import contains_answer, mean

@@ -23,7 +23,7 @@ import psutil
 
 from machine import SHARED, console, machine, show
 from monograph import Monograph, Settings
-from monograph.derive.embed import StaticEmbedder
+from monograph.derive.embed.static import StaticEmbedder
 from monograph.evaluate.datasets import load_dataset
 from monograph.vectors.index import DEFAULT_TARGET_RECALL
 

@@ -35,7 +35,7 @@ from graph_files import (
 from graph_languages import languages
 from machine import SHARED, console, run_sections
 from monograph import Monograph
-from monograph.derive.embed import StaticEmbedder
+from monograph.derive.embed.static import StaticEmbedder
 from monograph.evaluate.run import evaluate
 from monograph.graph import evidence
 from monograph.library import questions as asking

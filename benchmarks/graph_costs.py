@@ -17,7 +17,7 @@ from graph_files import CACHE, MIXED, Faithful, Results, copied, dataset, fresh,
 from graph_rivals import edited
 from machine import console
 from monograph import Monograph
-from monograph.derive.embed import StaticEmbedder
+from monograph.derive.embed.static import StaticEmbedder
 from monograph.evaluate.metrics import percentile
 from monograph.models import Extractor
 from monograph.values import Chunk, Document, Extraction

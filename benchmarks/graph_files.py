@@ -15,7 +15,7 @@ from typing import Any
 
 from machine import SHARED
 from monograph import Graph, Monograph
-from monograph.derive.embed import load_embedder
+from monograph.derive.loading import load_embedder
 from monograph.evaluate.datasets import EvaluationQuestion, QuestionSet, load_dataset
 from monograph.search.query import Strategy
 from monograph.values import Document, Hit

@@ -9,7 +9,7 @@ from dataclasses import replace
 from graph_files import CACHE, Results, dataset, fresh, made
 from machine import console
 from monograph import Monograph
-from monograph.derive.embed import load_embedder
+from monograph.derive.loading import load_embedder
 from monograph.evaluate.datasets import QuestionSet
 from monograph.evaluate.run import evaluate
 from two_hops import LANGUAGES, two_hops

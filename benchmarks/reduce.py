@@ -28,7 +28,7 @@ from monograph import Monograph
 from monograph.answer.pack import Packing, pack
 from monograph.answer.reading import QueryTerms, compare, query_terms, read_hits
 from monograph.answer.reduce import PAPER, Windows, reduce, reduce_to_windows
-from monograph.derive.embed import load_embedder
+from monograph.derive.loading import load_embedder
 from monograph.derive.sentences import sentence_spans
 from monograph.derive.tokens import count_tokens
 from monograph.evaluate.datasets import EvaluationQuestion

@@ -14,7 +14,8 @@ from statistics import mean, median
 
 from machine import SHARED, console, machine, save, show
 from monograph import Monograph
-from monograph.derive.rerank import ScoringFunction, load_reranker
+from monograph.derive.loading import load_reranker
+from monograph.derive.rerank.function import ScoringFunction
 from monograph.evaluate.datasets import load_dataset
 from monograph.evaluate.metrics import recall_at_k
 

@@ -86,7 +86,7 @@ class Known:
     """Static word vectors made once for many files of the same texts."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        from monograph.derive.embed import StaticEmbedder
+        from monograph.derive.embed.static import StaticEmbedder
 
         self._inner = StaticEmbedder()
         self.key, self.spec, self.dimension = self._inner.key, self._inner.spec, self._inner.dimension

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from monograph.derive.embed import StaticEmbedder
+from monograph.derive.embed.static import StaticEmbedder
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.derive.tokens import count_tokens
 

@@ -18,7 +18,7 @@ import numpy as np
 import vector_data
 from machine import show
 from monograph import Document, Monograph, Passage, Settings
-from monograph.derive.embed import StaticEmbedder
+from monograph.derive.embed.static import StaticEmbedder
 from vector_data import VectorSet
 from vector_report import FILTERED_HEADINGS, PUBLIC_HEADINGS, at_recall, filtered_rows, public_rows
 

@@ -101,7 +101,7 @@ class Clock:
 
 def pieces(some: Sequence[str], clock: Clock) -> None:
     """What the pass does, piece by piece."""
-    from monograph.derive.embed import StaticEmbedder
+    from monograph.derive.embed.static import StaticEmbedder
     from monograph.derive.extract.function_words import language_of
     from monograph.derive.extract.pattern import key_phrases
     from monograph.derive.sentences import sentence_spans
@@ -122,7 +122,7 @@ def pieces(some: Sequence[str], clock: Clock) -> None:
 
 def whole(some: Sequence[str], clock: Clock) -> None:
     """All that is derived, step by step."""
-    from monograph.derive.embed import StaticEmbedder
+    from monograph.derive.embed.static import StaticEmbedder
     from monograph.derive.extract.pattern import PatternExtractor
     from monograph.graph.build import document_part
     from monograph.settings import Settings

@@ -9,7 +9,7 @@ from monograph import Answer, Monograph
 texts = Path(__file__).parent / "texts"
 model = None
 if len(sys.argv) > 1:  # such as openai:http://127.0.0.1:8111/v1#scripted (python examples/model/scripted_model.py)
-    from monograph.derive.openai_compatible import load_model
+    from monograph.derive.loading import load_model
 
     model = load_model(sys.argv[-1])
 

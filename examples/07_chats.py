@@ -12,7 +12,7 @@ from pathlib import Path
 
 from llama_index.query_engine.monograph import CitingQueryEngine
 from monograph import Monograph
-from monograph.derive.openai_compatible import load_model
+from monograph.derive.loading import load_model
 from monograph.evaluate.datasets import load_dataset
 
 arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])

@@ -40,7 +40,7 @@ class Specified(Keyed, Protocol):
 class Embedder(Specified, Protocol):
     """Turns texts into vectors.
 
-    :func:`monograph.derive.embed.load_embedder` makes one from its ``spec``, so that the command line can open a file.
+    :func:`monograph.derive.loading.load_embedder` makes one from its ``spec``: so the command line can open a file.
 
     One that reads words in their context, as transformers do, may say so by an attribute ``contextual`` that is True:
     searches along the graph then embed three more texts, and find more (:func:`monograph.search.graph.feedback`). One
@@ -94,7 +94,7 @@ class LearnsDimension(Protocol):
 class Reranker(Specified, Protocol):
     """Says how well texts answer a question, which it reads each together with the question.
 
-    :func:`monograph.derive.rerank.load_reranker` makes one from its ``spec``.
+    :func:`monograph.derive.loading.load_reranker` makes one from its ``spec``.
 
     What its scores count beside those of the search it may say by an attribute ``weight``, 0 or more: 1 where it says
     nothing, which is as much (:mod:`monograph.search.rerank`).
@@ -128,7 +128,7 @@ def weight_of(reranker: Reranker) -> float:
 class Extractor(Specified, Protocol):
     """Finds what a chunk names, and what it says of how these belong together.
 
-    :func:`monograph.derive.extract.load_extractor` makes one from its ``spec``.
+    :func:`monograph.derive.loading.load_extractor` makes one from its ``spec``.
     """
 
     def extract(self, chunks: Sequence[Chunk]) -> Iterable[Extraction]:
@@ -143,7 +143,7 @@ class Extractor(Specified, Protocol):
 class Summarizer(Specified, Protocol):
     """Says in few words what many texts say.
 
-    :func:`monograph.derive.summarize.load_summarizer` makes one from its ``spec``.
+    :func:`monograph.derive.loading.load_summarizer` makes one from its ``spec``.
     """
 
     def summarize(self, texts: Sequence[str], max_tokens: int) -> SummaryText:
@@ -191,7 +191,7 @@ class LanguageModel(Keyed, Protocol):
 class Describer(Specified, Protocol):
     """Says in words what a picture shows.
 
-    :func:`monograph.derive.describe.load_describer` makes one from its ``spec``.
+    :func:`monograph.derive.loading.load_describer` makes one from its ``spec``.
     """
 
     def describe(self, image: bytes, media_type: str) -> Completion:

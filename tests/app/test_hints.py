@@ -40,7 +40,7 @@ def hints() -> Iterator[tuple[str, str]]:
             if isinstance(node, ast.Call):
                 name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
                 found = [one.value for one in node.keywords if one.arg == "mend"]
-                found += node.args[1:2] if name in CARRIERS else node.args[4:6] if name == "PluggedIn" else []
+                found += node.args[1:2] if name in CARRIERS else node.args[3:5] if name == "PluggedIn" else []
             elif isinstance(node, ast.Assign) and any("mend" in ast.unparse(one).lower() for one in node.targets):
                 walked = list(ast.walk(node.value))
                 within = {id(part) for one in walked if isinstance(one, ast.JoinedStr) for part in one.values}

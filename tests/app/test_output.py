@@ -10,7 +10,7 @@ import pytest
 
 from monograph import Document, Monograph, Passage
 from monograph.app.output import escape_logs, safe, visible
-from monograph.derive.summarize import load_summarizer
+from monograph.derive.loading import load_summarizer
 from support.forks import COMMANDS
 
 EVIL = "\x1b]0;owned\x07\x9b2J\r\u202eevil"

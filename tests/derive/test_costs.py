@@ -15,10 +15,8 @@ from hypothesis import strategies as st
 
 from monograph import Answer, Document, Monograph
 from monograph.answer.reduce import PAPER
-from monograph.derive.embed import load_embedder
-from monograph.derive.extract import load_extractor
+from monograph.derive.loading import load_embedder, load_extractor, load_summarizer
 from monograph.derive.openai_compatible import OpenAICompatible
-from monograph.derive.summarize import load_summarizer
 from monograph.errors import ModelUnavailable
 from monograph.spending import NOTED, CallKey, Noted, Spent, note, noting_pieces
 from monograph.values import Turn

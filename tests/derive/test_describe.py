@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from scripted_model import describe
 
 from monograph import Monograph
-from monograph.derive.describe import PROMPT, ModelDescriber, load_describer
+from monograph.derive.describe import PROMPT, ModelDescriber
+from monograph.derive.loading import load_describer
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError, ModelUnavailable
 from monograph.models import Completion, Describer

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from monograph import Embedder, Monograph
-from monograph.derive.embed import StaticEmbedder, load_embedder
+from monograph.derive.embed.static import StaticEmbedder
+from monograph.derive.loading import load_embedder
 from monograph.derive.tokens import count_tokens, wordllama_file
 from monograph.errors import MissingExtra, ModelUnavailable
 
@@ -107,7 +108,7 @@ def test_unusable_onnx_folders_are_refused(shared: Path, tmp_path: Path) -> None
 def test_hub_name_without_a_network_is_reported(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
     code = (
-        "from monograph.derive.embed import load_embedder\n"
+        "from monograph.derive.loading import load_embedder\n"
         "try:\n    load_embedder('onnx:nobody/nothing')\n"
         "except Exception as error:\n    print(type(error).__name__, error.mend)"
     )

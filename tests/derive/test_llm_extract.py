@@ -12,7 +12,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from monograph.derive.extract import ENTITY_KINDS, load_extractor
 from monograph.derive.extract.ground import ground
 from monograph.derive.extract.kinds import kind_of
 from monograph.derive.extract.llm import MAX_SILENT, MAX_TEXT, MAX_TOKENS, PROMPT, LLMExtractor
@@ -27,10 +26,11 @@ from monograph.derive.extract.parse import (
     parse,
     strength_of,
 )
+from monograph.derive.loading import load_extractor
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError, ModelUnavailable
 from monograph.models import Completion, Extractor
-from monograph.values import Chunk, Extraction, content_id
+from monograph.values import ENTITY_KINDS, Chunk, Extraction, content_id
 from support.model_server import ANSWERS, ModelServer
 from support.models import CapitalExtractor
 from support.properties import examples

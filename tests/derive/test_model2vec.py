@@ -16,9 +16,9 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from monograph import Embedder, Monograph
-from monograph.derive.embed import StaticEmbedder, load_embedder
-from monograph.derive.embed.static import stored_vectors
+from monograph.derive.embed.static import StaticEmbedder, stored_vectors
 from monograph.derive.embed.tensors import Tensors
+from monograph.derive.loading import load_embedder
 from monograph.derive.tokens import wordllama_file
 from monograph.errors import ModelUnavailable
 from support.properties import examples

@@ -19,8 +19,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monograph.derive import server as server_module
-from monograph.derive.addresses import AskingFirst
-from monograph.derive.openai_compatible import OpenAICompatible, load_model
+from monograph.derive.loading import AskingFirst, load_model
+from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.derive.redaction import Redaction
 from monograph.derive.replies import has_ended, text_in, usage
 from monograph.derive.server import MAX_WAIT

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from monograph import Document, Hit, Monograph, Reranker
 from monograph.derive import server as server_module
-from monograph.derive.rerank import ScoringFunction, load_reranker
+from monograph.derive.loading import load_reranker
 from monograph.derive.rerank.cosines import EmbedderReranker
+from monograph.derive.rerank.function import ScoringFunction
 from monograph.derive.rerank.served import ServedReranker, ServedRerankerSettings
 from monograph.errors import DamagedFile, InputError, ModelUnavailable
 from monograph.graph import evidence

@@ -15,11 +15,9 @@ from hypothesis import strategies as st
 
 from monograph import Document, Embedder, Monograph, Settings
 from monograph.derive import server as server_module
-from monograph.derive.embed import load_embedder
 from monograph.derive.embed import openai_compatible as served
 from monograph.derive.embed.openai_compatible import OpenAIEmbedder, ServedSettings
-from monograph.derive.extract import load_extractor
-from monograph.derive.summarize import load_summarizer
+from monograph.derive.loading import load_embedder, load_extractor, load_summarizer
 from monograph.errors import InputError, ModelMismatch, ModelUnavailable, ModelUntrusted
 from support.forks import run
 from support.models import HashEmbedder

@@ -12,11 +12,11 @@ import pytest
 
 spacy: Any = pytest.importorskip("spacy", reason="the extra spacy is not installed")
 
-from monograph.derive.extract import ENTITY_KINDS, load_extractor
 from monograph.derive.extract.spacy import SpacyExtractor
+from monograph.derive.loading import load_extractor
 from monograph.errors import ModelUnavailable
 from monograph.models import Extractor
-from monograph.values import Chunk
+from monograph.values import ENTITY_KINDS, Chunk
 
 TEXT = "  Ada Lovelace met Charles\nBabbage in London in 1843. Two owls watched. The 12 old calculating engines stood still."
 PATTERNS = [
@@ -143,7 +143,7 @@ def test_missing_spacy_names_its_extra() -> None:
     """Where the package is not there, the extra is named; and importing the module needs no spaCy."""
     code = (
         "import sys; sys.modules['spacy'] = None\n"
-        "from monograph.derive.extract import load_extractor\n"
+        "from monograph.derive.loading import load_extractor\n"
         "from monograph.errors import MissingExtra\n"
         "try:\n    load_extractor('spacy:en_core_web_sm')\n"
         "except MissingExtra as error:\n    print(error.mend)"

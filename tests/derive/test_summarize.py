@@ -14,15 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph import Document, Monograph, Passage, Tree
+from monograph.derive.derivation import summaries
+from monograph.derive.loading import load_summarizer
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.derive.sentences import sentence_spans
-from monograph.derive.summarize import load_summarizer, summary_price, workers_of
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.derive.summarize.llm import LLMSummarizer
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError, ModelUnavailable
 from support.model_server import ModelServer, answer_prompt
-from support.models import CountingSummarizer, HashEmbedder
+from support.models import HashEmbedder
 from support.paths import TESTS
 from support.properties import examples
 from support.trees import document
@@ -111,15 +112,11 @@ def test_summary_prompt_marks_texts_as_material() -> None:
         assert asked.prompt.count(mark) == 3
         assert hostile in asked.prompt.split(mark)[2]
         assert asked.body["max_tokens"] == 150
-        calls, tokens = summary_price(summarizer, [(*TEXTS, hostile)], 100)
-        assert calls == 1
-        assert tokens >= server.tokens
-        assert summary_price(ExtractiveSummarizer(), [TEXTS], 100) == (0, 0)
-        assert (workers_of(summarizer), workers_of(ExtractiveSummarizer()), workers_of(CountingSummarizer())) == (
-            4,
-            1,
-            4,
-        )
+        price = summaries(summarizer, 100).price([(*TEXTS, hostile)])
+        assert price.model_calls == 1
+        assert price.model_tokens >= server.tokens
+        free = summaries(ExtractiveSummarizer(), 100).price([tuple(TEXTS)])
+        assert (free.summaries, free.model_calls, free.model_tokens) == (1, 0, 0)
         again = load_summarizer(summarizer.spec)
         assert again.key == summarizer.key
         assert again.summarize(TEXTS, 100).text == gist.text
@@ -195,7 +192,7 @@ import sys
 sys.path.insert(0, {tests!r})
 from support.models import HashEmbedder
 from monograph import Monograph
-from monograph.derive.summarize import load_summarizer
+from monograph.derive.loading import load_summarizer
 from monograph.derive import derivation
 derivation.PATIENCE = 0.0
 with Monograph.open({file!r}, HashEmbedder(16)) as monograph:

@@ -16,10 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph import Chunk, Document, Monograph
-from monograph.derive.addresses import HUB, addresses
-from monograph.derive.embed import load_embedder
-from monograph.derive.extract import load_extractor
-from monograph.derive.summarize import load_summarizer
+from monograph.derive.loading import HUB, addresses, load_embedder, load_extractor, load_summarizer
 from monograph.errors import InputError, MissingExtra, ModelUnavailable, ModelUntrusted
 from monograph.store.file import checksums
 from support.forks import COMMAND_LINE, COMMANDS, Forks

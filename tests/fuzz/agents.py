@@ -16,7 +16,7 @@ from mcp import Client
 
 from fuzz.requests import CALLS, DEEP
 from monograph import Document, Monograph
-from monograph.derive.summarize import load_summarizer
+from monograph.derive.loading import load_summarizer
 from monograph.errors import InputError
 from monograph_mcp import make_server
 from support.bad_inputs import altered, number, shown, text, tree

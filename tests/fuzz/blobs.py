@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from monograph import Document, Monograph
-from monograph.derive.summarize import load_summarizer
+from monograph.derive.loading import load_summarizer
 from monograph.errors import MonographError
 from monograph.models import TextKind
 from monograph.store.documents import documents

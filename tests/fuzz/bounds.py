@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import get_args
 
 from monograph import Monograph
-from monograph.derive.summarize import load_summarizer
+from monograph.derive.loading import load_summarizer
 from monograph.errors import InputError
 from support.api_server import OPERATIONS, Client, Operation, serving
 from support.paths import EXAMPLES

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from monograph import Document, Monograph, strategies
 from monograph.app.cli import app
-from monograph.derive.summarize import load_summarizer
+from monograph.derive.loading import load_summarizer
 from monograph.errors import InputError
 from monograph.values import Answer, Context, Turn
 from support.answering import Whole

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from monograph import Document, Monograph
-from monograph.derive.summarize import load_summarizer
+from monograph.derive.loading import load_summarizer
 from monograph.errors import InputError
 from support.bad_inputs import altered, changed, number, text, tree, written
 

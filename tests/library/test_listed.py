@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from monograph import Document, Monograph
-from monograph.derive.summarize import load_summarizer
+from monograph.derive.loading import load_summarizer
 from monograph.errors import DamagedFile, InputError
 from support import raw_sql
 

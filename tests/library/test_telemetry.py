@@ -26,8 +26,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from monograph import Document, Monograph
-from monograph.derive.embed import load_embedder
-from monograph.derive.extract import load_extractor
+from monograph.derive.loading import load_embedder
+from monograph.derive.loading import load_extractor
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import ModelUnavailable
 

@@ -90,7 +90,7 @@ def test_feedback_cosines_equal_brute_force(tmp_path: Path) -> None:
 
 def test_transformers_read_in_context_and_static_embedders_do_not(shared: Path) -> None:
     pytest.importorskip("onnxruntime")
-    from monograph.derive.embed import load_embedder
+    from monograph.derive.loading import load_embedder
 
     assert getattr(load_embedder(f"onnx:{shared / 'models' / 'all-MiniLM-L6-v2'}"), "contextual", False) is True
     assert not hasattr(load_embedder("static"), "contextual")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from monograph import Document, Monograph
-from monograph.derive.extract import load_extractor
+from monograph.derive.loading import load_extractor
 from monograph.errors import DamagedFile, InputError, ModelMismatch, ModelUnavailable
 from monograph.settings import Settings
 from monograph.store.file import checksums

@@ -27,7 +27,7 @@ import pytest
 
 from monograph import Document, Monograph, decrypt, encrypt
 from monograph.app import cli
-from monograph.derive.embed import StaticEmbedder
+from monograph.derive.embed.static import StaticEmbedder
 from monograph.errors import (
     BusyFile,
     DamagedFile,
@@ -104,7 +104,7 @@ from pathlib import Path
 sys.path.insert(0, {tests!r})
 from support.models import HashEmbedder
 from monograph import Document, Monograph
-from monograph.derive.summarize import load_summarizer
+from monograph.derive.loading import load_summarizer
 folder, temporary, key = Path(sys.argv[1]), Path(os.environ["SQLITE_TMPDIR"]), json.loads(sys.argv[2])
 traces = [trace.encode() for trace in json.loads(sys.argv[3])]
 seen, last, looked = {{}}, {{}}, 0

@@ -15,8 +15,7 @@ import pytest
 
 from monograph import Document, Embedder, Hit, Monograph, MonographError, Passage, Settings, strategies
 from monograph.answer.ask import AnswerCache
-from monograph.derive.embed import load_embedder
-from monograph.derive.summarize import load_summarizer
+from monograph.derive.loading import load_embedder, load_summarizer
 from monograph.errors import DamagedFile
 from monograph.models import Completion
 from monograph.values import ToldNode, ToldRelation

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from monograph import Document, Monograph, Passage
-from monograph.derive.embed import StaticEmbedder
+from monograph.derive.embed.static import StaticEmbedder
 from monograph.errors import InvalidDocument
 from monograph.graph.build import document_part
 from monograph.read.worker import PROCESSES, Worker

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from monograph import Document, Hybrid, Monograph, Passage, Strategy
-from monograph.derive.embed import GivenVectors, load_embedder
+from monograph.derive.embed.given import GivenVectors
+from monograph.derive.loading import load_embedder
 from monograph.errors import BusyFile, InputError, InvalidDocument, ModelUnavailable
 from monograph.write import apply, passages
 from support.models import HashEmbedder

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from monograph import Document, Monograph
-from monograph.derive.embed import StaticEmbedder
+from monograph.derive.embed.static import StaticEmbedder
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.errors import BusyFile, ModelMismatch, ModelUnavailable
 from monograph.store import tree as store

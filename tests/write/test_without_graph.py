@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph import Document, Hit, Monograph, Settings
-from monograph.derive.extract import load_extractor
+from monograph.derive.loading import load_extractor
 from monograph.errors import InputError, InvalidDocument
 from monograph.search.strategies import NOT_MADE
 from monograph.values import Cost

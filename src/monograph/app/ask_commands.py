@@ -184,7 +184,7 @@ def chat(
 
 def load(model: str, api_key: str) -> LanguageModel | None:
     """The model that a spec names, or None."""
-    from monograph.derive.openai_compatible import load_model
+    from monograph.derive.loading import load_model
 
     return load_model(model, api_key) if model else None
 

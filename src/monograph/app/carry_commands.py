@@ -102,7 +102,7 @@ def take_over(
       monograph import graphrag ./output notes.mono
       monograph import ragdb notes.ragdb notes.mono
     """
-    from monograph.derive.embed import load_embedder
+    from monograph.derive.loading import load_embedder
     from monograph.library import carrying
     from monograph.settings import Settings
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from monograph.app import output
 from monograph.app.opening import opened
-from monograph.derive.embed import load_embedder
+from monograph.derive.loading import load_embedder
 from monograph.errors import InputError
 from monograph.evaluate import run as runs
 from monograph.evaluate.datasets import EvaluationQuestion, load_dataset, load_questions, questions_of

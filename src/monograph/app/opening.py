@@ -14,7 +14,7 @@ import typer
 
 from monograph.app import output
 from monograph.app.command import narrowed
-from monograph.derive.addresses import normal
+from monograph.derive.loading import normal
 from monograph.errors import InputError, MonographError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def opened_shelf(url: str, *, trust: bool = False, named: Iterable[str] = (), **
     from monograph.shelf import Shelf
 
     if trust:
-        from monograph.derive.addresses import addresses
+        from monograph.derive.loading import addresses
 
         remember(known_as(url), dict.fromkeys(one for spec in named for one in addresses(spec)))
     return Shelf.open(url, trusted=permission(trust=trust, name=known_as(url)), **options)
@@ -116,7 +116,7 @@ def opened(file: Path, *, trust: bool = False, named: Iterable[str] = (), **opti
     monograph = Monograph.open(file, trusted=permission(trust=trust), key=key_of(file), **options)
     try:
         if trust:
-            from monograph.derive.addresses import addresses
+            from monograph.derive.loading import addresses
 
             stats = monograph.stats()
             remember(stats.id, dict.fromkeys((*stats.addresses, *(one for spec in named for one in addresses(spec)))))

@@ -45,7 +45,7 @@ def reembed(
       monograph reembed notes.mono --trust \
           "openai:http://localhost:11434/v1#nomic-embed-text"
     """
-    from monograph.derive.embed import load_embedder
+    from monograph.derive.loading import load_embedder
 
     with (
         opened(file, trust=trust, named=[embedder], create=False) as monograph,
@@ -74,7 +74,7 @@ def reextract(
     Without one, a model is asked again about the chunks that it failed on. What an extractor found before is
     remembered. Until all is extracted, the file answers with the graph it has.
     """
-    from monograph.derive.extract import load_extractor
+    from monograph.derive.loading import load_extractor
 
     chosen = load_extractor(extractor, api_key) if extractor else None
     with (
@@ -109,7 +109,7 @@ def resummarize(
       monograph resummarize notes.mono --dry-run \
           "llm:openai:http://localhost:11434/v1#qwen3:1.7b"
     """
-    from monograph.derive.summarize import load_summarizer
+    from monograph.derive.loading import load_summarizer
 
     chosen = load_summarizer(summarizer, api_key) if summarizer else None
     with opened(file, trust=trust, named=[summarizer], create=False) as monograph:

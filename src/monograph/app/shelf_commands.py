@@ -82,7 +82,7 @@ def build(
     monograph shelf build ~/shelf ~/notes letters.mono
     monograph shelf build s3://bucket/shelf /mnt/texts --shards 40 --engine ray
     """
-    from monograph.derive.addresses import addresses
+    from monograph.derive.loading import addresses
     from monograph.shelf import build as build_shelf
 
     if trust:

@@ -121,10 +121,7 @@ def sync(
       monograph sync notes.mono ~/notes --trust --dry-run \
           --embedder "openai:http://localhost:11434/v1#nomic-embed-text"
     """
-    from monograph.derive.describe import load_describer
-    from monograph.derive.embed import load_embedder
-    from monograph.derive.extract import load_extractor
-    from monograph.derive.summarize import load_summarizer
+    from monograph.derive.loading import load_describer, load_embedder, load_extractor, load_summarizer
     from monograph.settings import Settings
 
     limits = Limits(max_bytes, max_seconds)

@@ -20,11 +20,9 @@ from typing import Generic, TypeAlias, TypeVar
 import numpy as np
 
 from monograph.derive import describe
-from monograph.derive.embed import StaticEmbedder
 from monograph.derive.embed.given import GivenVectors
-from monograph.derive.extract import extraction_price
+from monograph.derive.embed.static import StaticEmbedder
 from monograph.derive.extract.pattern import PatternExtractor
-from monograph.derive.summarize import summary_price, workers_of
 from monograph.derive.tokens import count_tokens
 from monograph.errors import BusyFile, InvalidDocument, ModelError, ModelUnavailable
 from monograph.models import Describer, Embedder, Extractor, Summarizer, is_paid
@@ -43,6 +41,8 @@ PAID_AT_ONCE = 32
 """The same for an embedder that may cost something for every text: a crash loses at most one request."""
 SUMMARIES_AT_ONCE = 64
 """Summaries that are stored in one transaction."""
+SUMMARY_WORKERS = 4
+"""Calls at once of a summarizer that is not known to do better with another number."""
 PATIENCE = 0.5
 """Seconds after which the values that a slow model has returned are stored, however few they are."""
 TRIES = 5
@@ -289,7 +289,9 @@ def extractions(extractor: Extractor) -> Derivation[Chunk]:
             )
 
     def price(chunks: Sequence[Chunk]) -> Cost:
-        calls, tokens = extraction_price(extractor, chunks)
+        from monograph.derive.extract.llm import LLMExtractor
+
+        calls, tokens = extractor.price(chunks) if isinstance(extractor, LLMExtractor) else (0, 0)
         return Cost(extractions=len(chunks), model_calls=calls, model_tokens=tokens)
 
     return Derivation(
@@ -303,6 +305,11 @@ def extractions(extractor: Extractor) -> Derivation[Chunk]:
 
 def summaries(summarizer: Summarizer, max_tokens: int) -> Derivation[tuple[str, ...]]:
     """Return the derivation of summaries from texts. ``make`` raises ModelUnavailable if one is empty."""
+    from monograph.derive.summarize.extractive import ExtractiveSummarizer
+    from monograph.derive.summarize.llm import LLMSummarizer
+
+    asked_model = summarizer if isinstance(summarizer, LLMSummarizer) else None
+    workers = 1 if isinstance(summarizer, ExtractiveSummarizer) else SUMMARY_WORKERS
 
     def summarize(work: tuple[bytes, tuple[str, ...]]) -> list[Packed]:
         key, texts = work
@@ -312,10 +319,10 @@ def summaries(summarizer: Summarizer, max_tokens: int) -> Derivation[tuple[str, 
         return [(key, pack_summary(made), made.tokens_in + made.tokens_out)]
 
     def make(wanted: Mapping[bytes, tuple[str, ...]]) -> Iterator[list[Packed]]:
-        return _in_order(summarize, wanted.items(), workers_of(summarizer))
+        return _in_order(summarize, wanted.items(), asked_model.workers if asked_model else workers)
 
     def price(asked: Sequence[tuple[str, ...]]) -> Cost:
-        calls, tokens = summary_price(summarizer, asked, max_tokens)
+        calls, tokens = asked_model.price(asked, max_tokens) if asked_model else (0, 0)
         return Cost(summaries=len(asked), model_calls=calls, model_tokens=tokens)
 
     return Derivation(

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from monograph import spending
 from monograph.derive.replies import without_thoughts
 from monograph.derive.tokens import count_tokens
-from monograph.errors import InputError, ModelUnavailable, UnknownModel
-from monograph.models import Allow, Completion, Describer, VisionModel
+from monograph.errors import ModelUnavailable
+from monograph.models import Completion, Describer, VisionModel
 from monograph.values import content_id
-from monograph.values.arguments import shown
 
 PROMPT = """\
 Describe this picture for somebody who cannot see it and will search for it by words.
@@ -78,48 +77,9 @@ class ModelDescriber:
         return Completion(text, reply.tokens_in, reply.tokens_out)
 
 
-def load_describer(spec: str, api_key: str = "", allow: Allow | None = None) -> Describer:
-    """Make a describer from the text that names it: ``openai:BASE_URL#MODEL``.
-
-    Parameters
-    ----------
-    spec:
-        Its name.
-    api_key:
-        For a server that asks for one. It is in no spec, so never in a file.
-    allow:
-        Asked before a server is, where the spec does not come from the user.
-
-    Raises
-    ------
-    ModelUnavailable
-        If the spec is unknown.
-    MissingExtra
-        If the package it needs is not installed.
-    """
-    kind, _, source = spec.partition(":")
-    if kind == "openai" and source:
-        from monograph.derive.openai_compatible import load_model
-
-        model = load_model(spec, api_key, allow)
-        if isinstance(model, VisionModel):
-            return ModelDescriber(model)
-    raise UnknownModel(
-        f"unknown describer {spec!r}",
-        "give openai:BASE_URL#MODEL; in Python: one of your own is handed to Monograph.open",
-    )
-
-
 def description_price(describer: Describer, pixels: Sequence[int]) -> tuple[int, int]:
     """(calls, tokens) that descriptions of pictures of so many pixels take, about; nothing without a model of ours."""
     if not isinstance(describer, ModelDescriber):
         return 0, 0
     (asked,) = count_tokens([PROMPT])
     return len(pixels), sum(asked + one // PIXELS_A_TOKEN + MAX_TOKENS for one in pixels)
-
-
-def checked_describer(given: object) -> Describer:
-    """Return what was given as a describer. Raises InputError if it is none."""
-    if not isinstance(given, Describer) or isinstance(given, type):
-        raise InputError(f"the describer is {shown(given)}", "give one, or the text that names one: openai:URL#MODEL")
-    return given

@@ -7,13 +7,12 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
-from monograph.derive.addresses import AskingFirst
 from monograph.derive.replies import has_ended, text_in, usage
 from monograph.derive.server import BASE_URL_HINT, QUOTED, ServedModel, Server
 from monograph.derive.tokens import count_tokens
 from monograph.derive.told import request
-from monograph.errors import ModelUnavailable, UnknownModel
-from monograph.models import Allow, Completion, LanguageModel
+from monograph.errors import ModelUnavailable
+from monograph.models import Completion
 
 _LIMIT = "max_tokens"
 _OTHER_LIMIT = "max_completion_tokens"
@@ -189,29 +188,3 @@ class OpenAICompatible(ServedModel):
 
     def _said(self, reply: Mapping[str, Any]) -> str:
         return self._server.redaction.in_error(json.dumps(reply, ensure_ascii=False), QUOTED)
-
-
-def load_model(spec: str, api_key: str = "", allow: Allow | None = None) -> LanguageModel:
-    """Make a language model from the text that names it: ``openai:BASE_URL#MODEL``.
-
-    Parameters
-    ----------
-    spec:
-        Its name.
-    api_key:
-        For a server that asks for one.
-    allow:
-        Asked before the server is, where the spec does not come from the user.
-
-    Raises
-    ------
-    ModelUnavailable
-        If the spec is unknown.
-    MissingExtra
-        If the package it needs is not installed.
-    """
-    kind, _, source = spec.partition(":")
-    if kind == "openai" and source:
-        made = OpenAICompatible.from_spec(source, api_key)
-        return made if allow is None else AskingFirst(made, made.spec, made.base_url, allow)
-    raise UnknownModel(f"unknown language model {spec!r}", "give openai:BASE_URL#MODEL")

@@ -11,7 +11,7 @@ from monograph.carry import chroma, export, graphrag, jsonl, layout, lightrag, r
 from monograph.carry.folder import made_whole
 from monograph.carry.taken import KINDS, Store, Taken
 from monograph.derive.derivation import embedded_text, vector_key
-from monograph.derive.embed import GivenVectors
+from monograph.derive.embed.given import GivenVectors
 from monograph.errors import InputError
 from monograph.library.opened import OpenFile, WholeFile
 from monograph.store.file import memo, settings

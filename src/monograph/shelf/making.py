@@ -11,8 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from monograph.derive.embed import load_embedder
-from monograph.derive.extract import load_extractor
+from monograph.derive.loading import load_embedder, load_extractor
 from monograph.errors import InputError, ModelMismatch, NotAMonograph, NotOnShelf
 from monograph.library.monograph import Monograph
 from monograph.library.opened import OpenOptions, WholeFile

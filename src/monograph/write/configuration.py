@@ -6,15 +6,16 @@ import secrets
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from monograph.derive.addresses import addresses, is_named, normal
+from monograph.derive import loading
+from monograph.derive.loading import addresses, is_named, normal
 from monograph.errors import DamagedFile, InputError, ModelMismatch, ModelUntrusted
 from monograph.settings import Settings
 from monograph.store.file import settings as stored_settings
 from monograph.store.file.database import Database
 from monograph.store.vectors.clusters import has_stale
+from monograph.values.arguments import shown
 from monograph.vectors.cluster import MOST_DIMENSIONS
 from monograph.vectors.design import DESIGNS, Design, Kind, design_of
 
@@ -97,8 +98,8 @@ class PluggedIn(Generic[Given]):
 
     Parameters
     ----------
-    name, package:
-        Its name, and the package of ``monograph.derive`` whose ``load_...`` makes it from its spec at first use.
+    name:
+        Its name: ``load_...`` of :mod:`monograph.derive.loading` makes it from its spec at first use.
     usual:
         The spec for a file that has none.
     made_by:
@@ -110,7 +111,6 @@ class PluggedIn(Generic[Given]):
     """
 
     name: stored_settings.ModelKind
-    package: str
     usual: str
     made_by: str
     keep: str
@@ -164,8 +164,7 @@ class PluggedIn(Generic[Given]):
                     f"in Python: Monograph.open(path, trusted=[{address!r}])",
                 )
 
-        load = getattr(import_module(f"monograph.derive.{self.package}"), f"load_{self.name}")
-        made: Given = load(spec, allow=allow)
+        made: Given = getattr(loading, f"load_{self.name}")(spec, allow=allow)
         self.check(database, made)
         return made
 
@@ -182,7 +181,6 @@ class PluggedIn(Generic[Given]):
 
 EMBEDDER: PluggedIn[Embedder] = PluggedIn(
     "embedder",
-    "embed",
     "static",
     "{path} holds vectors of",
     "open it {}, or make its vectors anew",
@@ -191,7 +189,6 @@ EMBEDDER: PluggedIn[Embedder] = PluggedIn(
 )
 EXTRACTOR: PluggedIn[Extractor] = PluggedIn(
     "extractor",
-    "extract",
     "pattern",
     "the graph of {path} is made with",
     "open it {}, or make it anew",
@@ -200,7 +197,6 @@ EXTRACTOR: PluggedIn[Extractor] = PluggedIn(
 )
 SUMMARIZER: PluggedIn[Summarizer] = PluggedIn(
     "summarizer",
-    "summarize",
     "extractive",
     "the tree of {path} is made with",
     "open it {}, or make it anew",
@@ -209,7 +205,6 @@ SUMMARIZER: PluggedIn[Summarizer] = PluggedIn(
 )
 DESCRIBER: PluggedIn[Describer] = PluggedIn(
     "describer",
-    "describe",
     "",
     "the pictures of {path} are described by",
     "open it with a describer, which takes that one's place",
@@ -358,9 +353,14 @@ class FileModels:
         self.describer_disabled = given == NOBODY
         self.given_describer = None
         if not self.describer_disabled and given is not None and given != "":
-            from monograph.derive.describe import checked_describer, load_describer
+            from monograph.models import Describer
 
-            self.given_describer = load_describer(given) if isinstance(given, str) else checked_describer(given)
+            if isinstance(given, str):
+                given = loading.load_describer(given)
+            if not isinstance(given, Describer) or isinstance(given, type):
+                mend = "give one, or the text that names one: openai:URL#MODEL"
+                raise InputError(f"the describer is {shown(given)}", mend)
+            self.given_describer = given
 
     def adopt_describer(self) -> None:
         """Make the given describer the file's own in place of any other, or none if that was given up.
@@ -395,10 +395,13 @@ class FileModels:
         chosen = self.given_reranker if given is None else given
         if chosen is None or chosen == "":
             return None
-        from monograph.derive.rerank import checked_reranker, load_reranker
-
         if not isinstance(chosen, str):
-            return checked_reranker(chosen)
+            from monograph.models import Reranker
+
+            if not isinstance(chosen, Reranker) or isinstance(chosen, type):
+                mend = "give one, or the text that names one: onnx:FOLDER"
+                raise InputError(f"the reranker is {shown(chosen)}", mend)
+            return chosen
         if chosen not in self._rerankers:
-            self._rerankers[chosen] = load_reranker(chosen)
+            self._rerankers[chosen] = loading.load_reranker(chosen)
         return self._rerankers[chosen]

@@ -18,7 +18,7 @@ from threading import local
 from typing import TypeAlias
 
 from monograph.derive.derivation import Derivation, extraction_key, name_codes, vectors
-from monograph.derive.embed import StaticEmbedder
+from monograph.derive.embed.static import StaticEmbedder
 from monograph.derive.extract.pattern import PatternExtractor
 from monograph.graph.build import DocumentPart, document_part
 from monograph.read.worker import PROCESSES, Worker, writer

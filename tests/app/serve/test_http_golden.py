@@ -18,7 +18,7 @@ pytest.importorskip("fastapi", reason="the extra serve is not installed")
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 
 from monograph import Document, Monograph
-from monograph.derive.summarize import load_summarizer
+from monograph.derive.loading import load_summarizer
 from support.api_server import BASE, Client, Reply, serving
 
 GOLDEN = Path(__file__).with_name("golden.json")

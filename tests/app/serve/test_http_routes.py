@@ -19,8 +19,7 @@ pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 jsonschema = pytest.importorskip("jsonschema", reason="what answers are held against is not installed")
 
 from monograph import Monograph
-from monograph.derive.openai_compatible import load_model
-from monograph.derive.summarize import load_summarizer
+from monograph.derive.loading import load_model, load_summarizer
 from monograph.errors import ModelUnavailable
 from monograph.models import Completion
 from support.api_server import BASE, OPERATIONS, Client, Reply, address, serving

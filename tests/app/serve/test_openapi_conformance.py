@@ -24,7 +24,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from monograph import Document, Monograph
-from monograph.derive.summarize import load_summarizer
+from monograph.derive.loading import load_summarizer
 from support.api_server import BASE, OPERATIONS, TOKEN, Client, Operation, serving
 
 CHECKS = (schemathesis.checks.not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance)  # fmt: skip

@@ -18,7 +18,7 @@ pytest.importorskip("fastapi", reason="the extra serve is not installed")
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 
 from monograph import Document, Monograph
-from monograph.derive.summarize import load_summarizer
+from monograph.derive.loading import load_summarizer
 from support.api_server import BASE, OPERATIONS, Client, Operation, address, serving
 
 # What changes folders is left to tests of its own: a name at random may be a folder.

@@ -32,8 +32,7 @@ from langchain_monograph import (
 )
 from langchain_monograph.retrievers import FileRetriever
 from monograph import Hybrid, Monograph, strategy
-from monograph.derive.extract import load_extractor
-from monograph.derive.summarize import load_summarizer
+from monograph.derive.loading import load_extractor, load_summarizer
 from monograph.errors import ClosedFile, InvalidDocument, InvalidFilter, ModelUntrusted, NotAMonograph
 from monograph.shelf import whole_file
 from support.contents import traces

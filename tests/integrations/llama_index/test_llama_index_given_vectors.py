@@ -17,7 +17,7 @@ from llama_index.query_engine.monograph import CitingQueryEngine
 from llama_index.retrievers.monograph import HybridRetriever, MiniRAGRetriever
 from llama_index.vector_stores.monograph import EcoVectorStore
 from monograph import Document, Monograph
-from monograph.derive.embed import StaticEmbedder
+from monograph.derive.embed.static import StaticEmbedder
 from monograph.errors import InputError, ModelMismatch
 
 WORDS = ("anvil", "bellows", "chisel")

@@ -26,8 +26,7 @@ from llama_index.retrievers.monograph import HybridRetriever, MiniRAGRetriever, 
 from llama_index.tools.monograph import MonographToolSpec
 from llama_index.vector_stores.monograph import EcoVectorStore
 from monograph import Monograph
-from monograph.derive.extract import load_extractor
-from monograph.derive.summarize import load_summarizer
+from monograph.derive.loading import load_extractor, load_summarizer
 from monograph.errors import ClosedFile, InvalidFilter, ModelUntrusted
 from support.contents import traces
 from support.letter_corpus import FACTS, STRANGERS

@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 from monograph import Document, Monograph
-from monograph.derive.embed import load_embedder
+from monograph.derive.loading import load_embedder
 from support.vector_server import VectorServer
 
 WAIT = 100

@@ -23,7 +23,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 from monograph import Document, Monograph, count_tokens
-from monograph.derive.summarize import load_summarizer
+from monograph.derive.loading import load_summarizer
 from monograph.errors import InputError
 from monograph_mcp import make_server, serve_http
 from monograph_tools.tools import address, cut_to, fitting, shortened

@@ -16,7 +16,7 @@ import pytest
 mcp = pytest.importorskip("llama_index.tools.mcp", reason="llama-index-tools-mcp is not installed")
 
 from monograph import Document, Monograph, count_tokens
-from monograph.derive.summarize import load_summarizer
+from monograph.derive.loading import load_summarizer
 
 PROGRAM = str(Path(sys.executable).parent / "monograph")
 ROOM = 500

@@ -25,7 +25,7 @@ from mcp.types import TextContent
 from langchain_monograph import MonographToolkit
 from llama_index.tools.monograph import MonographToolSpec
 from monograph import Document, Monograph, Passage
-from monograph.derive.extract import load_extractor
+from monograph.derive.loading import load_extractor
 from monograph.errors import (
     BusyFile,
     DamagedFile,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from monograph.errors import UnknownModel
 from monograph.models import TextKind
 from monograph.values import Float32, arguments
 
@@ -31,6 +32,13 @@ class GivenVectors:
 
     def __init__(self, dimension: int) -> None:
         self._dimension = arguments.whole_number(dimension, "dimension", 1)
+
+    @classmethod
+    def from_spec(cls, source: str) -> GivenVectors:
+        """Make it from the dimension, in digits. Raises UnknownModel if the text is something else."""
+        if not source.isdecimal():
+            raise UnknownModel(f"unknown embedder 'given:{source}'", "give given:DIMENSION")
+        return cls(int(source))
 
     @property
     def key(self) -> str:

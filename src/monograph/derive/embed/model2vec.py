@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from monograph.derive.addresses import folder_of
 from monograph.derive.embed.tensors import Tensors
+from monograph.derive.loading import folder_of
 from monograph.errors import ModelUnavailable
 from monograph.models import TextKind
 from monograph.values import Float32

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from monograph.derive.addresses import folder_of
+from monograph.derive.loading import folder_of
 from monograph.derive.onnx_folder import digest, files, session, tokenizer
 from monograph.errors import InputError, MissingExtra, ModelUnavailable
 from monograph.models import TextKind

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from monograph import spending
-from monograph.derive.api_key import key_hint
+from monograph.derive.loading import key_hint
 from monograph.derive.redaction import Redaction
 from monograph.derive.replies import tokens_read
 from monograph.derive.server import BASE_URL_HINT, QUOTED, ServedModel, Server, changed_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from monograph.derive.addresses import folder_of
+from monograph.derive.loading import folder_of
 from monograph.errors import MissingExtra, ModelUnavailable
 from monograph.models import TextKind
 from monograph.values import Float32

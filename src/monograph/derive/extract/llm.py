@@ -13,8 +13,8 @@ from monograph.derive.extract.ground import ground
 from monograph.derive.extract.parse import parse
 from monograph.derive.mark import mark_for
 from monograph.derive.tokens import count_tokens
-from monograph.errors import ModelUnavailable, UnknownModel
-from monograph.models import Allow, Extractor, LanguageModel
+from monograph.errors import ModelUnavailable
+from monograph.models import Extractor, LanguageModel
 from monograph.values import Chunk, Extraction, arguments, content_id
 
 MAX_TOKENS = 1_024
@@ -86,26 +86,6 @@ class LLMExtractor:
         fallen = _PATTERNS if fallback.spec == "pattern" else fallback.key
         self.key = f"llm/{model.key}/{content_id(PROMPT)[:8]}/{max_tokens}/{fallen}"
         """Name of the model, the prompt, the longest answer and the fallback."""
-
-    @classmethod
-    def from_spec(cls, spec: str, api_key: str = "", allow: Allow | None = None) -> LLMExtractor:
-        """Make an extractor from ``llm:MODEL``, ``llm/MAX_TOKENS:MODEL`` or either with `` else FALLBACK`` at its end.
-
-        Raises
-        ------
-        ModelUnavailable
-            If the spec is none of these, or a part of it cannot be loaded.
-        """
-        from monograph.derive.extract import load_extractor
-        from monograph.derive.openai_compatible import load_model
-
-        head, _, source = spec.partition(":")
-        name, _, fallback = source.partition(" else ")
-        tokens = head.partition("/")[2] or str(MAX_TOKENS)
-        if not tokens.isascii() or not tokens.isdigit() or int(tokens) < 1:
-            raise UnknownModel(f"{tokens!r} in {spec!r} is no number of tokens", "give llm:MODEL or llm/1024:MODEL")
-        model = load_model(name, api_key, allow)
-        return cls(model, load_extractor(fallback or "pattern", allow=allow), max_tokens=int(tokens))
 
     @property
     def spec(self) -> str:

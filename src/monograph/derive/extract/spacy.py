@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monograph.derive.addresses import folder_of
 from monograph.derive.extract.kinds import kind_of
+from monograph.derive.loading import folder_of
 from monograph.errors import MissingExtra, ModelUnavailable
 from monograph.values import Chunk, Extraction, Mention
 

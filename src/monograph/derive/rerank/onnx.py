@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from monograph.derive.addresses import folder_of
+from monograph.derive.loading import folder_of
 from monograph.derive.onnx_folder import digest, files, session, tokenizer
 from monograph.errors import InputError, ModelUnavailable
 from monograph.values import Float64, arguments

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from monograph import spending
-from monograph.derive.api_key import key_hint
+from monograph.derive.loading import key_hint
 from monograph.derive.server import QUOTED, ServedModel, Server, changed_of
 from monograph.derive.told import request
 from monograph.errors import ModelUnavailable

@@ -1,0 +1,297 @@
+"""Models from the texts that name them (specs): one table of makers, and leave to open what a file names itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from importlib import import_module
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from monograph.errors import UnknownModel
+
+if TYPE_CHECKING:
+    from monograph.derive.openai_compatible import OpenAICompatible
+    from monograph.models import Allow, Completion, Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer
+
+Kind: TypeAlias = Literal["embedder", "extractor", "summarizer", "reranker", "describer", "language model"]
+
+_MAKERS: Mapping[tuple[Kind, str], str] = {
+    ("embedder", "static"): "embed.static:StaticEmbedder",
+    ("embedder", "given"): "embed.given:GivenVectors.from_spec",
+    ("embedder", "onnx"): "embed.onnx:OnnxEmbedder.from_spec",
+    ("embedder", "sentence-transformers"): "embed.sentence_transformers:SentenceTransformerEmbedder",
+    ("embedder", "model2vec"): "embed.model2vec:Model2VecEmbedder",
+    ("embedder", "openai"): "embed.openai_compatible:OpenAIEmbedder.from_spec",
+    ("extractor", "pattern"): "extract.pattern:PatternExtractor",
+    ("extractor", "spacy"): "extract.spacy:SpacyExtractor",
+    ("summarizer", "extractive"): "summarize.extractive:ExtractiveSummarizer",
+    ("reranker", "onnx"): "rerank.onnx:OnnxReranker.from_spec",
+    ("reranker", "rerank"): "rerank.served:ServedReranker.from_spec",
+    ("language model", "openai"): "openai_compatible:OpenAICompatible.from_spec",
+}
+"""What makes a model, below ``monograph.derive``, by its kind and the scheme of its spec. It is called with the rest of
+the spec, and where a server is asked with the key for that."""
+
+_OWN = ("static", "pattern", "extractive")
+"""Schemes of the models that are part of Monograph: each is a whole spec."""
+_SERVED = ("openai", "rerank")
+_HINTS: Mapping[Kind, str] = {
+    "embedder": "give static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER or sentence-transformers:NAME; in Python:"
+    " an embedder of your own is handed to Monograph.open",
+    "extractor": "give pattern, spacy:PIPELINE or llm:openai:BASE_URL#NAME; in Python: one of your own is handed to"
+    " Monograph.open",
+    "summarizer": "give extractive or llm:openai:BASE_URL#NAME; in Python: one of your own is handed to Monograph.open",
+    "reranker": "give onnx:FOLDER, rerank:URL#MODEL or embedder:EMBEDDER; in Python: one of your own is handed over as"
+    " an object",
+    "describer": "give openai:BASE_URL#MODEL; in Python: one of your own is handed to Monograph.open",
+    "language model": "give openai:BASE_URL#MODEL",
+}
+
+
+def load_embedder(spec: str, api_key: str = "", allow: Allow | None = None) -> Embedder:
+    """Make an embedder from the text that names it.
+
+    Parameters
+    ----------
+    spec:
+        ``static``; ``given:DIMENSION``; ``onnx:FOLDER`` or ``onnx:ORGANISATION/NAME``;
+        ``sentence-transformers:FOLDER_OR_NAME``; ``model2vec:FOLDER``; ``openai:BASE_URL#MODEL``.
+    api_key:
+        For a server that asks for one; by default what the environment holds: see :func:`api_key_of`. It is in no spec,
+        so never in a file.
+    allow:
+        Asked before a folder or a package is opened, a model fetched from its hub, or a server asked, where the spec
+        does not come from the user.
+
+    Raises
+    ------
+    ModelUnavailable
+        If the spec is unknown, or its model cannot be loaded here.
+    MissingExtra
+        If the package it needs is not installed.
+    """
+    made: Embedder = _load("embedder", spec, api_key, allow)
+    return made
+
+
+def load_extractor(spec: str, api_key: str = "", allow: Allow | None = None) -> Extractor:
+    """Make an extractor from the text that names it: parameters and errors as for :func:`load_embedder`.
+
+    ``spec`` is ``pattern``; ``spacy:PIPELINE``, an installed pipeline's name or its folder; ``llm:MODEL``, where MODEL
+    is ``openai:BASE_URL#NAME``; ``llm/MAX_TOKENS:MODEL``; either of these with `` else FALLBACK`` at its end, the
+    extractor for chunks that the model fails on.
+    """
+    scheme, _, source = spec.partition(":")
+    kind, _, tokens = scheme.partition("/")
+    if kind == "llm" and source:
+        from monograph.derive.extract.llm import MAX_TOKENS, LLMExtractor
+
+        name, _, fallback = source.partition(" else ")
+        tokens = tokens or str(MAX_TOKENS)
+        if not tokens.isascii() or not tokens.isdigit() or int(tokens) < 1:
+            raise UnknownModel(f"{tokens!r} in {spec!r} is no number of tokens", "give llm:MODEL or llm/1024:MODEL")
+        model = load_model(name, api_key, allow)
+        return LLMExtractor(model, load_extractor(fallback or "pattern", allow=allow), max_tokens=int(tokens))
+    made: Extractor = _load("extractor", spec, api_key, allow)
+    return made
+
+
+def load_summarizer(spec: str, api_key: str = "", allow: Allow | None = None) -> Summarizer:
+    """Make a summarizer from the text that names it: parameters and errors as for :func:`load_embedder`.
+
+    ``spec`` is ``extractive``; or ``llm:MODEL``, where MODEL is ``openai:BASE_URL#NAME``.
+    """
+    if _scheme(spec) == "llm":
+        from monograph.derive.summarize.llm import LLMSummarizer
+
+        return LLMSummarizer(load_model(spec.partition(":")[2], api_key, allow))
+    made: Summarizer = _load("summarizer", spec, api_key, allow)
+    return made
+
+
+def load_reranker(spec: str, api_key: str = "") -> Reranker:
+    """Make a reranker from the text that names it: parameters and errors as for :func:`load_embedder`.
+
+    ``spec`` is ``onnx:FOLDER``, a cross-encoder; ``rerank:BASE_URL#MODEL``, a server; ``embedder:SPEC``, the cosines of
+    an embedder.
+    """
+    if _scheme(spec) == "embedder":
+        from monograph.derive.rerank.cosines import EmbedderReranker
+
+        return EmbedderReranker(load_embedder(spec.partition(":")[2], api_key))
+    made: Reranker = _load("reranker", spec, api_key, None)
+    return made
+
+
+def load_describer(spec: str, api_key: str = "", allow: Allow | None = None) -> Describer:
+    """Make a describer of pictures from the text that names it: parameters and errors as for :func:`load_embedder`.
+
+    ``spec`` is ``openai:BASE_URL#MODEL``.
+    """
+    from monograph.derive.describe import ModelDescriber
+
+    return ModelDescriber(_load_asking("describer", spec, api_key, allow))
+
+
+def load_model(spec: str, api_key: str = "", allow: Allow | None = None) -> LanguageModel:
+    """Make a language model from the text that names it: parameters and errors as for :func:`load_embedder`.
+
+    ``spec`` is ``openai:BASE_URL#MODEL``. ``allow`` is asked before the first request, and ``api_key`` is not taken
+    from the environment.
+    """
+    return _load_asking("language model", spec, api_key, allow)
+
+
+def _load_asking(kind: Kind, spec: str, api_key: str, allow: Allow | None) -> OpenAICompatible | AskingFirst:
+    """Make a language model that asks for leave before its first request; ``kind`` is what an error calls it."""
+    if _scheme(spec) != "openai":
+        raise UnknownModel(f"unknown {kind} {spec!r}", _HINTS[kind])
+    made: OpenAICompatible = _load("language model", spec, api_key, None)
+    return made if allow is None else AskingFirst(made, allow)
+
+
+def _scheme(spec: str) -> str:
+    """Return what stands before the colon of a spec; empty if nothing stands after it."""
+    scheme, _, source = spec.partition(":")
+    return scheme if source else ""
+
+
+def _load(kind: Kind, spec: str, api_key: str, allow: Allow | None) -> Any:
+    scheme = spec if spec in _OWN else _scheme(spec)
+    place = _MAKERS.get((kind, scheme))
+    if place is None or (scheme in _OWN) != (spec in _OWN):
+        raise UnknownModel(f"unknown {kind} {spec!r}", _HINTS[kind])
+    ask(spec, allow)
+    module, _, name = place.partition(":")
+    make = attrgetter(name)(import_module(f"monograph.derive.{module}"))
+    given = [] if spec in _OWN else [spec.partition(":")[2]]
+    if scheme in _SERVED:
+        given.append(api_key if kind == "language model" else api_key_of(kind, api_key))
+    return make(*given)
+
+
+# The key for a server.
+
+VARIABLE = "MONOGRAPH_API_KEY"
+"""The environment variable that holds the key for whichever server is asked."""
+
+
+def api_key_of(kind: str, given: str = "") -> str:
+    """Return the key for the server of an ``embedder`` or a ``reranker``; empty for none.
+
+    One that is given counts, unless it comes from the environment itself, as a command's option may. Then the kind's
+    own variable counts, even where it is empty: so a server that asks for no key is sent none.
+    """
+    common = os.environ.get(VARIABLE, "")
+    if given and given != common:
+        return given
+    own = os.environ.get(_variable_of(kind))
+    return common if own is None else own
+
+
+def key_hint(kind: str) -> str:
+    """Return what to do if the server of an ``embedder`` or a ``reranker`` refuses its key."""
+    return f"put the server's key into the variable {_variable_of(kind)}, or {VARIABLE}"
+
+
+def _variable_of(kind: str) -> str:
+    """Return the variable with the key of one kind of model alone: ``MONOGRAPH_EMBEDDER_API_KEY`` of an embedder."""
+    return f"MONOGRAPH_{kind.upper()}_API_KEY"
+
+
+# Leave to open what a file names.
+
+HUB = "https://huggingface.co/"
+"""Before a model's name on the hub: its address."""
+
+
+def addresses(spec: str) -> tuple[str, ...]:
+    """Return the addresses that the model of a spec opens, in order; none for the models that are part of Monograph.
+
+    The address of a server is its URL, that of a folder its absolute path without links, and that of an installed
+    spaCy pipeline its spec. A model that lies in no folder here is fetched from the hub.
+    """
+    kind, _, source = spec.partition(":")
+    if kind.partition("/")[0] == "llm":
+        model, _, fallback = source.partition(" else ")
+        return (*addresses(model), *addresses(fallback))
+    if kind == "openai" and source:
+        return (source.partition("#")[0].rstrip("/"),)
+    if kind in ("onnx", "sentence-transformers", "model2vec", "spacy") and source:
+        name = source.partition("#")[0] if kind == "onnx" else source
+        if folder_of(name) is not None:
+            return (normal(name),)
+        return {"spacy": (spec,), "model2vec": ()}.get(kind, (HUB + name,))
+    return ()
+
+
+def is_named(spec: str) -> bool:
+    """Return whether a spec names a model that a command can make; a caller's own is handed over in Python."""
+    scheme, colon, _ = spec.partition(":")
+    known = {"llm", *(one for kind, one in _MAKERS if kind != "reranker")}.difference(_OWN)
+    return spec in _OWN or (bool(colon) and scheme.partition("/")[0] in known)
+
+
+def ask(spec: str, allow: Allow | None) -> None:
+    """Ask for leave to open each address of a spec; ``allow`` is None where the user named the spec."""
+    if allow is not None:
+        for address in addresses(spec):
+            allow(address)
+
+
+def normal(address: str) -> str:
+    """Return an address as :func:`addresses` writes it: a folder without links, a URL without a slash at its end."""
+    folder = None if "://" in address else folder_of(address)
+    return address.rstrip("/") if folder is None else os.path.realpath(folder)
+
+
+def folder_of(name: str) -> Path | None:
+    """Return the folder of this machine that a model lies in; None if there is none, or none can be called so."""
+    with suppress(ValueError, OSError, RuntimeError):
+        folder = Path(name).expanduser()
+        if folder.is_dir():
+            return folder
+    return None
+
+
+class AskingFirst:
+    """Language model that asks for leave before it asks its server.
+
+    Parameters
+    ----------
+    model:
+        What answers.
+    allow:
+        Told the server's address before the first request, and again as long as it has raised.
+    """
+
+    def __init__(self, model: OpenAICompatible, allow: Allow) -> None:
+        self._model, self._allow = model, allow
+        self._allowed = False
+        self.spec = model.spec
+        """How to make the model again."""
+        self.key = model.key
+        """The model's own."""
+
+    def complete(self, prompt: str, max_tokens: int) -> Completion:
+        """As the model does. See :class:`monograph.models.LanguageModel`."""
+        self._ask()
+        return self._model.complete(prompt, max_tokens)
+
+    def stream(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
+        """As the model does. See :class:`monograph.models.StreamingModel`."""
+        self._ask()
+        return self._model.stream(prompt, max_tokens)
+
+    def complete_with_image(self, prompt: str, image: bytes, media_type: str, max_tokens: int) -> Completion:
+        """As the model does. See :class:`monograph.models.VisionModel`."""
+        self._ask()
+        return self._model.complete_with_image(prompt, image, media_type, max_tokens)
+
+    def _ask(self) -> None:
+        if not self._allowed:
+            self._allow(self._model.base_url)
+            self._allowed = True
