@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
+
+from json_repair import repair_json
 
 from monograph.derive.extract.kinds import kind_of
 from monograph.derive.extract.record import MAX_RECORDS, Record, Tag, from_keys, meaning_of, section_of
@@ -13,13 +15,10 @@ from monograph.regex import regex
 
 _MAX_DEPTH = 8
 _MAX_ATTEMPTS = 300
+_MAX_OBJECT = 2_000
+"""Characters of an object that is repaired: what is longer is cut, since some take time with their square."""
 _OPENING = regex(r"[{\[](?=\s*[{\[\"'\w])")
-_FLAT = regex(r"\{([^{}]*)(?:\}|$)")
-_FIELD = regex(
-    r"""["']?([A-Za-z][\w -]{0,30})["']?\s*:\s*
-    ("(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.|'(?=\w))*' | \[[^\]]*\] | [^\s,}"'\[][^,\n}"'\[]*)""",
-    re.VERBOSE,
-)
+_FLAT = regex(r"\{[^{}]*\}?")
 
 
 def read_objects(answer: str) -> list[Record]:
@@ -40,25 +39,20 @@ def read_objects(answer: str) -> list[Record]:
             records.extend(_walk(value, section_of(answer[max(0, opening.start() - 40) : opening.start()]), 0))
             place = end
     unread.append(answer[place:])
-    records.extend(_flat_objects("".join(unread)))
+    records.extend(_repaired("".join(unread)))
     return records[:MAX_RECORDS]
 
 
-def _flat_objects(text: str) -> Iterator[Record]:
-    """Records of objects that are not quite JSON: single quotes, a comma too many, cut off."""
-    for body in _FLAT.finditer(text):
-        fields = {key.strip(): _unquote(value) for key, value in _FIELD.findall(body[1])}
-        record = from_keys(fields)
+def _repaired(text: str) -> Iterator[Record]:
+    """Yield records of objects that are not quite JSON: single quotes, a comma too many, cut off."""
+    for found in islice(_FLAT.findall(text), MAX_RECORDS):
+        try:
+            value = repair_json(found[:_MAX_OBJECT], return_objects=True)
+        except (ValueError, RecursionError):  # It is nested too deeply.
+            continue
+        record = from_keys({key: _text(one) for key, one in value.items()}) if isinstance(value, dict) else None
         if record is not None:
             yield record
-
-
-def _unquote(value: str) -> str:
-    value = value.strip()
-    for quote in "\"'":
-        if value.startswith(quote):
-            return value.strip(quote).replace("\\" + quote, quote)
-    return value.strip("[]").replace('"', "")
 
 
 def _walk(value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
