@@ -1,4 +1,4 @@
-"""Every error Monograph raises on purpose, and the mend each one carries.
+"""Every error Monograph raises on purpose, and the hint each one carries.
 
 The tree::
 
@@ -64,20 +64,20 @@ class MonographError(Exception):
     ----------
     message:
         Names the file, the value or the missing extra.
-    mend:
+    hint:
         The next thing to do or to type; may be empty.
     """
 
-    def __init__(self, message: str, mend: str = "") -> None:
+    def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
         self.message = message
-        self.mend = mend
+        self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.message} ({self.mend})" if self.mend else self.message
+        return f"{self.message} ({self.hint})" if self.hint else self.message
 
     def __reduce__(self) -> tuple[type[MonographError], tuple[str, ...]]:
-        return type(self), (self.message, self.mend)
+        return type(self), (self.message, self.hint)
 
 
 class FileError(MonographError):
@@ -148,12 +148,12 @@ class UnknownFormat(SourceError):
 class ReaderMissing(UnknownFormat):
     """What reads the source is in an extra that is not installed."""
 
-    def __init__(self, message: str, mend: str = "", needs: str = "") -> None:
-        super().__init__(message, mend)
+    def __init__(self, message: str, hint: str = "", needs: str = "") -> None:
+        super().__init__(message, hint)
         self.needs = needs
 
     def __reduce__(self) -> tuple[type[ReaderMissing], tuple[str, ...]]:
-        return type(self), (self.message, self.mend, self.needs)
+        return type(self), (self.message, self.hint, self.needs)
 
 
 class SourceDamaged(SourceError):

@@ -118,11 +118,11 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is not answered: an HTTP status, what is wrong, and the mend."""
+    """Why a request is not answered: an HTTP status, what is wrong, and the hint."""
 
     status: int
     error: str
-    mend: str
+    hint: str
 
 
 class Guarded:
@@ -194,7 +194,7 @@ def _values(headers: list[tuple[bytes, bytes]], wanted: bytes) -> list[bytes]:
 
 
 async def _refuse(refusal: Refusal, send: Send) -> None:
-    said = {"error": refusal.error, "mend": refusal.mend, "kind": "Refused"}
+    said = {"error": refusal.error, "hint": refusal.hint, "kind": "Refused"}
     headers = [
         (b"content-type", b"application/json"),
         (b"x-content-type-options", b"nosniff"),

@@ -267,7 +267,7 @@ def _text(value: str, name: str) -> str:
     try:
         return arguments.text(value, name)
     except InputError as error:
-        raise InvalidFilter(error.message, error.mend) from None
+        raise InvalidFilter(error.message, error.hint) from None
 
 
 def _as_stored(value: Any) -> Any:

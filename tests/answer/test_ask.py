@@ -184,7 +184,7 @@ def test_a_stream_that_breaks_off_is_no_answer(asked: Monograph, server: ModelSe
     pieces: list[object] = []
     with pytest.raises(ModelUnavailable) as caught:
         pieces.extend(asked.stream(QUESTION))
-    assert caught.value.mend
+    assert caught.value.hint
     assert server.calls == 1
     server.heal()
     assert not asked.ask(QUESTION).remembered
@@ -213,7 +213,7 @@ def test_permanent_errors_of_a_model_are_raised(asked: Monograph, server: ModelS
     with pytest.raises(ModelUnavailable) as caught:
         asked.ask(QUESTION)
     assert server.calls == 1
-    assert caught.value.mend
+    assert caught.value.hint
 
 
 def test_answers_of_a_server_without_usage_are_counted(asked: Monograph, server: ModelServer) -> None:

@@ -15,7 +15,7 @@ from typer._click.exceptions import UsageError
 import monograph
 from monograph import errors
 from monograph.app.cli import COMMANDS, app
-from monograph.app.output import hint
+from monograph.app.output import shell_hint
 from monograph.values import Finding, Problem
 
 PACKAGE = Path(monograph.__file__).parent
@@ -39,9 +39,9 @@ def hints() -> Iterator[tuple[str, str]]:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call):
                 name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-                found = [one.value for one in node.keywords if one.arg == "mend"]
+                found = [one.value for one in node.keywords if one.arg == "hint"]
                 found += node.args[1:2] if name in CARRIERS else node.args[3:5] if name == "PluggedIn" else []
-            elif isinstance(node, ast.Assign) and any("mend" in ast.unparse(one).lower() for one in node.targets):
+            elif isinstance(node, ast.Assign) and any("hint" in ast.unparse(one).lower() for one in node.targets):
                 walked = list(ast.walk(node.value))
                 within = {id(part) for one in walked if isinstance(one, ast.JoinedStr) for part in one.values}
                 found = [
@@ -78,10 +78,10 @@ def test_commands_in_hints_can_be_typed() -> None:
 def test_hints_on_the_command_line_speak_of_no_python() -> None:
     found = list(hints())
     assert len(found) > 250
-    assert [(place, hint(text)) for place, text in found if PYTHON.search(hint(text))] == []
+    assert [(place, shell_hint(text)) for place, text in found if PYTHON.search(shell_hint(text))] == []
 
 
 def test_a_hint_for_python_is_not_printed() -> None:
-    assert hint("monograph build a.mono; in Python: archive.graph.build()") == "monograph build a.mono"
-    assert hint("in Python: open it again with Monograph.open") == ""
-    assert hint("try again") == "try again"
+    assert shell_hint("monograph build a.mono; in Python: archive.graph.build()") == "monograph build a.mono"
+    assert shell_hint("in Python: open it again with Monograph.open") == ""
+    assert shell_hint("try again") == "try again"

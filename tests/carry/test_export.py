@@ -274,7 +274,7 @@ def test_importing_a_broken_export_names_the_bad_file(exported: Path, tmp_path: 
     with Monograph.open(tmp_path / "b.mono", HashEmbedder(4)) as again:
         with pytest.raises(SourceError, match="out") as told:
             again.files.take_over("jsonl", exported)
-        assert told.value.mend
+        assert told.value.hint
         assert again.check() == []
 
 

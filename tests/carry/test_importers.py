@@ -89,7 +89,7 @@ def test_importing_from_chroma_needs_a_name_if_there_are_several_collections(chr
     with Monograph.open(tmp_path / "n.mono") as made:
         with pytest.raises(InputError, match="2 collections") as told:
             made.files.take_over("chroma", chroma.folder)
-        assert "notes, other" in told.value.mend
+        assert "notes, other" in told.value.hint
         with pytest.raises(InputError, match="no collection 'third'"):
             made.files.take_over("chroma", chroma.folder, collection="third")
         report = made.files.take_over("chroma", chroma.folder, collection="other")
@@ -161,7 +161,7 @@ def test_importing_from_a_folder_that_is_not_lightrags_raises(tmp_path: Path, na
     with Monograph.open(tmp_path / "n.mono") as made, pytest.raises(SourceError) as told:
         made.files.take_over("lightrag", tmp_path)
     assert str(tmp_path) in told.value.message
-    assert told.value.mend
+    assert told.value.hint
 
 
 def test_importing_from_graphrag_keeps_documents(tmp_path: Path) -> None:
@@ -258,14 +258,14 @@ def test_importing_from_a_file_that_is_not_ragdbs_raises(tmp_path: Path) -> None
         for name in ("text", "other", "view", "missing", "."):
             with pytest.raises(SourceError) as told:
                 made.files.take_over("ragdb", tmp_path / name)
-            assert told.value.mend
+            assert told.value.hint
 
 
 def test_importing_from_an_unknown_program_raises(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "n.mono") as made:
         with pytest.raises(InputError, match="cannot be imported") as told:
             made.files.take_over("pinecone", tmp_path)
-        assert "lightrag" in told.value.mend
+        assert "lightrag" in told.value.hint
         with pytest.raises(InputError, match="no collections"):
             made.files.take_over("lightrag", tmp_path, collection="notes")
 
@@ -280,7 +280,7 @@ with Monograph.open("n.mono") as made:
         try:
             made.files.take_over(kind, ".")
         except MissingExtra as error:
-            print(kind, error.mend)
+            print(kind, error.hint)
 """
 
 

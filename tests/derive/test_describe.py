@@ -152,7 +152,7 @@ def test_described_pictures_are_not_paid_for_again(papers: Path, tmp_path: Path)
             (papers / "white.png").write_bytes(png("white"))
             (problem,) = archive.sync(papers).problems[:1]
             assert "it was not opened" in problem.reason
-            assert "--trust" in problem.mend
+            assert "--trust" in problem.hint
             assert server.calls == 4
 
 
@@ -194,7 +194,7 @@ def test_unusable_description_raises(fault: int | str) -> None:
         server.fail(fault)
         with pytest.raises(ModelUnavailable) as raised:
             describer.describe(RED, "image/png")
-        assert raised.value.mend
+        assert raised.value.hint
         server.fail("thinking")
         with pytest.raises(ModelUnavailable, match="wrote no description"):
             describer.describe(RED, "image/png")
@@ -212,7 +212,7 @@ def test_failing_describer_does_not_stop_a_sync(papers: Path, tmp_path: Path) ->
             assert report.described == 0
             assert {"papers/letter.docx", "papers/deck.pptx", "papers/photo.jpg"} <= told.keys()
             assert "not described" in told["papers/letter.docx"].reason
-            assert all(problem.mend for problem in told.values() if "not described" in problem.reason)
+            assert all(problem.hint for problem in told.values() if "not described" in problem.reason)
             assert "Nothing more was found." in texts(archive)["papers/letter.docx"]
             assert not any("[picture" in text for text in texts(archive).values())
             assert archive.check() == []

@@ -110,7 +110,7 @@ def test_hub_name_without_a_network_is_reported(tmp_path: Path) -> None:
     code = (
         "from monograph.derive.loading import load_embedder\n"
         "try:\n    load_embedder('onnx:nobody/nothing')\n"
-        "except Exception as error:\n    print(type(error).__name__, error.mend)"
+        "except Exception as error:\n    print(type(error).__name__, error.hint)"
     )
     environment = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
     said = subprocess.run(
@@ -124,7 +124,7 @@ def test_hub_name_without_a_network_is_reported(tmp_path: Path) -> None:
 def test_unknown_embedders_are_named(spec: str) -> None:
     with pytest.raises((ModelUnavailable, MissingExtra)) as caught:
         load_embedder(spec)
-    assert caught.value.mend
+    assert caught.value.hint
 
 
 def test_sentence_transformers_is_an_extra() -> None:
@@ -132,7 +132,7 @@ def test_sentence_transformers_is_an_extra() -> None:
         pytest.skip("sentence-transformers is installed here")
     with pytest.raises(MissingExtra) as caught:
         load_embedder("sentence-transformers:some/model")
-    assert 'pip install "monograph[sentence-transformers]"' in caught.value.mend
+    assert 'pip install "monograph[sentence-transformers]"' in caught.value.hint
 
 
 def test_sentence_transformers_vectors_equal_the_model(tmp_path: Path) -> None:
@@ -171,6 +171,6 @@ def test_onnx_pooling_is_applied(shared: Path, tmp_path: Path) -> None:
         told.write_text(wrong)
         with pytest.raises(ModelUnavailable, match="1_Pooling") as caught:
             OnnxEmbedder(str(place))
-        assert caught.value.mend
+        assert caught.value.hint
     with pytest.raises(ModelUnavailable, match="pooling"):
         load_embedder(f'onnx:{folder}#{{"pooling": "best"}}')

@@ -610,7 +610,7 @@ def test_specs_make_the_same_extractor_again() -> None:
 def test_unknown_extractors_are_named(spec: str) -> None:
     with pytest.raises(ModelUnavailable) as caught:
         load_extractor(spec)
-    assert caught.value.mend
+    assert caught.value.hint
 
 
 def test_a_key_is_passed_on_and_kept_out_of_specs() -> None:

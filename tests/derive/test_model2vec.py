@@ -121,7 +121,7 @@ def test_unusable_model2vec_folders_are_refused(tmp_path: Path, arrays: dict[str
     with pytest.raises(ModelUnavailable, match=said) as caught:
         load_embedder(f"model2vec:{tmp_path}")
     assert str(tmp_path) in caught.value.message
-    assert caught.value.mend
+    assert caught.value.hint
 
 
 def test_missing_or_infinite_weights_are_reported(tmp_path: Path) -> None:

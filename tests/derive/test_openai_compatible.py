@@ -86,7 +86,7 @@ def test_permanent_errors_are_not_retried(server: ModelServer, fault: int | str)
         OpenAICompatible(server.url, "tiny", "secret-key").complete("x", 5)
     assert server.calls == 1
     assert server.url in caught.value.message
-    assert caught.value.mend
+    assert caught.value.hint
     assert "secret" not in str(caught.value)
     if isinstance(fault, int):
         assert f"status {fault}" in caught.value.message
@@ -123,7 +123,7 @@ def test_timeout_is_not_retried(server: ModelServer, fault: str) -> None:
     server.fail(fault, times=9)
     with pytest.raises(ModelUnavailable, match=r"within 0\.3 seconds") as caught:
         OpenAICompatible(server.url, "tiny", timeout=0.3).complete("x", 5)
-    assert "timeout" in caught.value.mend
+    assert "timeout" in caught.value.hint
     assert server.calls == 1
 
 
@@ -135,7 +135,7 @@ def test_closed_port_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(ModelUnavailable) as caught:
             OpenAICompatible(url, "tiny").complete("x", 5)
     assert url in caught.value.message
-    assert "start the server" in caught.value.mend
+    assert "start the server" in caught.value.hint
 
 
 def test_unknown_host_is_reported() -> None:
@@ -180,7 +180,7 @@ def test_openai_model_ignores_the_environment(server: ModelServer, monkeypatch: 
 def test_invalid_addresses_are_refused(url: str) -> None:
     with pytest.raises(InputError) as caught:
         OpenAICompatible(url, "tiny")
-    assert caught.value.mend
+    assert caught.value.hint
 
 
 KEY = "sk-VICTIM+secret/key=1234?~"
@@ -358,10 +358,10 @@ def test_model_without_images_is_reported(server: ModelServer) -> None:
     server.fail(400, times=2, message="this model does not support that")
     with pytest.raises(ModelUnavailable, match="does not support") as caught:
         model.complete_with_image("What is this?", IMAGE, "image/png", 50)
-    assert "takes images" in caught.value.mend
+    assert "takes images" in caught.value.hint
     with pytest.raises(ModelUnavailable, match="does not support") as caught:
         model.complete("x", 5)
-    assert "base URL" in caught.value.mend
+    assert "base URL" in caught.value.hint
 
 
 @given(

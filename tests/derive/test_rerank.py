@@ -324,7 +324,7 @@ def test_error_of_a_reranker_is_no_damage(archive: Monograph) -> None:
 def test_invalid_scores_are_refused(archive: Monograph, function: Any) -> None:
     with pytest.raises(ModelUnavailable, match="function/bad") as caught:
         archive.search(QUESTION, reranker=ScoringFunction(function, "bad"))
-    assert caught.value.mend
+    assert caught.value.hint
 
 
 def test_unusable_rerankers_are_refused(archive: Monograph, tmp_path: Path) -> None:
@@ -334,7 +334,7 @@ def test_unusable_rerankers_are_refused(archive: Monograph, tmp_path: Path) -> N
     for spec in ("magic", "onnx:", "rerank:", "embedder:", "embedder:magic", f"onnx:{tmp_path / 'none'}", "rerank:x#m"):
         with pytest.raises(ModelUnavailable) as caught:
             archive.search(QUESTION, reranker=spec)
-        assert caught.value.mend
+        assert caught.value.hint
         with pytest.raises(ModelUnavailable):
             Monograph.open(archive.path, reranker=spec)
     for weight in (-1.0, float("nan"), "much"):
@@ -407,7 +407,7 @@ def test_cross_encoder_scores_equal_the_model(tmp_path: Path, model: str, factor
 def test_unusable_cross_encoder_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailable, match=r"shape \(1, 3\)") as caught:
         load_reranker(f"onnx:{cross_encoder(tmp_path / 'three', 'three')}")
-    assert "cross-encoder" in caught.value.mend
+    assert "cross-encoder" in caught.value.hint
     for source, said in ((f"{tmp_path}", "no .onnx file"), (f"{tmp_path}/x", "no folder"), ('x#{"a": 1}', "settings")):
         with pytest.raises(ModelUnavailable, match=said):
             load_reranker(f"onnx:{source}")
@@ -482,8 +482,8 @@ def test_invalid_reranker_replies_are_refused(server: VectorServer, fault: Any, 
     with pytest.raises(ModelUnavailable, match=said) as caught:
         ServedReranker(server.url, "m", api_key="key-1234").score("who?", ["one", "two"])
     assert f"{server.url}/rerank" in caught.value.message
-    assert caught.value.mend
-    assert "OpenAI" not in caught.value.mend
+    assert caught.value.hint
+    assert "OpenAI" not in caught.value.hint
     assert "key-1234" not in str(caught.value)
     assert len(server.asked) == 1
 
@@ -506,7 +506,7 @@ def test_served_reranker_retries_and_recovers(server: VectorServer, monkeypatch:
         taken.bind(("127.0.0.1", 0))
         with pytest.raises(ModelUnavailable, match="cannot be reached") as caught:
             ServedReranker(f"http://127.0.0.1:{taken.getsockname()[1]}", "m", retries=0).score("one", ["one"])
-    assert "start the server" in caught.value.mend
+    assert "start the server" in caught.value.hint
     for source in ("x#m", "http://x/v1", 'http://x/v1#m#{"a": 1}', 'http://x/v1#m#{"batch_size": 0}'):
         with pytest.raises(ModelUnavailable, match="cannot use"):
             load_reranker(f"rerank:{source}")

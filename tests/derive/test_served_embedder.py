@@ -128,7 +128,7 @@ def test_embedding_server_that_is_down_is_reported() -> None:
         with pytest.raises(ModelUnavailable) as caught:
             OpenAIEmbedder(url, "hash", retries=0).embed(["x"])
     assert f"{url}/embeddings" in caught.value.message
-    assert "start the server" in caught.value.mend
+    assert "start the server" in caught.value.hint
 
 
 def data(change: Callable[[list[Any]], Any]) -> Callable[[dict[str, Any]], Any]:
@@ -166,17 +166,17 @@ def test_invalid_embedding_replies_are_refused(server: VectorServer, fault: Any,
     with pytest.raises(ModelUnavailable, match=said) as caught:
         OpenAIEmbedder(server.url, "hash", api_key="key-1234").embed(["one", "two"])
     assert f"{server.url}/embeddings" in caught.value.message
-    assert caught.value.mend
+    assert caught.value.hint
     assert "key-1234" not in str(caught.value)
     assert len(server.asked) == 1
 
 
-@pytest.mark.parametrize(("status", "mend"), [(401, "MONOGRAPH_EMBEDDER_API_KEY"), (404, "has the model")])
-def test_refused_embedding_is_not_retried(server: VectorServer, status: int, mend: str) -> None:
+@pytest.mark.parametrize(("status", "hint"), [(401, "MONOGRAPH_EMBEDDER_API_KEY"), (404, "has the model")])
+def test_refused_embedding_is_not_retried(server: VectorServer, status: int, hint: str) -> None:
     server.fail(status, times=5)
     with pytest.raises(ModelUnavailable, match=f"status {status}") as caught:
         load_embedder(spec(server)).embed(["x", "y"])
-    assert mend in caught.value.mend
+    assert hint in caught.value.hint
     assert server.url in caught.value.message
     assert len(server.asked) == 1
 
@@ -192,8 +192,8 @@ def test_overlong_text_is_reported(server: VectorServer) -> None:
     server.most_characters = 20
     with pytest.raises(ModelUnavailable, match="too long") as caught:
         load_embedder(spec(server)).embed(["short", "Once upon a time there was a long text", "short too"])
-    assert "Once upon a time" in caught.value.mend
-    assert "max_characters" in caught.value.mend
+    assert "Once upon a time" in caught.value.hint
+    assert "max_characters" in caught.value.hint
     made = load_embedder(spec(server, max_characters=20)).embed(["Once upon a time there was a long text"])
     assert made == pytest.approx(HashEmbedder(16).embed(["Once upon a time the"]), abs=1e-6)
 
@@ -210,7 +210,7 @@ def test_served_embedder_spec_and_key_identify_the_model(server: VectorServer) -
     for source in ("http://x/v1", "http://x/v1#", "nonsense#m", 'http://x/v1#m#{"batch": 1}', "http://x/v1#m#[", "#m"):
         with pytest.raises(ModelUnavailable, match="cannot use") as caught:
             load_embedder(f"openai:{source}")
-        assert "openai:BASE_URL#MODEL" in caught.value.mend
+        assert "openai:BASE_URL#MODEL" in caught.value.hint
     for source in ('{"batch_size": 0}', '{"max_characters": "x"}', '{"query_prefix": 3}', "3"):
         with pytest.raises(ModelUnavailable):
             load_embedder(f"openai:http://x/v1#m#{source}")

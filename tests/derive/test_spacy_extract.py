@@ -126,7 +126,7 @@ def test_spacy_key_depends_on_the_pipeline(tmp_path: Path, monkeypatch: pytest.M
 def test_unusable_pipelines_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailable, match="no_such_pipeline") as caught:
         load_extractor("spacy:no_such_pipeline")
-    assert "python -m spacy download no_such_pipeline" in caught.value.mend
+    assert "python -m spacy download no_such_pipeline" in caught.value.hint
     (tmp_path / "empty").mkdir()
     with pytest.raises(ModelUnavailable, match="empty"):
         load_extractor(f"spacy:{tmp_path / 'empty'}")
@@ -134,7 +134,7 @@ def test_unusable_pipelines_are_refused(tmp_path: Path) -> None:
     (broken / "config.cfg").write_text("[nlp]\nlang = en\npipeline = 3\n")
     with pytest.raises(ModelUnavailable, match="broken") as caught:
         load_extractor(f"spacy:{broken}")
-    assert "save it again" in caught.value.mend
+    assert "save it again" in caught.value.hint
     with pytest.raises(ModelUnavailable):
         load_extractor("spacy:")
 
@@ -146,7 +146,7 @@ def test_missing_spacy_names_its_extra() -> None:
         "from monograph.derive.loading import load_extractor\n"
         "from monograph.errors import MissingExtra\n"
         "try:\n    load_extractor('spacy:en_core_web_sm')\n"
-        "except MissingExtra as error:\n    print(error.mend)"
+        "except MissingExtra as error:\n    print(error.hint)"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said.strip() == 'pip install "monograph[spacy]"'

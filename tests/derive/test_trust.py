@@ -217,7 +217,7 @@ def test_trust_is_given_in_python(received: Path, diary: Path, server: ModelServ
     with Monograph.open(received) as archive:
         with pytest.raises(ModelUntrusted) as caught:
             archive.sync(diary)
-        assert f"trusted=[{server.url!r}]" in caught.value.mend
+        assert f"trusted=[{server.url!r}]" in caught.value.hint
         assert server.url in caught.value.message
         assert archive.stats().addresses == (server.url,)
         identity = archive.stats().id

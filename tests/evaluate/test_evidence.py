@@ -93,11 +93,11 @@ def test_unknown_or_ambiguous_evidence_is_refused_with_help(folder: Path) -> Non
         with pytest.raises(InputError) as caught:
             resolve([EvaluationQuestion("q7", "?", (), ("r1", name, "nor this"))], some, "x.mono")
         assert f"'q7': evidence {name!r} names no document of x.mono; nor does one other" in caught.value.message
-        assert near in caught.value.mend
+        assert near in caught.value.hint
     with pytest.raises(InputError) as caught:
         resolve([EvaluationQuestion("q7", "?", (), ("notes.md",))], some, "x.mono")
     assert "'notes.md' names 2 documents" in caught.value.message
-    assert "office/notes.md, shop/notes.md" in caught.value.mend
+    assert "office/notes.md, shop/notes.md" in caught.value.hint
 
 
 SEGMENTS = st.sampled_from(["a", "b", "c.txt", "d.md", "e e"])

@@ -337,10 +337,10 @@ def test_entities_that_only_titles_name_have_a_neighbourhood(tmp_path: Path) -> 
 def test_unknown_names_are_refused_with_suggestions(station: Monograph) -> None:
     with pytest.raises(NotFound, match="nothing like 'Ines Caldar'") as unknown:
         station.graph.neighbourhood("Ines Caldar")
-    assert "'Ines Calder'" in unknown.value.mend
+    assert "'Ines Calder'" in unknown.value.hint
     with pytest.raises(NotFound, match="may be any of several") as several:
         station.graph.neighbourhood("o")
-    assert several.value.mend.startswith("give the whole name: '")
+    assert several.value.hint.startswith("give the whole name: '")
     with pytest.raises(NotFound, match="no word"):
         station.graph.neighbourhood("!!!")
     assert station.graph.neighbourhood("ines CALDER").centre == station.graph.neighbourhood("Ines Calder").centre
@@ -377,7 +377,7 @@ def test_empty_file_has_no_entities(monograph: Monograph) -> None:
     assert monograph.graph.merges() == []
     with pytest.raises(NotFound, match="nothing like 'Renk'") as caught:
         monograph.graph.neighbourhood("Renk")
-    assert "no graph yet" in caught.value.mend
+    assert "no graph yet" in caught.value.hint
     assert len(monograph.graph.to_networkx()) == 0
 
 

@@ -224,7 +224,7 @@ def test_refused_assertions_leave_nothing(
     with library(tmp_path / "x.mono") as archive:
         with pytest.raises(error) as raised:
             archive.graph.tell([ToldNode("fine"), *nodes], relations)
-        assert raised.value.mend
+        assert raised.value.hint
         assert archive.graph.told() == Told({}, ())
 
 
@@ -477,7 +477,7 @@ def test_check_finds_damaged_assertions(tmp_path: Path, statement: str, outcome:
     with Monograph.open(path, HashEmbedder(), CapitalExtractor()) as archive:
         found = [one for one in archive.check() if one.table.startswith("told_")]
         assert found
-        assert any(one.mend for one in found if not one.repairable) == (not all(one.repairable for one in found))
+        assert any(one.hint for one in found if not one.repairable) == (not all(one.repairable for one in found))
         try:
             archive.graph.told()
         except MonographError as error:

@@ -140,11 +140,11 @@ def test_exported_graph_replaces_a_file_whole_or_not_at_all(tmp_path: Path) -> N
 def test_export_of_a_graph_names_a_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nowhere") as caught:
         to_graphml(NEIGHBOURHOOD, tmp_path / "nowhere" / "graph.graphml")
-    assert "folder" in caught.value.mend
+    assert "folder" in caught.value.hint
 
 
 def test_without_networkx_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(MissingExtra) as caught:
         to_networkx(NEIGHBOURHOOD)
-    assert caught.value.mend == 'pip install "monograph[graph]"'
+    assert caught.value.hint == 'pip install "monograph[graph]"'

@@ -171,7 +171,7 @@ def test_backup_overwrites_only_on_request(path: Path, tmp_path: Path, key: str 
             with pytest.raises(InputError) as caught:
                 opened.backup(there)
             assert str(there) in caught.value.message
-            assert caught.value.mend
+            assert caught.value.hint
         assert copy.read_bytes() == b"precious"
         with pytest.raises(InputError, match="itself"):
             opened.backup(path, overwrite=True)
@@ -279,7 +279,7 @@ def test_backup_of_a_damaged_file_raises(path: Path, tmp_path: Path, key: str | 
     with Monograph.open(path, HashEmbedder(), key=key) as opened:
         with pytest.raises(DamagedFile, match="3 chunks without a vector") as caught:
             opened.backup(tmp_path / "backup.mono")
-        assert caught.value.mend == f"monograph check {path} --repair, then back up again"
+        assert caught.value.hint == f"monograph check {path} --repair, then back up again"
         assert not (tmp_path / "backup.mono").exists()
         opened.check(repair=True)
         opened.backup(tmp_path / "backup.mono")

@@ -547,7 +547,7 @@ def test_check_finds_damaged_versions(archive: Monograph, damage: str) -> None:
     assert [one.repairable for one in faults] == [DAMAGE[damage]] * len(faults)
     left = archive.check(repair=True)
     assert bool(left) != DAMAGE[damage]
-    assert all("--versions-before" in one.mend or one.table == "documents" for one in left)
+    assert all("--versions-before" in one.hint or one.table == "documents" for one in left)
     if DAMAGE[damage]:
         assert archive.as_of(START + 25).document("boiler").text == "The boiler was replaced by Otto."
 

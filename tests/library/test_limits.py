@@ -71,7 +71,7 @@ def test_invalid_whole_numbers_are_refused(filled: Monograph, of: str) -> None:
     for value in (*NO_NUMBERS, -1, -HUGE):
         with pytest.raises(InputError) as caught:
             act(filled, value)
-        assert name in caught.value.message and caught.value.mend
+        assert name in caught.value.message and caught.value.hint
         if isinstance(value, float):
             assert str(value) in caught.value.message
     for value in (2**31, 2**63, HUGE, 10**5000):
@@ -110,7 +110,7 @@ def test_non_finite_fractions_are_refused(filled: Monograph, of: str) -> None:
     for value in NO_FINITE:
         with pytest.raises(InputError) as caught:
             act(filled, value)
-        assert name in caught.value.message and caught.value.mend
+        assert name in caught.value.message and caught.value.hint
         caught.value.message.encode()
 
 
@@ -164,7 +164,7 @@ def test_half_of_a_surrogate_pair_is_refused(filled: Monograph, of: str) -> None
     with pytest.raises(MonographError) as caught:
         TEXTS[of](filled, HALF)
     str(caught.value).encode()  # It can be printed.
-    assert caught.value.mend
+    assert caught.value.hint
     assert filled.stats().documents == before
 
 
@@ -232,7 +232,7 @@ def test_filter_with_many_alternatives_works(filled: Monograph) -> None:
     assert len(filled.search("Ann", 50, where={"or": [{"$document": f"d{n}"} for n in range(5000)]})) == 30
     with pytest.raises(InvalidFilter, match=f"more than {MOST_COMPARISONS:,}") as caught:
         found(filled, {"or": [{"n": {">": n}} for n in range(MOST_COMPARISONS + 1)]})
-    assert '"in"' in caught.value.mend
+    assert '"in"' in caught.value.hint
 
 
 @pytest.mark.parametrize("combiners", [("and",), ("or",), ("not",), ("and", "or"), ("not", "or"), ("not", "and")])
@@ -361,7 +361,7 @@ try:
     act()
     print(json.dumps(["", "", ""]))
 except MonographError as error:
-    print(json.dumps([type(error).__name__, error.message, error.mend]))
+    print(json.dumps([type(error).__name__, error.message, error.hint]))
 """
 
 
@@ -387,11 +387,11 @@ def small(tmp_path: Path) -> Path:
 def test_file_size_limit_raises_storage_full(small: Path, what: str) -> None:
     room = {"add": small.stat().st_size + 200_000, "backup": 50_000, "compact": 50_000, "make": 20_000}[what]
     path = small.with_name("new.mono") if what == "make" else small
-    kind, message, mend = child(path, room, what)
+    kind, message, hint = child(path, room, what)
     assert (
         kind == "StorageFull" and "limit on the size of files" in message and path.name.removesuffix(".mono") in message
     )
-    assert "safe" in message and mend.startswith("make room")
+    assert "safe" in message and hint.startswith("make room")
     # SQLite cannot empty its log where the file may not grow.
     assert {one.name for one in small.parent.iterdir()} <= {"small.mono", "small.mono-wal", "small.mono-shm"}
     with Monograph.open(small) as monograph:
@@ -413,8 +413,8 @@ def test_full_database_raises_and_keeps_documents(small: Path) -> None:
 
 @pytest.mark.parametrize("megabytes", [10, 60])
 def test_want_of_memory_raises_and_keeps_documents(small: Path, megabytes: int) -> None:
-    kind, message, mend = child(small, megabytes << 20, "memory")
-    assert kind == "OutOfMemory" and str(small) in message and "ulimit -v" in mend
+    kind, message, hint = child(small, megabytes << 20, "memory")
+    assert kind == "OutOfMemory" and str(small) in message and "ulimit -v" in hint
     with Monograph.open(small) as monograph:
         assert len(monograph.documents()) == 5 and monograph.check() == []
 

@@ -268,7 +268,7 @@ def test_front_ends_name_the_method_of_the_file(tmp_path: Path) -> None:
         for part, kind in ((view, "view"), (past, "snapshot")):
             with pytest.raises(OutsideView, match=f"a {kind} of .*x.mono does no check") as raised:
                 whole_file(part, "check", "check")
-            assert raised.value.mend.endswith("in Python: call check of the file itself")
+            assert raised.value.hint.endswith("in Python: call check of the file itself")
         assert to_write(view) is view
         with pytest.raises(OutsideView, match="a snapshot of .* is only read"):
             to_write(past)

@@ -114,5 +114,5 @@ def test_files_are_read_once_their_extra_is_installed(folder: Path, tmp_path: Pa
 
 
 def test_reader_missing_error_can_be_pickled() -> None:
-    error = pickle.loads(pickle.dumps(ReaderMissing("what", "mend", "PIL")))
-    assert (error.message, error.mend, error.needs) == ("what", "mend", "PIL")
+    error = pickle.loads(pickle.dumps(ReaderMissing("what", "hint", "PIL")))
+    assert (error.message, error.hint, error.needs) == ("what", "hint", "PIL")

@@ -541,7 +541,7 @@ def test_a_damaged_manifest_is_refused_or_says_something_else(manifest: Manifest
     try:
         assert Manifest.from_json(bytes(stored)).to_json()
     except (ObjectDamaged, NewerFormat) as error:
-        assert error.mend
+        assert error.hint
 
 
 def changed(**values: object) -> bytes:
@@ -573,7 +573,7 @@ def test_invalid_manifest_is_refused_by_name(folder: Storage, stored: bytes) -> 
     with pytest.raises(ObjectDamaged) as raised:
         latest(folder)
     assert raised.value.message.startswith(f"versions/00000001.json of {folder.address}")
-    assert raised.value.mend
+    assert raised.value.hint
     assert len(str(raised.value)) < 1000
 
 

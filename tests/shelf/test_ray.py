@@ -280,7 +280,7 @@ def test_error_names_the_missing_shard(cluster: Any, made: Made, tmp_path: Path)
     with pytest.raises(ShardLost, match=r"shard 1 of 2 \(000000000000\)") as caught:
         replace(made, place=replace(made.place, home=tmp_path), version=version).on_ray(groups=1)
     assert isinstance(caught.value.__cause__, ObjectMissing)
-    assert caught.value.mend
+    assert caught.value.hint
 
 
 def test_a_shelf_is_built_by_tasks(cluster: Any, made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,7 +354,7 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, made: M
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtra) as caught:
         made.on_ray()
-    assert caught.value.mend == 'pip install "monograph[shelf]"'
+    assert caught.value.hint == 'pip install "monograph[shelf]"'
 
 
 ALONE = """

@@ -132,7 +132,7 @@ def test_catalogue_with_other_names_is_detected(made: Shelf) -> None:
         (found,) = again.check()
     assert found.table == "catalogue"
     assert "its names" in found.fault
-    assert "--replace" in found.mend
+    assert "--replace" in found.hint
 
 
 def test_shelf_refuses_operations_of_a_single_file(made: Shelf, tmp_path: Path) -> None:

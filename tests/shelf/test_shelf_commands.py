@@ -175,7 +175,7 @@ def test_chat_command_talks_with_a_shelf(shelf: str, file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "mend"),
+    ("arguments", "hint"),
     [
         (("search", "comet", "--how", "tree"), "--how auto"),
         (("search", "comet", "--as-of", "2026-01-01"), "has no history"),
@@ -190,11 +190,11 @@ def test_chat_command_talks_with_a_shelf(shelf: str, file: Path) -> None:
         (("mcp", "--notes"), "serve it without notes"),
     ],
 )
-def test_commands_of_a_single_file_refuse_a_shelf(shelf: str, arguments: tuple[str, ...], mend: str) -> None:
+def test_commands_of_a_single_file_refuse_a_shelf(shelf: str, arguments: tuple[str, ...], hint: str) -> None:
     command, *rest = arguments
-    said = run(command, shelf, *rest, code=1 if " has no " in f" {mend}" or ".mono" in mend else 2)
+    said = run(command, shelf, *rest, code=1 if " has no " in f" {hint}" or ".mono" in hint else 2)
     assert "error: " in said
-    assert mend in said
+    assert hint in said
 
 
 def test_shelf_commands_refuse_addresses_without_a_shelf(tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ def test_served_shelf_refuses_operations_of_a_single_file(client: Client, path: 
 def test_served_shelf_refuses_writes(client: Client, path: str, given: dict[str, Any]) -> None:
     reply = client.post(path, **given)
     assert (reply.status, reply.json["kind"]) == (403, "NotWritable")
-    assert "monograph shelf build" in reply.json["mend"]
+    assert "monograph shelf build" in reply.json["hint"]
 
 
 def test_agents_search_and_read_a_shelf(shelf: Shelf, file: Monograph) -> None:

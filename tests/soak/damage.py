@@ -34,12 +34,12 @@ class Seen:
     said: list[str] = field(default_factory=list)
 
 
-def ask(path: Path, original: Original, tell: Tell, *, mend: bool) -> None:
+def ask(path: Path, original: Original, tell: Tell, *, hint: bool) -> None:
     """Ask everything of a file, telling of each answer."""
     tell("open")
     with opened(path) as monograph:
         tell(("seen", look(monograph, original.states[-1], tell)))
-        if mend:
+        if hint:
             tell("check --repair")
             left = said_of(lambda: [f"{one.table}: {one.fault}" for one in monograph.check(repair=True)])
             tell(("repaired", left))
@@ -133,7 +133,7 @@ def _parts(monograph: Monograph, known: Texts, seen: Seen) -> Iterator[tuple[str
 
 
 def case(folder: Path, known: list[Original], seed: int, number: int, alter: Alter | None = None) -> Tally:
-    """Damage a file, ask everything of it, mend it, and ask again.
+    """Damage a file, ask everything of it, repair it, and ask again.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def case(folder: Path, known: list[Original], seed: int, number: int, alter: Alt
 
 
 def _asked(path: Path, made: Damaged, tell: Tell) -> None:
-    ask(path, made.original, tell, mend=True)
+    ask(path, made.original, tell, hint=True)
 
 
 def _ended(outcome: Outcome) -> str:

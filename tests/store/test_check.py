@@ -180,7 +180,7 @@ def test_sync_repairs_a_damaged_document(path: Path, folder: Path, damage: str) 
         assert connection.execute(damage).rowcount > 0
     with Monograph.open(path) as monograph:
         assert ("documents", False) in {(one.table, one.repairable) for one in monograph.check()}
-        (left,) = {one.mend for one in monograph.check(repair=True)}
+        (left,) = {one.hint for one in monograph.check(repair=True)}
         assert left == "remove it, then sync or add it again"
         monograph.remove([whole.id])
         monograph.sync(folder)
@@ -257,7 +257,7 @@ def test_lost_setting_is_one_fault(path: Path, key: str | None) -> None:
     with Monograph.open(path, key=key) as monograph:
         (finding,) = monograph.check()
         assert (finding.table, finding.repairable) == ("settings", False)
-        assert finding.mend.startswith("monograph reextract")
+        assert finding.hint.startswith("monograph reextract")
         monograph.graph.rebuild(load_extractor("pattern"))
         assert monograph.check() == []
 
@@ -324,7 +324,7 @@ def test_mismatched_embedder_is_refused_until_rebuild(path: Path, key: str | Non
     other = HashEmbedder(48)
     with pytest.raises(ModelMismatch, match=r"wordllama.*hash/48") as caught:
         Monograph.open(path, other, key=key)
-    assert "vectors.rebuild(embedder)" in caught.value.mend
+    assert "vectors.rebuild(embedder)" in caught.value.hint
     with Monograph.open(path, key=key) as monograph:
         report = monograph.vectors.rebuild(other)
         assert report.embedded == len({text for text in other.texts if "ship" in text}) > 0

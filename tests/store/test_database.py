@@ -101,7 +101,7 @@ def test_foreign_file_is_refused_and_unchanged(tmp_path: Path, make: object, kin
     with pytest.raises(kind) as caught:
         Monograph.open(path)
     assert str(path) in caught.value.message
-    assert caught.value.mend
+    assert caught.value.hint
     assert (path.read_bytes() if path.is_file() else None) == before
     assert [one.name for one in tmp_path.iterdir()] == ["x.mono"]
 
@@ -356,7 +356,7 @@ def test_write_to_a_file_that_is_gone_raises(tmp_path: Path, change: Callable[[P
         change(path)
         with pytest.raises(ReplacedFile, match=re.escape(str(path))) as caught:
             monograph.add([Document("Another letter.", id="d1")])
-        assert "open it again" in caught.value.mend
+        assert "open it again" in caught.value.hint
         for write in (lambda: monograph.remove(["d0"]), lambda: monograph.sync(tmp_path), monograph.compact):
             with pytest.raises(ReplacedFile):
                 write()

@@ -321,9 +321,9 @@ CASES: list[tuple[Callable[[Path], object], str | None, type[FileError], str, st
 ]
 
 
-@pytest.mark.parametrize(("make", "key", "kind", "said", "mend"), CASES)
+@pytest.mark.parametrize(("make", "key", "kind", "said", "hint"), CASES)
 def test_wrong_key_error_names_the_fault_and_a_hint(
-    tmp_path: Path, make: Callable[[Path], object], key: str | None, kind: type[FileError], said: str, mend: str
+    tmp_path: Path, make: Callable[[Path], object], key: str | None, kind: type[FileError], said: str, hint: str
 ) -> None:
     path = tmp_path / "x.mono"
     make(path)
@@ -334,7 +334,7 @@ def test_wrong_key_error_names_the_fault_and_a_hint(
         assert type(caught.value) is kind
         assert str(path) in caught.value.message
         assert said in caught.value.message
-        assert mend in caught.value.mend
+        assert hint in caught.value.hint
         assert "\n" not in str(caught.value)
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["x.mono"]
@@ -747,7 +747,7 @@ def test_json_output_reports_a_wrong_key(locked: Path, plain: Path) -> None:
     for path, key, kind in ((locked, None, "NotAMonograph"), (locked, "x", "WrongKey"), (plain, KEY, "WrongKey")):
         said = json.loads(run("search", path, "comet", "--json", code=1, key=key).partition("\n}")[0] + "\n}")
         assert said["kind"] == kind
-        assert said["mend"]
+        assert said["hint"]
 
 
 def typed(words: list[object], answers: list[str]) -> tuple[int, str]:

@@ -197,4 +197,4 @@ def nested(depth: int) -> dict[str, Any]:
 def test_invalid_filters_are_refused(where: Any) -> None:
     with pytest.raises(InvalidFilter) as caught:
         filters.parse(where)
-    assert caught.value.mend
+    assert caught.value.hint

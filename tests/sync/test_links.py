@@ -55,7 +55,7 @@ def test_links_outside_the_folder_are_reported_in_one_problem(
     assert held(monograph) == {"texts/within.txt", "texts/beside/plain.txt"}
     assert out(report) == [f"2 links lead out of the folder, not followed: texts/file.txt to {outside / 'secret.txt'}"]
     (problem,) = [one for one in report.problems if "out of the folder" in one.reason]
-    assert problem.uri == "texts" and "--follow-links" in problem.mend
+    assert problem.uri == "texts" and "--follow-links" in problem.hint
     assert not any("secret" in hit.text for hit in monograph.search("secret stone", how="lexical"))
 
 
@@ -114,7 +114,7 @@ def test_link_created_after_planning_is_not_followed(monograph: Monograph, folde
     (folder / "sub").rmdir()
     (folder / "sub").symlink_to(outside)
     report = monograph.files.apply(plan)
-    assert [(one.uri, one.mend) for one in report.problems] == [
+    assert [(one.uri, one.hint) for one in report.problems] == [
         ("texts/a.txt", "--follow-links"),
         ("texts/sub/secret.txt", "--follow-links"),
     ]

@@ -239,7 +239,7 @@ def test_bad_files_are_problems_in_the_report(monograph: Monograph, folder: Path
 
 def test_sync_applies_the_limits_of_the_caller(monograph: Monograph, folder: Path) -> None:
     write(folder / "a.txt", "x " * 1000)
-    assert monograph.sync(folder, limits=Limits(max_bytes=100)).problems[0].mend == "--max-bytes 2000"
+    assert monograph.sync(folder, limits=Limits(max_bytes=100)).problems[0].hint == "--max-bytes 2000"
     assert monograph.sync(folder).added == 1
 
 

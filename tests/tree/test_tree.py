@@ -144,7 +144,7 @@ def test_a_failed_summary_leaves_the_tree_as_it_was(tmp_path: Path) -> None:
         assert report.added == 30
         (problem,) = report.problems
         assert "the model is down" in problem.reason
-        assert "resummarize" in problem.mend or problem.mend == "start it"
+        assert "resummarize" in problem.hint or problem.hint == "start it"
         assert [one for one in tree_of(monograph) if one[0]] == before
         assert monograph.check() == []
         assert monograph.search("boat", 3)[0].chunk.text
@@ -246,7 +246,7 @@ def test_a_file_has_no_tree_until_it_is_asked_for(tmp_path: Path) -> None:
         for ask in (lambda: monograph.search("boat", how="tree"), monograph.tree.outline):
             with pytest.raises(InputError, match="no tree") as caught:
                 ask()
-            assert "monograph resummarize" in caught.value.mend
+            assert "monograph resummarize" in caught.value.hint
         with pytest.raises(InputError, match="'auto' has no parameter 'detail'"):
             monograph.search("boat", how="auto:detail=0.5")
         cost = monograph.tree.price()

@@ -85,7 +85,7 @@ def test_an_index_without_clusters_has_no_codes(database: Database) -> None:
         checked = rules.Checked(connection)
         (finding,) = rules.findings(checked, CLUSTERS)
         assert finding.fault == "1 codes of an index that is not there"
-        rules.mend(checked, CLUSTERS)
+        rules.repair(checked, CLUSTERS)
         assert not list(rules.findings(checked, CLUSTERS))
 
 

@@ -273,7 +273,7 @@ def test_sync_that_cannot_forget_reports_it_and_the_next_write_forgets(tmp_path:
             report = monograph.sync(secrets, forget=True)
             assert report.removed == 2
             assert "still in the bytes" in report.problems[0].reason
-            assert "compact" in report.problems[0].mend
+            assert "compact" in report.problems[0].hint
             assert len(monograph.add([]).problems) == 1
         assert [one.table for one in monograph.check()] == ["settings"]
         assert has_traces(path) != []

@@ -180,7 +180,7 @@ def test_check_finds_missing_name_codes_and_repairs_them(path: Path) -> None:
     with Monograph.open(path, HashEmbedder(32)) as monograph:
         before = codes_of(monograph)
         assert sum(code is not None for code in before.values()) > 50
-    for mend in ("repair", "rebuild", "graph"):
+    for hint in ("repair", "rebuild", "graph"):
         with closing(connected(path)) as connection:
             connection.execute("UPDATE names SET code = NULL WHERE name % 2 = 0")
             connection.execute("UPDATE names SET code = x'00' WHERE name % 3 = 0 AND code IS NOT NULL")
@@ -188,9 +188,9 @@ def test_check_finds_missing_name_codes_and_repairs_them(path: Path) -> None:
             (finding,) = monograph.check()
             assert (finding.table, finding.repairable) == ("names", True)
             assert "of their embeddings" in finding.fault
-            if mend == "repair":
+            if hint == "repair":
                 assert monograph.check(repair=True) == []
-            elif mend == "rebuild":
+            elif hint == "rebuild":
                 monograph.vectors.rebuild(HashEmbedder(32))
             else:
                 monograph.graph.rebuild()
@@ -221,7 +221,7 @@ def test_hint_of_a_mismatch_moves_the_file_to_the_given_embedder(tmp_path: Path)
         monograph.add([Document("The comet was seen at noon.", id="a")])
     with pytest.raises(ModelMismatch) as caught:
         Monograph.open(path, HashEmbedder(16))
-    call = re.search(r"Monograph\.open\(.*\)$", caught.value.mend)
+    call = re.search(r"Monograph\.open\(.*\)$", caught.value.hint)
     assert call is not None
     eval(call[0], {"Monograph": Monograph, "embedder": HashEmbedder(16)})
     with Monograph.open(path, HashEmbedder(16)) as monograph:

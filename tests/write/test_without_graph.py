@@ -131,8 +131,8 @@ def test_graph_search_without_a_graph_names_the_build_command(tmp_path: Path, ho
     with Monograph.open(path, read_only=read_only) as reader:
         with pytest.raises(InputError, match="has no graph") as told:
             reader.search("Anna Calder", 3, how)
-        assert "archive.graph.build()" in told.value.mend
-        assert f"monograph build {path}" in told.value.mend
+        assert "archive.graph.build()" in told.value.hint
+        assert f"monograph build {path}" in told.value.hint
         with pytest.raises(InputError, match="has no graph"):
             reader.graph.entities()
         with pytest.raises(InputError, match="has no graph"):

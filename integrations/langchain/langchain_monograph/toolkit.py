@@ -47,7 +47,7 @@ class MonographToolkit(ClosesFile, BaseToolkit):
         self._file.close()
 
     def get_tools(self) -> list[BaseTool]:
-        """The tools, for an agent. What goes wrong is said to it, with the mend."""
+        """The tools, for an agent. What goes wrong is said to it, with the hint."""
         return [
             StructuredTool.from_function(
                 tool.answering(as_json, _failed),

@@ -31,7 +31,7 @@ class ClosesFile:
 def told(report: Report) -> Report:
     """Return a report after a warning for each of its problems, for which frameworks have no other place."""
     for one in report.problems:
-        warnings.warn(f"{one.reason} ({one.mend})" if one.mend else one.reason, RuntimeWarning, stacklevel=3)
+        warnings.warn(f"{one.reason} ({one.hint})" if one.hint else one.reason, RuntimeWarning, stacklevel=3)
     return report
 
 

@@ -1,6 +1,6 @@
 """What went wrong, as an agent is told: nothing of where the file lies, and no commands that it cannot give.
 
-An agent can mend what it asked for. What is wrong with the file or a model is told to whoever serves it, in the log.
+An agent can correct what it asked for. What is wrong with the file or a model is told to whoever serves it, in the log.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ SAID: dict[type[MonographError], str] = {
     ModelError: 'a model that this needs cannot be used here (search with how="lexical" needs none)',
     MonographError: "the file cannot be used as it is (go on without it)",
 }
-"""What an agent is told of what it cannot mend, by the kind of error: the first that it is."""
+"""What an agent is told of what it cannot put right, by the kind of error: the first that it is."""
 
 
 def for_agents(error: MonographError, place: Path | str) -> str:
-    """An error in a sentence, with the mend where an agent can do it.
+    """An error in a sentence, with the hint where an agent can do it.
 
     Parameters
     ----------
@@ -52,10 +52,10 @@ def for_agents(error: MonographError, place: Path | str) -> str:
     if not isinstance(error, InputError):
         _LOG.warning("told to an agent in other words: %s", error)
         return next(said for kind, said in SAID.items() if isinstance(error, kind))
-    message, mend = (_without(place, text) for text in (error.message, error.mend))
-    if _COMMAND.search(mend):
-        mend = "search finds what there is" if isinstance(error, NotFound) else ""
-    return f"{message} ({mend})" if mend else message
+    message, hint = (_without(place, text) for text in (error.message, error.hint))
+    if _COMMAND.search(hint):
+        hint = "search finds what there is" if isinstance(error, NotFound) else ""
+    return f"{message} ({hint})" if hint else message
 
 
 def where(archive: Archive) -> Path | str:

@@ -369,8 +369,8 @@ def _refuse_embedder(archive: Archive, embedder: Embedder | None) -> None:
 
 def _refuse_key(key: str | None, why: str = "") -> None:
     if key is not None:
-        mend = "give none" if why else "give its path, or Monograph.open(path, key=...)"
-        raise InputError(why or "the file is open, and a key was given", mend)
+        hint = "give none" if why else "give its path, or Monograph.open(path, key=...)"
+        raise InputError(why or "the file is open, and a key was given", hint)
 
 
 def whole_documents(held: HeldFile, names: Iterable[str] | None = None) -> Iterator[Document]:

@@ -12,7 +12,7 @@ import numpy as np
 from monograph.answer.overviews import Overview
 from monograph.answer.reading import CitedPiece, Reading, gather, titled_parts
 from monograph.answer.reading import units as split
-from monograph.answer.reduce import CUT_MEND, RANK, kept, least_value, runs, score_sentences
+from monograph.answer.reduce import CUT_HINT, RANK, kept, least_value, runs, score_sentences
 from monograph.derive.sentences import spans_of_texts
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError
@@ -70,7 +70,7 @@ class Packing:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "budget", arguments.whole_number(self.budget, "budget", 1))
-        object.__setattr__(self, "cut", arguments.share(self.cut, "cut", CUT_MEND))
+        object.__setattr__(self, "cut", arguments.share(self.cut, "cut", CUT_HINT))
         if self.order not in ("relevance", "edges"):
             raise InputError(f"unknown order {arguments.shown(self.order)}", "orders are relevance, edges")
 

@@ -28,7 +28,7 @@ _CUTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.42, 0.5, 0.6, 0.7, 1.0)
 _LEAST = (-30.0, -9.3, -8.65, -8.14, -7.67, -7.58, -7.22, -6.73, -6.12, 0.0)
 """The least value that is kept so that so much goes, measured on gold passages of SQuAD (docs/answering.md)."""
 
-CUT_MEND = "give the share that is to go, from 0 to 1"
+CUT_HINT = "give the share that is to go, from 0 to 1"
 
 SHORT = 240
 """Characters of a text that is kept whole."""
@@ -80,7 +80,7 @@ def least_value(cut: float) -> float:
     InputError
         If ``cut`` is not in [0, 1].
     """
-    cut = arguments.share(cut, "cut", CUT_MEND)
+    cut = arguments.share(cut, "cut", CUT_HINT)
     if cut == 0:
         return -math.inf
     above = max(1, bisect_left(_CUTS, cut))

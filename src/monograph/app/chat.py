@@ -67,7 +67,7 @@ class Chat:
             self._keep(question, answer)
             made = answer_output.as_object(answer)
         except MonographError as error:
-            made = {"error": error.message, "mend": error.mend, "kind": type(error).__name__}
+            made = {"error": error.message, "hint": error.hint, "kind": type(error).__name__}
         output.print_json(made, indent=None)
 
     def _keep(self, question: str, answer: Answer) -> None:

@@ -223,13 +223,14 @@ def _errors_as_exit_codes(*, as_json: bool) -> Iterator[None]:
         with translate_system_errors("the file"):
             yield
     except MonographError as error:
+        hint = output.shell_hint(error.hint)
         if as_json:
-            output.print_json({"error": error.message, "mend": output.hint(error.mend), "kind": type(error).__name__})
+            output.print_json({"error": error.message, "hint": hint, "kind": type(error).__name__})
         else:
             out = output.console(stderr=True)
             out.print(f"error: {error.message}", style="red")
-            if mend := output.hint(error.mend):
-                out.print(f"  try: {mend}")
+            if hint:
+                out.print(f"  try: {hint}")
         wrong = isinstance(error, InputError) and not isinstance(error, _OF_THE_FILE)
         raise typer.Exit(WRONG_USAGE if wrong else FAILED) from None
     except KeyboardInterrupt:

@@ -164,7 +164,7 @@ def stats(file: FileArgument, within: WithinOption = None, as_of: AsOfOption = "
 @command
 def check(
     file: FileArgument,
-    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair what can be repaired.")] = False,
     trust: TrustOption = False,
 ) -> Result:
     """Hold every table against every other, and report faults."""

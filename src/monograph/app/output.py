@@ -153,9 +153,9 @@ def rich_console(*, stderr: bool) -> Console:
     return Piped(stderr=stderr, width=width, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
-def hint(mend: str) -> str:
+def shell_hint(hint: str) -> str:
     """What to do about an error, on the command line: the hint without its last part, which is for Python."""
-    return mend.partition("in Python: ")[0].rstrip("; ")
+    return hint.partition("in Python: ")[0].rstrip("; ")
 
 
 def visible(text: str) -> str:
@@ -246,11 +246,11 @@ def print_problems(problems: Sequence[Problem]) -> None:
     out.print(f"{len(problems)} not taken in:" if len(problems) > 1 else "1 not taken in:")
     groups = _alike(problems)
     for first, *others in groups[:SHOWN_LINES]:
-        mend = f"  ({hint(first.mend)})" if hint(first.mend) else ""
+        hint = f"  ({shell_hint(first.hint)})" if shell_hint(first.hint) else ""
         if others:
-            out.print(f"  {len(others) + 1:,} files, {first.uri} and others: {_cause(first)}{mend}")
+            out.print(f"  {len(others) + 1:,} files, {first.uri} and others: {_cause(first)}{hint}")
         else:
-            out.print(f"  {first.uri}: {first.reason}{mend}")
+            out.print(f"  {first.uri}: {first.reason}{hint}")
     if len(groups) > SHOWN_LINES:
         out.print(f"  … and {sum(map(len, groups[SHOWN_LINES:])):,} more (--json lists all)")
 
@@ -259,7 +259,7 @@ def _alike(problems: Sequence[Problem]) -> list[list[Problem]]:
     """Problems with those that are the same: files of one kind that cannot be read for want of an extra."""
     groups: dict[tuple[str, ...], list[Problem]] = {}
     for problem in problems:
-        key = (_cause(problem), problem.mend) if problem.needs else (problem.uri, problem.reason, problem.mend)
+        key = (_cause(problem), problem.hint) if problem.needs else (problem.uri, problem.reason, problem.hint)
         groups.setdefault(key, []).append(problem)
     return list(groups.values())
 
@@ -339,9 +339,9 @@ def print_findings(findings: Sequence[Finding]) -> None:
     """A line a fault."""
     out = console()
     for finding in findings:
-        otherwise = hint(finding.mend) or "restore the file from a copy, or sync a new one"
-        mend = "--repair mends it" if finding.repairable else otherwise
-        out.print(f"{finding.table}: {finding.fault}  ({mend})")
+        otherwise = shell_hint(finding.hint) or "restore the file from a copy, or sync a new one"
+        hint = "--repair mends it" if finding.repairable else otherwise
+        out.print(f"{finding.table}: {finding.fault}  ({hint})")
     out.print("all is well" if not findings else f"{len(findings)} faults")
 
 

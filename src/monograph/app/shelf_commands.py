@@ -170,7 +170,7 @@ def check(url: UrlArgument, trust: TrustOption = False, quiet: QuietOption = Fal
     """Check each shard, and the catalogue of their names."""
     with opened_shelf(url, trust=trust) as shelf, working("check", quiet=quiet):
         findings = [
-            replace(one, repairable=False, mend=one.mend or "build the shelf again from its sources: --replace")
+            replace(one, repairable=False, hint=one.hint or "build the shelf again from its sources: --replace")
             for one in shelf.check()
         ]
     return Result(findings, lambda: output.print_findings(findings), problems=bool(findings))

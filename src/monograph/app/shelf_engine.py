@@ -67,7 +67,7 @@ def tasks_of(written: str) -> Tasks | None:
 _Kinds: TypeAlias = Mapping[str, Callable[[str], Any]]
 
 
-def _read(written: str, ray: _Kinds, mend: str) -> tuple[str, dict[str, Any]]:
+def _read(written: str, ray: _Kinds, hint: str) -> tuple[str, dict[str, Any]]:
     """A name, and what is to be otherwise."""
     name, _, rest = written.partition(":")
     try:
@@ -75,4 +75,4 @@ def _read(written: str, ray: _Kinds, mend: str) -> tuple[str, dict[str, Any]]:
         given = dict(one.split("=", 1) for one in rest.split(",")) if rest else {}
         return name, {key.strip(): kinds[key.strip()](value) for key, value in given.items()}
     except (ValueError, KeyError):
-        raise InputError(f"{shown(written)} is no engine", mend) from None
+        raise InputError(f"{shown(written)} is no engine", hint) from None

@@ -276,5 +276,5 @@ def watch(
 def _line(event: WatchEvent) -> str:
     was = f"  (was {event.before})" if event.before else ""
     why = f": {event.reason}" if event.reason else ""
-    mend = f"  ({output.hint(event.mend)})" if output.hint(event.mend) else ""
-    return f"{time.strftime('%H:%M:%S')}  {event.kind:8} {event.uri}{was}{why}{mend}"
+    hint = f"  ({output.shell_hint(event.hint)})" if output.shell_hint(event.hint) else ""
+    return f"{time.strftime('%H:%M:%S')}  {event.kind:8} {event.uri}{was}{why}{hint}"

@@ -52,7 +52,7 @@ def text(value: object, name: str, where: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise SourceDamaged(f"{where}: its {name!r} is {str(value)[:40]!r}, and no text", "mend it, or leave it out")
+        raise SourceDamaged(f"{where}: its {name!r} is {str(value)[:40]!r}, and no text", "repair it, or leave it out")
     return value
 
 
@@ -67,7 +67,7 @@ def _object(line: bytes, where: str) -> dict[str, Any]:
     try:
         found = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise SourceDamaged(f"{where} is no JSON: {error}", "mend it, or take it out") from error
+        raise SourceDamaged(f"{where} is no JSON: {error}", "repair it, or take it out") from error
     if not isinstance(found, dict):
-        raise SourceDamaged(f"{where} is no JSON object", "mend it, or take it out")
+        raise SourceDamaged(f"{where} is no JSON object", "repair it, or take it out")
     return found

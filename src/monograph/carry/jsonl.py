@@ -78,7 +78,7 @@ def items(folder: Path, said: Manifest, *, vectors: bool) -> Items:
         try:
             yield _document(where, line, own, held)
         except InvalidDocument as error:
-            yield Problem(where, error.message, error.mend)
+            yield Problem(where, error.message, error.hint)
     if waiting is not None:
         raise SourceDamaged(
             f"{waiting[0]} is of document {str(waiting[1].get('document'))[:80]!r}, which is not the next one in"
@@ -124,7 +124,7 @@ def _sections(line: dict[str, Any], where: str) -> Iterator[Section]:
     told = line.get("sections", [])
     for one in told if isinstance(told, list) else [told]:
         if not isinstance(one, dict) or not isinstance(one.get("path"), list):
-            raise SourceDamaged(f"{where}: its 'sections' are {str(told)[:40]!r}", "mend it, or export anew")
+            raise SourceDamaged(f"{where}: its 'sections' are {str(told)[:40]!r}", "repair it, or export anew")
         yield Section(one.get("start", -1), tuple(one["path"]))
 
 

@@ -43,7 +43,7 @@ def _records(path: Path) -> dict[str, Mapping[str, Any]]:
     found = whole(path)
     for name, value in found.items():
         if not isinstance(value, dict):
-            raise SourceDamaged(f"{path}: the value of {name[:80]!r} is no JSON object", "mend it, or take it out")
+            raise SourceDamaged(f"{path}: the value of {name[:80]!r} is no JSON object", "repair it, or take it out")
     return found
 
 
@@ -66,7 +66,7 @@ def _grouped(path: Path) -> dict[str, list[tuple[int, str, Mapping[str, Any]]]]:
         where = f"{name[:80]!r} in {path}"
         place = value.get("chunk_order_index", 0)
         if type(place) is not int:
-            raise SourceDamaged(f"{where}: its 'chunk_order_index' is {str(place)[:40]!r}", "mend it, or take it out")
+            raise SourceDamaged(f"{where}: its 'chunk_order_index' is {str(place)[:40]!r}", "repair it, or take it out")
         found.setdefault(text(value.get("full_doc_id"), "full_doc_id", where) or name, []).append((place, name, value))
     return {name: sorted(some, key=lambda one: one[:2]) for name, some in found.items()}
 

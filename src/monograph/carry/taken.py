@@ -42,7 +42,7 @@ def taken(where: str, make: Callable[[], Document], made: tuple[Float32 | None, 
     try:
         return Taken(make(), made)
     except InvalidDocument as error:
-        return Problem(where, error.message, error.mend)
+        return Problem(where, error.message, error.hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ def read(folder: Path) -> Iterator[ToldNode | ToldRelation]:
 def _said(where: str, line: dict[str, Any]) -> ToldNode | ToldRelation:
     properties = line.get("properties")
     if not isinstance(properties, dict):
-        raise SourceDamaged(f"{where}: its 'properties' are {str(properties)[:40]!r}", "mend it, or export anew")
+        raise SourceDamaged(f"{where}: its 'properties' are {str(properties)[:40]!r}", "repair it, or export anew")
     origin = text(line.get("origin"), "origin", where)
     label, origins = text(line.get("label"), "label", where), (origin,) if origin else ()
     if "source" in line:
@@ -68,7 +68,7 @@ def _embedding(value: Any, where: str) -> Any:
     if value is None:
         return None
     if not isinstance(value, list) or not all(type(one) in (int, float) for one in value):
-        raise SourceDamaged(f"{where}: its 'embedding' is {str(value)[:40]!r}", "mend it, or export anew")
+        raise SourceDamaged(f"{where}: its 'embedding' is {str(value)[:40]!r}", "repair it, or export anew")
     with np.errstate(over="ignore"):  # What float32 cannot hold is refused where it is told.
         return np.array(value, dtype=np.float32)
 

@@ -114,7 +114,7 @@ def _document(row: dict[str, Any], place: str) -> Document:
 def _question(row: dict[str, Any], place: str) -> EvaluationQuestion:
     answers, evidence = row.get("answers") or [], row.get("evidence_ids") or []
     if not isinstance(answers, list) or not isinstance(evidence, list):
-        raise InputError(f"{place}: answers and evidence_ids must be lists", "mend the line")
+        raise InputError(f"{place}: answers and evidence_ids must be lists", "correct the line")
     return EvaluationQuestion(
         id=str(row.get("id") or place.rpartition(":")[2]),
         question=_text(row, "question", place),
@@ -127,5 +127,5 @@ def _question(row: dict[str, Any], place: str) -> EvaluationQuestion:
 def _text(row: dict[str, Any], name: str, place: str) -> str:
     value = row.get(name)
     if value is None or not str(value).strip():
-        raise InputError(f"{place} has no {name!r}", "mend the line")
+        raise InputError(f"{place} has no {name!r}", "correct the line")
     return str(value)

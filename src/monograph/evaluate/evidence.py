@@ -16,7 +16,7 @@ from monograph.values import Document
 
 SUGGESTED = 3
 _LEAST_ALIKE = 0.6
-_MEND = "name evidence by a document's id, its uri, the end of that, its file's name or its title"
+_HINT = "name evidence by a document's id, its uri, the end of that, its file's name or its title"
 
 
 def resolve(
@@ -128,7 +128,7 @@ class EvidenceNames:
         near = ", ".join(map(repr, self._near(name)))
         return InputError(
             f"question {question!r}: evidence {name!r} names no document of {self._place}{others}",
-            f"perhaps {near}; {_MEND}" if near else _MEND,
+            f"perhaps {near}; {_HINT}" if near else _HINT,
         )
 
     def _near(self, name: str) -> list[str]:

@@ -30,7 +30,7 @@ def find(state: GraphState, name: str) -> list[EntityNode]:
     Raises
     ------
     NotFound
-        If no name fits, or several entities do; the mend names some.
+        If no name fits, or several entities do; the hint names some.
     """
     key = key_of(arguments.text(name, "a name"))
     if not key:
@@ -54,7 +54,7 @@ def find(state: GraphState, name: str) -> list[EntityNode]:
             f"{name!r} may be any of several in {state.place}",
             f"give the whole name: {_listed(state, found[:SUGGESTED])}{more}",
         )
-    raise NotFound(f"{state.place} names nothing like {name!r}", _mend(state, key))
+    raise NotFound(f"{state.place} names nothing like {name!r}", _hint(state, key))
 
 
 def most_named(state: GraphState, k: int, like: str = "") -> list[Entity]:
@@ -120,7 +120,7 @@ def _listed(state: GraphState, heads: Sequence[int]) -> str:
     return ", ".join(dict.fromkeys(repr(one.name) for one in called))
 
 
-def _mend(state: GraphState, key: str) -> str:
+def _hint(state: GraphState, key: str) -> str:
     """Return the names that are spelt most like a key, or where to see those that are there."""
     near = names.spelt_alike(state.names, key, signature(key), 3, _COMPARED)
     alike = {other: SequenceMatcher(None, key, other).ratio() for other in near}

@@ -24,7 +24,7 @@ def findings(file: WholeFile, *, repair: bool) -> list[Finding]:
     """See :meth:`monograph.Monograph.check`."""
     if repair:
         with file.database.write() as connection:
-            rules.mend(rules.Checked(connection), structure.STRUCTURE)
+            rules.repair(rules.Checked(connection), structure.STRUCTURE)
         file.settings, _ = configuration.load_settings(file.database)
         configuration.adopt_embedder(file.database, file.models.embedder)
         configuration.EXTRACTOR.check(file.database, file.models.extractor)

@@ -31,7 +31,7 @@ def read_json(opened: Opened) -> Items:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise SourceDamaged(f"it is no JSON: {error}", "mend it, or name it .txt to have it read as text") from error
+        raise SourceDamaged(f"it is no JSON: {error}", "repair it, or name it .txt to have it read as text") from error
     yield from _document(opened, value, "json")
 
 
@@ -49,7 +49,7 @@ def read_yaml(opened: Opened) -> Items:
         values = list(yaml.load_all(text, loader))
     except (yaml.YAMLError, ValueError, TypeError) as error:
         said = " ".join(str(error).split())
-        raise SourceDamaged(f"it is no YAML: {said}", "mend it, or name it .txt to have it read as text") from error
+        raise SourceDamaged(f"it is no YAML: {said}", "repair it, or name it .txt to have it read as text") from error
     yield from _document(opened, values[0] if len(values) == 1 else values, "yaml")
 
 

@@ -128,7 +128,7 @@ def is_installed(module: str) -> bool:
 
 def problem_of(uri: str, error: SourceError, where: str = "") -> Problem:
     """What to tell of an error; ``where`` names the place in the file that it concerns."""
-    return Problem(uri, f"{where}: {error.message}" if where else error.message, error.mend, error.needs)
+    return Problem(uri, f"{where}: {error.message}" if where else error.message, error.hint, error.needs)
 
 
 def text_of(value: Any) -> str:

@@ -203,7 +203,7 @@ def _rows(text: str, place: Address) -> Items:
             yield document
         except (ValueError, RecursionError, InvalidDocument) as error:
             reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-            yield Problem(f"{place.uri}:{number}", f"the line is no document: {reason}", "mend the line")
+            yield Problem(f"{place.uri}:{number}", f"the line is no document: {reason}", "correct the line")
 
 
 def _row(row: Any, place: Address, seen: dict[str, int]) -> Document:

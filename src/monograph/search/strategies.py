@@ -132,8 +132,8 @@ class Hybrid(BuiltIn):
 
     def __post_init__(self) -> None:
         if self.alpha is not None:
-            mend = "give 0 (words alone) to 1 (vectors alone)"
-            object.__setattr__(self, "alpha", arguments.share(self.alpha, "alpha", mend))
+            hint = "give 0 (words alone) to 1 (vectors alone)"
+            object.__setattr__(self, "alpha", arguments.share(self.alpha, "alpha", hint))
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
         """Scores are fused ones; the origins have those of each retriever."""
@@ -293,8 +293,8 @@ def strategy(how: str | Strategy) -> Strategy:
         key, _, value = part.partition("=")
         key = key.strip()
         if key not in known:
-            mend = f"it knows {', '.join(known)}" if known else f"it has none: write {name}"
-            raise InputError(f"the way to search {name!r} has no parameter {arguments.shown(key)}", mend)
+            hint = f"it knows {', '.join(known)}" if known else f"it has none: write {name}"
+            raise InputError(f"the way to search {name!r} has no parameter {arguments.shown(key)}", hint)
         try:
             parameters[key] = json.loads(value)
         except (ValueError, RecursionError):

@@ -45,8 +45,8 @@ def whole_file(archive: Archive, what: str, call: str) -> Monograph:
     file = only_file(archive, what)
     if isinstance(file, Monograph):
         return file
-    mend = f"leave out --within and --as-of; in Python: call {call} of the file itself"
-    raise OutsideView(f"{_part(file)} does no {call}", mend)
+    hint = f"leave out --within and --as-of; in Python: call {call} of the file itself"
+    raise OutsideView(f"{_part(file)} does no {call}", hint)
 
 
 def to_write(archive: Archive) -> Monograph | View:
@@ -62,8 +62,8 @@ def to_write(archive: Archive) -> Monograph | View:
     if isinstance(archive, Monograph | View):
         return archive
     if not isinstance(archive, Reader):
-        mend = f"monograph shelf build {archive.url} SOURCE"
-        raise NotOnShelf(f"{archive.url} is a shelf, which is only read here", mend)
+        hint = f"monograph shelf build {archive.url} SOURCE"
+        raise NotOnShelf(f"{archive.url} is a shelf, which is only read here", hint)
     raise OutsideView(f"{_part(archive)} is only read", "leave out --as-of; in Python: write to the file itself")
 
 

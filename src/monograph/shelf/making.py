@@ -79,8 +79,8 @@ class Recipe:
         """Raise an error where given settings or models are not those of the shelf."""
         given, origin = self.settings, self.origin
         if given is not None and given.history:
-            mend = "use a file: monograph sync FILE FOLDER --history"
-            raise NotOnShelf("a shelf keeps no former versions of documents", mend)
+            hint = "use a file: monograph sync FILE FOLDER --history"
+            raise NotOnShelf("a shelf keeps no former versions of documents", hint)
         if not self.built.graph:
             raise InputError("a shelf has a graph", "in Python: give settings without graph=False")
         if origin is None:
@@ -230,8 +230,8 @@ def require_fit(source: Path, origin: Origin | None) -> Origin:
     try:
         archive = Monograph.open(source, read_only=True)
     except NotAMonograph as error:
-        mend = f"shards are not encrypted: give a plain file (monograph decrypt {source})"
-        raise NotAMonograph(error.message, mend) from error
+        hint = f"shards are not encrypted: give a plain file (monograph decrypt {source})"
+        raise NotAMonograph(error.message, hint) from error
     with archive, archive._file.database.read() as connection:
         found = replace(catalogue.origin(connection), settings=replace(archive.settings, history=False))
         held = [

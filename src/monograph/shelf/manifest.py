@@ -167,7 +167,7 @@ def load(storage: Storage, version: int) -> Manifest:
         if manifest.version != version:
             raise ObjectDamaged(f"it says that it is version {manifest.version}", "remove it, then build again")
     except (ObjectDamaged, NewerFormat) as error:
-        raise type(error)(f"{name} of {storage.address}: {error.message}", error.mend) from error
+        raise type(error)(f"{name} of {storage.address}: {error.message}", error.hint) from error
     return manifest
 
 

@@ -34,7 +34,7 @@ PATIENCE = 1.0
 RETRIES = 5
 """How often Ray starts a task again whose process or machine died."""
 
-_MEND = "try again; look whether all machines are up"
+_HINT = "try again; look whether all machines are up"
 _OBJECT_STORE = 128 << 20
 """Bytes for objects that travel between processes; Ray takes them when needed and writes more to disk."""
 
@@ -83,12 +83,12 @@ def start() -> None:
         try:
             begun.result()
         except (ConnectionError, OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-            where, mend = "a Ray of this machine's own", "look into /tmp/ray/session_latest/logs"
+            where, hint = "a Ray of this machine's own", "look into /tmp/ray/session_latest/logs"
             if cluster:
                 where = f"Ray at {cluster}"
-                mend = "look whether its head node runs, and whether RAY_ADDRESS and RAY_AUTH_MODE are as there"
+                hint = "look whether its head node runs, and whether RAY_ADDRESS and RAY_AUTH_MODE are as there"
             why = [*str(error).strip().splitlines(), repr(error)][0]
-            raise ShelfUnreachable(f"{where} cannot be had: {why}", mend) from error
+            raise ShelfUnreachable(f"{where} cannot be had: {why}", hint) from error
         # Otherwise Ray reports dead processes on standard output, which may carry a protocol. Callers get an error.
         ray._private.worker._worker_logs_enabled = False
 
@@ -134,7 +134,7 @@ def _result(ref: Any, shard: int) -> Any:
         raise  # A bug: Ray shows it as it was raised there.
     except ray.exceptions.RayError as error:
         why = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
-        raise Lost(shard, ShardLost(why, _MEND)) from error
+        raise Lost(shard, ShardLost(why, _HINT)) from error
     if isinstance(found, Exception):
         raise found
     return found
@@ -278,12 +278,12 @@ class OnRay:
                         answers |= _result(ref, next(iter(groups[group])))
                     except Lost as lost:
                         if is_last and group not in waiting.values():
-                            raise self._lost(lost.shard, lost.error.message, lost.error.mend) from lost.error
+                            raise self._lost(lost.shard, lost.error.message, lost.error.hint) from lost.error
                     else:
                         del groups[group]
         if groups:
             shard = next(iter(next(iter(groups.values()))))
-            raise self._lost(shard, f"after {seconds:g} seconds it has not answered", _MEND)
+            raise self._lost(shard, f"after {seconds:g} seconds it has not answered", _HINT)
         # A call that is still on its way is not cancelled: Ray ends a process that cancels a task just when it ends.
         return {shard: answers[shard] for shard in wanted}
 
@@ -299,9 +299,9 @@ class OnRay:
                 raise ClosedFile("the shelf is closed, or its Ray is", "open it again")
             return self._actors[group][replica].answer.remote(calls)
 
-    def _lost(self, shard: int, why: str, mend: str) -> ShardLost:
+    def _lost(self, shard: int, why: str, hint: str) -> ShardLost:
         name, count = self._names[shard].digest[:12], len(self._names)
-        return ShardLost(f"shard {shard} of {count} ({name}) of {self._address} cannot be had: {why}", mend)
+        return ShardLost(f"shard {shard} of {count} ({name}) of {self._address} cannot be had: {why}", hint)
 
 
 class Tasks:

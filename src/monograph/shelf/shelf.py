@@ -265,10 +265,10 @@ class Shelf(Questions):
         def __getattr__(self, name: str) -> NoReturn:
             """Raise NotOnShelf for a method of a file that a shelf does not have."""
             if not name.startswith("_") and hasattr(Monograph, name):
-                mend = f"give a .mono file; in Python: Monograph.open(path).{name}"
+                hint = f"give a .mono file; in Python: Monograph.open(path).{name}"
                 if name in ("add", "put", "remove", "sync"):
-                    mend = "change a shelf with monograph.shelf.build(url, …) and monograph.shelf.remove(url, ids)"
-                raise NotOnShelf(f"{self.url} is a shelf, which has no {name}", mend)
+                    hint = "change a shelf with monograph.shelf.build(url, …) and monograph.shelf.remove(url, ids)"
+                raise NotOnShelf(f"{self.url} is a shelf, which has no {name}", hint)
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     def __repr__(self) -> str:

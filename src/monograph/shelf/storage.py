@@ -234,10 +234,10 @@ class Storage:
             raise full or self._unreachable(what, error) from error
 
     def _unreachable(self, what: str, error: Exception) -> ShelfUnreachable:
-        mend = "check that the bucket is there and can be reached, then try again"
+        hint = "check that the bucket is there and can be reached, then try again"
         if self._folder is not None:
-            mend = "check that the folder is there, may be read and written, and has hard links (or use a bucket)"
-        return ShelfUnreachable(f"{what}: {self._address} does not answer as it should: {_first_line(error)}", mend)
+            hint = "check that the folder is there, may be read and written, and has hard links (or use a bucket)"
+        return ShelfUnreachable(f"{what}: {self._address} does not answer as it should: {_first_line(error)}", hint)
 
 
 def storage_at(url: str | Path, create: bool = False) -> Storage:

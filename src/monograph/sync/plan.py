@@ -366,7 +366,7 @@ class _FolderWalk:
             return rules.at(folder) if os.path.lexists(os.path.join(folder, IGNORE_FILE)) else rules  # noqa: PTH118
         except SourceError as error:
             uri = path_to_text(os.path.join(folder, IGNORE_FILE))  # noqa: PTH118
-            self.problems.append(Problem(uri, f"passes nothing over: {error.message}", error.mend))
+            self.problems.append(Problem(uri, f"passes nothing over: {error.message}", error.hint))
             return rules
 
     def _file(self, entry: os.DirEntry[str]) -> Iterator[FileState]:
@@ -393,7 +393,9 @@ class _FolderWalk:
         return [entry.path]
 
     def _broken(self, path: str) -> None:
-        self.problems.append(Problem(path_to_text(Path(path)), "a link that leads nowhere", "mend or delete the link"))
+        self.problems.append(
+            Problem(path_to_text(Path(path)), "a link that leads nowhere", "correct or delete the link")
+        )
 
     def _cannot_see(self, path: str, error: OSError) -> None:
         uri = path_to_text(Path(path))

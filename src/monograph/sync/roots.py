@@ -102,8 +102,8 @@ def named(database: Database, name: str) -> Root:
     for root in known:
         if name == root.name or place == root.place:
             return root
-    mend = f"monograph sources {database.path}"
-    raise NotFound(f"{database.path} follows no file or folder {name!r}", mend)
+    hint = f"monograph sources {database.path}"
+    raise NotFound(f"{database.path} follows no file or folder {name!r}", hint)
 
 
 def move(database: Database, name: str, path: str | os.PathLike[str]) -> Move:

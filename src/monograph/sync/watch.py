@@ -119,7 +119,7 @@ def _do(database: Database, apply: Callable[[Plan], Report], plan: Plan) -> Iter
     report = apply(plan)
     failed = {problem.uri for problem in report.problems}
     for problem in report.problems:
-        yield WatchEvent("failed", problem.uri, reason=problem.reason, mend=problem.mend)
+        yield WatchEvent("failed", problem.uri, reason=problem.reason, hint=problem.hint)
     renamed: dict[str, str] = {}
     for sha256, uri in _hashes(database, plan, "new").items():
         if sha256 in before:

@@ -57,7 +57,7 @@ def whole_number(value: Any, name: str, least: int | None = None, most: int = MO
     return max(min(number, most), -most)
 
 
-def share(value: Any, name: str, mend: str = "give a share from 0 to 1") -> float:
+def share(value: Any, name: str, hint: str = "give a share from 0 to 1") -> float:
     """Return a number from 0 to 1.
 
     Raises
@@ -65,9 +65,9 @@ def share(value: Any, name: str, mend: str = "give a share from 0 to 1") -> floa
     InputError
         If it is none.
     """
-    number = finite(value, name, mend)
+    number = finite(value, name, hint)
     if not 0 <= number <= 1:
-        raise InputError(f"{name} is {shown(value)}", mend)
+        raise InputError(f"{name} is {shown(value)}", hint)
     return number
 
 
@@ -85,7 +85,7 @@ def seconds(value: Any, name: str) -> float:
     return min(number, float(MOST))
 
 
-def finite(value: Any, name: str, mend: str = "give a number") -> float:
+def finite(value: Any, name: str, hint: str = "give a number") -> float:
     """Return a number as a float.
 
     Raises
@@ -98,7 +98,7 @@ def finite(value: Any, name: str, mend: str = "give a number") -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise InputError(f"{name} is {shown(value)}", mend)
+        raise InputError(f"{name} is {shown(value)}", hint)
     return number
 
 

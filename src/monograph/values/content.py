@@ -193,7 +193,7 @@ def _check(check: Callable[[Any, str], object], value: object, owner: str) -> No
     try:
         check(value, owner)
     except InputError as error:
-        raise InvalidDocument(error.message, error.mend) from None
+        raise InvalidDocument(error.message, error.hint) from None
 
 
 def _joined(document: Document, named: str) -> str:

@@ -132,12 +132,12 @@ class Brief:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fault that a check found: in which table, what, and whether a repair can mend it, or what else does."""
+    """One fault that a check found: in which table, what, and whether a repair can repair it, or what else does."""
 
     table: str
     fault: str
     repairable: bool
-    mend: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ class Problem:
 
     uri: str
     reason: str
-    mend: str = ""
+    hint: str = ""
     needs: str = ""
 
 
@@ -279,7 +279,7 @@ class WatchEvent:
     uri: str
     before: str = ""
     reason: str = ""
-    mend: str = ""
+    hint: str = ""
     embedded: int = 0
 
 

@@ -160,7 +160,7 @@ def store(
     ready = _prepare(pipeline, batch, precomputed)
     if strict:
         for problem in (problem for one in ready for problem in one.failed):
-            raise InvalidDocument(problem.reason, problem.mend)
+            raise InvalidDocument(problem.reason, problem.hint)
     tally = Tally()
     work = [prepared for one in ready for prepared in one.prepared]
     if pipeline.guard is not None:

@@ -207,7 +207,7 @@ def prepare(work: Sequence[tuple[Document, bytes]], embedder: Embedder, settings
             ]
             result.append(with_keys(document, sha256, chunks, given, embedder))
         except InvalidDocument as error:
-            result.append(Problem(document.uri, error.message, error.mend))
+            result.append(Problem(document.uri, error.message, error.hint))
     return result
 
 

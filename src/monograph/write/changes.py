@@ -250,7 +250,7 @@ class _Decision:
             error = self._put(Target(prepared, file, None))
             if error is not None:
                 self.refused.append(error)
-                problems.append(Problem(prepared.document.uri, error.message, error.mend))
+                problems.append(Problem(prepared.document.uri, error.message, error.hint))
         self.tally.same += len(parcel.documents) - len(ready.prepared) - len(ready.failed)
         self.tally.problems += problems
         if parcel.source is None or file is None:

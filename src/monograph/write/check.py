@@ -194,8 +194,8 @@ def repair(pipeline: Pipeline) -> None:
     """
     with pipeline.database.write() as connection:
         checked = Checked(connection)
-        is_graph_wrong = rules.mend(checked, of_rows(checked, pipeline.settings))
-        rules.mend(checked, [of_index(index) for index in pipeline.indexes])
+        is_graph_wrong = rules.repair(checked, of_rows(checked, pipeline.settings))
+        rules.repair(checked, [of_index(index) for index in pipeline.indexes])
         for index in pipeline.indexes:
             index.settle(connection)
         wanting = set(documents_lacking(connection, "vector"))

@@ -50,8 +50,8 @@ def load_settings(
             stored, kind = stored_settings.load(connection), stored_settings.load_vector_index(connection)
     built = stored or Settings()
     if given is not None and replace(given, graph=built.graph) != built:
-        mend = "open it without settings, or make a new file"
-        raise InputError(f"{database.path} was built with {built}, not with {given}", mend)
+        hint = "open it without settings, or make a new file"
+        raise InputError(f"{database.path} was built with {built}, not with {given}", hint)
     if kind not in DESIGNS:
         raise DamagedFile(f"{database.path} is damaged: its vector index is {kind!r}", "restore it from a copy")
     if vector_index is not None and design_of(vector_index) != design_of(kind):
@@ -358,8 +358,8 @@ class FileModels:
             if isinstance(given, str):
                 given = loading.load_describer(given)
             if not isinstance(given, Describer) or isinstance(given, type):
-                mend = "give one, or the text that names one: openai:URL#MODEL"
-                raise InputError(f"the describer is {shown(given)}", mend)
+                hint = "give one, or the text that names one: openai:URL#MODEL"
+                raise InputError(f"the describer is {shown(given)}", hint)
             self.given_describer = given
 
     def adopt_describer(self) -> None:
@@ -399,8 +399,8 @@ class FileModels:
             from monograph.models import Reranker
 
             if not isinstance(chosen, Reranker) or isinstance(chosen, type):
-                mend = "give one, or the text that names one: onnx:FOLDER"
-                raise InputError(f"the reranker is {shown(chosen)}", mend)
+                hint = "give one, or the text that names one: onnx:FOLDER"
+                raise InputError(f"the reranker is {shown(chosen)}", hint)
             return chosen
         if chosen not in self._rerankers:
             self._rerankers[chosen] = loading.load_reranker(chosen)

@@ -73,8 +73,8 @@ class Describing:
             first = errors[0]
             many = f"{len(errors)} pictures in it were" if len(errors) > 1 else "a picture in it was"
             reason = first.message if isinstance(first, MonographError) else f"{type(first).__name__}: {first}"
-            mend = (first.mend if isinstance(first, MonographError) else "") or "monograph retry FILE"
-            problems.append(Problem(uri, f"{many} not described: {reason}", mend))
+            hint = (first.hint if isinstance(first, MonographError) else "") or "monograph retry FILE"
+            problems.append(Problem(uri, f"{many} not described: {reason}", hint))
         captions = {key: Caption(text, described=True) for key, text in known.items()}
         captions |= {key: Caption(self._words(wanted[key])) for key in failed}
         return _in_places(uri, part, {one.mark: captions[self._derivation.key(one)] for one in part.pictures}, problems)

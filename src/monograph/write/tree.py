@@ -153,7 +153,7 @@ def lagging(database: Database, error: MonographError) -> Problem:
     reason = f"the tree of summaries is as it was, and lacks what changed: {error.message}"
     if isinstance(error, BusyFile):
         return Problem(path, reason, "what is stored is whole; the tree follows with the next write")
-    return Problem(path, reason, error.mend or f"monograph resummarize {path}")
+    return Problem(path, reason, error.hint or f"monograph resummarize {path}")
 
 
 def _waiting(pipeline: Pipeline) -> bool:

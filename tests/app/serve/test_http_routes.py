@@ -193,8 +193,8 @@ def test_invalid_requests_are_refused_with_a_reason(client: Client) -> None:
         reply = client.ask("GET", BASE + path)
         assert reply.status == status, (path, reply.body)
         if status != 200:
-            assert set(reply.json) == {"error", "mend", "kind"}
-            assert word in reply.json["error"] + reply.json["mend"], path
+            assert set(reply.json) == {"error", "hint", "kind"}
+            assert word in reply.json["error"] + reply.json["hint"], path
     assert client.ask("PUT", f"{BASE}/search").status == 404
     for body, kind in ((b"{", "application/json"), (b"[]", "application/json"), (b'{"q": 1}', "application/json"),
                        (b'{"q": "a"}', "text/plain"), (b'{"q": "a", "history": [{"question": 1}]}', "application/json"),
@@ -217,7 +217,7 @@ def test_writing_routes_are_refused_without_write(client: Client) -> None:
             known = {one: value for one, value in names.items() if one in route.parameters}
             reply = client.post(route.path, **known)
         assert reply.status == 403, (route.path, reply.body)
-        assert "--write" in reply.json["mend"]
+        assert "--write" in reply.json["hint"]
 
 
 def test_each_file_is_searched_separately(path: Path, tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_failing_model_sends_an_error_event(path: Path) -> None:
             assert [name for name, _ in streamed.events] == ["piece"] * words + ["error"]
             assert streamed.events[-1][1] == {
                 "error": "the model is gone",
-                "mend": "start it",
+                "hint": "start it",
                 "kind": "ModelUnavailable",
             }
 

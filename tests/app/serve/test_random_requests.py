@@ -80,6 +80,6 @@ def test_random_requests_are_answered_or_refused(client: Client, route: Operatio
     status, body = sent(client, route, given)
     assert status in (200, 201, 202, 400, 404, 409, 429), (route.path, given, body[:300])
     if status >= 400:
-        assert set(json.loads(body)) == {"error", "mend", "kind"}
+        assert set(json.loads(body)) == {"error", "hint", "kind"}
         assert json.loads(body)["error"]
     assert client.get("/jobs").status == 200

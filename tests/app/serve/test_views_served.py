@@ -158,7 +158,7 @@ def test_routes_answer_within_the_view(client: Client, ids: dict[str, str]) -> N
     refused = client.get("/check")
     assert refused.status == 400
     assert "a view of" in refused.json["error"]
-    assert refused.json["mend"] == "leave out --within and --as-of"
+    assert refused.json["hint"] == "leave out --within and --as-of"
     assert client.get("/sources").json == client.get("/failures").json == []
 
 

@@ -72,7 +72,7 @@ def test_langchain_reranker_that_drops_hits_is_refused(filled: Monograph, model:
     """A score that hangs on what else was there must not be remembered."""
     with pytest.raises(ModelUnavailable, match="langchain/some") as caught:
         filled.search(QUESTION, 5, reranker=LangChainReranker(model, "some"))
-    assert "top_n=30" in caught.value.mend
+    assert "top_n=30" in caught.value.hint
 
 
 @pytest.mark.parametrize("kind", [HybridRetriever, MiniRAGRetriever, TreeRetriever, EraRAGRetriever])

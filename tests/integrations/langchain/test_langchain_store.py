@@ -301,7 +301,7 @@ def test_langchain_store_from_texts_finds_the_same_after_reopening(tmp_path: Pat
     again.close()
     with pytest.raises(ModelMismatch) as caught:
         EcoVectorStore(path, DeterministicFakeEmbedding(size=6))
-    assert "with the embedder 'langchain/Hashed/hashed'" in caught.value.mend
+    assert "with the embedder 'langchain/Hashed/hashed'" in caught.value.hint
     async_made = asyncio.run(EcoVectorStore.afrom_documents([Document(page_content="three")], Hashed(), monograph=path))
     assert len(async_made.similarity_search("x three", k=9)) == 3
     async_made.close()

@@ -59,8 +59,8 @@ def test_llama_index_retriever_searches_given_vectors(path: Path, how: str) -> N
         assert found[0].node_id == "chisel"
         with pytest.raises(InputError, match="the query has no vector") as caught:
             retriever.retrieve("the bellows")
-        assert "3 values" in caught.value.mend
-        assert "embed_model=" in caught.value.mend
+        assert "3 values" in caught.value.hint
+        assert "embed_model=" in caught.value.hint
     with HybridRetriever(path, how=how, embed_model=ByWord()) as retriever:
         assert retriever.retrieve("the bellows")[0].node_id == "bellows"
     with Monograph.open(path) as archive:
@@ -92,7 +92,7 @@ def test_llama_index_store_refuses_a_query_without_a_vector(path: Path) -> None:
 def test_embedding_of_a_file_with_given_vectors_is_refused(path: Path) -> None:
     with Monograph.open(path) as archive, pytest.raises(InputError, match="given to it, 3 values each") as caught:
         MonographEmbedding(archive.embedder)
-    assert "Settings.embed_model" in caught.value.mend
+    assert "Settings.embed_model" in caught.value.hint
 
 
 def test_retriever_takes_the_model_that_built_the_file(tmp_path: Path) -> None:

@@ -243,7 +243,7 @@ def test_graph_store_ranks_entities_by_vector(store: MonographPropertyGraphStore
 def test_graph_store_refuses_invalid_arguments(store: MonographPropertyGraphStore) -> None:
     with pytest.raises(InputError, match="structured queries") as raised:
         store.structured_query("MATCH (n) RETURN n")
-    assert "get_triplets" in raised.value.mend
+    assert "get_triplets" in raised.value.hint
     with pytest.raises(InvalidDocument):
         store.upsert_nodes([EntityNode(name="x", properties={"x": object()})])
 

@@ -50,7 +50,7 @@ def test_llama_index_reranker_ranks_a_files_hits(filled: Monograph) -> None:
 def test_llama_index_reranker_that_drops_hits_is_refused(filled: Monograph, model: Shortest) -> None:
     with pytest.raises(ModelUnavailable, match="llama-index/some") as caught:
         filled.search(QUESTION, 5, reranker=LlamaIndexReranker(model, "some"))
-    assert "top_n=30" in caught.value.mend
+    assert "top_n=30" in caught.value.hint
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from monograph.app.output import hint
+from monograph.app.output import shell_hint
 from monograph.errors import (
     BusyFile,
     ClosedFile,
@@ -32,7 +32,7 @@ class Fault:
     """What went wrong, what to do about it, and its kind."""
 
     error: str
-    mend: str
+    hint: str
     kind: str
 
 
@@ -89,4 +89,4 @@ def status_of(error: MonographError) -> int:
 
 def fault_of(error: MonographError) -> Fault:
     """An error as it is told."""
-    return Fault(error.message, hint(error.mend), type(error).__name__)
+    return Fault(error.message, shell_hint(error.hint), type(error).__name__)

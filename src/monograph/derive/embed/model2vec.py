@@ -25,7 +25,7 @@ AT_ONCE = 8_192
 TEXTS_AT_ONCE = 256
 """Texts that are cut into tokens together."""
 
-_MEND = "name a folder with model.safetensors and tokenizer.json, as model2vec's save_pretrained writes it"
+_HINT = "name a folder with model.safetensors and tokenizer.json, as model2vec's save_pretrained writes it"
 
 
 class Model2VecEmbedder:
@@ -49,20 +49,20 @@ class Model2VecEmbedder:
     def __init__(self, source: str) -> None:
         folder = folder_of(source)
         if folder is None:
-            raise ModelUnavailable(f"there is no folder {source!r}", _MEND)
+            raise ModelUnavailable(f"there is no folder {source!r}", _HINT)
         inner = folder / "0_StaticEmbedding"
         self._folder = (inner if (inner / "model.safetensors").is_file() else folder).absolute()
         self._source = str(folder.absolute())
         table, tokens = self._folder / "model.safetensors", self._folder / "tokenizer.json"
         for path in (table, tokens):
             if not path.is_file():
-                raise ModelUnavailable(f"{self._folder} has no {path.name}", _MEND)
+                raise ModelUnavailable(f"{self._folder} has no {path.name}", _HINT)
         self._tokenizer = _tokenizer(tokens)
         self._unknown = _unknown(self._tokenizer)
         tensors = Tensors(table)
         self._table = tensors.array("embeddings" if "embeddings" in tensors else "embedding.weight")
         if self._table.ndim != 2:
-            raise ModelUnavailable(f"{table}: the table has shape {self._table.shape}", _MEND)
+            raise ModelUnavailable(f"{table}: the table has shape {self._table.shape}", _HINT)
         self._weights = self._of_tokens(tensors, "weights", table)
         self._mapping = self._of_tokens(tensors, "mapping", table)
         rows = len(self._table) if self._mapping is None else len(self._mapping)
@@ -72,7 +72,7 @@ class Model2VecEmbedder:
                 "copy the model's folder again: its files belong to different models",
             )
         if self._mapping is not None and not 0 <= self._mapping.min() <= self._mapping.max() < len(self._table):
-            raise ModelUnavailable(f"{table}: the mapping names rows that are not there", _MEND)
+            raise ModelUnavailable(f"{table}: the mapping names rows that are not there", _HINT)
         self.dimension = int(self._table.shape[1])
         """Length of every vector."""
         self.spec = f"model2vec:{self._source}"
@@ -120,7 +120,7 @@ class Model2VecEmbedder:
             return None
         found = tensors.array(name)
         if found.ndim != 1:
-            raise ModelUnavailable(f"{path}: {name} has shape {found.shape}", _MEND)
+            raise ModelUnavailable(f"{path}: {name} has shape {found.shape}", _HINT)
         return found
 
 
@@ -130,7 +130,7 @@ def _tokenizer(path: Path) -> Tokenizer:
     try:
         made = Tokenizer.from_file(str(path))
     except Exception as error:  # tokenizers raises bare Exception
-        raise ModelUnavailable(f"{path} is not a tokenizer: {error}", _MEND) from error
+        raise ModelUnavailable(f"{path} is not a tokenizer: {error}", _HINT) from error
     made.no_truncation()
     made.no_padding()
     return made

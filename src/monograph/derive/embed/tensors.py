@@ -57,7 +57,7 @@ class Tensors:
                 header = json.loads(file.read(length))
                 self._told = {name: _told(one) for name, one in header.items() if name != "__metadata__"}
         except OSError as error:
-            raise ModelUnavailable(f"{path} cannot be read: {error.strerror or error}", _MEND) from error
+            raise ModelUnavailable(f"{path} cannot be read: {error.strerror or error}", _HINT) from error
         except (struct.error, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise self._fault(str(error)) from error
         self._start = 8 + length
@@ -84,14 +84,14 @@ class Tensors:
         try:
             made = np.memmap(self._path, kind, "r", self._start + one.first, one.shape)
         except (OSError, ValueError) as error:
-            raise ModelUnavailable(f"{self._path} cannot be read: {error}", _MEND) from error
+            raise ModelUnavailable(f"{self._path} cannot be read: {error}", _HINT) from error
         return (made.astype(np.uint32) << 16).view(np.float32) if one.kind == _HALF else made
 
     def _fault(self, what: str) -> ModelUnavailable:
-        return ModelUnavailable(f"{self._path} is not of the safetensors form: {what}", _MEND)
+        return ModelUnavailable(f"{self._path} is not of the safetensors form: {what}", _HINT)
 
 
-_MEND = "copy the model's folder again"
+_HINT = "copy the model's folder again"
 
 
 def _told(one: Any) -> _TensorHeader:

@@ -69,10 +69,10 @@ def _load(name: str) -> Language:
     try:
         return spacy.load(name)
     except Exception as error:  # OSError where there is none; many kinds where it does not fit this spaCy
-        mend = f"python -m spacy download {name}, or name the folder of a saved pipeline"
+        hint = f"python -m spacy download {name}, or name the folder of a saved pipeline"
         if Path(name).is_dir():
-            mend = "save it again with this version of spaCy, and install what its components need"
-        raise ModelUnavailable(f"spaCy cannot load the pipeline {name!r}: {error}", mend) from error
+            hint = "save it again with this version of spaCy, and install what its components need"
+        raise ModelUnavailable(f"spaCy cannot load the pipeline {name!r}: {error}", hint) from error
 
 
 def _digest(pipeline: Language) -> str:

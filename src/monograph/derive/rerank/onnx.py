@@ -14,7 +14,7 @@ from monograph.derive.onnx_folder import digest, files, session, tokenizer
 from monograph.errors import InputError, ModelUnavailable
 from monograph.values import Float64, arguments
 
-_MEND = "name a folder with a cross-encoder of one or two labels: model.onnx and tokenizer.json"
+_HINT = "name a folder with a cross-encoder of one or two labels: model.onnx and tokenizer.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class OnnxReranker:
     def __init__(self, source: str, settings: CrossEncoderSettings = CrossEncoderSettings()) -> None:
         folder = folder_of(source)
         if folder is None:
-            raise ModelUnavailable(f"there is no folder {source!r}", _MEND)
+            raise ModelUnavailable(f"there is no folder {source!r}", _HINT)
         self._folder = folder.absolute()
         self._settings = settings
         model, tokens = files(self._folder)
@@ -116,12 +116,12 @@ class OnnxReranker:
                 [self._output], {name: value for name, value in given.items() if name in self._inputs}
             )
         except Exception as error:  # onnxruntime raises many kinds, none of a common base
-            raise ModelUnavailable(f"the model in {self._folder} failed: {error}", _MEND) from error
+            raise ModelUnavailable(f"the model in {self._folder} failed: {error}", _HINT) from error
         logits = np.asarray(output, dtype=np.float64)
         if logits.shape == (len(pairs),):
             return logits
         if logits.ndim != 2 or logits.shape[0] != len(pairs) or logits.shape[1] not in (1, 2):
             raise ModelUnavailable(
-                f"the model in {self._folder} gives an output of shape {logits.shape} for {len(pairs)} pairs", _MEND
+                f"the model in {self._folder} gives an output of shape {logits.shape} for {len(pairs)} pairs", _HINT
             )
         return np.asarray(logits[:, -1] - logits[:, 0] if logits.shape[1] == 2 else logits[:, 0])

@@ -101,7 +101,7 @@ class Rule:
     remedy:
         What a repair does. None reports; DELETE deletes the rows; ``SET ...`` updates them; DERIVE and GRAPH derive
         again; statements with ``?`` run once for each row that ``find`` gives, others once; a function does the rest.
-    mend:
+    hint:
         What the user can do about a fault that stays after the remedy.
     """
 
@@ -109,7 +109,7 @@ class Rule:
     fault: str
     find: Find
     remedy: Remedy = None
-    mend: str = ""
+    hint: str = ""
 
     def found(self, checked: Checked) -> Iterable[Any]:
         """Return what is found: rows, texts or findings."""
@@ -121,18 +121,18 @@ class Rule:
 
     def findings(self, checked: Checked) -> Iterator[Finding]:
         """Yield what is found; rows that cannot be read for it are a finding too."""
-        is_repairable = self.remedy is not None and not self.mend
+        is_repairable = self.remedy is not None and not self.hint
         try:
             count = 0
             for one in self.found(checked):
                 if isinstance(one, Finding):
                     yield one
                 elif isinstance(one, str):
-                    yield Finding(self.table, self.fault.format(one), is_repairable, self.mend)
+                    yield Finding(self.table, self.fault.format(one), is_repairable, self.hint)
                 else:
                     count += 1
             if count:
-                yield Finding(self.table, self.fault.format(count), is_repairable, self.mend)
+                yield Finding(self.table, self.fault.format(count), is_repairable, self.hint)
         except MonographError as error:
             yield Finding(self.table, error.message, repairable=self.table not in ("file", "documents"))
         except sqlite_errors() as error:
@@ -169,7 +169,7 @@ def findings(checked: Checked, rules: Sequence[Rule]) -> Iterator[Finding]:
                 yield one
 
 
-def mend(checked: Checked, rules: Sequence[Rule]) -> bool:
+def repair(checked: Checked, rules: Sequence[Rule]) -> bool:
     """Apply the remedies of the rules that find anything, in order; return whether the graph is to be derived again."""
     is_graph_wrong = False
     checked.execute("PRAGMA defer_foreign_keys = ON")  # Rows go before those that refer to them.

@@ -106,7 +106,7 @@ def note_faults(checked: Checked) -> Iterator[Finding]:
             table,
             f"{setting!r} is not what was stored",
             is_mended,
-            "" if is_mended else settings.MENDS.get(setting, ""),
+            "" if is_mended else settings.HINTS.get(setting, ""),
         )
 
 

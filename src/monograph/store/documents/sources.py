@@ -146,7 +146,7 @@ def remove_empty(connection: Connection) -> None:
 
 
 MOST_FAILURES = 100_000
-_TEXTS = ("file", "root", "uri", "reason", "mend", "needs")
+_TEXTS = ("file", "root", "uri", "reason", "hint", "needs")
 UNREADABLE_FAILURE = " OR ".join([
     *(f"typeof({one}) != 'text' OR NOT is_utf8(CAST({one} AS BLOB))" for one in _TEXTS),
     *(f"typeof({one}) != 'integer'" for one in ("size", "modified_ns")),
@@ -228,7 +228,7 @@ def forget_describers(connection: Connection) -> None:
 
 def failures(connection: Connection) -> list[Failure]:
     """Return all failures in order of file. Raises DamagedFile if one cannot be read."""
-    query = "SELECT file, root, uri, reason, mend, needs, size, modified_ns FROM failures ORDER BY 1, 2, 3, 4, 5"
+    query = "SELECT file, root, uri, reason, hint, needs, size, modified_ns FROM failures ORDER BY 1, 2, 3, 4, 5"
     with decoding(connection, "a row of failures"):
         return [
             Failure(text(file), text(root), values.Problem(*map(text, problem)), whole(size), whole(modified_ns))
@@ -239,7 +239,7 @@ def failures(connection: Connection) -> list[Failure]:
 def save_failures(connection: Connection, kept: Iterable[Failure]) -> None:
     """Store these failures in place of all others, at most ``MOST_FAILURES``."""
     rows = sorted(
-        (one.file, one.root, one.problem.uri, one.problem.reason, one.problem.mend, one.problem.needs)
+        (one.file, one.root, one.problem.uri, one.problem.reason, one.problem.hint, one.problem.needs)
         + ((one.size, one.modified_ns) if one.problem.needs else (0, 0))
         for one in kept
     )[:MOST_FAILURES]

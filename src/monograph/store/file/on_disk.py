@@ -110,8 +110,8 @@ def state_of(path: Path) -> os.stat_result | None:
     _refuse_long(path, new=state is None)
     if state is not None and not stat.S_ISREG(state.st_mode):
         kind = next((name for test, name in _KINDS if test(state.st_mode)), "no file")
-        mend = f"name a file, such as {path / 'notes.mono'}" if kind == "a folder" else "name a file"
-        raise NotAMonograph(f"{path} is {kind}", mend)
+        hint = f"name a file, such as {path / 'notes.mono'}" if kind == "a folder" else "name a file"
+        raise NotAMonograph(f"{path} is {kind}", hint)
     return state
 
 

@@ -62,9 +62,9 @@ FORMAT_1 = (
         follow_links INTEGER NOT NULL DEFAULT 0, described TEXT NOT NULL DEFAULT '', synced REAL NOT NULL DEFAULT 0)""",
     # Problems with files on disk. size and modified_ns are the file's if it cannot be read without the module needs.
     """CREATE TABLE failures (
-        file TEXT NOT NULL, root TEXT NOT NULL, uri TEXT NOT NULL, reason TEXT NOT NULL, mend TEXT NOT NULL,
+        file TEXT NOT NULL, root TEXT NOT NULL, uri TEXT NOT NULL, reason TEXT NOT NULL, hint TEXT NOT NULL,
         needs TEXT NOT NULL, size INTEGER NOT NULL, modified_ns INTEGER NOT NULL,
-        PRIMARY KEY (file, root, uri, reason, mend)) WITHOUT ROWID""",
+        PRIMARY KEY (file, root, uri, reason, hint)) WITHOUT ROWID""",
     # A file on disk, as it was when it was last read. One file may hold many documents.
     """CREATE TABLE sources (
         source INTEGER PRIMARY KEY, uri TEXT NOT NULL UNIQUE, root TEXT NOT NULL,

@@ -42,7 +42,7 @@ FOUND_AGAIN = ("id", _SUMMARIES, _AGAIN, _ALWAYS_FORGET, "describer")
 """The settings that may be forgotten: they are made anew, found out by the next sync or repair, or said once more."""
 KEPT = ("build", "vector_index", "embedder", "extractor", "summarizer", *FOUND_AGAIN)
 """The settings that have a checksum."""
-MENDS = {"extractor": "monograph reextract FILE EXTRACTOR"}
+HINTS = {"extractor": "monograph reextract FILE EXTRACTOR"}
 """What brings a setting back, where a repair does not."""
 
 Stored = TypeVar("Stored", bound="StoredModel | SummaryCounts")

@@ -11,7 +11,7 @@ from monograph_tools import ClosesFile, Given, HeldFile, as_json, offered
 class MonographToolSpec(ClosesFile, BaseToolSpec):
     """Tools to search, read and look around in a file; an answer is JSON, each text in it with the place it stands in.
 
-    What goes wrong is said to the agent, with the mend. The question reaches the file as the agent wrote it.
+    What goes wrong is said to the agent, with the hint. The question reaches the file as the agent wrote it.
     ``outline`` is there where the file has a tree of summaries.
 
     Parameters

@@ -5,7 +5,7 @@ export const BASE = "/api/v1";
 export class Fault extends Error {
   constructor(said, status) {
     super(said.error || `status ${status}`);
-    this.mend = said.mend || "";
+    this.hint = said.hint || "";
     this.kind = said.kind || "";
     this.status = status;
   }

@@ -92,6 +92,6 @@ function reportOf(report) {
 
 export function problemList(problems) {
   if (!problems.length) return null;
-  const row = (one) => h("li", {}, h("p", { class: "what" }, own(one.uri)), h("p", {}, own(one.reason)), one.mend || one.needs ? h("p", { class: "note" }, own([one.mend, one.needs ? said.needs(one.needs) : ""].filter(Boolean).join(" · "))) : null);
+  const row = (one) => h("li", {}, h("p", { class: "what" }, own(one.uri)), h("p", {}, own(one.reason)), one.hint || one.needs ? h("p", { class: "note" }, own([one.hint, one.needs ? said.needs(one.needs) : ""].filter(Boolean).join(" · "))) : null);
   return h("ul", { class: "problems" }, problems.slice(0, 200).map(row));
 }

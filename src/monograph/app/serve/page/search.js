@@ -67,7 +67,7 @@ export async function show(box, { place, serving }) {
       "section",
       { class: "of-file" },
       several ? h("h2", {}, one.file) : null,
-      one.error ? h("div", { class: "trouble" }, h("p", { class: "what" }, one.error.error), h("p", {}, one.error.mend)) : null,
+      one.error ? h("div", { class: "trouble" }, h("p", { class: "what" }, one.error.error), h("p", {}, one.error.hint)) : null,
       one.doubt && items.length ? h("p", { class: "doubt" }, one.doubt) : null,
       items.length ? h("ol", { class: "hits" }, items) : null,
     );

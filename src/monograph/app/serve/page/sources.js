@@ -162,7 +162,7 @@ function dropZone(name, most, taken) {
         log.append(h("li", {}, own(said.copied(file.name, found.path))));
         copied += 1;
       } catch (error) {
-        log.append(h("li", { class: "failed" }, own(`${file.name}: ${error.message} ${error.mend || ""}`)));
+        log.append(h("li", { class: "failed" }, own(`${file.name}: ${error.message} ${error.hint || ""}`)));
       }
     }
     if (copied) taken(place);

@@ -65,7 +65,7 @@ function checking(name) {
     fill(found, h("p", { class: "note" }, said.checking));
     try {
       const findings = await get("/check", { file: name });
-      const row = (one) => h("li", {}, h("p", { class: "what" }, own(one.table)), h("p", {}, own(one.fault)), h("p", { class: "note" }, own(one.mend || (one.repairable ? said.repairable : ""))));
+      const row = (one) => h("li", {}, h("p", { class: "what" }, own(one.table)), h("p", {}, own(one.fault)), h("p", { class: "note" }, own(one.hint || (one.repairable ? said.repairable : ""))));
       fill(found, findings.length ? h("ul", { class: "problems" }, findings.map(row)) : h("p", { class: "sound" }, said.sound));
     } catch (error) {
       fill(found, trouble(error));
