@@ -24,8 +24,8 @@ import psutil
 import reading_rivals
 from machine import console, machine
 from monograph import Limits, Monograph
+from monograph.read.file import ReadTask
 from monograph.read.pool import ReaderPool
-from monograph.read.process import ReadTask
 from monograph.values import Root, WatchEvent, cite
 from reading_headings import headings
 

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from monograph.errors import MonographError
-from monograph.read.process import limit_memory
+from monograph.read.child import limit_memory
 
 Case: TypeAlias = tuple[str, Callable[[], object]]
 """What it is, and what is done, which may raise MonographError alone."""

@@ -23,7 +23,7 @@ from support.bad_inputs import altered, changed, number, text, tree, written
 SECONDS = 15.0
 """For an answer."""
 PROGRAM = "import sys; from monograph.app.cli import main; sys.exit(main())"
-LIMITED = "from monograph.read.process import limit_memory; limit_memory(3 << 30); " + PROGRAM
+LIMITED = "from monograph.read.child import limit_memory; limit_memory(3 << 30); " + PROGRAM
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "chance", "version": "1"}}
 CALLS: tuple[dict[str, Any], ...] = (
     {"name": "search", "arguments": {"query": "who met Anna Calder?", "k": 3, "how": "auto", "where": {"year": {">": 3}}, "max_tokens": 500}},

@@ -14,7 +14,7 @@ READ = """
 import sys
 from pathlib import Path
 from monograph.read.limits import Limits
-from monograph.read.process import ReadTask
+from monograph.read.file import ReadTask
 from monograph.values import Root
 path = Path(sys.argv[1])
 (part,) = ReadTask(path, Root(str(path.parent), str(path.parent)), Limits()).parts()

@@ -38,7 +38,7 @@ from monograph.errors import (
     NotAMonograph,
     WrongKey,
 )
-from monograph.read.worker import Worker
+from monograph.read.child import ChildProcess
 from monograph.store.file.database import Database
 from support.browser import site
 from support.forks import COMMANDS
@@ -852,7 +852,7 @@ def test_key_appears_in_no_output(locked: Path, tmp_path: Path) -> None:
 def test_reader_processes_do_not_get_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("MONOGRAPH_KEY", "MONOGRAPH_API_KEY", "MONOGRAPH_OTHER"):
         monkeypatch.setenv(name, KEY)
-    worker = Worker("monograph.read.process")
+    worker = ChildProcess()
     try:
         said = b""
         while not said:  # the system is still making the process

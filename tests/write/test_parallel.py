@@ -19,7 +19,7 @@ from monograph import Document, Monograph, Passage
 from monograph.derive.embed.static import StaticEmbedder
 from monograph.errors import InvalidDocument
 from monograph.graph.build import document_part
-from monograph.read.worker import PROCESSES, Worker
+from monograph.read.child import PROCESSES, ChildProcess
 from monograph.write import apply, batch, parallel
 from monograph.write.batch import Prepared, prepare
 from monograph.write.graph import NOTHING_PRECOMPUTED, relate
@@ -102,13 +102,13 @@ def test_small_batches_count_together_towards_parallel_work(
 ) -> None:
     started: list[str] = []
 
-    class Counted(Worker):
+    class Counted(ChildProcess):
         def __init__(self, module: str) -> None:
             started.append(module)
             super().__init__(module)
 
     monkeypatch.setattr(parallel, "PROCESSES", 2)
-    monkeypatch.setattr(parallel, "Worker", Counted)
+    monkeypatch.setattr(parallel, "ChildProcess", Counted)
     monkeypatch.setattr(batch, "BATCH_CHARACTERS", apply.WORTHWHILE // 4)
     with Monograph.open(tmp_path / "few.mono") as monograph:
         monograph.sync(*sorted(folder.iterdir())[: COUNT // 3])

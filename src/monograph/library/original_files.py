@@ -85,7 +85,7 @@ class Pages:
     """
 
     def __init__(self, file: OpenFile) -> None:
-        from monograph.read.painter import Painter
+        from monograph.read.painting import Painter
 
         self._file = file
         self._painter = Painter()

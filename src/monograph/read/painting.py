@@ -1,28 +1,28 @@
-"""A process that draws pages of PDFs for another, and may be killed over any of them."""
+"""Pages of PDFs, drawn in a process of their own, and places of words on them."""
 
 from __future__ import annotations
 
-import os
-import signal
 import struct
-import sys
 import unicodedata
 import zlib
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from monograph.errors import NotFound, SourceDamaged, SourceError, SourceLocked, SourceTooSlow
+from monograph.errors import NotFound, SourceDamaged, SourceLocked
+from monograph.read.child import Child
 from monograph.read.file import whole
-from monograph.read.limits import Limits
-from monograph.read.process import GRACE_SECONDS, limit_memory
+from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.read.source import missing
-from monograph.read.worker import writer
 from monograph.values import Box, Boxes, Root
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pypdfium2
+
+SECONDS = 20.0
+"""For one page: somebody waits for it."""
 
 _PNG_LEVEL = 4
 
@@ -45,29 +45,46 @@ class PaintTask:
     words: str = ""
     before: int = 0
 
+    def parts(self) -> Iterator[bytes | Boxes]:
+        """Yield the page as a PNG file, or where the words stand on it."""
+        file = _opened(self)
+        if not 1 <= self.page <= len(file):
+            raise NotFound(f"there is no page {self.page}", f"give 1 to {len(file)}")
+        page = file[self.page - 1]
+        try:
+            yield _drawn(page, self) if self.width else _found(page, self)
+        finally:
+            page.close()
 
-def main() -> None:
-    """Draw what is asked for, until the one who asks is gone."""
-    asked, answers = writer()
-    held: dict[tuple[str, int, int], pypdfium2.PdfDocument] = {}
-    try:
-        while True:
-            task: PaintTask = asked.recv()
-            limit_memory(task.limits.max_memory)
-            signal.setitimer(signal.ITIMER_REAL, task.limits.max_seconds + GRACE_SECONDS)
-            try:
-                made: bytes | Boxes | Exception = _done(task, held)
-            except (SourceError, NotFound) as error:
-                made = error
-            except MemoryError:
-                made = SourceTooSlow(f"drawing it took more than {task.limits.max_memory:,} bytes of memory")
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            answers.send(made)
-    except (EOFError, BrokenPipeError):
-        return
-    finally:
-        sys.stdout.flush()
-        os._exit(0)
+
+class Painter:
+    """Draws one page after the other, for any number of threads. The process starts with the first page."""
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._limits = replace(limits, max_seconds=min(limits.max_seconds, SECONDS))
+        self._child = Child()
+
+    def picture(self, path: Path, root: Root, page: int, width: int) -> bytes:
+        """Return a page of a PDF as a PNG file, ``width`` pixels wide.
+
+        Raises
+        ------
+        NotFound
+            If it has no such page.
+        SourceError
+            If it cannot be read or drawn.
+        """
+        made: bytes = self._child.call(PaintTask(path, root, self._limits, page, width=width))
+        return made
+
+    def boxes(self, path: Path, root: Root, page: int, words: str, before: int) -> Boxes:
+        """Return where words stand on a page: see :class:`PaintTask`. Raises as :meth:`picture`."""
+        made: Boxes = self._child.call(PaintTask(path, root, self._limits, page, words=words, before=before))
+        return made
+
+    def close(self) -> None:
+        """End the process. A painter that is asked again starts another."""
+        self._child.close()
 
 
 def letters(text: str) -> str:
@@ -75,19 +92,12 @@ def letters(text: str) -> str:
     return "".join(one for one in unicodedata.normalize("NFKD", text).casefold() if one.isalnum())
 
 
-def _done(task: PaintTask, held: dict[tuple[str, int, int], pypdfium2.PdfDocument]) -> bytes | Boxes:
-    file = _opened(task, held)
-    if not 1 <= task.page <= len(file):
-        raise NotFound(f"there is no page {task.page}", f"give 1 to {len(file)}")
-    page = file[task.page - 1]
-    try:
-        return _drawn(page, task) if task.width else _found(page, task)
-    finally:
-        page.close()
+_held: dict[tuple[str, int, int], pypdfium2.PdfDocument] = {}
+"""In the process that draws: the PDF that is kept open for the next page of it, by (path, size, time of change)."""
 
 
-def _opened(task: PaintTask, held: dict[tuple[str, int, int], pypdfium2.PdfDocument]) -> pypdfium2.PdfDocument:
-    """The PDF, which is kept open for the next page of it."""
+def _opened(task: PaintTask) -> pypdfium2.PdfDocument:
+    """Return the PDF of a task."""
     try:
         import pypdfium2
     except ImportError as error:
@@ -97,19 +107,19 @@ def _opened(task: PaintTask, held: dict[tuple[str, int, int], pypdfium2.PdfDocum
         key = (str(task.path), now.st_size, now.st_mtime_ns)
     except OSError:
         key = (str(task.path), -1, -1)
-    if key in held:
-        return held[key]
+    if key in _held:
+        return _held[key]
     data, _ = whole(task.path, task.root, task.limits.max_bytes)
-    for one in held.values():
+    for one in _held.values():
         one.close()
-    held.clear()
+    _held.clear()
     try:
-        held[key] = pypdfium2.PdfDocument(data)
+        _held[key] = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
             raise SourceLocked("it needs a password", "save it without one") from error
         raise SourceDamaged(f"a broken PDF: {error}", "save it anew") from error
-    return held[key]
+    return _held[key]
 
 
 def _drawn(page: pypdfium2.PdfPage, task: PaintTask) -> bytes:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import signal
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from types import TracebackType
 
-from monograph.errors import SourceDamaged, SourceError, SourceTooSlow
+from monograph.errors import SourceError
+from monograph.read.child import ChildProcess, death
 from monograph.read.file import Part, ReadTask, is_harmless
-from monograph.read.limits import Limits
-from monograph.read.worker import Worker
 
 AHEAD = 64
 """Files that are looked at before the first of them is done."""
@@ -32,11 +30,11 @@ class _Slot:
     asked: bool = False
 
 
-class _ReadingProcess(Worker):
+class _ReadingProcess(ChildProcess):
     """One process, and the file that it reads now."""
 
     def __init__(self) -> None:
-        super().__init__("monograph.read.process")
+        super().__init__()
         self.slot: _Slot | None = None
 
 
@@ -115,10 +113,11 @@ class ReaderPool:
             if worker.answers not in ready or worker.slot is None:
                 continue
             try:
-                part: Part = worker.answers.recv()
+                got: Part | SourceError = worker.answers.recv()
             except (EOFError, OSError):
                 self._bury(worker)
                 continue
+            part = Part.failed(got) if isinstance(got, SourceError) else got
             worker.slot.parts.append(part)
             self._held += _weight(part)
             if part.last:
@@ -134,13 +133,3 @@ class ReaderPool:
 
 def _weight(part: Part) -> int:
     return sum(len(one.text) for one in part.documents) + sum(len(one.data) for one in part.pictures)
-
-
-def death(code: int, limits: Limits) -> SourceError:
-    """The error of a file over which a process ended with this exit code."""
-    if code == -signal.SIGALRM:
-        return SourceTooSlow(f"reading it took more than {limits.max_seconds:g} s", "divide it, or give --max-seconds")
-    if code == -signal.SIGKILL:
-        return SourceTooSlow("the process that read it was killed: it may have taken all memory", "divide it")
-    name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-    return SourceDamaged(f"the reader of its format crashed over it ({name})", "save it anew")

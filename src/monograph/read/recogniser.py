@@ -2,50 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from types import TracebackType
 
-from monograph.errors import SourceError
-from monograph.read.file import Part
+from monograph.read.child import Child
+from monograph.read.compose import clean
 from monograph.read.limits import Limits
-from monograph.read.pool import death
-from monograph.read.process import PictureTask
-from monograph.read.worker import Worker
 
 
-class Recogniser:
+@dataclass(frozen=True, slots=True)
+class PictureTask:
+    """A picture whose words are to be recognised."""
+
+    data: bytes
+    limits: Limits
+
+    def parts(self) -> Iterator[str]:
+        """Yield the words, an empty text if there are none."""
+        from monograph.read.image import recognise, unpacked_image, upright
+
+        yield clean(recognise(upright(unpacked_image(self.data, self.limits)))).strip()
+
+
+class Recogniser(AbstractContextManager["Recogniser"]):
     """Recognises words in one picture after the other; its process starts with the first. A context manager."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._worker: Worker | None = None
-
-    def __enter__(self) -> Recogniser:
-        return self
+        self._child = Child()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._end()
+        self._child.close()
 
     def words(self, data: bytes) -> str:
-        """The words of a picture, empty where there are none.
+        """Return the words of a picture, an empty text if there are none.
 
         Raises
         ------
         SourceError
             If it cannot be read, takes too long, or the extra ``ocr`` is not installed.
         """
-        if self._worker is None:
-            self._worker = Worker("monograph.read.process")
-        try:
-            self._worker.asked.send(PictureTask(data, self._limits))
-            part: Part = self._worker.answers.recv()
-        except (EOFError, OSError):
-            raise death(self._end(), self._limits) from None
-        if isinstance(part.error, SourceError):
-            raise part.error
-        return part.documents[0].text if part.documents else ""
-
-    def _end(self) -> int:
-        worker, self._worker = self._worker, None
-        return 0 if worker is None else worker.end()
+        words: str = self._child.call(PictureTask(data, self._limits))
+        return words

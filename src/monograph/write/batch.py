@@ -15,12 +15,12 @@ from monograph.derive.derivation import embedded_text, vector_key
 from monograph.derive.embed.given import GivenVectors
 from monograph.errors import InvalidDocument
 from monograph.models import Embedder
+from monograph.read.child import PROCESSES
 from monograph.read.file import Part, ReadTask, is_harmless
 from monograph.read.limits import Limits
 from monograph.read.paths import text_to_path
 from monograph.read.pool import ReaderPool
 from monograph.read.source import problem_of
-from monograph.read.worker import PROCESSES
 from monograph.settings import Settings
 from monograph.store.documents import documents, sources
 from monograph.store.file.checksums import given_key

@@ -21,7 +21,7 @@ from monograph.derive.derivation import Derivation, extraction_key, name_codes, 
 from monograph.derive.embed.static import StaticEmbedder
 from monograph.derive.extract.pattern import PatternExtractor
 from monograph.graph.build import DocumentPart, document_part
-from monograph.read.worker import PROCESSES, Worker, writer
+from monograph.read.child import PROCESSES, ChildProcess, parent
 from monograph.settings import Settings
 from monograph.store.file import settings
 from monograph.store.graph import extractions, names
@@ -89,7 +89,7 @@ class _Makers:
         self._most = max(1, PROCESSES - 1)  # The writer makes as much as one.
         self._threads = ThreadPoolExecutor(self._most, thread_name_prefix="ahead")
         self._own = local()  # Each thread has a process.
-        self._workers: list[Worker] = []
+        self._workers: list[ChildProcess] = []
         self._coded: set[str] = set()  # Names whose codes were made here.
         self._started = False
 
@@ -147,11 +147,11 @@ class _Makers:
             self._own.worker = None
             return b""
 
-    def _worker(self) -> Worker:
+    def _worker(self) -> ChildProcess:
         """The process of this thread, which has loaded what it needs; raises EOFError or OSError if there is none."""
-        worker: Worker | None = getattr(self._own, "worker", None)
+        worker: ChildProcess | None = getattr(self._own, "worker", None)
         if worker is None:
-            worker = Worker(MODULE)
+            worker = ChildProcess(MODULE)
             self._workers.append(worker)
             worker.answers.recv_bytes()
             self._own.worker = worker
@@ -160,7 +160,7 @@ class _Makers:
 
 def main() -> None:
     """Make what the writer asks for, until it is gone."""
-    asked, answers = writer()
+    asked, answers = parent()
     _make(_FIRST, set())
     gc.freeze()  # What is loaded stays: it need not be gone through for what is made of each text.
     coded: set[str] = set()
