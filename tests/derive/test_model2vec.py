@@ -16,8 +16,8 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from monograph import Embedder, Monograph
+from monograph.derive.embed.model2vec import load_tensors
 from monograph.derive.embed.static import StaticEmbedder, stored_vectors
-from monograph.derive.embed.tensors import Tensors
 from monograph.derive.loading import load_embedder
 from monograph.derive.tokens import wordllama_file
 from monograph.errors import ModelUnavailable
@@ -113,7 +113,7 @@ def test_model2vec_reads_the_wordllama_table(tmp_path: Path) -> None:
         ({"embeddings": TABLE, "weights": TABLE[:9, 0]}, "vectors of 31 tokens"),
         ({"embeddings": TABLE, "mapping": np.full(31, 31)}, "rows that are not there"),
         ({"embeddings": TABLE, "mapping": np.full(31, -1)}, "rows that are not there"),
-        ({"embeddings": TABLE.astype(np.complex64)}, "not C64"),
+        ({"embeddings": TABLE.astype(np.complex64)}, "type C64"),
     ],
 )
 def test_unusable_model2vec_folders_are_refused(tmp_path: Path, arrays: dict[str, np.ndarray], said: str) -> None:
@@ -150,8 +150,6 @@ def test_damaged_files_are_refused_or_read(tmp_path: Path, data: st.DataObject) 
         raw[data.draw(st.integers(0, 200))] = data.draw(st.sampled_from(b'0129-"{}[],:\x00\xff'))
     path.write_bytes(raw[: data.draw(st.integers(0, len(raw)))] if data.draw(st.booleans()) else raw)
     try:
-        found = Tensors(path)
-        for name in ("embeddings", "weights"):
-            assert np.asarray(found.array(name)).size
+        assert all(isinstance(found, np.ndarray) for found in load_tensors(path).values())
     except ModelUnavailable as error:
         assert str(path) in error.message

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from monograph.derive.embed.tensors import Tensors
 from monograph.derive.loading import folder_of
 from monograph.errors import ModelUnavailable
 from monograph.models import TextKind
 from monograph.values import Float32
+from monograph.values.arrays import unit_rows
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -59,12 +59,17 @@ class Model2VecEmbedder:
                 raise ModelUnavailable(f"{self._folder} has no {path.name}", _HINT)
         self._tokenizer = _tokenizer(tokens)
         self._unknown = _unknown(self._tokenizer)
-        tensors = Tensors(table)
-        self._table = tensors.array("embeddings" if "embeddings" in tensors else "embedding.weight")
+        arrays = load_tensors(table)
+        name = "embeddings" if "embeddings" in arrays else "embedding.weight"
+        if name not in arrays:
+            raise ModelUnavailable(f"{table} has no array {name!r}, but {', '.join(sorted(arrays)) or 'none'}", _HINT)
+        self._table = arrays[name]
         if self._table.ndim != 2:
             raise ModelUnavailable(f"{table}: the table has shape {self._table.shape}", _HINT)
-        self._weights = self._of_tokens(tensors, "weights", table)
-        self._mapping = self._of_tokens(tensors, "mapping", table)
+        self._weights, self._mapping = arrays.get("weights"), arrays.get("mapping")
+        for name, one in (("weights", self._weights), ("mapping", self._mapping)):
+            if one is not None and one.ndim != 1:
+                raise ModelUnavailable(f"{table}: {name} has shape {one.shape}", _HINT)
         rows = len(self._table) if self._mapping is None else len(self._mapping)
         if self._tokenizer.get_vocab_size() > rows or (self._weights is not None and len(self._weights) < rows):
             raise ModelUnavailable(
@@ -103,9 +108,7 @@ class Model2VecEmbedder:
         if not np.isfinite(result).all():
             raise ModelUnavailable(f"{self._folder} holds vectors that are not finite", "copy the model's folder again")
         # Sums, not means: they differ by a factor that unit length takes away.
-        lengths = np.linalg.norm(result, axis=1, keepdims=True)
-        np.divide(result, lengths, out=result, where=lengths > 0)
-        return result
+        return unit_rows(result)
 
     def _sum(self, ids: npt.NDArray[np.int64]) -> Float32:
         rows = self._table[ids if self._mapping is None else self._mapping[ids]].astype(np.float32)
@@ -113,15 +116,38 @@ class Model2VecEmbedder:
             rows *= self._weights[ids].astype(np.float32)[:, None]
         return np.asarray(rows.sum(axis=0), dtype=np.float32)
 
-    @staticmethod
-    def _of_tokens(tensors: Tensors, name: str, path: Path) -> npt.NDArray[Any] | None:
-        """An array with a value a token, where there is one."""
-        if name not in tensors:
-            return None
-        found = tensors.array(name)
-        if found.ndim != 1:
-            raise ModelUnavailable(f"{path}: {name} has shape {found.shape}", _HINT)
-        return found
+
+_TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "<i1", "U8": "<u1"}
+_HALF = "BF16"
+"""The upper half of a float32."""
+
+
+def load_tensors(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """Load the arrays of a safetensors file by name; those of bfloat16 become float32.
+
+    Raises
+    ------
+    ModelUnavailable
+        If it cannot be read, is not of that form, or holds numbers of another type.
+    """
+    from safetensors import SafetensorError, deserialize
+
+    advice = "copy the model's folder again"
+    try:
+        stored = deserialize(path.read_bytes())  # type: ignore[no-untyped-call]
+    except OSError as error:
+        raise ModelUnavailable(f"{path} cannot be read: {error.strerror or error}", advice) from error
+    except SafetensorError as error:
+        raise ModelUnavailable(f"{path} is not of the safetensors form: {error}", advice) from error
+    found = {}
+    for name, one in stored:
+        kind = "<u2" if one["dtype"] == _HALF else _TYPES.get(one["dtype"])
+        if kind is None:
+            what = f"{path}: {name!r} has numbers of the type {one['dtype']}"
+            raise ModelUnavailable(what, f"save it as {', '.join(_TYPES)}")
+        made = np.frombuffer(one["data"], dtype=kind).reshape(one["shape"])
+        found[name] = (made.astype(np.uint32) << 16).view(np.float32) if one["dtype"] == _HALF else made
+    return found
 
 
 def _tokenizer(path: Path) -> Tokenizer:

@@ -17,6 +17,7 @@ from monograph.errors import InputError, MissingExtra, ModelUnavailable
 from monograph.models import TextKind
 from monograph.values import Float32
 from monograph.values.arguments import shown
+from monograph.values.arrays import unit_rows
 
 POOLINGS = ("mean", "cls")
 
@@ -113,9 +114,7 @@ class OnnxEmbedder:
         for first in range(0, len(order), self._settings.batch_size):
             places = order[first : first + self._settings.batch_size]
             result[places] = self._run([prefix + texts[place] for place in places])
-        lengths = np.linalg.norm(result, axis=1, keepdims=True)
-        np.divide(result, lengths, out=result, where=lengths > 0)
-        return result
+        return unit_rows(result)
 
     def _run(self, texts: list[str]) -> Float32:
         encodings = self._tokenizer.encode_batch(texts)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.derive.tokens import token_ids, tokenizer, wordllama_file
+from monograph.values.arrays import unit_rows
 
 if TYPE_CHECKING:
     from monograph.models import TextKind
@@ -62,6 +63,4 @@ class StaticEmbedder:
             for first in range(0, len(ids), TOKENS_AT_ONCE):
                 result[place] += token_vectors()[ids[first : first + TOKENS_AT_ONCE]].sum(axis=0)
         # Sums, not means: they differ by a factor that unit length takes away.
-        lengths = np.linalg.norm(result, axis=1, keepdims=True)
-        np.divide(result, lengths, out=result, where=lengths > 0)
-        return result
+        return unit_rows(result)

@@ -13,6 +13,7 @@ from monograph.derive.embed.static import StaticEmbedder, token_vectors
 from monograph.derive.sentences import sentence_spans
 from monograph.derive.tokens import count_tokens, first_tokens, token_ids
 from monograph.values import Float32, Quote, SummaryText
+from monograph.values.arrays import unit_rows
 
 MAX_TEXT = 12_000
 """Characters of a text that are read; only ready-made passages are longer."""
@@ -84,8 +85,7 @@ def _embedded(sentences: Sequence[str]) -> tuple[Float32, list[int]]:
     counts = [len(some) for some in tokens]
     starts = np.cumsum([0, *counts[:-1]])
     sums = np.add.reduceat(token_vectors()[list(chain.from_iterable(tokens))], starts, axis=0)
-    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-    return np.divide(sums, lengths, out=sums, where=lengths > 0), counts
+    return unit_rows(sums), counts
 
 
 def _chosen(vectors: Float32, tokens: Sequence[int], max_tokens: int) -> list[int]:
