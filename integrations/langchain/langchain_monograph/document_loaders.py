@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from langchain_core.document_loaders import BaseLoader
 from langchain_core.documents import Document
 
-from monograph_tools import Given, HeldFile, whole_documents
+from monograph_tools import FileHandle, Given, whole_documents
 
 
 class MonographLoader(BaseLoader):
@@ -27,7 +27,7 @@ class MonographLoader(BaseLoader):
     """
 
     def __init__(self, monograph: Given, names: Iterable[str] | None = None, *, key: str | None = None) -> None:
-        self._file = HeldFile(monograph, key=key)
+        self._file = FileHandle(monograph, key=key)
         self._names = None if names is None else list(names)
 
     def lazy_load(self) -> Iterator[Document]:

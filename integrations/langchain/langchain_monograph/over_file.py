@@ -13,7 +13,7 @@ from monograph import Monograph, Reader
 from monograph.errors import InputError
 from monograph.models import Embedder
 from monograph.shelf import Shelf
-from monograph_tools import ClosesFile, HeldFile, archive_of
+from monograph_tools import ClosesFile, FileHandle, archive_of
 
 
 class OverFile(ClosesFile, Serializable):
@@ -28,7 +28,7 @@ class OverFile(ClosesFile, Serializable):
     """Of an encrypted file; with a path only. It is never written down."""
     collection: str | None = None
     """See nothing but the documents of this one."""
-    _file: HeldFile = PrivateAttr()
+    _file: FileHandle = PrivateAttr()
     _reads_only: ClassVar[bool] = True
 
     @field_validator("monograph", mode="before")
@@ -40,7 +40,7 @@ class OverFile(ClosesFile, Serializable):
     def model_post_init(self, context: Any, /) -> None:
         """Hold the file."""
         super().model_post_init(context)
-        self._file = HeldFile(
+        self._file = FileHandle(
             self.monograph,
             read_only=self._reads_only,
             key=self._secret,

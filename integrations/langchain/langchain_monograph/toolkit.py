@@ -11,7 +11,7 @@ from pydantic import ConfigDict, PrivateAttr, SecretStr, field_validator
 from langchain_monograph.vectorstores import EcoVectorStore
 from monograph import Reader
 from monograph.shelf import Shelf
-from monograph_tools import ClosesFile, HeldFile, archive_of, as_json, offered, wrong_arguments
+from monograph_tools import ClosesFile, FileHandle, archive_of, as_json, offered, wrong_arguments
 
 
 class MonographToolkit(ClosesFile, BaseToolkit):
@@ -29,7 +29,7 @@ class MonographToolkit(ClosesFile, BaseToolkit):
     """Offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for what that added."""
     key: SecretStr | None = None
     """Of an encrypted file; with a path only."""
-    _file: HeldFile = PrivateAttr()
+    _file: FileHandle = PrivateAttr()
 
     @field_validator("monograph", mode="before")
     @classmethod
@@ -40,7 +40,7 @@ class MonographToolkit(ClosesFile, BaseToolkit):
         """Hold the file."""
         super().model_post_init(context)
         key = None if self.key is None else self.key.get_secret_value()
-        self._file = HeldFile(self.monograph, read_only=not self.notes, key=key)
+        self._file = FileHandle(self.monograph, read_only=not self.notes, key=key)
 
     def close(self) -> None:
         """Close the file if it was given as a path: the tools then answer with an error."""

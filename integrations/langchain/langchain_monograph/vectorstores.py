@@ -414,19 +414,11 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         InputError
             If ``lambda_mult`` is not in [0, 1], or the vector is of another dimension than the file's.
         """
-        import numpy as np
-        from langchain_core.vectorstores.utils import maximal_marginal_relevance
-
         if not 0 <= lambda_mult <= 1:
             raise InputError(f"lambda_mult is {lambda_mult:g}", "give 0 to 1")
         found = self.similarity_search_with_score_by_vector(embedding, max(k, fetch_k), filter=filter)
-        by_id = {document.id: document for document, _ in found}
-        held = self.monograph.fetch([name for name in by_id if name is not None], vectors=True)
-        vectors = [(one.chunk.id, one.vector.tolist()) for one in held if one.vector is not None]
-        chosen = maximal_marginal_relevance(
-            np.asarray(embedding, dtype=np.float32), [vector for _, vector in vectors], lambda_mult, k
-        )
-        return [by_id[vectors[place][0]] for place in chosen]
+        by_id = {document.id: document for document, _ in found if document.id is not None}
+        return [by_id[one] for one in tools.most_diverse(self.monograph, list(by_id), embedding, k, lambda_mult)]
 
     def query_vector(self, query: str) -> list[float]:
         """Return the vector of a query.

@@ -20,12 +20,12 @@ _MODULES = {
     "monograph_tools.borrowed": "BorrowedEmbedder BorrowedModel BorrowedReranker all_scores require_vectors",
     "monograph_tools.calls": "ClosesFile in_thread refuse_unknown told",
     "monograph_tools.faults": "for_agents",
-    "monograph_tools.given": (
-        "COLLECTION Given HeldFile SPANS allowed_hits archive_of build_graph in_collection is_address opened"
+    "monograph_tools.file_handle": (
+        "COLLECTION Given FileHandle SPANS allowed_hits archive_of build_graph in_collection is_address opened"
         " reduce_texts require_query_vector whole_documents"
     ),
     "monograph_tools.offering": "Tool as_json offered wrong_arguments",
-    "monograph_tools.scores": "convention convert_score",
+    "monograph_tools.scores": "convention convert_score most_diverse",
 }
 __all__ = [name for names in _MODULES.values() for name in names.split()]
 
@@ -41,24 +41,25 @@ if TYPE_CHECKING:
     from monograph_tools.calls import refuse_unknown as refuse_unknown
     from monograph_tools.calls import told as told
     from monograph_tools.faults import for_agents as for_agents
-    from monograph_tools.given import COLLECTION as COLLECTION
-    from monograph_tools.given import SPANS as SPANS
-    from monograph_tools.given import Given as Given
-    from monograph_tools.given import HeldFile as HeldFile
-    from monograph_tools.given import allowed_hits as allowed_hits
-    from monograph_tools.given import archive_of as archive_of
-    from monograph_tools.given import build_graph as build_graph
-    from monograph_tools.given import in_collection as in_collection
-    from monograph_tools.given import is_address as is_address
-    from monograph_tools.given import opened as opened
-    from monograph_tools.given import reduce_texts as reduce_texts
-    from monograph_tools.given import require_query_vector as require_query_vector
-    from monograph_tools.given import whole_documents as whole_documents
+    from monograph_tools.file_handle import COLLECTION as COLLECTION
+    from monograph_tools.file_handle import SPANS as SPANS
+    from monograph_tools.file_handle import FileHandle as FileHandle
+    from monograph_tools.file_handle import Given as Given
+    from monograph_tools.file_handle import allowed_hits as allowed_hits
+    from monograph_tools.file_handle import archive_of as archive_of
+    from monograph_tools.file_handle import build_graph as build_graph
+    from monograph_tools.file_handle import in_collection as in_collection
+    from monograph_tools.file_handle import is_address as is_address
+    from monograph_tools.file_handle import opened as opened
+    from monograph_tools.file_handle import reduce_texts as reduce_texts
+    from monograph_tools.file_handle import require_query_vector as require_query_vector
+    from monograph_tools.file_handle import whole_documents as whole_documents
     from monograph_tools.offering import Tool as Tool
     from monograph_tools.offering import as_json as as_json
     from monograph_tools.offering import offered as offered
     from monograph_tools.offering import wrong_arguments as wrong_arguments
     from monograph_tools.scores import convention as convention
     from monograph_tools.scores import convert_score as convert_score
+    from monograph_tools.scores import most_diverse as most_diverse
 else:
     __getattr__, __dir__ = lazy_names(__name__, _MODULES)

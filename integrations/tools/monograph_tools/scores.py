@@ -1,12 +1,18 @@
-"""What other stores call a score, out of a relevance and back."""
+"""Scores as other stores have them, and hits that are unlike each other."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+import numpy as np
 
 from monograph.errors import InputError
+
+if TYPE_CHECKING:
+    from monograph.shelf import Archive
+    from monograph.values import Float32
 
 Convention: TypeAlias = Literal["relevance", "distance", "squared_l2"]
 """``relevance``: 0 to 1, the best highest. ``distance``: 1 less that, the best lowest; of cosines the cosine distance.
@@ -54,3 +60,42 @@ def convention(name: str) -> Convention:
         if name == known:
             return known
     raise InputError(f"{name!r} is no convention of scores", f"take one of {', '.join(CONVENTIONS)}")
+
+
+def most_diverse(
+    archive: Archive, ids: Sequence[str], vector: Sequence[float] | Float32, k: int, relevance: float
+) -> list[str]:
+    """Choose chunks by maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998).
+
+    LlamaIndex's own function compares with the last chosen one alone, so that of three twins it takes two.
+
+    Parameters
+    ----------
+    archive, ids:
+        The candidates; those without a vector are left out.
+    vector:
+        The query's, of any length.
+    k:
+        Most to choose.
+    relevance:
+        1 ranks by likeness to the query only, 0 by unlikeness to what is chosen only.
+
+    Returns
+    -------
+    The ids of the chosen, in the order in which they were.
+    """
+    held = {one.chunk.id: one.vector for one in archive.fetch(ids, vectors=True) if one.vector is not None}
+    if not held or k <= 0:
+        return []
+    rows, query = np.stack(list(held.values())), np.asarray(vector, dtype=np.float32)
+    length = float(np.linalg.norm(query))
+    near = rows @ (query / length if length > 0 else query)
+    chosen = [int(near.argmax())]
+    like = rows @ rows[chosen[0]]
+    while len(chosen) < min(k, len(rows)):
+        worth = relevance * near - (1 - relevance) * like
+        worth[chosen] = -np.inf
+        chosen.append(int(worth.argmax()))
+        like = np.maximum(like, rows @ rows[chosen[-1]])
+    names = list(held)
+    return [names[place] for place in chosen]

@@ -40,7 +40,7 @@ _READERS: dict[Format, tuple[str, str]] = {
     "text": ("text", "read_text"), "markdown": ("text", "read_markdown"), "jsonl": ("text", "read_rows"),
     "json": ("records", "read_json"), "yaml": ("records", "read_yaml"), "table": ("table", "read_table"),
     "code": ("code", "read_code"), "html": ("web", "read_html"), "email": ("mail", "read_email"),
-    "msg": ("mail", "read_msg"), "rtf": ("rtf", "read_rtf"), "pdf": ("pdf", "read_pdf"),
+    "msg": ("mail", "read_msg"), "rtf": ("word", "read_rtf"), "pdf": ("pdf", "read_pdf"),
     "image": ("image", "read_image"), "docx": ("word", "read_docx"), "pptx": ("slides", "read_pptx"),
     "xlsx": ("sheets", "read_xlsx"), "xls": ("sheets", "read_others"), "ods": ("sheets", "read_others"),
     "odt": ("opendocument", "read_odt"), "odp": ("opendocument", "read_odp"), "epub": ("epub", "read_epub"),

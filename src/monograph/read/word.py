@@ -1,4 +1,4 @@
-"""Word documents: paragraphs, tables and the words of pictures in their order, headings by their styles."""
+"""Word documents: paragraphs, tables and the words of pictures in their order, headings by their styles; and RTF."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from monograph.read.pictures import Pictures, of_element
 from monograph.read.rows import add_table
 from monograph.read.source import Items, Opened, day_of, missing, text_of
 from monograph.regex import regex
+from monograph.values import Problem
 
 _HEADING = regex(r"heading (\d)$", re.I)
 
@@ -85,3 +86,18 @@ def _cells(table: Any) -> Iterator[list[str]]:
             width = int(span.get(qn("w:val"), "1")) if span is not None else 1
             cells += [" ".join(_text(one) for one in cell.iter(qn("w:p"))), *[""] * min(width - 1, 63)]
         yield cells
+
+
+def read_rtf(opened: Opened) -> Items:
+    """The text of an RTF file."""
+    try:
+        from striprtf.striprtf import rtf_to_text
+    except ImportError as error:
+        raise missing("an RTF file", "documents", error) from error
+    composer = Composer()
+    # RTF is ASCII; what is not, is written in it as escapes.
+    text: str = rtf_to_text(opened.data.decode("cp1252", "replace"), errors="replace")  # type: ignore[no-untyped-call]
+    for paragraph in text.split("\n"):
+        composer.add(paragraph)
+    document = composer.document(opened, opened.metadata("rtf"))
+    yield document if document is not None else Problem(opened.address.uri, "it has no text: nothing to index")

@@ -14,7 +14,7 @@ from llama_index.vector_stores.monograph.nodes import as_node
 from monograph import StoredChunk
 from monograph.errors import InputError
 from monograph.values import ToldNode, ToldRelation
-from monograph_tools.given import COLLECTION
+from monograph_tools.file_handle import COLLECTION
 
 CHUNK_LABEL = ChunkNode(text="").label
 """The label of a chunk that was given none."""

@@ -11,7 +11,7 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from llama_index.vector_stores.monograph import ReductionEvent
 from monograph.errors import InputError
 from monograph.values import DEFAULT_CUT
-from monograph_tools import SPANS, ClosesFile, Given, HeldFile, reduce_texts
+from monograph_tools import SPANS, ClosesFile, FileHandle, Given, reduce_texts
 
 dispatcher = instrument.get_dispatcher(__name__)
 
@@ -36,11 +36,11 @@ class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
     """
 
     cut: float = Field(default=DEFAULT_CUT, description="About which share of the tokens is to go, 0 to 1.")
-    _file: HeldFile = PrivateAttr()
+    _file: FileHandle = PrivateAttr()
 
     def __init__(self, monograph: Given, cut: float = DEFAULT_CUT, *, key: str | None = None) -> None:
         super().__init__(cut=cut)  # type: ignore[call-arg]
-        self._file = HeldFile(monograph, key=key)
+        self._file = FileHandle(monograph, key=key)
 
     def close(self) -> None:
         """Close the file if it was given as a path; the next question opens it again."""

@@ -23,7 +23,7 @@ from llama_index.vector_stores.monograph import AnswerEvent
 from llama_index.vector_stores.monograph.where import as_where
 from monograph import Answer, Citation, Reranker, Strategy, strategy
 from monograph.values import Float32
-from monograph_tools import ClosesFile, Given, HeldFile
+from monograph_tools import ClosesFile, FileHandle, Given
 
 dispatcher = instrument.get_dispatcher(__name__)
 
@@ -85,7 +85,7 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
         key: str | None = None,
     ) -> None:
         embedder = None if embed_model is None else as_embedder(embed_model)
-        self._file = HeldFile(monograph, key=key, embedder=embedder)
+        self._file = FileHandle(monograph, key=key, embedder=embedder)
         self._streaming = streaming
         searched = {"how": strategy(how), "where": as_where(filters), "reranker": reranker, "as_of": as_of}
         self._choices: dict[str, Any] = searched

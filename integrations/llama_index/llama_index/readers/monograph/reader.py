@@ -8,7 +8,7 @@ from typing import Any
 from llama_index.core.readers.base import BaseReader
 from llama_index.core.schema import Document
 
-from monograph_tools import Given, HeldFile, whole_documents
+from monograph_tools import FileHandle, Given, whole_documents
 
 
 class MonographReader(BaseReader):
@@ -25,7 +25,7 @@ class MonographReader(BaseReader):
     """
 
     def __init__(self, monograph: Given, *, key: str | None = None) -> None:
-        self._file = HeldFile(monograph, key=key)
+        self._file = FileHandle(monograph, key=key)
 
     def lazy_load_data(self, names: Iterable[str] | None = None, **load_kwargs: Any) -> Iterable[Document]:
         """Documents one by one, in order of uri, then id.

@@ -18,7 +18,7 @@ from llama_index.vector_stores.monograph.nodes import as_scored_node
 from llama_index.vector_stores.monograph.where import as_where
 from monograph import Reranker, Strategy
 from monograph.values import arguments
-from monograph_tools import ClosesFile, Given, HeldFile, in_thread
+from monograph_tools import ClosesFile, FileHandle, Given, in_thread
 
 dispatcher = instrument.get_dispatcher(__name__)
 
@@ -89,7 +89,7 @@ class FileRetriever(ClosesFile, BaseRetriever):
         key: str | None = None,
     ) -> None:
         self._embedder = None if embed_model is None else as_embedder(embed_model)
-        self._file = HeldFile(monograph, key=key, collection=collection, embedder=self._embedder)
+        self._file = FileHandle(monograph, key=key, collection=collection, embedder=self._embedder)
         self.similarity_top_k = similarity_top_k
         self._where = as_where(filters)
         self._as_of = as_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from llama_index.core.tools import FunctionTool, ToolMetadata
 from llama_index.core.tools.tool_spec.base import SPEC_FUNCTION_TYPE, BaseToolSpec
 
-from monograph_tools import ClosesFile, Given, HeldFile, as_json, offered
+from monograph_tools import ClosesFile, FileHandle, Given, as_json, offered
 
 
 class MonographToolSpec(ClosesFile, BaseToolSpec):
@@ -26,7 +26,7 @@ class MonographToolSpec(ClosesFile, BaseToolSpec):
     """
 
     def __init__(self, monograph: Given, *, notes: bool = False, key: str | None = None) -> None:
-        self._file = HeldFile(monograph, read_only=not notes, key=key)
+        self._file = FileHandle(monograph, read_only=not notes, key=key)
         self._tools = {tool.name: tool for tool in offered(self._file.open(), notes=notes)}
         self.spec_functions = list(self._tools)
         for name, tool in self._tools.items():

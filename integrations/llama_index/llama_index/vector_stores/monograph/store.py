@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import llama_index_instrumentation as instrument
-import numpy as np
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.vector_stores.types import (
     DEFAULT_PERSIST_DIR,
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
     from monograph import Hit
     from monograph.shelf import Archive
-    from monograph.values import Float32
     from monograph_tools import Given
 
 dispatcher = instrument.get_dispatcher(__name__)
@@ -349,16 +347,8 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
             tools.require_query_vector(self._monograph, "dense", PLACE)
             vector = self._monograph.embedder.embed([_words(query)], "query")[0].tolist()
         by_id = {hit.chunk.id: hit for hit in pool}
-        held = self._monograph.fetch(list(by_id), vectors=True)
-        vectors = {one.chunk.id: one.vector for one in held if one.vector is not None}
-        chosen = unlike_each_other(
-            np.asarray(vector, dtype=np.float32),
-            list(vectors.values()),
-            k,
-            DEFAULT_THRESHOLD if threshold is None else threshold,
-        )
-        names = list(vectors)
-        return [by_id[names[place]] for place in chosen]
+        threshold = DEFAULT_THRESHOLD if threshold is None else threshold
+        return [by_id[one] for one in tools.most_diverse(self._monograph, list(by_id), vector, k, threshold)]
 
     def _hybrid(self, query: VectorStoreQuery, where: dict[str, Any]) -> list[Hit]:
         k = query.similarity_top_k if query.hybrid_top_k is None else query.hybrid_top_k
@@ -377,41 +367,6 @@ def _opened_anew(kind: type[EcoVectorStore], monograph: Archive, collection: str
     store = kind(monograph, collection=collection)
     store._own = True
     return store
-
-
-def unlike_each_other(query: Float32, vectors: Sequence[Float32], k: int, threshold: float) -> list[int]:
-    """Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998) over all that is chosen so far.
-
-    LlamaIndex's own function looks at the last one alone, so that of three twins it takes two.
-
-    Parameters
-    ----------
-    query:
-        float32 (dimension,).
-    vectors:
-        The candidates', each float32 (dimension,) of unit length.
-    k:
-        Most to choose.
-    threshold:
-        1 goes by likeness to the query alone, 0 by unlikeness to what is chosen.
-
-    Returns
-    -------
-    Places of the chosen, in the order in which they were.
-    """
-    if not vectors or k <= 0:
-        return []
-    rows = np.stack(vectors)
-    length = float(np.linalg.norm(query))
-    near = rows @ (query / length if length > 0 else query)
-    chosen = [int(near.argmax())]
-    like = rows @ rows[chosen[0]]
-    while len(chosen) < min(k, len(rows)):
-        worth = threshold * near - (1 - threshold) * like
-        worth[chosen] = -np.inf
-        chosen.append(int(worth.argmax()))
-        like = np.maximum(like, rows @ rows[chosen[-1]])
-    return chosen
 
 
 def _words(query: VectorStoreQuery) -> str:

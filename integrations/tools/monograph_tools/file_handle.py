@@ -166,7 +166,7 @@ def in_collection(archive: Archive, name: str | None) -> Archive:
     return only_file(archive, "collections").within({COLLECTION: name})
 
 
-class HeldFile:
+class FileHandle:
     """A file or a shelf that is open, or one of this address, opened when it is first asked for; it must be there.
 
     A copy of an open file is the same; one of a path opens it for itself, and so does one that is pickled, which has no
@@ -216,18 +216,18 @@ class HeldFile:
         self._opened: Archive | None = None
         self._opening = threading.Lock()
 
-    def __copy__(self) -> HeldFile:
-        return HeldFile(self._given, self._read_only, self._key, self._collection, self._embedder)
+    def __copy__(self) -> FileHandle:
+        return FileHandle(self._given, self._read_only, self._key, self._collection, self._embedder)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> HeldFile:
+    def __deepcopy__(self, memo: dict[int, Any]) -> FileHandle:
         return self.__copy__()
 
-    def __reduce__(self) -> tuple[type[HeldFile], tuple[Given, bool, None, str | None, Embedder | None]]:
+    def __reduce__(self) -> tuple[type[FileHandle], tuple[Given, bool, None, str | None, Embedder | None]]:
         if self._key is not None:
             raise InputError(
                 "what was given a key cannot be pickled: its key would go with it", "make it anew where it is wanted"
             )
-        return HeldFile, (self._given, self._read_only, None, self._collection, self._embedder)
+        return FileHandle, (self._given, self._read_only, None, self._collection, self._embedder)
 
     @property
     def address(self) -> str:
@@ -324,7 +324,7 @@ def allowed_hits(archive: Archive, where: Mapping[str, Any], k: int) -> list[Hit
 
 
 def reduce_texts(
-    held: HeldFile, question: str, texts: Sequence[str], cut: float
+    held: FileHandle, question: str, texts: Sequence[str], cut: float
 ) -> list[tuple[int, str, list[list[int]]]]:
     """Cut texts of any origin down to the sentences that a question needs.
 
@@ -373,7 +373,7 @@ def _refuse_key(key: str | None, why: str = "") -> None:
         raise InputError(why or "the file is open, and a key was given", hint)
 
 
-def whole_documents(held: HeldFile, names: Iterable[str] | None = None) -> Iterator[Document]:
+def whole_documents(held: FileHandle, names: Iterable[str] | None = None) -> Iterator[Document]:
     """Documents one by one, in order of uri, then id; a path is open while they are read.
 
     Parameters
