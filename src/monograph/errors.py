@@ -58,7 +58,7 @@ OF_A_MODEL = "raised by the model "
 
 
 class MonographError(Exception):
-    """What went wrong, in one sentence, and what to do about it.
+    """Base of all errors: what went wrong, in one sentence, and a hint what to do about it.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class UnknownFormat(SourceError):
 
 
 class ReaderMissing(UnknownFormat):
-    """What reads the source is in an extra that is not installed."""
+    """The reader of the source is in an extra that is not installed."""
 
     def __init__(self, message: str, hint: str = "", needs: str = "") -> None:
         super().__init__(message, hint)
@@ -173,7 +173,7 @@ class SourceTooLarge(SourceError):
 
 
 class OutOfMemory(MonographError, MemoryError):
-    """What was asked needs more memory than there is; what was committed before is safe."""
+    """The operation needs more memory than there is; everything committed before is safe."""
 
 
 class InputError(MonographError):
@@ -189,7 +189,7 @@ class NotOnShelf(InputError, AttributeError):
 
 
 class OutsideView(InputError):
-    """What was asked of a view is done on the whole file only, or touches what stands outside of the view."""
+    """A view does not have the operation, or it would touch documents outside of the view."""
 
 
 class InvalidDocument(InputError):

@@ -54,14 +54,14 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address_of(listening: socket.socket) -> str:
-    """Where a socket is reached: ``http://127.0.0.1:8765``."""
+    """Return the address of a socket: ``http://127.0.0.1:8765``."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What one who asks must know: the token, or a cookie that was made from it.
+    """Secrets of a server: the token, and the cookie that is made from it.
 
     Parameters
     ----------
@@ -92,12 +92,12 @@ class Credentials:
 
     @property
     def cookie_value(self) -> str:
-        """What the cookie holds: made from the token, which it does not tell."""
+        """The value of the cookie: made from the token, which it does not reveal."""
         return hmac.new(self.token.encode(), b"page", hashlib.sha256).hexdigest()
 
     @property
     def hosts(self) -> frozenset[str]:
-        """What ``Host`` may be."""
+        """The allowed values of ``Host``."""
         names = ("127.0.0.1", "localhost", "[::1]")
         return frozenset(f"{name}:{self.port}" for name in names) | (frozenset(names) if self.port == 80 else set())
 

@@ -32,7 +32,7 @@ class Specified(Keyed, Protocol):
 
     @property
     def spec(self) -> str:
-        """How to make the model again: ``static``, ``onnx:/path/to/folder``. Files store it, and open with it."""
+        """The text that names the model: ``static``, ``onnx:/path/to/folder``. Files store it to load the model."""
         ...
 
 
@@ -159,7 +159,7 @@ class Summarizer(Specified, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a language model wrote, and the tokens it read and wrote.
+    """Text that a language model wrote, and the tokens it read and wrote.
 
     Half a surrogate pair, which JSON can say and no file can store, becomes a question mark.
     """

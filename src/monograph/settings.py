@@ -20,7 +20,7 @@ _LEAST = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a file is built.
+    """Options with which a file is built.
 
     Parameters
     ----------

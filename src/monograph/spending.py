@@ -1,4 +1,4 @@
-"""What models are asked while a file is worked on, and the tokens it takes, until the file's ledger has it."""
+"""Ledger of model calls: the tokens that work on a file takes, until the file stores them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Purpose: TypeAlias = Literal["embed", "extract", "summarize", "describe", "rewri
 
 @dataclass(frozen=True, slots=True, order=True)
 class CallKey:
-    """Who was asked for what, on which day of UTC, as ``2026-11-23``."""
+    """Key of a ledger entry: day of UTC as ``2026-11-23``, model and purpose."""
 
     day: str
     model: str
@@ -25,7 +25,7 @@ class CallKey:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """How often a model answered, and the tokens that it read and wrote."""
+    """Calls of a model, and the tokens that it read and wrote."""
 
     calls: int = 0
     tokens_in: int = 0
@@ -39,7 +39,7 @@ class Spent:
 
 
 class Noted:
-    """What was spent on a file and does not stand in its ledger yet. Safe for use by many threads."""
+    """Model calls for a file that are not in its ledger yet. Safe for use by many threads."""
 
     def __init__(self) -> None:
         self.spent: dict[CallKey, Spent] = {}

@@ -182,7 +182,7 @@ def _held(document: Document, key: str, value: Any) -> bool:
 
 
 def _found(metadata: Mapping[str, Any], key: str) -> Iterable[Any]:
-    """What stands under a key, and under the keys within that its dots name."""
+    """Return the value under a key, and under the keys within it that its dots name."""
     if key in metadata:
         yield metadata[key]
     inner: Any = metadata

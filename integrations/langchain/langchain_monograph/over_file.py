@@ -1,4 +1,4 @@
-"""What components over a .mono file share: the file, open or by its path, and how they are written down with it."""
+"""Base of components over a .mono file: the file, open or by its path, and how they are serialized with it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class OverFile(ClosesFile, Serializable):
         return None if self.key is None else self.key.get_secret_value()
 
     def _embedder(self) -> Embedder | None:
-        """What makes the vectors of queries; None for the file's own."""
+        """Return the embedder of queries; None for the file's own."""
         return None
 
     def close(self) -> None:
@@ -67,7 +67,7 @@ class OverFile(ClosesFile, Serializable):
 
     @property
     def lc_secrets(self) -> dict[str, str]:
-        """Where the key is looked for when the component is read back."""
+        """The environment variable with the key when the component is deserialized."""
         return {"key": "MONOGRAPH_KEY"}
 
     @property

@@ -171,7 +171,7 @@ class TreeRetriever(FileRetriever):
 
 
 class EraRAGRetriever(TreeRetriever):
-    """As :class:`TreeRetriever`, with documents added and taken out: the tree follows (Zhang et al., EraRAG).
+    """:class:`TreeRetriever` with documents added and removed: the tree follows (Zhang et al., EraRAG).
 
     The file must have a tree: ``Monograph.open(path, summarizer=...)``.
     """

@@ -1,4 +1,4 @@
-"""What an agent of LangChain can do with a .mono file."""
+"""Tools over a .mono file for an agent of LangChain."""
 
 from __future__ import annotations
 

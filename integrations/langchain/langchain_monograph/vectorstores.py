@@ -114,7 +114,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
 
     @property
     def embeddings(self) -> Embeddings | None:
-        """What makes the vectors; None for a file whose vectors were given."""
+        """The model that makes the vectors; None for a file whose vectors were given."""
         from langchain_monograph.embeddings import MonographEmbeddings
         from monograph.models import is_given
 
@@ -298,7 +298,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         self.delete()
 
     def reset_collection(self) -> None:
-        """As :meth:`delete_collection`: the collection is empty, and there again with the first document."""
+        """Delete every document of the collection, as :meth:`delete_collection`; the next addition makes it anew."""
         self.delete()
 
     def similarity_search(  # type: ignore[override]  # an unknown argument is an error
@@ -407,7 +407,9 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         *,
         filter: Filter | None = None,  # noqa: A002
     ) -> list[Document]:
-        """As :meth:`max_marginal_relevance_search`, from a vector. ``lambda_mult`` 1 ignores likeness, 0 avoids it.
+        """Choose documents as :meth:`max_marginal_relevance_search`, near to a vector.
+
+        ``lambda_mult`` 1 ranks by relevance only, 0 by diversity only.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What the integrations share: an agent's tools, a framework's models in a file, and files open or by their path."""
+"""Shared parts of the integrations: an agent's tools, a framework's models in a file, and file handles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How components call a file: problems become warnings, and asynchronous methods wait in threads."""
+"""Calls of a file by components: problems become warnings, and asynchronous methods wait in threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What went wrong, as an agent is told: nothing of where the file lies, and no commands that it cannot give.
+"""Errors for agents: without the file's path, and without commands that an agent cannot run.
 
 An agent can correct what it asked for. What is wrong with the file or a model is told to whoever serves it, in the log.
 """
@@ -59,7 +59,7 @@ def for_agents(error: MonographError, place: Path | str) -> str:
 
 
 def where(archive: Archive) -> Path | str:
-    """Where a file lies, or the address of a shelf."""
+    """Return the path of a file, or the address of a shelf."""
     return archive.path if isinstance(archive, Reader) else archive.url
 
 

@@ -231,7 +231,7 @@ class FileHandle:
 
     @property
     def address(self) -> str:
-        """Where it is: a file's whole path, a shelf's address."""
+        """The absolute path of a file, or the address of a shelf."""
         given = self._given
         if isinstance(given, Reader):
             return str(given.path.absolute())
@@ -316,7 +316,7 @@ SPANS = "monograph_spans"
 
 
 def allowed_hits(archive: Archive, where: Mapping[str, Any], k: int) -> list[Hit]:
-    """What a filter allows, for a query that is near to nothing: at most k chunks in reading order, of relevance 0."""
+    """Return at most k chunks that a filter allows, in reading order, of relevance 0: for a query without a vector."""
     return [
         Hit(one.chunk, 0.0, rank, one.title, one.uri, one.metadata, ())
         for rank, one in enumerate(archive.fetch(where=where)[: max(0, k)])

@@ -1,4 +1,4 @@
-"""What an agent may write into a file: notes, which it can correct and forget, and nothing else.
+"""Notes that an agent may write into a file, correct and forget.
 
 A note's id is a hash of its title and text, so that a document which only looks like one is never taken for one.
 """

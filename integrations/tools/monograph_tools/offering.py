@@ -46,12 +46,12 @@ class Tool:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
         return self.work.__name__
 
     @property
     def description(self) -> str:
-        """What an agent is told of it."""
+        """Its description for an agent."""
         return inspect.getdoc(self.work) or ""
 
     def arguments(self) -> type[BaseModel]:
@@ -108,7 +108,7 @@ def offered(archive: Archive, *, notes: bool = False) -> list[Tool]:
 
 
 def wrong_arguments(error: ValidationError) -> str:
-    """What is wrong with a tool's arguments, for the agent that gave them: each argument with its mistake."""
+    """Return the faults of a tool's arguments, for the agent that gave them: each argument with its mistake."""
     found = error.errors()
     said = [
         f"{'.'.join(map(str, one['loc']))[:NAMED]!r}: "

@@ -1,4 +1,4 @@
-"""What the tools answer, as an agent sees it: each piece of text with the place that it stands in."""
+"""Replies of the tools to an agent: each piece of text with its place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ CUT = " […]"
 
 
 class Citation(BaseModel):
-    """Where a text stands: ``document.text[start:end]``."""
+    """Place of a text: ``document.text[start:end]``."""
 
     document: str = Field(description="Id of the document; give it to the tool read")
     title: str
@@ -84,7 +84,7 @@ class LinkItem(BaseModel):
 
 
 class EntityReply(BaseModel):
-    """What is named together with an entity, nearest first."""
+    """Entities that are named together with an entity, nearest first."""
 
     entity: list[EntityItem] = Field(description="The entity asked for; several where one name means several things")
     around: list[EntityItem]
@@ -122,7 +122,7 @@ class ForgottenReply(BaseModel):
 
 
 class StatsReply(BaseModel):
-    """What the file holds."""
+    """Counts of the file's contents."""
 
     documents: int
     chunks: int

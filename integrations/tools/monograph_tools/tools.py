@@ -1,4 +1,4 @@
-"""What an agent can find in a file; each method is a tool, and its docstring what the agent is told."""
+"""Searches that an agent can make in a file; each method is a tool, and its docstring the tool's description."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""From hits to an answer: what is kept of them, how it is packed, who is asked."""
+"""The way from hits to an answer: reduce them, pack them, ask a model."""

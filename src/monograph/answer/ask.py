@@ -42,7 +42,7 @@ _BLANKS = regex(r"[ \t]+(?=[.,;:!?]|$)", re.MULTILINE)
 
 
 class AnswerCache:
-    """What models answered before, as a file holds it: until it is compacted, or something is forgotten."""
+    """Answers of models, stored in a file until it is compacted or something is forgotten."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""How probable it is that hits answer a question, and which of their sentences most probably does.
+"""Probability that hits answer a question, and the sentence of theirs that most probably does.
 
 :func:`confidence` asks no model. What tells best, on a year of chats and questions that they do not answer, is whether
 one passage has something near to every telling word of the question: the geometric mean of how near, each word weighing

@@ -44,7 +44,7 @@ _SHORTER = 7 / 8
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """How a context is packed.
+    """Options for packing a context.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def _in_order(pieces: Sequence[CitedPiece]) -> list[_Unit]:
 
 
 class _Room:
-    """What is left of a budget, by a count of each text alone; a piece's heading costs once."""
+    """Remaining part of a token budget, by the count of each text alone; a piece's heading costs once."""
 
     def __init__(self, budget: int, pieces: Sequence[CitedPiece], count: TokenCounter) -> None:
         fence, *self._headings = count([_FENCE, *(f"{heading(piece, 10)}\n\n" for piece in pieces)])

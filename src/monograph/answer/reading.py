@@ -296,7 +296,7 @@ class Reading:
 
 
 class Places:
-    """Where sentences stand: which passage each is ``of``, and its ``number`` there."""
+    """Places of sentences: the passage that each is ``of``, and its ``number`` there."""
 
     def __init__(self, counts: npt.NDArray[np.int64]) -> None:
         self.counts = counts

@@ -151,7 +151,7 @@ def runs(spans: Sequence[tuple[int, int]], chosen: Sequence[bool]) -> list[tuple
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """How windows are cut.
+    """Options for cutting windows.
 
     Parameters
     ----------

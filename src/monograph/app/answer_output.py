@@ -35,7 +35,7 @@ def doubt_of(question: str, hits: Sequence[Hit], confidence: float) -> str:
 
 
 def print_end(answer: Answer, *, with_model: bool, explain: bool) -> None:
-    """What follows an answer: where it stands, and what there is to say about it."""
+    """Print the remarks and the sources after an answer."""
     out = output.console()
     out.print()
     if answer.unknown:
@@ -76,7 +76,7 @@ def best(sentence: BestSentence) -> str:
 
 
 def explanation(answer: Answer) -> list[str]:
-    """What was searched for, what it came to, and what it took, line by line."""
+    """Return the lines that explain an answer: the query, the confidence, the tokens and the times."""
     context, seconds = answer.context, answer.seconds
     cut = 1 - context.tokens / context.tokens_found if context.tokens_found else 0.0
     less = f", {cut:.0%} less" if cut > 0 else ""  # Titles can make a short context longer than its chunks.

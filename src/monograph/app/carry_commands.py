@@ -61,7 +61,7 @@ def export(
 
 
 def kinds() -> list[str]:
-    """What a shell offers for the first word behind import."""
+    """Return the completions of the first word behind import."""
     return list(KINDS)
 
 

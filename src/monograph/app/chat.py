@@ -117,7 +117,7 @@ class Chat:
 
 
 def _lines() -> Iterator[str]:
-    """What is typed, line by line, without empty ones."""
+    """Yield the lines that are typed, without empty ones."""
     shown = sys.stdin.isatty()
     while True:
         if shown:

@@ -88,7 +88,7 @@ TrustOption = Annotated[
 
 
 def how_to_search() -> list[str]:
-    """What a shell offers behind --how."""
+    """Return the completions of --how."""
     return list(strategies())
 
 
@@ -290,7 +290,7 @@ def _in_main_thread() -> bool:
 
 
 def query_of(written: str) -> str:
-    """What is asked for: as it is written, or what standard input holds where that is ``-``.
+    """Return the text of an argument; for ``-`` the text on standard input.
 
     Raises
     ------
@@ -337,7 +337,7 @@ def _one_filter(text: str) -> dict[str, Any]:
 
 
 def _json(text: str) -> Any:
-    """What JSON says. Raises InvalidFilter where it is nested too deeply, or has a number of thousands of digits."""
+    """Return the value of a JSON text. Raises InvalidFilter if it is nested too deeply or a number is too long."""
     try:
         return json.loads(text)
     except json.JSONDecodeError:

@@ -34,7 +34,7 @@ def print_hits(hits: Sequence[Hit], *, explain: bool) -> None:
 
 
 def headed(title: str, metadata: Metadata) -> str:
-    """What a chunk stands under: its document's title, and the section."""
+    """Return the headings above a chunk: its document's title, and the section."""
     return " › ".join(one for one in (title, section_of(title, metadata)) if one)
 
 
@@ -50,7 +50,7 @@ def section_of(title: str, metadata: Metadata) -> str:
 
 
 def placed(where: str, chunk: Chunk, metadata: Metadata) -> str:
-    """Where a chunk stands: its document's uri or id, its characters, and its page or the like."""
+    """Return the place of a chunk: its document's uri or id, its characters, and its page or the like."""
     place = f"{where}:{chunk.start}-{chunk.end}"
     from monograph.values import cite
 

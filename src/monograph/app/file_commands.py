@@ -232,7 +232,7 @@ def _price(said: str) -> tuple[str, float, float]:
 
 
 def _price_of(entry: LedgerEntry, prices: Sequence[tuple[str, float, float]]) -> float | None:
-    """What it cost by the first price whose model's name is in that of the entry; None where there is none."""
+    """Return the cost of an entry by the first price whose model's name is in the entry's; None without one."""
     for model, read, written in prices:
         if model in entry.model:
             return (entry.tokens_in * read + entry.tokens_out * written) / 1e6

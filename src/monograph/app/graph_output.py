@@ -21,7 +21,7 @@ OUTLINE_CHARACTERS = 100
 
 
 def print_neighbourhood(neighbourhood: Neighbourhood) -> None:
-    """What was asked for, its neighbours by hops, and the most telling chunks with their sources."""
+    """Print the entity that was asked for, its neighbours by hops, and the most telling chunks with their sources."""
     out = console()
     known = {entity.id: entity for entity in neighbourhood.entities}
     documents = {document.id: document for document in neighbourhood.documents}
@@ -107,7 +107,7 @@ def _print_neighbours(neighbourhood: Neighbourhood, known: dict[str, Entity]) ->
 
 
 def _nearest(neighbourhood: Neighbourhood) -> dict[str, tuple[int, Link]]:
-    """How many hops from the centre every other entity is, and the heaviest link that leads there, by its id."""
+    """Return the hops from the centre to every other entity, and the heaviest link that leads there, by id."""
     touching = defaultdict(list)
     for link in sorted(neighbourhood.links, key=lambda one: -one.weight):
         touching[link.source].append((link.target, link))

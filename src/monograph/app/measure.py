@@ -1,4 +1,4 @@
-"""What ``monograph eval`` does: a file to measure, the run, its tables."""
+"""The command ``monograph eval``: a file to measure, the run, its tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from monograph.library import Monograph
 
 @dataclass(frozen=True, slots=True)
 class MeasureTask:
-    """What to measure: a set, or a file and questions about it; with a set, other questions or another file."""
+    """Input of a measurement: a set, or a file and questions about it; with a set, other questions or another file."""
 
     dataset: Path | None
     queries: Path | None
@@ -88,7 +88,7 @@ def _name(task: MeasureTask) -> str:
 
 
 def print_results(results: Sequence[runs.Result], name: str) -> None:
-    """What was found, what it cost, and recall by type of question, a line a way."""
+    """Print the counts, the cost, and the recall by type of question, one line for each search mode."""
     out = output.console()
     k = results[0].k
     out.print(f"{name}: {results[0].scores.questions} questions with evidence, {results[0].without_evidence} without")

@@ -74,7 +74,7 @@ def opened_shelf(url: str, *, trust: bool = False, named: Iterable[str] = (), **
 
 
 def known_as(address: str) -> str:
-    """What a shelf is called on the list of what is trusted: its shards have ids of their own each."""
+    """Return the name of a shelf in the list of trusted addresses: its shards have an id each."""
     return address.rstrip("/") if "://" in address else os.path.abspath(address)  # noqa: PTH100 - as above
 
 
@@ -88,7 +88,7 @@ def narrowed_archive(archive: Archive, within: list[str] | None, as_of: str = ""
 
 
 def list_of_trusted() -> Path:
-    """Where the list is: a line of JSON for each file, by its own id, or shelf, and address."""
+    """Return the path of the list: a line of JSON for each file, by its own id, or shelf, and address."""
     return Path(typer.get_app_dir("monograph")) / "trusted.jsonl"
 
 
@@ -196,7 +196,7 @@ def _trusted() -> Iterator[tuple[str, str]]:
 
 
 def key_of(file: Path) -> str | None:
-    """What a file is to be opened with: ``MONOGRAPH_KEY``, or what is typed where the file looks encrypted, or none."""
+    """Return the key for a file: ``MONOGRAPH_KEY``, or the typed one if the file looks encrypted, or None."""
     given = os.environ.get(KEY_VARIABLE)
     if given or not sys.stdin.isatty():
         return given or None

@@ -154,7 +154,7 @@ def rich_console(*, stderr: bool) -> Console:
 
 
 def shell_hint(hint: str) -> str:
-    """What to do about an error, on the command line: the hint without its last part, which is for Python."""
+    """Return the hint of an error for the command line: without its last part, which is for Python."""
     return hint.partition("in Python: ")[0].rstrip("; ")
 
 
@@ -270,7 +270,7 @@ def _cause(problem: Problem) -> str:
 
 
 def print_plan(plan: Plan) -> None:
-    """What an apply would do, and its cost."""
+    """Print the changes of a plan, and its cost."""
     out = console()
     print_moves(plan.moved)
     for kind, sign in zip(_KINDS, "+~-", strict=False):
@@ -285,7 +285,7 @@ def print_plan(plan: Plan) -> None:
 
 
 def print_cost(cost: Cost) -> None:
-    """What would be derived."""
+    """Print the values that would be derived."""
     console().print(
         f"to make: {cost.chunks:,} chunks, {cost.embeddings:,} embeddings"
         f" ({cost.embedding_tokens:,} tokens), {cost.extractions:,} extractions, "
@@ -297,7 +297,7 @@ def print_cost(cost: Cost) -> None:
 
 
 def print_embedding_cost(cost: Cost, path: str) -> None:
-    """What making every vector anew would take."""
+    """Print the cost of making every vector anew."""
     asked = f", at most {cost.model_calls:,} model calls, {cost.model_tokens:,} tokens" if cost.model_calls else ""
     console().print(
         f"{path}: {cost.embeddings:,} embeddings ({cost.embedding_tokens:,} tokens)"
@@ -318,7 +318,7 @@ def print_moves(moves: Sequence[Move]) -> None:
 
 
 def print_report(report: Report, path: str) -> None:
-    """What an apply did."""
+    """Print the report of an apply."""
     out = console()
     print_moves(report.moved)
     extracted = f"{report.extracted} extracted" + (

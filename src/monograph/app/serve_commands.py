@@ -214,7 +214,7 @@ def serve(
 
 
 def _for_agents(files: dict[str, Archive], *, notes: bool) -> list[Starlette]:
-    """What serves agents: the first file at ``/mcp``, the others at ``/mcp/NAME``."""
+    """Return applications for agents: the first file at ``/mcp``, the others at ``/mcp/NAME``."""
     from monograph.library import Monograph, View
     from monograph_mcp import make_server
 

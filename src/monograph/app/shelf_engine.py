@@ -1,4 +1,4 @@
-"""What asks the shards of a shelf, as people name it."""
+"""The ``--engine`` option: names of the engines that ask the shards of a shelf."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EngineOption = Annotated[
 
 
 def engines_of(written: str) -> Engines:
-    """What a text names: ``local``, or ``ray``, with what is to be otherwise.
+    """Return the engine of a text: ``local``, or ``ray`` with its options.
 
     Raises
     ------

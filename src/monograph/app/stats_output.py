@@ -1,4 +1,4 @@
-"""What a file or a shelf holds and weighs, on a terminal."""
+"""Counts and sizes of a file or a shelf, for a terminal."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def print_shelf_stats(stats: ShelfStats) -> None:
 
 
 def print_forgotten(made: Forgotten, url: str, version: int) -> None:
-    """What is gone, and where it may still be."""
+    """Print the removed objects, and where copies of them may still be."""
     out = console()
     objects = len(made.digests)
     manifests = len(made.removed) - objects

@@ -1,1 +1,1 @@
-"""What a file holds goes out as plain files; what other stores hold comes in as documents."""
+"""Export of a file to plain files, and import of other stores as documents."""

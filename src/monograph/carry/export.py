@@ -101,7 +101,7 @@ def write(
 
 
 def known_of(connection: Connection, version: str, chunk_tokens: int, chunk_overlap: int) -> Manifest:
-    """What a manifest says of a file before anything is counted."""
+    """Return the manifest of a file before anything is counted."""
     embedder = settings.load_model(connection, "embedder")
     extractor = settings.load_model(connection, "extractor")
     return Manifest(
@@ -201,7 +201,7 @@ def _line(file: IO[str], line: Mapping[str, Any]) -> None:
 
 
 def _head(file: BinaryIO, count: int, dimension: int) -> None:
-    """What stands before the vectors: their number and length."""
+    """Write the header of the array of vectors: their number and length."""
     shape = {"descr": npy.dtype_to_descr(np.dtype("<f4")), "fortran_order": False, "shape": (count, dimension)}
     npy.write_array_header_1_0(file, shape)
 
@@ -229,7 +229,7 @@ def entity_lines(connection: Connection, heads: Sequence[int]) -> Iterator[dict[
 
 
 def edge_lines(connection: Connection, rows: Sequence[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """What some chunks say of entities.
+    """Return the mentions and entities of some chunks.
 
     Returns
     -------

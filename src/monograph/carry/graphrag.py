@@ -92,7 +92,7 @@ def _unit(where: str, row: dict[str, Any]) -> Taken | Problem:
 
 
 def _metadata(row: dict[str, Any]) -> dict[str, Any]:
-    """What GraphRAG keeps beside a text, in whichever of its columns."""
+    """Return the metadata that GraphRAG keeps beside a text, in several of its columns."""
     found: dict[str, Any] = {}
     for name in ("metadata", "raw_data"):
         held = row.get(name)

@@ -31,7 +31,7 @@ def opened(folder: Path) -> Store:
 
 
 def manifest(folder: Path) -> Manifest:
-    """What an export says of itself.
+    """Return the manifest of an export.
 
     Raises
     ------

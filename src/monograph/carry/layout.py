@@ -27,7 +27,7 @@ LAYOUT = 1
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an export is made of, and by which models.
+    """Manifest of an export: its contents, and the models of the file.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Manifest:
     chunk_overlap: int
 
     def as_json(self) -> str:
-        """As the file has it."""
+        """Return the manifest as JSON."""
         return json.dumps(dataclasses.asdict(self), ensure_ascii=False, indent=2) + "\n"
 
 

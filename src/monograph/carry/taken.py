@@ -1,4 +1,4 @@
-"""What another store gives: a document ready to be stored, or why there is none."""
+"""Results of reading another store: a document ready to be stored, or the reason why there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What callers told, as lines: one for what each chunk, document or nobody says of a node or a relation."""
+"""Assertions as lines: one for each chunk or document that states a node or a relation, or for none."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _rest(said: ToldNode | ToldRelation) -> dict[str, Any]:
 
 
 def read(folder: Path) -> Iterator[ToldNode | ToldRelation]:
-    """What an export tells of, in its order; nothing where it has no such lines.
+    """Yield the assertions of an export in its order; none if it has no such lines.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""What is a function of content."""
+"""Functions of content: chunks, vectors, mentions, summaries."""

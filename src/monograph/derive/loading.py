@@ -277,17 +277,17 @@ class AskingFirst:
         """The model's own."""
 
     def complete(self, prompt: str, max_tokens: int) -> Completion:
-        """As the model does. See :class:`monograph.models.LanguageModel`."""
+        """Answer as the model does: see :class:`monograph.models.LanguageModel`."""
         self._ask()
         return self._model.complete(prompt, max_tokens)
 
     def stream(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
-        """As the model does. See :class:`monograph.models.StreamingModel`."""
+        """Answer piece by piece as the model does: see :class:`monograph.models.StreamingModel`."""
         self._ask()
         return self._model.stream(prompt, max_tokens)
 
     def complete_with_image(self, prompt: str, image: bytes, media_type: str, max_tokens: int) -> Completion:
-        """As the model does. See :class:`monograph.models.VisionModel`."""
+        """Answer about a picture as the model does: see :class:`monograph.models.VisionModel`."""
         self._ask()
         return self._model.complete_with_image(prompt, image, media_type, max_tokens)
 

@@ -1,4 +1,4 @@
-"""What a server said, without the key that it was sent."""
+"""Redaction of API keys in texts of servers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Redaction:
         return clean[:room]
 
     def in_answer(self, text: str) -> str:
-        """What an answer may hold, which is kept, shown and quoted."""
+        """Remove the key from an answer, which is kept, shown and quoted."""
         return text if self._found is None or not self._secret else self._found.sub(INSTEAD, text)
 
 
@@ -67,7 +67,7 @@ def _written(character: str) -> str:
 
 
 def _within_base64(key: str) -> set[str]:
-    """What stands in the base64 of anything that holds the key, whatever is before and behind it."""
+    """Return patterns for the base64 of any text that holds the key, whatever is before and behind it."""
     cores = set()
     for before in range(3):
         encoded = base64.b64encode(b"\0" * before + key.encode()).decode().rstrip("=")

@@ -1,4 +1,4 @@
-"""What a server of the OpenAI form says in a reply or an event: text, whether it ends, tokens, thoughts."""
+"""Replies and events of servers of the OpenAI form: text, whether it ends, tokens, thoughts."""
 
 from __future__ import annotations
 

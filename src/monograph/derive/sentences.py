@@ -27,7 +27,7 @@ _SPACE_BEFORE = regex(r".*\s", re.DOTALL)
 
 
 def sentence_spans(text: str, longest: int = LONGEST_CHARACTERS) -> list[tuple[int, int]]:
-    """Where the sentences of a text stand, in order, without white space at their ends.
+    """Return the (start, end) of the sentences of a text, in order, without white space at their ends.
 
     Every character but white space is in exactly one.
 
@@ -71,7 +71,7 @@ def blocks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def spans_of_block(text: str, first: int, last: int, longest: int = LONGEST_CHARACTERS) -> tuple[tuple[int, int], ...]:
-    """Where the sentences of text[first:last] stand: see :func:`sentence_spans`."""
+    """Return the (start, end) of the sentences of text[first:last]: see :func:`sentence_spans`."""
     spans: list[tuple[int, int]] = []
     for span in _lines(text, _found(text, first, last)):
         spans.extend(cut(text, *span, longest) if span[1] - span[0] > longest else (span,))
@@ -116,7 +116,7 @@ def _found(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
 
 
 def after_space(text: str, first: int, last: int) -> int:
-    """Where the last white space of text[first:last] ends; ``last`` where there is none."""
+    """Return the end of the last white space in text[first:last]; ``last`` if there is none."""
     space = _SPACE_BEFORE.match(text, first, last)
     return space.end() if space else last
 
@@ -155,7 +155,7 @@ _LINE_OR_SPACE = regex(r".*\n|.*\s", re.DOTALL)
 
 
 def stretches(text: str) -> Iterator[tuple[int, int]]:
-    """Where the stretches of a text stand, in order, without a gap: nearly always one.
+    """Yield the (start, end) of the stretches of a text, in order, without a gap: nearly always one.
 
     Between them no sentence goes on; a border that is not the end of a paragraph is one in a text that is no prose.
     """
@@ -198,7 +198,7 @@ def _divided(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
 
 
 def _times_too_much(text: str) -> float:
-    """How many times too much work a stretch asks for; at most 1 where it may be taken."""
+    """Return by what factor a stretch asks for too much work; at most 1 if it may be taken."""
     return 0 if _is_easy(text) else work(text) / (MOST_WORK * len(text))
 
 
@@ -212,7 +212,7 @@ def _is_easy(text: str) -> bool:
 
 
 def work(text: str) -> int:
-    """How many signs are gone over at most to find the sentences of a paragraph, beyond reading it once."""
+    """Return the number of signs that finding the sentences of a paragraph reads at most, beyond reading it once."""
     quotes = [(found.start(), found.group()) for found in _QUOTE.finditer(text)]
     stops = [found.start() for found in _STOP.finditer(text)]
     enclosing: int = len(quotes) // 2 + sum(map(text.count, _ENCLOSES))
@@ -230,7 +230,7 @@ def work(text: str) -> int:
 
 
 def _looking_for_ends(text: str, quotes: list[tuple[int, str]]) -> int:
-    """From each sign that may open a quotation to the farthest of the next signs that may close it, or to the end."""
+    """Count the signs from each sign that may open a quotation to the farthest one that may close it, or to the end."""
     total = 0
     following: dict[str, int] = {}
     for at, sign in reversed(quotes):
@@ -248,7 +248,7 @@ def _looking_for_ends(text: str, quotes: list[tuple[int, str]]) -> int:
 
 
 def _going_back(text: str, stops: list[int]) -> int:
-    """From each stop in a long word to the beginning of the word."""
+    """Count the signs from each stop in a long word back to the beginning of the word."""
     total = 0
     for word in _LONG_WORD.finditer(text):
         within = stops[bisect_left(stops, word.start()) : bisect_left(stops, word.end())]

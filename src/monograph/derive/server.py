@@ -146,7 +146,7 @@ class Server:
             response.close()
 
     def _again(self, attempt: Callable[[], T]) -> T:
-        """What an attempt comes to, made again where that may help."""
+        """Return the result of an attempt, repeated if that may help."""
         wait = FIRST_WAIT
         tries = self._retries
         while True:
@@ -344,7 +344,7 @@ def changed_of(settings: Any) -> dict[str, Any]:
 
 
 class _EventLines:
-    """What events say, out of bytes as they come."""
+    """Splitter of a stream of bytes into the data of its events."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -358,7 +358,7 @@ class _EventLines:
 
 
 class _PassingError(Exception):
-    """What may be over at the next try, after ``wait`` seconds if the server said so."""
+    """Error that may be over at the next try, after ``wait`` seconds if the server said so."""
 
     def __init__(self, error: ModelUnavailable, wait: float | None = None) -> None:
         super().__init__(str(error))
@@ -381,7 +381,7 @@ def _check(url: str, api_key: str) -> None:
 
 
 def _seconds(retry_after: str) -> float | None:
-    """What a Retry-After header asks for, be it seconds or a date; None where it says nothing."""
+    """Return the seconds of a Retry-After header, given in seconds or as a date; None if it has neither."""
     with suppress(ValueError):
         return max(0.0, float(retry_after))
     with suppress(ValueError):

@@ -68,7 +68,7 @@ def token_ids(text: str) -> list[int]:
 
 
 def token_spans(text: str) -> list[tuple[int, int]]:
-    """Where each token of a text begins and ends; of a character of several tokens each is all of it."""
+    """Return the (start, end) of each token of a text; of a character of several tokens each is all of it."""
     spans: list[tuple[int, int]] = []
     for start, part, special in _parts(text):
         own = [(0, len(part))] if special is not None else tokenizer().spans(part) or ()

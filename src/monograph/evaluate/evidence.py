@@ -1,4 +1,4 @@
-"""Which documents of a file are meant where a question names its evidence."""
+"""Documents that a question names as its evidence."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def resolve(
 
 
 class EvidenceNames:
-    """What the documents of a file may be called."""
+    """Names under which the documents of a file may be cited."""
 
     def __init__(self, documents: Sequence[Document], place: str) -> None:
         self._place = place

@@ -25,7 +25,7 @@ MOST_CHUNKS = 400
 
 
 class Searcher(Protocol):
-    """What is measured: :meth:`monograph.Monograph.search`, or anything like it."""
+    """Interface of the measured search: :meth:`monograph.Monograph.search`, or anything like it."""
 
     def search(self, query: str, k: int = 5, how: str | Strategy = "auto") -> list[Hit]:
         """Return at most k hits, best first."""

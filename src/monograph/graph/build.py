@@ -113,7 +113,7 @@ def document_part(
 
 
 def _with_days(text: str, extraction: Extraction, own: date | None) -> Extraction:
-    """What was extracted, and the days that the text tells from its own."""
+    """Return an extraction with the days that the text tells, relative to its own."""
     days = [Mention(day, "date", at, at) for at, day in days_near(text, own)] if own is not None else []
     if not days:
         return extraction

@@ -69,12 +69,12 @@ def chunk_names(
 
 
 def known_names(mentions: Sequence[Sequence[Mention]], cannot_link: Pairs) -> dict[str, str]:
-    """What the short names among a document's mentions mean: :func:`full_names`."""
+    """Return the full names of the short names among a document's mentions: :func:`full_names`."""
     return full_names(((mention_key(one.name, one.kind), one.kind) for some in mentions for one in some), cannot_link)
 
 
 def in_brackets(text: str, mentions: Sequence[Mention]) -> Brackets:
-    """Which mentions of a chunk stand in brackets behind which."""
+    """Return (place, place of the mention in brackets behind it) of the mentions of a chunk."""
     by_start = {one.start: place for place, one in enumerate(mentions)}
     found = []
     for place, one in enumerate(mentions):

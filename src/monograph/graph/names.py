@@ -75,7 +75,7 @@ def stem(word: str) -> str:
 
 
 def signature(key: str) -> int:
-    """What all spellings of one name share: CRC-32 of its initial and the first letters of its last word.
+    """Return the number that all spellings of a name share: CRC-32 of its initial and its last word's first letters.
 
     Only names of one signature are ever held against each other.
     """

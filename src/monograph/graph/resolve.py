@@ -1,4 +1,4 @@
-"""Which names mean the same entity, and why.
+"""Names that mean the same entity, and the reason.
 
 Only names of one signature (see :func:`monograph.graph.names.signature`) and names that a document states to be one
 are held against each other, so a change touches few. A name is given a head, a fuller or better known name, only where
@@ -105,12 +105,12 @@ def heads(group: Sequence[Candidate], cannot_link: Collection[tuple[str, str]], 
 
 
 def _last(key: str) -> str:
-    """What a name and a fuller one share."""
+    """Return the key that a name and a fuller one share."""
     return key.rpartition(" ")[2]
 
 
 def _initials(key: str) -> str:
-    """What two spellings of a name share: the first letter of every word."""
+    """Return the key that two spellings of a name share: the first letter of every word."""
     return "".join([word[0] for word in key.split()])
 
 

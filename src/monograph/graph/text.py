@@ -1,4 +1,4 @@
-"""What the graph keeps of a text's words: their stems as hashes, and where its sentences are."""
+"""Words of a text for the graph: their stems as hashes, and the starts of its sentences."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ def word_hashes(texts: Sequence[str]) -> list[Words]:
 
 
 def sentence_starts(text: str) -> list[int]:
-    """Where the sentences of a chunk begin, ascending; the first at 0. Rough: abbreviations end sentences too."""
+    """Return the starts of a chunk's sentences, ascending; the first is 0. Rough: abbreviations end sentences too."""
     return compiled.sentence_starts(text)

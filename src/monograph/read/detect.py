@@ -103,7 +103,7 @@ def _by_first_lines(head: bytes) -> Format | None:
 
 
 def _starts(lines: bytes) -> list[bytes]:
-    """How a message may begin: with a header, or with the line that mailboxes put before one."""
+    """Return whether bytes begin as a message may: with a header, or with the line that mailboxes put before one."""
     first = _HEADER.search(lines)
     return [b"From ", *([first.group()] if first else [])]
 

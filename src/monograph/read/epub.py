@@ -45,7 +45,7 @@ def read_epub(opened: Opened) -> Items:
 
 
 def _at(part: str, href: str) -> str:
-    """What a link in a part of the book leads to."""
+    """Return the path that a link in a part of the book leads to."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(part), unquote(href)))
 
 

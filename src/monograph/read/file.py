@@ -150,7 +150,7 @@ class ReadTask:
     describing: bool = False
 
     def parts(self) -> Iterator[Part]:
-        """What is read of it."""
+        """Read the file, and yield its parts."""
         return read_file(self.path, self.root, self.limits, describing=self.describing)
 
     def parts_or_error(self) -> Iterator[Part]:
@@ -275,7 +275,7 @@ def _bytes(path: Path, root: Root, max_bytes: int) -> tuple[bytes | None, os.sta
 
 
 def leads_out(path: str, home: str) -> str | None:
-    """Where a path really leads, if that is outside of a folder without links; both as the system has them."""
+    """Return the real path if it leads out of a folder without links; both as the system has them."""
     return _outside(os.path.realpath(path), home)
 
 

@@ -179,7 +179,7 @@ def _boxes(image: Pixels) -> list[tuple[Any, str]]:
 
 
 def _turns(image: Pixels, boxes: Sequence[Any]) -> int:
-    """How many quarters, against the clock, an image is to be turned so that its longest lines are upright."""
+    """Return the number of quarter turns, against the clock, after which the longest lines of an image are upright."""
     corners = [(*np.floor(box.min(axis=0)).astype(int), *np.ceil(box.max(axis=0)).astype(int)) for box in boxes]
     lines = [(right - left, bottom - top, left, top) for left, top, right, bottom in corners]
     lines.sort(key=lambda line: max(line[:2]), reverse=True)

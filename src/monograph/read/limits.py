@@ -1,4 +1,4 @@
-"""How much of a file is read before it is refused."""
+"""Limits on how much of a file is read."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _NOT_PARSED = (".svg", ".html", ".htm", ".xhtml")
 
 
 def look_inside(opened: Opened, container: Format) -> Format:
-    """What a container holds.
+    """Return the format inside a container.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def look_inside(opened: Opened, container: Format) -> Format:
 
 
 def _in_ole(data: bytes) -> Format:
-    """What an OLE file holds, by the names in its directory."""
+    """Return the format inside an OLE file, by the names in its directory."""
     if "EncryptedPackage".encode("utf-16-le") in data:
         raise SourceLocked("it is encrypted", "save it without a password")
     for name, form in _OLE:

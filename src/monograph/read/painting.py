@@ -148,7 +148,7 @@ def _found(page: pypdfium2.PdfPage, task: PaintTask) -> Boxes:
 
 
 def _stretch(text: pypdfium2.PdfTextPage, wanted: str, before: int) -> tuple[int, int] | None:
-    """Where words stand in the characters of a page, (first, how many); of several places the nearest to ``before``."""
+    """Return (first character, count) of words on a page; of several places the nearest to ``before``."""
     from pypdfium2 import raw
 
     flat, places = [], []

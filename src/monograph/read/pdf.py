@@ -154,7 +154,7 @@ def _page(
 
 
 def _marks(file: pypdfium2.PdfDocument, index: int, opened: Opened, pictures: Pictures) -> Iterator[str]:
-    """What stands for the pictures on a page that has text as well.
+    """Return the marks for the pictures on a page that has text as well.
 
     One that fills the page is passed over: it is a background, or a scan whose words are the text. So is one that
     cannot be drawn.

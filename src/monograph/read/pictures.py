@@ -65,7 +65,7 @@ class Pictures:
             return ""
 
     def drawn(self, image: Image, *, numbered: bool = True) -> str:
-        """What stands for a picture that has no file of its own and is to be described; as :meth:`words`.
+        """Return the mark of a picture that has no file of its own and is to be described; as :meth:`words`.
 
         One that is not ``numbered`` is a whole page, and is none of the number that may be; for it, SourceTooLarge is
         raised.
@@ -97,7 +97,7 @@ class Pictures:
         yield from self._kept.take()
 
     def problems(self, *, empty: bool) -> Items:
-        """What is to be said of a document: that it is empty, or that pictures were left out.
+        """Yield the problems of a document: that it is empty, or that pictures were left out.
 
         That recognition is not installed is said only where nothing but pictures is there: else it would be a line
         for every document with a logo.
@@ -151,7 +151,7 @@ def part_of(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _targets(archive: zipfile.ZipFile, part: str) -> dict[str, str]:
-    """What a part of an Office file refers to within the file, by the names that it has for it."""
+    """Return the targets within the file of a part of an Office file, by the names that it has for them."""
     folder, name = posixpath.split(part)
     relations = posixpath.join(folder, "_rels", f"{name}.rels")
     if relations not in archive.namelist():

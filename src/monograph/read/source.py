@@ -28,7 +28,7 @@ INSIDE = "!/"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where bytes came from: the uri, which the ids of documents are made from, and the path below the root."""
+    """Origin of bytes: the uri, which the ids of documents are made from, and the path below the root."""
 
     uri: str
     path: str
@@ -50,7 +50,7 @@ class Address:
 
 
 class Clock:
-    """How much time is left for a file. It stands still while what was read waits to be taken."""
+    """Remaining time for a file. It stands still while what was read waits to be taken."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -61,7 +61,7 @@ class Clock:
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """What is done within takes no time."""
+        """Stop the clock for the block."""
         began = time.monotonic()
         yield
         self._end += time.monotonic() - began
@@ -127,7 +127,7 @@ def is_installed(module: str) -> bool:
 
 
 def problem_of(uri: str, error: SourceError, where: str = "") -> Problem:
-    """What to tell of an error; ``where`` names the place in the file that it concerns."""
+    """Return the problem for an error; ``where`` names the place in the file that it concerns."""
     return Problem(uri, f"{where}: {error.message}" if where else error.message, error.hint, error.needs)
 
 

@@ -63,7 +63,7 @@ def documents_of(opened: Opened, rows: Iterator[Row], form: str) -> Items:
 
 
 def delimiter_of(sample: Sequence[str]) -> str:
-    """What stands between the cells: what comes equally often, and most often, in the first lines."""
+    """Return the delimiter of the cells: the sign that comes equally often, and most often, in the first lines."""
     best, most = ",", (0.0, 0)
     for delimiter in _DELIMITERS:
         widths = Counter(len(row) for row in csv.reader(sample, delimiter=delimiter) if row)

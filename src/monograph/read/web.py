@@ -121,7 +121,7 @@ def add_page(composer: Composer, parsed: LexborHTMLParser, picture: Callable[[st
 
 
 def _refuse_unclosed(text: str) -> None:
-    """What parsing takes grows with the square of the depth."""
+    """Refuse markup whose parsing would take time with the square of its depth."""
     open_tags = 0
     for tag in _NESTING.finditer(text):
         open_tags += -1 if tag.group(1) else not tag.group(2)
@@ -130,7 +130,7 @@ def _refuse_unclosed(text: str) -> None:
 
 
 def _refuse_depth(body: LexborNode) -> None:
-    """What a selector takes grows with the square of the depth."""
+    """Refuse a tree in which selectors would take time with the square of its depth."""
     deepest = 0
     stack = [(body, 0)]
     while stack:

@@ -140,14 +140,14 @@ def around(
 
 @dataclass(slots=True, eq=False)
 class _ChunkNames:
-    """What was read of a chunk: by place its names and their entities, in order of first mention."""
+    """Names of a chunk in order of first mention, their links, and the entity of each."""
 
     records: list[tuple[int, int, int, int]]
     links: list[tuple[int, int, float]]
     entities: list[int]
 
     def beside(self, entity: int) -> set[int]:
-        """Those that stand in a sentence with an entity or are linked to it; it may be among them."""
+        """Return the entities that stand in a sentence with an entity or are linked to it; it may be among them."""
         sentences = set()
         for other, (_, first, second, _) in zip(self.entities, self.records, strict=True):
             if other == entity:
@@ -178,7 +178,7 @@ class _ChunkNames:
 
 @dataclass(slots=True, eq=False)
 class _AroundReader:
-    """What was read so far: ``chunks`` by row, and ``favoured``, by entity, those of them that name it."""
+    """Reader of entities around others: ``chunks`` by row, and ``favoured``, by entity, those of them that name it."""
 
     snapshot: Reader
     allowed: Allowed

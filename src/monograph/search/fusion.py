@@ -224,7 +224,7 @@ def cosine_hits(reader: Reader, found: Ranking, k: int) -> list[Hit]:
 
 
 def shares_of(scores: Sequence[float], unfound: float = 0.0) -> list[float]:
-    """How far each score is above that of a chunk which nothing finds, as a share of how far the first one is."""
+    """Return how far each score is above that of a chunk which nothing finds, as a share of the first one's."""
     if not scores or scores[0] <= unfound:
         return [1.0] * len(scores)
     return [min(1.0, max(0.0, (score - unfound) / (scores[0] - unfound))) for score in scores]

@@ -104,7 +104,7 @@ def feedback(
 
 @dataclass(frozen=True, slots=True)
 class _Rankings:
-    """What else scored chunks: retrievers, matches word for word, and a reranker."""
+    """Other scores of chunks: retrievers, matches word for word, and a reranker."""
 
     retrievers: Sequence[Ranking]
     matches: Sequence[Ranking]
@@ -171,7 +171,7 @@ def _paths(found: Walk, best: Sequence[int]) -> tuple[dict[int, LoadedChunk], di
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """Where a way starts, the (name, chunk that has it) of its links in order, and its chance."""
+    """A way to a chunk: its start, the (name, chunk that has it) of its links in order, and its chance."""
 
     head: int
     links: tuple[tuple[int, int], ...]

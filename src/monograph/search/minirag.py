@@ -33,7 +33,7 @@ from monograph.values import Float32, Hit, Path, PathNode
 
 @dataclass(frozen=True, slots=True)
 class Beam:
-    """How paths are looked for.
+    """Options for the search of paths.
 
     Parameters
     ----------

@@ -96,7 +96,7 @@ class StartText:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leads:
-    """Where an entity leads: chunks of documents about it, and all others that name it, by row.
+    """Links of an entity: chunks of documents about it, and all others that name it, by row.
 
     Of the first ``by_beginning`` tells which documents only begin with it, ``rarity`` is 1 / sqrt(documents about it).
     """

@@ -96,7 +96,7 @@ class Question:
     counts: Counts
 
     def places(self, words: Iterable[str]) -> frozenset[int]:
-        """Which of the question's words stand among some folded ones, by their places in ``words``."""
+        """Return the places in ``words`` of the question's words that are among some folded ones."""
         places = set(map(self.place.get, map(word_hash, words)))
         places.discard(None)
         return cast("frozenset[int]", frozenset(places))

@@ -55,7 +55,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WalkRequest:
-    """What a search along the graph asks about the chunks of its pool.
+    """Request of a graph search about the chunks of its pool.
 
     ``names`` are rows of the question's names; ``words`` are hashes of its words; ``clauses`` are vectors of its
     clauses, float32 (n, dimension).
@@ -222,7 +222,7 @@ class Reader(Protocol):
     # The graph.
 
     def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
-        """What tells whether chunks say the same, by row: (what was extracted, as a number; the document's title)."""
+        """Return (extraction as a number, title) of chunks by row: equal ones say the same."""
         ...
 
     def starts(self, chunks: Sequence[int]) -> list[StartText]:
@@ -248,11 +248,11 @@ class Reader(Protocol):
         ...
 
     def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
-        """What of some kinds was found in chunks of some texts, by their ids; without those that the graph lacks."""
+        """Return the mentions of some kinds in chunks of some texts, by id; without chunks that the graph lacks."""
         ...
 
     def descriptions(self, chunks: Iterable[int]) -> dict[int, list[str]]:
-        """What a model wrote of what it found in chunks, by row, in the order asked; nothing of those without any."""
+        """Return a model's descriptions in chunks, by row, in the order asked; chunks without any are left out."""
         ...
 
     def show(self, rows: Collection[int], where: Mapping[int, int] = NOWHERE) -> Shown:

@@ -81,7 +81,7 @@ class Dense(BuiltIn):
 
 @dataclass(frozen=True, slots=True)
 class Graph(BuiltIn):
-    """From what words, meaning and the question's names give, hop by hop to what is named together with it.
+    """Hybrid search, continued hop by hop along the entities that chunks name together.
 
     Parameters
     ----------

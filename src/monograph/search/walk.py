@@ -164,7 +164,7 @@ class Head:
 
 
 def head(found: Walk, in_context: Mapping[int, float], most: int | None = None) -> Head:
-    """What is to be put in order, of all that was found or of at least so many.
+    """Return the chunks to put in order: all that were found, or at least so many.
 
     Of chunks with the same title and text the most probable counts; the others come after all that are put in order.
     ``in_context`` are cosines of the first of them: see :func:`monograph.search.graph.feedback`.

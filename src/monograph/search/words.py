@@ -156,7 +156,7 @@ def _is_code(part: str) -> bool:
 
 
 def phrases(query: str) -> list[str]:
-    """What stands in quotation marks in a query."""
+    """Return the phrases in quotation marks in a query."""
     return [next(part for part in groups if part) for groups in _QUOTED.findall(query)]
 
 

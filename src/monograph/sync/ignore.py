@@ -1,4 +1,4 @@
-"""Which files of a folder are passed over: hidden ones, those of systems and editors, what .monographignore says."""
+"""Rules for files that are passed over: hidden ones, those of systems and editors, and .monographignore."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _PASSED_OVER = regex(
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What is passed over below a folder, by the ignore files in it and above it, outermost first."""
+    """Rules of the ignore files in a folder and above it, outermost first."""
 
     levels: tuple[tuple[str, GitIgnoreSpec], ...] = ()
 

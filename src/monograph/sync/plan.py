@@ -1,4 +1,4 @@
-"""What changed in files and folders since they were last read."""
+"""Changes of files and folders since they were last read."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def _lies_under(uri: str, folders: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _SeenPath:
-    """What was found at a path of a root. Nothing is known about what the walk could not see.
+    """Files found at a path of a root. Nothing is known about files that the walk could not see.
 
     ``unread`` has (bytes, time of change), by uri, of files that could not be read, and cannot be now.
     """
@@ -228,7 +228,7 @@ class _SeenPath:
         return root.uri(path) if root.holds(path) else path
 
     def links_out(self) -> list[Problem]:
-        """What is told of links that lead out of the root, and are not followed."""
+        """Return the problems of links that lead out of the root, and are not followed."""
         out = self.walk.out
         if not out:
             return []
@@ -254,7 +254,7 @@ def _unread(database: Database) -> dict[str, tuple[int, int]]:
 def _compare(
     database: Database, seen: _SeenPath, known: dict[str, tuple[int, int]], *, verify: bool
 ) -> dict[str, Change]:
-    """What became, by uri, of every file that was found, and of every known one (bytes, time of change) that was not.
+    """Return the change, by uri, of every file that was found, and of every known (size, time of change) that was not.
 
     What is found is taken out of ``known``.
     """

@@ -82,7 +82,7 @@ def watch(
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """What a path leads to, or None where nothing is."""
+    """Return the device and inode that a path leads to, or None if there is nothing."""
     try:
         state = path.stat()
     except OSError:

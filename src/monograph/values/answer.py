@@ -52,7 +52,7 @@ class ReducedHit:
 
     @property
     def text(self) -> str:
-        """What is kept."""
+        """The text that is kept."""
         return joined(self.spans) if self.hit.summary is None else self.hit.text
 
 
@@ -95,7 +95,7 @@ class Citation:
 
     @property
     def name(self) -> str:
-        """What to call it: its document's title, else the last part of its uri."""
+        """A name for people: the document's title, else the last part of its uri."""
         return name_of(self.title, self.uri)
 
     @property
@@ -162,7 +162,7 @@ _RULES = (
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a question's hits come to under a budget of tokens.
+    """Context of a question: its hits packed under a budget of tokens.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def rendered(citations: Sequence[Citation], relations: Sequence[str], candidates
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """What an answer took, in seconds.
+    """Seconds that an answer took.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ class Timings:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a question.
+    """Answer to a question.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ class Answer:
 
     @property
     def confidence(self) -> float:
-        """How probable it is that what was found answers, 0 to 1."""
+        """The probability that the hits answer, 0 to 1."""
         return self.context.relevance
 
 
@@ -326,7 +326,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What a search of the vector index took.
+    """Effort of a search of the vector index.
 
     Parameters
     ----------
@@ -347,7 +347,7 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """How one retriever found a hit: its rank there (from 0) and its absolute score there.
+    """Score of a hit by one retriever: its rank there (from 0) and its absolute score.
 
     Scores by retriever: ``dense`` is the cosine in [-1, 1]; ``lexical`` is BM25, above 0; ``exact`` and ``phrase``
     are the share, in (0, 1], of the query's codes and quoted phrases that stand in the chunk word for word; ``tfidf``
@@ -418,7 +418,7 @@ class Hit:
 
     @property
     def text(self) -> str:
-        """What was found: the summary's text, or the chunk's."""
+        """The text: the summary's, or the chunk's."""
         return self.chunk.text if self.summary is None else self.summary.text
 
     def explain(self) -> str:

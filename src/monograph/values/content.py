@@ -60,7 +60,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in its source a stretch of a document stands: from ``start`` to the next place, or to the end.
+    """Place in its source of a stretch of a document: from ``start`` to the next place, or to the end.
 
     ``page``, ``slide``, ``row`` and ``picture`` count from 1 as people do, 0 where there is none; ``sheet`` names a
     sheet, ``json`` is a JSON path; what stands at a ``picture`` describes it. No chunk goes across the start of a place

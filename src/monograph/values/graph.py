@@ -66,7 +66,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What a chunk says of two named things: ``source`` and ``target`` are names of mentions in the same extraction.
+    """Relation of two named things in a chunk: ``source`` and ``target`` are names of mentions in the same extraction.
 
     ``strength`` is above 0, at most 1; ``description`` and ``keywords`` are a model's, else empty.
     """
@@ -80,7 +80,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What was found in one chunk: mentions in order of ``start``, and relations.
+    """Extraction from one chunk: mentions in order of ``start``, and relations.
 
     ``tokens`` counts what a model read and wrote for it; ``failure`` says why a model's answer could not be used and
     patterns were, and is empty when all went well.
@@ -228,7 +228,7 @@ class PathNode:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """How the graph led from the question to a chunk: stations in order, and what the way scored."""
+    """Path through the graph from the question to a chunk: stations in order, and the score of the way."""
 
     nodes: tuple[PathNode, ...]
     score: float

@@ -1,4 +1,4 @@
-"""What a file holds and weighs, and what is wrong with it."""
+"""Contents, sizes and faults of a file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class IndexStats:
-    """What the vector index is like.
+    """Design and state of the vector index.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class IndexStats:
 
 @dataclass(frozen=True, slots=True)
 class TreeStats:
-    """What the tree of summaries is like.
+    """Shape of the tree of summaries.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class TreeStats:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What a file holds and weighs. Sizes in bytes; ``tables`` by name, largest first.
+    """Contents and sizes of a file. Sizes in bytes; ``tables`` by name, largest first.
 
     ``entities`` are named things, ``merged`` the names that were taken to mean one of another name, ``mentions`` pairs
     of a name and a chunk that has it. ``tree`` is None in a file without one. ``id`` is the file's own: it stays when
@@ -123,7 +123,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What is quickly told of a file or a shelf: its format, how many documents, and whether it has a tree."""
+    """Overview of a file or a shelf that is quickly made: its format, how many documents, and whether it has a tree."""
 
     format: int
     documents: int
@@ -142,7 +142,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """What a model was asked for a file on a day.
+    """Calls of a model for a file on a day.
 
     Parameters
     ----------

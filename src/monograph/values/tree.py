@@ -21,7 +21,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class SummaryText:
-    """What a summarizer made of some texts, in the order it was given them.
+    """Summary of some texts, in the order in which the summarizer was given them.
 
     ``quotes`` say where its sentences stand, if it quotes; ``tokens_in`` and ``tokens_out`` what a model read and
     wrote, 0 where none was asked.

@@ -1,4 +1,4 @@
-"""What is to be done, what was done, and how far it has come."""
+"""Plans, reports and progress."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ ChangeKind: TypeAlias = Literal["new", "changed", "gone", "same"]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What happened to one file since the last sync.
+    """Change of one file since the last sync.
 
     ``uri`` begins with the name of its ``root``. ``size`` in bytes and ``modified_ns`` (nanoseconds since 1970) are
     those of the file on disk; of the stored state for ``gone``. ``touched`` marks a file that is the same to the byte
@@ -84,7 +84,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What an apply would derive.
+    """Cost of an apply: the values it would derive.
 
     ``chunks`` are those of new and changed documents that the file does not hold yet, ``embeddings`` the vectors that
     the memo lacks for them (and, where the embedder may cost something, those of the names that patterns find in them),
@@ -113,7 +113,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What an apply would do: changes in order of uri, sources that cannot be read, and, when priced, the cost.
+    """Plan of an apply: changes in order of uri, sources that cannot be read, and, when priced, the cost.
 
     ``roots`` are those that the changes belong to, where they lie now; ``moved`` those of them that lay elsewhere.
     ``seen`` are the uris of files and folders that were looked through as a whole.
@@ -133,7 +133,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an apply, add or remove did.
+    """Report of an apply, add or remove.
 
     Documents ``added``, ``changed``, ``removed`` and left the ``same``; ``chunks_added`` and ``chunks_removed``;
     ``embedded`` counts texts that the embedder was given, ``remembered`` those whose vector the memo already held;
@@ -170,7 +170,7 @@ def together(reports: Sequence[Report]) -> Report:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was exported into the folder of ``path``: counts of lines and vectors, and the ``size`` of it in bytes.
+    """Counts of an export into the folder of ``path``: lines and vectors, and the ``size`` of it in bytes.
 
     ``graph`` says whether entities, mentions and links are among it.
     """
@@ -247,7 +247,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """Where a stretch of a document stands on a page.
+    """Place of a stretch of a document on a page.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ class WatchEvent:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a long work has come: ``done`` of ``total`` in ``unit``, at ``item`` now.
+    """Progress of a long work: ``done`` of ``total`` in ``unit``, at ``item`` now.
 
     Where files are read, ``read_bytes`` of ``total_bytes`` are, too.
     """

@@ -89,7 +89,7 @@ class Entries:
         return Entries(self.ids[rows], self.scales[rows], self.codes[rows], self.centre)
 
     def alive(self) -> Entries:
-        """Those that were not deleted."""
+        """Return the entries that were not deleted."""
         return self.take(self.ids != DELETED)
 
     def vectors(self) -> Float32:
@@ -134,7 +134,7 @@ def encode(ids: Int64, vectors: Float32) -> Entries:
 
 
 def encode_about(centre: Centre, ids: Int64, vectors: Float32) -> Entries:
-    """As :func:`encode`, in codes of two bits, about the centre of the cluster they are for."""
+    """Encode vectors as :func:`encode`, in codes of two bits, about the centre of their cluster."""
     codes, scales = kernel.encode(np.ascontiguousarray(vectors), centre.values, centre.scale)
     return Entries(ids, scales, codes, centre)
 
@@ -216,7 +216,7 @@ def _blocks(rows: Bytes) -> bytes:
 
 
 def _from_blocks(stored: bytes, n: int, dimension: int) -> Bytes:
-    """What :func:`_blocks` made of n rows."""
+    """Decode the n rows of :func:`_blocks`."""
     width = _padded(dimension) // 2  # Two planes of a half byte for every four values.
     held = np.frombuffer(stored, dtype=np.uint8).reshape(-(-n // _BLOCK), width, _BLOCK // 2)
     both = np.concatenate([held & 15, held >> 4], axis=2)
@@ -224,7 +224,7 @@ def _from_blocks(stored: bytes, n: int, dimension: int) -> Bytes:
 
 
 def among(held: Int64, ids: Int64) -> npt.NDArray[np.bool_]:
-    """Which of the ids of a cluster are among some, which are mostly few: ``numpy.isin`` takes longer to begin."""
+    """Return which of a cluster's ids are among some others, mostly few: ``numpy.isin`` is slower for these."""
     if len(ids) > _FEW:
         return np.isin(held, ids)
     found: npt.NDArray[np.bool_] = (held[:, None] == ids).any(axis=1)
@@ -232,7 +232,7 @@ def among(held: Int64, ids: Int64) -> npt.NDArray[np.bool_]:
 
 
 def head_size(start: bytes) -> int:
-    """How many bytes of a row, from its beginning, hold all but the codes; ``start`` is its first 16 bytes or more."""
+    """Return the bytes of a row before its codes; ``start`` is its first 16 bytes or more."""
     (n,) = struct.unpack_from("<I", start, 8)
     return HEADER + _HEAD * int(n)
 

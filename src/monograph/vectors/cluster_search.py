@@ -27,7 +27,7 @@ FOREVER = 1 << 62
 
 
 class Search:
-    """What one query has found among the clusters.
+    """Results of one query among the clusters.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Search:
 
     @property
     def _certain(self) -> int:
-        """How many results are kept whatever their rows are: those above the last, where there may be more like it."""
+        """Return how many results are kept for any row: those above the last, where several may have its score."""
         if not self.query.ties or self.pool.filled < self.query.room(self.how.width):
             return self.pool.filled
         scores = self.pool.scores

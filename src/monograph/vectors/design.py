@@ -22,7 +22,7 @@ MOST_LINKS = 256
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """How an index is built.
+    """Design with which an index is built.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Design:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """How many times k more results a search may keep, for the codes' own errors; the calibration chooses."""
+        """Factor by which a search may keep more than k results, for the errors of codes; the calibration chooses."""
         return (0,) if self.has_graphs else (1, 2, 4, 8, 16)
 
     @property
@@ -94,12 +94,12 @@ class Design:
         return vectors > 0 and (self.has_graphs or vectors >= self.exact_below)
 
     def to_json(self) -> str:
-        """As it is stored."""
+        """Return the design as stored JSON."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Design:
-        """As it was stored."""
+        """Return the design from stored JSON."""
         return cls(**json.loads(text))
 
 

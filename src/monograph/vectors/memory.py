@@ -1,4 +1,4 @@
-"""What an index holds in memory: its centroids, and as many clusters and vectors as it is allowed to keep."""
+"""Memory of an index: its centroids, and as many clusters and vectors as it is allowed to keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which vectors belong together: k-means, the second cluster of a vector, and halving a cluster."""
+"""Partition of vectors: k-means, the second cluster of a vector, and halving a cluster."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _two(vectors: Float32, scores: Float32, centroids: Float32) -> Int64:
 
 
 def closest(centroids: Float32, vector: Float32, count: int) -> Int64:
-    """Which centroids lie nearest to a vector, nearest first: int64 (at most ``count``,)."""
+    """Return the centroids nearest to a vector, nearest first: int64 (at most ``count``,)."""
     _, scores = next(iter(_scored(vector[None], centroids)))
     return np.argsort(-scores[0], kind="stable")[:count]
 

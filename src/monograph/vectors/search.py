@@ -35,7 +35,7 @@ ROUNDING = np.float32(1e-5)
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """How a search is done.
+    """Options of a search.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Query:
         return tuple(rows[:count].tolist()), tuple(scores[:count].tolist())
 
     def count_allowed(self) -> int | None:
-        """How many memo rows are allowed; None when all are."""
+        """The number of allowed memo rows; None if all are."""
         return None if self.allowed is None else int(np.bitwise_count(self.allowed).sum())
 
 

@@ -224,7 +224,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What was measured of an index when it was built, and at how many vectors."""
+    """Measurements of an index when it was built, and its number of vectors then."""
 
     vectors: int = 0
     points: tuple[Point, ...] = ()
@@ -252,11 +252,11 @@ class Calibration:
         return min(enough, key=lambda one: one.loads + one.width * one.k, default=None)
 
     def to_json(self) -> str:
-        """As it is stored."""
+        """Return the calibration as stored JSON."""
         return json.dumps([self.vectors, [astuple(point) for point in self.points]])
 
     @classmethod
     def from_json(cls, text: str) -> Calibration:
-        """As it was stored."""
+        """Return the calibration from stored JSON."""
         vectors, points = json.loads(text)
         return cls(vectors, tuple(Point(*point) for point in points))

@@ -1,4 +1,4 @@
-"""What a batch changes: a pure function of the batch and of what the file holds."""
+"""Changes of a batch: a pure function of the batch and of the stored documents."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Overtaken(BusyFile):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a batch was made from: hashes of stored documents by id, None for an id that was not there.
+    """State that a batch was made from: hashes of stored documents by id, None for an id that was not there.
 
     ``gone`` are the ids among them whose documents the batch removes.
     """
@@ -152,7 +152,7 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What the file holds that a batch touches.
+    """Stored rows that a batch touches.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a batch changes in the file, with the tally of it; ``refuse`` says why documents are not stored."""
+    """Changes of a batch in the file, with its tally; ``refuse`` says why documents are not stored."""
 
     insert: tuple[Target, ...]
     replace: tuple[Target, ...]

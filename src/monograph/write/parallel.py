@@ -1,4 +1,4 @@
-"""What documents need, made in other processes before the writer comes to them.
+"""Precomputed values of documents, made in other processes before the writer comes to them.
 
 Only for the word vectors and the patterns that come with the package: what is plugged in otherwise is asked here, and
 knows best how to be quick. What is made ahead and not needed, because the memo has it, costs nothing but its making.

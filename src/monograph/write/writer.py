@@ -136,7 +136,7 @@ class _Placed:
 
     @property
     def checksum(self) -> int:
-        """As :func:`monograph.store.documents.documents.stored_checksum` finds it when all is stored."""
+        """The checksum of the stored document: see :func:`monograph.store.documents.documents.stored_checksum`."""
         given = (key if key in self.prepared.given else None for key in self.prepared.keys)
         own = (
             (name, *where, metadata, key)

@@ -1,4 +1,4 @@
-"""What a picture is drawn from, as JSON that may stand inside HTML."""
+"""Data of a picture, as JSON that may stand inside HTML."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from monograph.errors import (
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What went wrong, what to do about it, and its kind."""
+    """An error as JSON: its message, the hint and its kind."""
 
     error: str
     hint: str

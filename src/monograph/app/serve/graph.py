@@ -88,7 +88,7 @@ def names(archive: FromArchive, identifier: DocumentId) -> list[Entity]:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What is drawn: the neighbourhood of an entity, or the ways from a question to its hits."""
+    """Contents of a picture: the neighbourhood of an entity, or the ways from a question to its hits."""
 
     archive: FromArchive
     name: Name = ""

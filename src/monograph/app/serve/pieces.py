@@ -90,7 +90,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What is marked in a text: spans of it, and the words of a question."""
+    """Marks in a text: spans of it, and the words of a question."""
 
     spans: tuple[tuple[int, int], ...] = ()
     words: Words | None = None
@@ -276,7 +276,7 @@ class Words:
         self._stems = set(map(stem, telling_words(question))) if question.strip() else set()
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Where they stand in a text: (start, end) in order, none across another."""
+        """Return the (start, end) of the words of the question in a text, in order and without overlaps."""
         if not self._stems:
             return []
         found: list[tuple[int, int]] = []

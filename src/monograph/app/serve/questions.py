@@ -75,7 +75,7 @@ class FoundHit:
 
 @dataclass(frozen=True, slots=True)
 class FoundInFile:
-    """What was found in one file.
+    """Hits in one file.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class FoundInFile:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found, file by file: scores of several files are not compared."""
+    """Hits by file: scores of several files are not compared."""
 
     query: str
     files: tuple[FoundInFile, ...]
@@ -185,7 +185,7 @@ class Said(BaseModel):
     title: str = ""
 
     def turn(self) -> Turn:
-        """What the library takes for it."""
+        """Convert it to a turn of the library."""
         first = (Citation(1, self.title, "", "", (), (), "", summary=False, value=0.0),) if self.title else ()
         return Turn(self.question, Answer(self.answer, (), Context(self.question, first), query=self.query))
 

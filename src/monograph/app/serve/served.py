@@ -33,7 +33,7 @@ UPLOADS = 4
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What a server answers from.
+    """Files and settings of a server.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Served:
         return only_file(self.archive(name), "such thing")
 
     def pages_of(self, name: str) -> Pages:
-        """What draws the pages of a file. Raises as :meth:`file`."""
+        """Return the renderer of a file's pages. Raises as :meth:`file`."""
         self.file(name)
         return self.pages[self.named(name)[0]]
 

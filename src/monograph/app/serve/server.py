@@ -27,7 +27,7 @@ TAKING_SECONDS = 30.0
 
 
 def server(served: Served, token: str, listening: socket.socket, *, beside: Sequence[Starlette] = ()) -> uvicorn.Server:
-    """What answers on a socket once it is run, with that socket.
+    """Return the server on a listening socket, ready to be run.
 
     Parameters
     ----------

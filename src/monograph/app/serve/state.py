@@ -55,7 +55,7 @@ class ServedFile:
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What is served, and how.
+    """The served files, and the settings of the server.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class GivenVectors:
 
     @property
     def spec(self) -> str:
-        """What ``load_embedder`` makes this from."""
+        """The text from which ``load_embedder`` makes this."""
         return f"given:{self._dimension}"
 
     @property

@@ -24,7 +24,7 @@ POOLINGS = ("mean", "cls")
 
 @dataclass(frozen=True, slots=True)
 class OnnxSettings:
-    """How texts are given to the model: prefixes, most tokens a text, texts a batch; and what is made of token outputs.
+    """Options of the model: prefixes, most tokens a text, texts a batch, and the pooling of token outputs.
 
     ``pooling`` is ``mean`` or ``cls``, the first token's output; empty for what the folder says (``1_Pooling``), else
     ``mean``.
@@ -154,7 +154,7 @@ def _from_hub(name: str) -> Path:
 
 
 def _pooling(folder: Path) -> str:
-    """What the folder of an export says is made of token outputs.
+    """Return the pooling of token outputs that the folder of an export names.
 
     Raises
     ------

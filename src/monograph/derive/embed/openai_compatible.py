@@ -42,7 +42,7 @@ _TOO_MUCH = (400, 413, 422)
 
 @dataclass(frozen=True, slots=True)
 class ServedSettings:
-    """How texts are given to a server: values a vector, prefixes, characters of a text; texts and characters a request.
+    """Options of requests: values a vector, prefixes, characters of a text, texts and characters a request.
 
     ``dimensions`` are asked for where they are not 0, which some models understand; ``max_characters`` cuts texts that
     are longer, for servers that refuse those, and 0 cuts none.

@@ -1,4 +1,4 @@
-"""What an answer says, tied to the text it was made from: a name that the text does not hold was made up."""
+"""Alignment of a model's answer with the text it was made from: a name that the text does not hold was made up."""
 
 from __future__ import annotations
 

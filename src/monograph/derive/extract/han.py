@@ -120,7 +120,7 @@ def _between_particles(run: str) -> Iterator[tuple[int, str]]:
 
 
 def _repeated(parts: list[str]) -> dict[str, int]:
-    """How often each run stands in some parts: those that do more than once, and more often than any longer one."""
+    """Return the count of each run that stands in some parts more than once, and more often than any longer one."""
     found: dict[str, int] = {}
     shorter = {character for part in parts for character in part}
     for length in range(2, LONGEST_TERM + 1):

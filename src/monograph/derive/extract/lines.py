@@ -159,7 +159,7 @@ def _along_arrows(text: str) -> list[str]:
 
 
 def _cells(line: str) -> list[str]:
-    """What stands between bars, without a table's outer bars."""
+    """Return the cells between bars, without a table's outer bars."""
     if "|" not in line:
         return []
     cells = [cell.strip() for cell in line.split("|")]

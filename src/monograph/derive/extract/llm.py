@@ -126,7 +126,7 @@ class LLMExtractor:
         return len(sent), sum(asked) + len(sent) * self._max_tokens
 
     def _ask(self, chunk: Chunk) -> Extraction:
-        """What the model finds in a chunk, with a failure where that is nothing."""
+        """Ask the model about a chunk; return its extraction, with a failure if it found nothing."""
         text = chunk.text[:MAX_TEXT]
         if not any(one.isalnum() for one in text):
             return Extraction()

@@ -1,4 +1,4 @@
-"""Where a name stands in a text, whatever its case, accents, hyphens and dots."""
+"""Places of a name in a text, whatever its case, accents, hyphens and dots."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def fold(text: str) -> Folded:
 
 @functools.lru_cache(maxsize=4096)
 def _fold_character(character: str) -> str:
-    """What is compared of a character: nothing of spaces, dashes, quotes and the like."""
+    """Fold a character for comparison; spaces, dashes, quotes and the like become nothing."""
     if character in _DROPPED or unicodedata.category(character) in _DROPPED_CATEGORIES:
         return ""
     plain = unicodedata.normalize("NFKD", character).casefold()

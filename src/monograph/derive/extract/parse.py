@@ -1,4 +1,4 @@
-"""What a model's answer says, whatever form it is in.
+"""Parser of a model's answer, whatever form it is in.
 
 Small models were asked for one form and give many: tuples, bars, tables, JSON that is cut off, prose around all of
 it. Whatever can be read is read, within limits; nothing that an answer holds raises.
@@ -80,7 +80,7 @@ class NamedRelation:
 
 @dataclass(frozen=True, slots=True)
 class ParsedAnswer:
-    """What an answer says: each name and each pair of ends once, in the order of the answer."""
+    """Parsed answer: each name and each pair of ends once, in the order of the answer."""
 
     entities: tuple[NamedThing, ...] = ()
     relations: tuple[NamedRelation, ...] = ()

@@ -81,7 +81,7 @@ class PatternExtractor:
 
 
 def mentions(text: str) -> list[Mention]:
-    """What a text names, in order of start, longer before shorter; each span once."""
+    """Find the names in a text, in order of start, longer before shorter; each span once."""
     shaped = {(one.start, one.end): one.kind for one in shapes(text)}
     # A year or a code may be a part of a name (the 1999 Open, Boeing B-52); an address, a day or an amount is not.
     taken = sorted(span for span, kind in shaped.items() if _stands_alone(span, kind))

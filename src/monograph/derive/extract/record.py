@@ -41,7 +41,7 @@ _TAGS = {"entity", "relation", "relationship", "node", "edge"}
 
 
 def meaning_of(key: str) -> str:
-    """Which field a key or a column's title stands for; empty for none."""
+    """Return the field that a key or a column's title stands for; empty for none."""
     return _MEANING.get(_plain(key), "")
 
 

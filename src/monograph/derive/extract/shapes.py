@@ -56,7 +56,7 @@ _LONGEST_MONTH = 12
 
 
 def shapes(text: str) -> list[Mention]:
-    """What a text holds of known shapes, addresses first, then numbers, then quotes; the first two never overlap."""
+    """Find known shapes in a text: addresses first, then numbers, then quotes; the first two never overlap."""
     found: list[Mention] = []
     if "http" in text or "www." in text:
         found += [Mention(one.group(), "url", *one.span()) for one in _URL.finditer(text)]
@@ -98,7 +98,7 @@ def numbers(text: str) -> Iterator[Mention]:
 
 
 def _first_sign(text: str, digit: int, end: int) -> int:
-    """Where the word of a digit begins, or its currency's sign; at the digit itself, if it goes on what was found."""
+    """Return the start of a digit's word or currency sign; the digit itself if it continues an earlier match."""
     start, least = digit, max(end, digit - _LONGEST_CODE)
     while start > least and text[start - 1] in _BEFORE_DIGIT:
         start -= 1
@@ -112,7 +112,7 @@ def _first_sign(text: str, digit: int, end: int) -> int:
 
 
 def _month_before(text: str, number: int, end: int) -> int:
-    """Where the month before a number begins; the number's own start where none stands there."""
+    """Return the start of the month before a number; the number's own start if there is none."""
     start = number
     while start - 2 > end and text[start - 1] == " ":
         before = _LAST_WORD.search(text, max(end, start - _LONGEST_MONTH - 1), start - 1)

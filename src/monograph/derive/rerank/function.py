@@ -43,7 +43,7 @@ class ScoringFunction:
         return self.key
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:
-        """What the function gives. See :class:`monograph.models.Reranker`.
+        """Return the scores of the function: see :class:`monograph.models.Reranker`.
 
         Raises
         ------

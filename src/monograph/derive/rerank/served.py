@@ -29,7 +29,7 @@ _TEI_WANTS = "texts"
 
 @dataclass(frozen=True, slots=True)
 class ServedRerankerSettings:
-    """How texts are given to a server: characters of a text, 0 for all; texts a request.
+    """Options for giving texts to a server: characters of a text, 0 for all; texts a request.
 
     ``weight`` is what scores count beside those of a search.
     """
@@ -106,7 +106,7 @@ class ServedReranker(ServedModel):
         return cls(base_url, model, replace(ServedRerankerSettings(), **changed), api_key)
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:
-        """What the server scores: mostly from 0 to 1. See :class:`monograph.models.Reranker`.
+        """Return the scores of the server, mostly from 0 to 1: see :class:`monograph.models.Reranker`.
 
         Raises
         ------

@@ -41,7 +41,7 @@ Connection: TypeAlias = sqlite3.Connection
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Connector:
-    """How the connections of a database are made.
+    """Maker of the connections of a database.
 
     Parameters
     ----------

@@ -292,28 +292,28 @@ def every(connection: Connection, allowed: Allowed) -> list[int]:
 
 
 def among(connection: Connection, allowed: Allowed, rows: Iterable[int]) -> set[int]:
-    """Those of some documents, by row number, that are in a view."""
+    """Return the rows of those of some documents that are in a view."""
     query = f"""SELECT d.document FROM json_each(?) AS w CROSS JOIN main.documents AS d
         WHERE d.document = w.value AND {whole(allowed)}"""  # noqa: S608
     return {int(row) for (row,) in connection.execute(query, (json.dumps(list(rows)), *allowed.parameters))}
 
 
 def outside(connection: Connection, allowed: Allowed, ids: Iterable[str]) -> list[str]:
-    """Those of some ids that are of documents which are there, and not in a view."""
+    """Return those of some ids that belong to documents which are in the file, and not in a view."""
     query = f"""SELECT d.id FROM json_each(?) AS w CROSS JOIN main.documents AS d
         WHERE d.id = w.value AND NOT ({whole(allowed)})"""  # noqa: S608
     return [str(name) for (name,) in connection.execute(query, (_listed(ids), *allowed.parameters))]
 
 
 def chunks_outside(connection: Connection, allowed: Allowed, ids: Iterable[str]) -> list[str]:
-    """Those of some ids that are of chunks which are there, and not in a view."""
+    """Return those of some ids that belong to chunks which are in the file, and not in a view."""
     query = f"""SELECT own.id FROM json_each(?) AS w CROSS JOIN main.chunks AS own CROSS JOIN main.documents AS d
         WHERE own.id = w.value AND d.document = own.document AND NOT ({whole(allowed)})"""  # noqa: S608
     return [str(name) for (name,) in connection.execute(query, (_listed(ids), *allowed.parameters))]
 
 
 def chunks_of(allowed: Allowed, narrowed: Allowed) -> Allowed:
-    """Which chunks of the file are in a view, and let through by another filter."""
+    """Return the chunks of the file that are in a view and that another filter allows."""
     sql = f"({whole(allowed)}) AND ({narrowed.sql or 'TRUE'})"
     return Allowed(sql, (*allowed.parameters, *narrowed.parameters))
 

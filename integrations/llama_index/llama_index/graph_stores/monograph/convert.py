@@ -40,19 +40,19 @@ def as_told_relation(relation: Relation) -> ToldRelation:
 
 
 def _source(properties: Mapping[str, Any]) -> tuple[str, ...]:
-    """What says something: the node that it was extracted from, or the document."""
+    """Return the ids of the sources of a node: the node that it was extracted from, or the document."""
     found = properties.get(TRIPLET_SOURCE_KEY) or properties.get("ref_doc_id")
     return (found,) if isinstance(found, str) else ()
 
 
 def as_entity(told: ToldNode) -> EntityNode:
-    """What was told of an entity, as LlamaIndex has it."""
+    """Convert an asserted node to LlamaIndex's."""
     embedding = None if told.embedding is None else told.embedding.tolist()
     return EntityNode(name=told.name, label=told.label, properties=dict(told.properties), embedding=embedding)
 
 
 def as_relation(told: ToldRelation) -> Relation:
-    """What was told of a relation, as LlamaIndex has it."""
+    """Convert an asserted relation to LlamaIndex's."""
     return Relation(label=told.label, source_id=told.source, target_id=told.target, properties=dict(told.properties))
 
 

@@ -1,4 +1,4 @@
-"""What kinds of nodes and relations a graph has."""
+"""Kinds of nodes and relations in a graph."""
 
 from __future__ import annotations
 

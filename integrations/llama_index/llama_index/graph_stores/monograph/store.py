@@ -93,7 +93,7 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
 
     @property
     def client(self) -> Archive:
-        """As :attr:`monograph`."""
+        """The open archive, as :attr:`monograph`."""
         return self._monograph
 
     def close(self) -> None:
@@ -314,7 +314,7 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         return schema_of(told, chunks)
 
     def get_schema_str(self, refresh: bool = False) -> str:
-        """As :meth:`get_schema`, in lines that a language model reads."""
+        """Return the schema as :meth:`get_schema`, in lines for a language model."""
         return described(self.get_schema(refresh))
 
     # LlamaIndex's own would do the work on the event loop.

@@ -31,7 +31,7 @@ STRUCT_TYPE = cast(IndexStructType, "monograph_erarag")
 
 @dataclass
 class EraRAGStruct(IndexStruct):
-    """What LlamaIndex persists of the index: where its file is. All else is in the file."""
+    """Data that LlamaIndex persists of the index: the path of its file. All else is in the file."""
 
     path: str = ""
 

@@ -1,4 +1,4 @@
-"""What retrievers over a .mono file share: the file, and how it is asked."""
+"""Base of retrievers over a .mono file: the file, and its search."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class FileRetriever(ClosesFile, BaseRetriever):
 
     @abstractmethod
     def _strategy(self) -> str | Strategy:
-        """How the file is searched, as for :meth:`monograph.Monograph.search`."""
+        """Return the search mode, as for :meth:`monograph.Monograph.search`."""
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         text, how = query_bundle.query_str, self._strategy()

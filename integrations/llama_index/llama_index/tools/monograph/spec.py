@@ -1,4 +1,4 @@
-"""What an agent of LlamaIndex can do with a .mono file."""
+"""Tools over a .mono file for an agent of LlamaIndex."""
 
 from __future__ import annotations
 

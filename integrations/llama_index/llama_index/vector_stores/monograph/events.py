@@ -1,4 +1,4 @@
-"""What a file tells LlamaIndex's instrumentation of its work, beside the framework's own events."""
+"""Events for LlamaIndex's instrumentation, beside the framework's own."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
 
     @property
     def client(self) -> Archive:
-        """As :attr:`monograph`."""
+        """The open archive, as :attr:`monograph`."""
         return self._monograph
 
     def close(self) -> None:
