@@ -20,7 +20,7 @@ AskedWords::AskedWords(const std::uint32_t *hashes, std::size_t count) : hashes_
 }
 
 AskedWords::Held AskedWords::of(const unsigned char *packed, std::size_t count) const {
-    Held held{0, 0};
+    Held held{0, count + 1}; // Else a word whose hash is 0 would count as none.
     for (std::size_t at = 0; at < count; ++at) {
         const std::uint32_t word = word_at(packed + 4 * at);
         held.hash = (held.hash ^ word) * 0x9E3779B97F4A7C15u;
