@@ -32,7 +32,6 @@ from monograph.derive.tokens import count_tokens
 from monograph.evaluate.datasets import EvaluationQuestion
 from monograph.evaluate.metrics import contains_answer, mean
 from monograph.graph.evidence import Float64, Model
-from monograph.library.questions import allowed, packed
 from monograph.values import Hit
 
 HERE = Path(__file__).resolve().parent
@@ -102,18 +101,19 @@ def leads(options: argparse.Namespace) -> Results:
         with opened(name, options.files) as monograph:
             for question in [one for one in dataset(name).questions if worded(one)][: options.questions or None]:
                 hits = monograph.search(question.question, FOUND)
-                whole, small = (
-                    packed(monograph._file, question.question, hits, Packing(budget), allowed(None))
-                    for budget in (1000, SMALL)
-                )
-                text = f"» {small.confidence.text}" if small.best else ""
+                with monograph._file.reading() as reader:
+                    whole, small = (
+                        context.make_context(reader, question.question, hits, Packing(budget), None)
+                        for budget in (1000, SMALL)
+                    )
+                text = f"» {small.best.text}" if small.best else ""
                 assert count_tokens([text])[0] <= SMALL
-                narrow = whole.confidence.within if whole.best else None
+                narrow = whole.best.within if whole.best else None
                 rows.append(
                     {
                         "half": parity(question.id) % 2,
-                        "sure": whole.confidence.confidence if whole.best else 0.0,
-                        "whole": contains_answer(whole.confidence.text if whole.best else "", question.answers),
+                        "sure": whole.best.confidence if whole.best else 0.0,
+                        "whole": contains_answer(whole.best.text if whole.best else "", question.answers),
                         "small": contains_answer(text, question.answers),
                         "passage": contains_answer(hits[0].text if hits else "", question.answers),
                         "found": max((contains_answer(hit.text, question.answers) for hit in hits), default=0.0),

@@ -28,7 +28,7 @@ from monograph.shelf import Shelf, build
 from monograph.shelf.engines import Engine, Local
 from monograph.shelf.manifest import Manifest
 from monograph.shelf.shard import Call
-from monograph.shelf.storage import Place
+from monograph.shelf.storage import ShelfPlace
 from monograph.values import Progress
 from page import NOISE, write_page
 from search import passages, questions
@@ -75,7 +75,7 @@ class Counting(Local):
         return answers
 
 
-def engines(place: Place, version: Manifest, given: OpenOptions) -> Engine:
+def engines(place: ShelfPlace, version: Manifest, given: OpenOptions) -> Engine:
     return Counting([given_at(given, place.file_of(name)) for name in version.shards])
 
 

@@ -62,12 +62,12 @@ class Monograph:
     def open(self, metric: str, folder: Path) -> Search:
         from monograph.store.file.database import Database
         from monograph.vectors.index import DEFAULT_CACHE_BYTES, EcoVectorIndex
-        from monograph.vectors.search import Query
+        from monograph.vectors.search import VectorQuery
 
         database = Database(folder / "index.mono")
         cache = DEFAULT_CACHE_BYTES if self.cache is None else self.cache
         held: dict[float, EcoVectorIndex] = {}
-        asked = Query(K)
+        asked = VectorQuery(K)
 
         def search(query: Any, target: float) -> list[int]:
             if target not in held:

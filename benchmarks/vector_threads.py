@@ -22,7 +22,7 @@ import vector_data
 from machine import in_threads, machine, show
 from monograph.store.file.database import Database
 from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.search import Query
+from monograph.vectors.search import VectorQuery
 from vector_report import THREADS_HEADINGS, threads_rows
 from vector_rivals import RIVALS
 
@@ -51,7 +51,7 @@ class Setting:
 def ours(base: Any, folder: Path) -> Iterator[list[Setting]]:
     """Our index, every thread with a connection of its own."""
     RIVALS["Monograph"].build(base, "cosine", folder)
-    database, asked = Database(folder / "index.mono"), Query(K)
+    database, asked = Database(folder / "index.mono"), VectorQuery(K)
 
     def setting(target: float) -> Setting:
         index = EcoVectorIndex(target_recall=target, cache_bytes=ALL)

@@ -34,7 +34,7 @@ from monograph.vectors.cluster_search import GraphSearch, probes
 from monograph.vectors.design import DESIGNS, Design
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.kernel import levels
-from monograph.vectors.search import Query, prepare
+from monograph.vectors.search import VectorQuery, prepare
 from monograph.vectors.stop import (
     Budget,
     Exponential,
@@ -128,7 +128,7 @@ def filled(name: str, base: Any, design: Design, known: int | None = None) -> It
         Path(f"{path}{end}").unlink(missing_ok=True)
 
 
-def measured(database: Database, index: EcoVectorIndex, queries: Any, truth: Any, query: Query) -> Results:
+def measured(database: Database, index: EcoVectorIndex, queries: Any, truth: Any, query: VectorQuery) -> Results:
     """Recall, p50 in us, loads and codes compared, of the second of two passes."""
     times: list[float] = []
     found = []
@@ -175,7 +175,7 @@ def stopping(made: VectorSet, metric: str) -> Results:
         traces = []
         for query, best in zip(queries, truth, strict=True):
             asked = prepare(query, base.shape[1])
-            search, reached = GraphSearch(Query(K, rerank=False), SearchEffort(Never()), asked), []
+            search, reached = GraphSearch(VectorQuery(K, rerank=False), SearchEffort(Never()), asked), []
             for cluster in list(probes(state.centroids, asked))[:160]:
                 search.probe(index._memory.cluster(connection, cluster, state.version), walks=True)
                 ids = search.pool.ids.tolist()
@@ -229,7 +229,7 @@ def changing(made: VectorSet) -> Results:
     base, queries = made.vectors[:80_000], made.queries[:300]
     n, half = len(base), len(base) // 2
     results: Results = {}
-    query = Query(K)
+    query = VectorQuery(K)
 
     def truth_of(rows: Any) -> Any:
         return rows[truths(base[rows - 1], queries, "cosine")]
@@ -295,7 +295,7 @@ def filtering(made: VectorSet) -> Results:
             flags[chosen] = 1
             bits = None if share == 1 else np.packbits(flags, bitorder="little")
             truth = chosen[truths(base[chosen - 1], queries, "cosine")]
-            results[f"{share:.1%}"] = measured(database, index, queries, truth, Query(K, bits))
+            results[f"{share:.1%}"] = measured(database, index, queries, truth, VectorQuery(K, bits))
     return results
 
 
@@ -307,7 +307,7 @@ def sizing(made: VectorSet) -> Results:
     for size in (50, 100, 200, 400):
         for name, design in (("codes", Design(cluster_size=size)), ("graph", Design("graph", size))):
             with filled("sizing", base, design) as (database, index):
-                results[f"{size} {name}"] = measured(database, index, queries, truth, Query(K))
+                results[f"{size} {name}"] = measured(database, index, queries, truth, VectorQuery(K))
                 with database.read() as connection:
                     results[f"{size} {name}"]["clusters"] = index.stats(connection).clusters
         print(f"sizing {size}", flush=True)

@@ -106,13 +106,13 @@ def traced(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
     def decorated(work: Callable[P, T]) -> Callable[P, T]:
         @functools.wraps(work)
-        def told(*args: P.args, **kwargs: P.kwargs) -> T:
+        def traced_work(*args: P.args, **kwargs: P.kwargs) -> T:
             if "opentelemetry.trace" not in sys.modules:
                 return work(*args, **kwargs)
             with span(name):
                 return work(*args, **kwargs)
 
-        return told
+        return traced_work
 
     return decorated
 

@@ -363,7 +363,7 @@ def test_a_part_of_a_name_is_enough_where_it_is_the_only_one(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_names_are_looked_up_safely(station: Monograph, name: str) -> None:
-    for act in (station.graph.neighbourhood, station.graph.merges, lambda one: station.graph.set_apart(one, "Renk")):
+    for act in (station.graph.neighbourhood, station.graph.merges, lambda one: station.graph.keep_apart(one, "Renk")):
         try:
             act(name)
         except MonographError as error:
@@ -458,7 +458,7 @@ def test_names_set_apart_are_joined_again_on_request(tmp_path: Path, name: str, 
     with open_people(tmp_path / "a.mono") as monograph:
         monograph.add(NAMES)
         before = graph_rows(monograph)
-        monograph.graph.set_apart(name, other)
+        monograph.graph.keep_apart(name, other)
         assert head(monograph, name) != head(monograph, other)
         assert [one.undone for one in monograph.graph.merges(name) if {one.name, one.other} == {name, other}] == [True]
         apart = graph_rows(monograph)
@@ -469,13 +469,13 @@ def test_names_set_apart_are_joined_again_on_request(tmp_path: Path, name: str, 
         assert graph_rows(monograph) == apart
         monograph.graph.rebuild()
         assert graph_rows(monograph) == apart
-        monograph.graph.set_apart(other, name)  # The same, said again.
+        monograph.graph.keep_apart(other, name)  # The same, said again.
         assert graph_rows(monograph) == apart
     with open_people(tmp_path / "a.mono") as monograph, open_people(tmp_path / "b.mono") as fresh:
         assert head(monograph, name) != head(monograph, other)
         fresh.add(NAMES[2:])
         fresh.add(NAMES[:2])
-        fresh.graph.set_apart(name, other)
+        fresh.graph.keep_apart(name, other)
         fresh.add([Document("J. Smith met Smith.", id="5")])
         fresh.remove(["5"])
         assert graph_rows(fresh) == apart
@@ -494,7 +494,7 @@ def test_names_that_are_one_by_way_of_another_are_parted(tmp_path: Path) -> None
             monograph.add(documents)
             assert len({head(monograph, one.id) for one in documents}) == 1
             before = graph_rows(monograph)
-            monograph.graph.set_apart(name, other)
+            monograph.graph.keep_apart(name, other)
             assert head(monograph, name) != head(monograph, other)
             apart = graph_rows(monograph)
             third = next(one.id for one in documents if one.id not in (name, other))
@@ -512,10 +512,10 @@ def test_impossible_separations_are_refused(tmp_path: Path) -> None:
         before = graph_rows(monograph)
         for name, other in (("Bergen", "the BERGEN"), ("", "Bergen"), ("!", "?")):
             with pytest.raises(InputError, match="one name but for case"):
-                monograph.graph.set_apart(name, other)
+                monograph.graph.keep_apart(name, other)
         for name, other in (("Bergen", "Zanzibar"), ("Zanzibar", "Bergen")):
             with pytest.raises(NotFound, match="nothing like 'Zanzibar'"):
-                monograph.graph.set_apart(name, other)
+                monograph.graph.keep_apart(name, other)
         with pytest.raises(NotFound, match="not set apart"):
             monograph.graph.unite("Bergen", "Oslo")
         assert graph_rows(monograph) == before
@@ -573,4 +573,4 @@ def test_graph_of_a_read_only_file_is_explored(station: Monograph, tmp_path: Pat
         assert monograph.graph.neighbourhood("Renk") == station.graph.neighbourhood("Renk")
         assert monograph.graph.merges() == station.graph.merges()
         with pytest.raises(MonographError, match="reading only"):
-            monograph.graph.set_apart("Renk", "Linz")
+            monograph.graph.keep_apart("Renk", "Linz")

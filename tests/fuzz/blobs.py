@@ -59,7 +59,7 @@ def base(folder: Path) -> Path:
         made.sync(texts)
         made.add(said)
         made.remove(["d3", "d9"])
-        made.graph.set_apart("Anna Calder", "Ines Okafor")
+        made.graph.keep_apart("Anna Calder", "Ines Okafor")
         made.ask("whom did Anna Calder meet?")
     with closing(connected(path)) as connection:
         # So many centroids that they have a graph are more than a small file has.
@@ -275,7 +275,7 @@ def writing(opened: Monograph, folder: Path) -> list[Callable[[], object]]:
         partial(opened.sync, folder / "texts"),
         opened.files.retry,
         partial(opened.files.remove, "texts"),
-        partial(opened.graph.set_apart, "Tobias Renk", "Mrs Grubb"),
+        partial(opened.graph.keep_apart, "Tobias Renk", "Mrs Grubb"),
         partial(opened.graph.unite, "Anna Calder", "Ines Okafor"),
         partial(opened.backup, folder / "backup.mono", overwrite=True),
         partial(opened.check, repair=True),

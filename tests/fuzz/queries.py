@@ -117,7 +117,7 @@ def _calls(opened: Monograph) -> list[Callable[[random.Random], Drawn]]:
         (opened.graph.neighbourhood, "t", "hops:n limit:n"),
         (opened.graph.routes, "tt", "hops:n limit:n"),
         (opened.graph.merges, "t", ""),
-        (opened.graph.set_apart, "xx", ""),
+        (opened.graph.keep_apart, "xx", ""),
         (opened.graph.unite, "xx", ""),
         (opened.tree.outline, "t", "layers:n"),
         (opened.files.move, "xx", ""),

@@ -16,7 +16,7 @@ from monograph import Document, Monograph, Passage, View
 from monograph import where as filters
 from monograph.app.cli import app
 from monograph.errors import InputError, OutsideView
-from monograph.values import Place, Section, ToldNode
+from monograph.values import AssertedNode, Place, Section
 from support.bad_inputs import text
 
 CONTROLS = "\0\x07\x08\x0b\x1b\r\n\t\x7f\x85\x9b\u200b\u2028\u202e\ud800"
@@ -112,11 +112,11 @@ def _print(opened: Monograph, chosen: random.Random) -> None:
 
 
 def _tell(opened: Monograph, chosen: random.Random) -> None:
-    node = ToldNode(drawn(chosen), drawn(chosen), drawn(chosen), _metadata(chosen))
-    opened.graph.tell([node])
+    node = AssertedNode(drawn(chosen), drawn(chosen), drawn(chosen), _metadata(chosen))
+    opened.graph.add([node])
     assert not any("\0" in one for one in (node.id, node.name, node.label, *_strings(dict(node.properties))))
-    assert list(opened.graph.told([node.id]).nodes) == [node.id]
-    opened.graph.untell([node.id])
+    assert list(opened.graph.assertions([node.id]).nodes) == [node.id]
+    opened.graph.remove([node.id])
 
 
 def _name(opened: Monograph, chosen: random.Random) -> None:

@@ -18,7 +18,7 @@ from monograph import Document, Monograph, Passage
 from monograph.errors import DamagedFile, InputError, InvalidDocument, MonographError, NotFound, SourceError
 from monograph.store.file import checksums
 from monograph.store.graph.assertions import TABLES
-from monograph.values import Float32, Told, ToldNode, ToldRelation
+from monograph.values import AssertedNode, AssertedRelation, Assertions, Float32
 from support import raw_sql
 from support.models import CapitalExtractor, HashEmbedder
 from support.properties import examples
@@ -39,7 +39,7 @@ def library(path: Path) -> Monograph:
     return archive
 
 
-def plain(told: Told) -> tuple[dict[str, Any], list[Any]]:
+def plain(told: Assertions) -> tuple[dict[str, Any], list[Any]]:
     """What was told as plain values; relations in an order of their own."""
     nodes = {
         name: (
@@ -64,21 +64,21 @@ def said(origin: str) -> tuple[str, ...]:
 class Oracle:
     """What each origin says, in the order in which it said it, as dicts."""
 
-    nodes: dict[tuple[str, str], ToldNode | None] = field(default_factory=dict)
-    relations: dict[tuple[tuple[str, str, str], str], ToldRelation] = field(default_factory=dict)
+    nodes: dict[tuple[str, str], AssertedNode | None] = field(default_factory=dict)
+    relations: dict[tuple[tuple[str, str, str], str], AssertedRelation] = field(default_factory=dict)
 
-    def tell_node(self, node: ToldNode, origin: str) -> None:
+    def tell_node(self, node: AssertedNode, origin: str) -> None:
         self.nodes.pop((node.id, origin), None)
         self.nodes[node.id, origin] = node
 
-    def tell_relation(self, one: ToldRelation, origin: str) -> None:
+    def tell_relation(self, one: AssertedRelation, origin: str) -> None:
         for end in (one.source, one.target):
             self.nodes.setdefault((end, origin), None)
         ends = (one.source, one.label, one.target)
         self.relations.pop((ends, origin), None)
         self.relations[ends, origin] = one
 
-    def untell(self, name: str) -> None:
+    def remove(self, name: str) -> None:
         self.nodes = {key: one for key, one in self.nodes.items() if key[0] != name}
         self.relations = {key: one for key, one in self.relations.items() if name not in (key[0][0], key[0][2])}
 
@@ -95,7 +95,7 @@ class Oracle:
             properties: dict[str, Any] = {}
             for one in some:
                 properties |= one.properties
-            last = some[-1] if some else ToldNode(name)
+            last = some[-1] if some else AssertedNode(name)
             origins = {key[1] for key in self.nodes if key[0] == name and key[1]}
             nodes[name] = (last.name or name, last.label, properties, embeddings[-1] if embeddings else None, origins)
         related: dict[tuple[str, str, str], tuple[dict[str, Any], set[str]]] = {}
@@ -113,17 +113,17 @@ def float32(numbers: Sequence[Any]) -> Float32:
 PROPERTIES = st.dictionaries(st.sampled_from("abc"), st.sampled_from([1, "x", [2], None, {"y": True}]), max_size=2)
 EMBEDDINGS = st.none() | st.lists(st.integers(-3, 3), min_size=2, max_size=3).map(float32)
 NODES = st.builds(
-    ToldNode, st.sampled_from(IDS), st.sampled_from(("", "Ada", "A name")), st.sampled_from(("person", "entity")),
+    AssertedNode, st.sampled_from(IDS), st.sampled_from(("", "Ada", "A name")), st.sampled_from(("person", "entity")),
     PROPERTIES, EMBEDDINGS, st.sampled_from(ORIGINS).map(said),
 )  # fmt: skip
 RELATIONS = st.builds(
-    ToldRelation, st.sampled_from(IDS), st.sampled_from(LABELS), st.sampled_from(IDS), PROPERTIES,
+    AssertedRelation, st.sampled_from(IDS), st.sampled_from(LABELS), st.sampled_from(IDS), PROPERTIES,
     st.sampled_from(ORIGINS).map(said),
 )  # fmt: skip
 STEPS = st.lists(
     st.one_of(
-        st.tuples(st.just("tell"), st.lists(NODES, max_size=3), st.lists(RELATIONS, max_size=3)),
-        st.tuples(st.just("untell"), st.sampled_from(IDS), st.none()),
+        st.tuples(st.just("add"), st.lists(NODES, max_size=3), st.lists(RELATIONS, max_size=3)),
+        st.tuples(st.just("remove"), st.sampled_from(IDS), st.none()),
         st.tuples(st.just("unrelate"), RELATIONS, st.none()),
         st.tuples(st.just("remove"), st.sampled_from(("c1", "d2")), st.none()),
     ),
@@ -147,75 +147,75 @@ def test_any_sequence_of_assertions_equals_that_on_dicts(
     path = Path(shutil.copy(master, tmp_path_factory.mktemp("steps")))
     with Monograph.open(path, HashEmbedder(), CapitalExtractor()) as archive:
         for kind, one, other in steps:
-            if kind == "tell":
+            if kind == "add":
                 nodes = [node for node in one if set(node.origins) <= left]
                 relations = [relation for relation in other if set(relation.origins) <= left]
-                archive.graph.tell(nodes, relations)
+                archive.graph.add(nodes, relations)
                 for node in nodes:
                     oracle.tell_node(node, "".join(node.origins))
                 for relation in relations:
                     oracle.tell_relation(relation, "".join(relation.origins))
-            elif kind == "untell":
-                archive.graph.untell([one])
-                oracle.untell(one)
+            elif kind == "remove":
+                archive.graph.remove([one])
+                oracle.remove(one)
             elif kind == "unrelate":
                 ends = (one.source, one.label, one.target)
-                archive.graph.untell(relations=[ends])
+                archive.graph.remove(relations=[ends])
                 oracle.relations = {key: held for key, held in oracle.relations.items() if key[0] != ends}
             elif one in left:
                 archive.remove(["d2"]) if one == "d2" else archive.remove_chunks(["c1"])
                 oracle.gone([one])
                 left.discard(one)
-        assert plain(archive.graph.told()) == oracle.plain()
+        assert plain(archive.graph.assertions()) == oracle.plain()
         assert archive.check() == []
 
 
 def test_parts_of_assertions_are_read(tmp_path: Path) -> None:
     with library(tmp_path / "x.mono") as archive:
         graph = archive.graph
-        graph.tell(
-            [ToldNode("a", "Ada", "person"), ToldNode("b"), ToldNode("c")],
-            [ToldRelation("a", "MET", "b"), ToldRelation("b", "MET", "c"), ToldRelation("c", "MET", "c")],
+        graph.add(
+            [AssertedNode("a", "Ada", "person"), AssertedNode("b"), AssertedNode("c")],
+            [AssertedRelation("a", "MET", "b"), AssertedRelation("b", "MET", "c"), AssertedRelation("c", "MET", "c")],
         )
-        part = graph.told(["a", "nobody"])
+        part = graph.assertions(["a", "nobody"])
         assert [(one.source, one.target) for one in part.relations] == [("a", "b")]
         assert list(part.nodes) == ["a", "b"]
-        assert [(one.source, one.target) for one in graph.told(["c"]).relations] == [("b", "c"), ("c", "c")]
-        assert graph.told([]) == Told({}, ())
-        assert graph.untell(["nobody"], [("a", "MET", "c")]) == 0
+        assert [(one.source, one.target) for one in graph.assertions(["c"]).relations] == [("b", "c"), ("c", "c")]
+        assert graph.assertions([]) == Assertions({}, ())
+        assert graph.remove(["nobody"], [("a", "MET", "c")]) == 0
 
 
 def test_assertions_are_found_by_embedding(tmp_path: Path) -> None:
     with library(tmp_path / "x.mono") as archive:
         vectors = np.random.default_rng(3).normal(size=(50, 4)).astype(np.float32)
         graph = archive.graph
-        graph.tell([ToldNode(f"n{at}", properties={"at": at}, embedding=one) for at, one in enumerate(vectors)])
-        graph.tell([ToldNode("short", embedding=np.ones(3, dtype=np.float32)), ToldNode("none")])
+        graph.add([AssertedNode(f"n{at}", properties={"at": at}, embedding=one) for at, one in enumerate(vectors)])
+        graph.add([AssertedNode("short", embedding=np.ones(3, dtype=np.float32)), AssertedNode("none")])
         asked = float32([1, -2, 0.5, 3])
         cosines = vectors @ asked / np.linalg.norm(vectors, axis=1) / np.linalg.norm(asked)
-        found = graph.told_like(asked.tolist(), 7)
+        found = graph.nearest_assertions(asked.tolist(), 7)
         assert [one.id for one, _ in found] == [f"n{at}" for at in np.argsort(-cosines)[:7]]
         assert np.allclose([cosine for _, cosine in found], np.sort(cosines)[::-1][:7], atol=1e-6)
-        narrowed = graph.told_like(asked.tolist(), 100, where={"at": {"<": 5}})
+        narrowed = graph.nearest_assertions(asked.tolist(), 100, where={"at": {"<": 5}})
         assert {one.id for one, _ in narrowed} == {f"n{at}" for at in range(5)}
-        assert [one.id for one, _ in graph.told_like([1, 1, 1])] == ["short"]
-        assert graph.told_like([1.0]) == []
+        assert [one.id for one, _ in graph.nearest_assertions([1, 1, 1])] == ["short"]
+        assert graph.nearest_assertions([1.0]) == []
         with pytest.raises(InputError, match="not finite"):
-            graph.told_like([float("nan")])
+            graph.nearest_assertions([float("nan")])
 
 
 @pytest.mark.parametrize(
     ("nodes", "relations", "error"),
     [
-        ([ToldNode("a", origins=("nowhere",))], [], NotFound),
-        ([ToldNode("a", properties={"x": float("nan")})], [], InvalidDocument),
-        ([ToldNode("a", properties={"x": object()})], [], InvalidDocument),
-        ([ToldNode("a\ud800")], [], InputError),
-        ([ToldNode("a", embedding=float32([[1]]))], [], InputError),
-        ([ToldNode("a", embedding=float32([np.inf]))], [], InputError),
-        ([ToldNode("a", origins="c1")], [], InputError),  # type: ignore[arg-type]
-        ([], [ToldRelation("a", 7, "b")], InputError),  # type: ignore[arg-type]
-        ([], [ToldRelation("a", "x", "b", origins=("c1", "c9"))], NotFound),
+        ([AssertedNode("a", origins=("nowhere",))], [], NotFound),
+        ([AssertedNode("a", properties={"x": float("nan")})], [], InvalidDocument),
+        ([AssertedNode("a", properties={"x": object()})], [], InvalidDocument),
+        ([AssertedNode("a\ud800")], [], InputError),
+        ([AssertedNode("a", embedding=float32([[1]]))], [], InputError),
+        ([AssertedNode("a", embedding=float32([np.inf]))], [], InputError),
+        ([AssertedNode("a", origins="c1")], [], InputError),  # type: ignore[arg-type]
+        ([], [AssertedRelation("a", 7, "b")], InputError),  # type: ignore[arg-type]
+        ([], [AssertedRelation("a", "x", "b", origins=("c1", "c9"))], NotFound),
     ],
 )
 def test_refused_assertions_leave_nothing(
@@ -223,9 +223,9 @@ def test_refused_assertions_leave_nothing(
 ) -> None:
     with library(tmp_path / "x.mono") as archive:
         with pytest.raises(error) as raised:
-            archive.graph.tell([ToldNode("fine"), *nodes], relations)
+            archive.graph.add([AssertedNode("fine"), *nodes], relations)
         assert raised.value.hint
-        assert archive.graph.told() == Told({}, ())
+        assert archive.graph.assertions() == Assertions({}, ())
 
 
 def towns(path: Path) -> Monograph:
@@ -240,14 +240,14 @@ def test_assertions_are_in_the_neighbourhood_of_an_entity(tmp_path: Path) -> Non
         graph = archive.graph
         (chunk,) = archive.chunks("oslo")
         assert graph.neighbourhood("Oslo", 2).links == ()
-        graph.tell(
-            [ToldNode("n1", "Oslo", "city"), ToldNode("unnamed", "Nowhere")],
+        graph.add(
+            [AssertedNode("n1", "Oslo", "city"), AssertedNode("unnamed", "Nowhere")],
             [
-                ToldRelation("n1", "TWIN", "Turin", {}, (chunk.id,)),
-                ToldRelation("Turin", "TRADES", "LIMA"),
-                ToldRelation("Lima", "SELLS", "Turin"),
-                ToldRelation("Lima", "NEAR", "unnamed"),
-                ToldRelation("Lima", "IS", "lima"),
+                AssertedRelation("n1", "TWIN", "Turin", {}, (chunk.id,)),
+                AssertedRelation("Turin", "TRADES", "LIMA"),
+                AssertedRelation("Lima", "SELLS", "Turin"),
+                AssertedRelation("Lima", "NEAR", "unnamed"),
+                AssertedRelation("Lima", "IS", "lima"),
             ],
         )
         around = graph.neighbourhood("Oslo", 2)
@@ -267,7 +267,7 @@ def test_assertions_are_in_the_neighbourhood_of_an_entity(tmp_path: Path) -> Non
         assert "TWIN" in (tmp_path / "out.graphml").read_text()
         archive.remove(["oslo"])
         assert [one.keywords for one in graph.neighbourhood("Turin").links] == [("SELLS", "TRADES")]
-        graph.untell(["Turin"])
+        graph.remove(["Turin"])
         assert graph.neighbourhood("Turin").links == ()
 
 
@@ -299,26 +299,26 @@ def test_graph_search_follows_assertions(tmp_path: Path) -> None:
 
         before = archive.search(QUESTION, 40, "graph")
         assert way() == "None"
-        archive.graph.tell([ToldNode("k", "Kestrel Works")], [ToldRelation("Bernhard Hallen", "OWNS", "k")])
+        archive.graph.add([AssertedNode("k", "Kestrel Works")], [AssertedRelation("Bernhard Hallen", "OWNS", "k")])
         assert way() == "question → Oslo Harbour → Bernhard Hallen → Kestrel Works"
         assert way({"$document": {"!=": "works"}}) == "not found"
         hits = archive.search(QUESTION, 40, "graph")
         assert hits[1].title == "Kestrel Works"
         assert [hit.chunk.id for hit in hits] == list(dict.fromkeys(hit.chunk.id for hit in hits))
         # Told the other way round it leads there too; what is joined to very many leads nowhere by that.
-        archive.graph.untell(["k"])
-        archive.graph.tell((), [ToldRelation("Kestrel Works", "OWNED_BY", "Bernhard Hallen", {}, ("works",))])
+        archive.graph.remove(["k"])
+        archive.graph.add((), [AssertedRelation("Kestrel Works", "OWNED_BY", "Bernhard Hallen", {}, ("works",))])
         assert way() == "question → Oslo Harbour → Bernhard Hallen → Kestrel Works"
-        archive.graph.tell((), [ToldRelation("Bernhard Hallen", "KNOWS", f"someone {n}") for n in range(30)])
+        archive.graph.add((), [AssertedRelation("Bernhard Hallen", "KNOWS", f"someone {n}") for n in range(30)])
         assert way() == "None"
-        archive.graph.untell(list(archive.graph.told().nodes))
+        archive.graph.remove(list(archive.graph.assertions().nodes))
         assert archive.search(QUESTION, 40, "graph") == before
 
 
 def test_graph_search_in_a_view_follows_its_assertions(tmp_path: Path) -> None:
     with harbour(tmp_path / "x.mono") as archive:
         archive.add([Document("A secret.", id="secret", metadata={"kept": True})])
-        archive.graph.tell((), [ToldRelation("Bernhard Hallen", "OWNS", "Kestrel Works", {}, ("secret",))])
+        archive.graph.add((), [AssertedRelation("Bernhard Hallen", "OWNS", "Kestrel Works", {}, ("secret",))])
         view = archive.within({"not": {"kept": True}})
         found = {hit.title: str(hit.path) for hit in archive.search(QUESTION, 40, "graph")}
         assert found["Kestrel Works"].endswith("Bernhard Hallen → Kestrel Works")
@@ -335,12 +335,14 @@ def bytes_of(path: Path) -> bytes:
 
 def tell_secret(archive: Monograph, origin: str) -> None:
     vector = np.full(4, 0.123456, dtype=np.float32)
-    archive.graph.tell(
+    archive.graph.add(
         [
-            ToldNode(f"{SECRET} {n}", SECRET.title(), properties={SECRET: n}, embedding=vector, origins=said(origin))
+            AssertedNode(
+                f"{SECRET} {n}", SECRET.title(), properties={SECRET: n}, embedding=vector, origins=said(origin)
+            )
             for n in range(30)
         ],
-        [ToldRelation(f"{SECRET} {n}", f"IN_{SECRET}", "Ada", {"of": SECRET}, said(origin)) for n in range(30)],
+        [AssertedRelation(f"{SECRET} {n}", f"IN_{SECRET}", "Ada", {"of": SECRET}, said(origin)) for n in range(30)],
     )
 
 
@@ -356,33 +358,33 @@ def test_assertions_are_forgotten_with_their_text(tmp_path: Path) -> None:
         forgetting: list[tuple[str, Callable[[], object]]] = [
             ("c1", remove_and_compact),
             ("d2", lambda: archive.remove(["d2"], forget=True)),
-            ("", lambda: archive.graph.untell([f"{SECRET} {n}" for n in range(30)], forget=True)),
+            ("", lambda: archive.graph.remove([f"{SECRET} {n}" for n in range(30)], forget=True)),
         ]
         for origin, forget in forgetting:
             tell_secret(archive, origin)
-            archive.graph.tell([ToldNode("Ada", origins=("c2",))])
+            archive.graph.add([AssertedNode("Ada", origins=("c2",))])
             left = bytes_of(path)
             assert all(trace in left for trace in (*TRACES, vector))
             forget()
             left = bytes_of(path)
             assert [trace for trace in (*TRACES, vector) if trace in left] == []
-            assert archive.graph.told(["Ada"]).nodes["Ada"].origins == ("c2",)
+            assert archive.graph.assertions(["Ada"]).nodes["Ada"].origins == ("c2",)
             assert archive.check() == []
         archive.files.always_forget = True
         tell_secret(archive, "")
-        archive.graph.tell([ToldNode(f"{SECRET} 1", "another")])
+        archive.graph.add([AssertedNode(f"{SECRET} 1", "another")])
         assert b"another" in bytes_of(path)
-        archive.graph.untell(list(archive.graph.told().nodes))
+        archive.graph.remove(list(archive.graph.assertions().nodes))
         assert [trace for trace in TRACES if trace in bytes_of(path)] == []
 
 
 def test_assertions_of_a_changed_chunk_are_removed(tmp_path: Path) -> None:
     with library(tmp_path / "x.mono") as archive:
-        archive.graph.tell(
-            [ToldNode("Ada", origins=("c1", "c2"))], [ToldRelation("Ada", "MET", "Babbage", {}, ("c1",))]
+        archive.graph.add(
+            [AssertedNode("Ada", origins=("c1", "c2"))], [AssertedRelation("Ada", "MET", "Babbage", {}, ("c1",))]
         )
         archive.put([Document(id="d1", passages=(Passage("Ada met nobody.", "c1"),))])
-        told = archive.graph.told()
+        told = archive.graph.assertions()
         assert (list(told.nodes), told.relations) == (["Ada"], ())
         assert told.nodes["Ada"].origins == ("c2",)
         assert archive.check() == []
@@ -392,49 +394,52 @@ def test_assertions_of_two_copies_are_kept_once(tmp_path: Path) -> None:
     with library(tmp_path / "x.mono") as archive:
         tell_secret(archive, "c1")
         archive.compact()
-        before = plain(archive.graph.told())
+        before = plain(archive.graph.assertions())
         archive.backup(tmp_path / "copy.mono")
         with Monograph.open(tmp_path / "copy.mono") as copy:
-            assert plain(copy.graph.told()) == before
-            told = copy.graph.told()
-            copy.graph.tell(told.nodes.values(), told.relations)  # What is read can be told.
-            assert plain(copy.graph.told()) == before
+            assert plain(copy.graph.assertions()) == before
+            told = copy.graph.assertions()
+            copy.graph.add(told.nodes.values(), told.relations)  # What is read can be told.
+            assert plain(copy.graph.assertions()) == before
 
 
 def test_assertions_are_exported_and_imported(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with library(tmp_path / "x.mono") as archive:
         archive.export(out)
-        assert not (out / "told.jsonl").exists()
-        archive.graph.tell(
+        assert not (out / "assertions.jsonl").exists()
+        archive.graph.add(
             [
-                ToldNode("Ada", "A", "x", {"a": 1}, float32([0.1, -2]), ("c1", "d2")),
-                ToldNode("Ada", "B", properties={"b": []}),
+                AssertedNode("Ada", "A", "x", {"a": 1}, float32([0.1, -2]), ("c1", "d2")),
+                AssertedNode("Ada", "B", properties={"b": []}),
             ],
-            [ToldRelation("Ada", "MET", "東京", {"x": None}, ("c2",)), ToldRelation("Ada", "MET", "東京", {"y": 1})],
+            [
+                AssertedRelation("Ada", "MET", "東京", {"x": None}, ("c2",)),
+                AssertedRelation("Ada", "MET", "東京", {"y": 1}),
+            ],
         )
-        before = plain(archive.graph.told())
+        before = plain(archive.graph.assertions())
         archive.export(out, overwrite=True)
     with Monograph.open(tmp_path / "again.mono", HashEmbedder(), CapitalExtractor()) as again:
         again.files.take_over("jsonl", out)
-        assert plain(again.graph.told()) == before
+        assert plain(again.graph.assertions()) == before
         again.files.take_over("jsonl", out)
-        assert plain(again.graph.told()) == before
+        assert plain(again.graph.assertions()) == before
         assert again.check() == []
     # What documents say that are not taken in is not told.
-    lines = (out / "told.jsonl").read_text().splitlines()
-    (out / "told.jsonl").write_text("\n".join(line.replace('"c1"', '"elsewhere"') for line in lines))
+    lines = (out / "assertions.jsonl").read_text().splitlines()
+    (out / "assertions.jsonl").write_text("\n".join(line.replace('"c1"', '"elsewhere"') for line in lines))
     with Monograph.open(tmp_path / "part.mono", HashEmbedder(), CapitalExtractor()) as part:
         part.files.take_over("jsonl", out)
-        assert part.graph.told().nodes["Ada"].origins == ("d2", "c2")
+        assert part.graph.assertions().nodes["Ada"].origins == ("d2", "c2")
     for wrong in ('{"id": "x"}', '{"id": 1, "properties": {}}', '{"id": "x", "properties": {}, "embedding": ["y"]}'):
-        (out / "told.jsonl").write_text(wrong)
+        (out / "assertions.jsonl").write_text(wrong)
         with (
             Monograph.open(tmp_path / "wrong.mono", HashEmbedder()) as archive,
             pytest.raises(SourceError, match="line 1"),
         ):
             archive.files.take_over("jsonl", out)
-    broken(tmp_path / "x.mono", "UPDATE told_nodes SET label = 'z'")
+    broken(tmp_path / "x.mono", "UPDATE asserted_nodes SET label = 'z'")
     with Monograph.open(tmp_path / "x.mono") as archive, pytest.raises(DamagedFile, match="nothing was exported"):
         archive.export(out, overwrite=True)
 
@@ -448,19 +453,19 @@ def broken(path: Path, statement: str, *parameters: object) -> None:
 @pytest.mark.parametrize(
     ("statement", "outcome"),
     [
-        ("UPDATE told_nodes SET checksum = (checksum | 256) - (checksum & 256) WHERE id = 'Ada'", "stays"),
-        ("UPDATE told_nodes SET document = 77 WHERE id = 'Ada'", "stays"),
-        ("UPDATE told_relations SET chunk = 9", "stays"),
-        ("UPDATE told_nodes SET properties = replace(properties, '1', '2') WHERE id = 'Ada'", "stays"),
-        ("UPDATE told_nodes SET name = CAST(x'ff6461' AS TEXT) WHERE id = 'Ada'", "dropped"),
-        ("UPDATE told_nodes SET key = 'aha' WHERE id = 'Ada'", "stays"),
-        ("UPDATE told_nodes SET told = 9 WHERE id = 'Ada'", "stays"),
-        ("UPDATE told_nodes SET embedding = x'0000803f0000803f0000804f' WHERE id = 'Ada'", "stays"),
-        ("UPDATE told_relations SET label = 'HATES'", "stays"),
-        ("UPDATE told_nodes SET name = 'x' WHERE id = 'Ada'", "stays"),
-        ("UPDATE told_nodes SET name = CAST(x'ffff' AS TEXT) WHERE id = 'Ada'", "dropped"),
-        ("UPDATE told_nodes SET properties = '[]' WHERE id = 'Ada'", "dropped"),
-        ("DELETE FROM told_nodes WHERE id = 'Ada'", "dropped"),
+        ("UPDATE asserted_nodes SET checksum = (checksum | 256) - (checksum & 256) WHERE id = 'Ada'", "stays"),
+        ("UPDATE asserted_nodes SET document = 77 WHERE id = 'Ada'", "stays"),
+        ("UPDATE asserted_relations SET chunk = 9", "stays"),
+        ("UPDATE asserted_nodes SET properties = replace(properties, '1', '2') WHERE id = 'Ada'", "stays"),
+        ("UPDATE asserted_nodes SET name = CAST(x'ff6461' AS TEXT) WHERE id = 'Ada'", "dropped"),
+        ("UPDATE asserted_nodes SET key = 'aha' WHERE id = 'Ada'", "stays"),
+        ("UPDATE asserted_nodes SET assertion = 9 WHERE id = 'Ada'", "stays"),
+        ("UPDATE asserted_nodes SET embedding = x'0000803f0000803f0000804f' WHERE id = 'Ada'", "stays"),
+        ("UPDATE asserted_relations SET label = 'HATES'", "stays"),
+        ("UPDATE asserted_nodes SET name = 'x' WHERE id = 'Ada'", "stays"),
+        ("UPDATE asserted_nodes SET name = CAST(x'ffff' AS TEXT) WHERE id = 'Ada'", "dropped"),
+        ("UPDATE asserted_nodes SET properties = '[]' WHERE id = 'Ada'", "dropped"),
+        ("DELETE FROM asserted_nodes WHERE id = 'Ada'", "dropped"),
         ("DELETE FROM chunks WHERE id = 'c1'", "unsaid"),
     ],
 )
@@ -468,55 +473,55 @@ def test_check_finds_damaged_assertions(tmp_path: Path, statement: str, outcome:
     path = tmp_path / "x.mono"
     vector = np.ones(3, dtype=np.float32)
     with library(path) as archive:
-        archive.graph.tell(
-            [ToldNode("Ada", properties={"x": 1}, embedding=vector, origins=("c1",)), ToldNode("Other")],
-            [ToldRelation("Ada", "MET", "Babbage", {}, ("c1",))],
+        archive.graph.add(
+            [AssertedNode("Ada", properties={"x": 1}, embedding=vector, origins=("c1",)), AssertedNode("Other")],
+            [AssertedRelation("Ada", "MET", "Babbage", {}, ("c1",))],
         )
-        before = plain(archive.graph.told())
+        before = plain(archive.graph.assertions())
     broken(path, statement)
     with Monograph.open(path, HashEmbedder(), CapitalExtractor()) as archive:
-        found = [one for one in archive.check() if one.table.startswith("told_")]
+        found = [one for one in archive.check() if one.table.startswith("asserted_")]
         assert found
         assert any(one.hint for one in found if not one.repairable) == (not all(one.repairable for one in found))
         try:
-            archive.graph.told()
+            archive.graph.assertions()
         except MonographError as error:
             assert str(path) in str(error)
         left = archive.check(repair=True)
-        after = plain(archive.graph.told())
+        after = plain(archive.graph.assertions())
         assert "Other" in after[0]
         if outcome == "stays":
             assert {one.repairable for one in left} == {False}
-            archive.graph.tell([ToldNode("Ada", properties={"x": 1}, embedding=vector, origins=("c1",))])
-            archive.graph.untell(
-                relations=[(one.source, one.label, one.target) for one in archive.graph.told().relations]
+            archive.graph.add([AssertedNode("Ada", properties={"x": 1}, embedding=vector, origins=("c1",))])
+            archive.graph.remove(
+                relations=[(one.source, one.label, one.target) for one in archive.graph.assertions().relations]
             )
-            archive.graph.untell(["Ada"])
+            archive.graph.remove(["Ada"])
         elif outcome == "mended":
             assert after == before
         else:
             assert after[0].get("Ada") == (None if outcome == "unsaid" else ("Ada", "entity", {}, None, {"c1"}))
-        assert [one for one in archive.check() if one.table.startswith("told_")] == []
+        assert [one for one in archive.check() if one.table.startswith("asserted_")] == []
 
 
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE told_nodes SET properties = '[]'",
-        "UPDATE told_nodes SET properties = 'x'",
-        "UPDATE told_nodes SET embedding = x'0102030405'",
-        "UPDATE told_nodes SET embedding = 'text'",
-        "UPDATE told_nodes SET label = x'ff'",
-        "UPDATE told_nodes SET name = CAST(x'ff' AS TEXT)",
-        "UPDATE told_relations SET properties = '1'",
-        "UPDATE told_relations SET label = x'00'",
+        "UPDATE asserted_nodes SET properties = '[]'",
+        "UPDATE asserted_nodes SET properties = 'x'",
+        "UPDATE asserted_nodes SET embedding = x'0102030405'",
+        "UPDATE asserted_nodes SET embedding = 'text'",
+        "UPDATE asserted_nodes SET label = x'ff'",
+        "UPDATE asserted_nodes SET name = CAST(x'ff' AS TEXT)",
+        "UPDATE asserted_relations SET properties = '1'",
+        "UPDATE asserted_relations SET label = x'00'",
     ],
 )
 def test_check_finds_assertion_rows_that_no_version_writes(tmp_path: Path, statement: str) -> None:
     path = tmp_path / "x.mono"
     with library(path) as archive:
         vector = np.ones(3, dtype=np.float32)
-        archive.graph.tell([ToldNode("Ada", embedding=vector)], [ToldRelation("Ada", "MET", "Ada")])
+        archive.graph.add([AssertedNode("Ada", embedding=vector)], [AssertedRelation("Ada", "MET", "Ada")])
     with closing(raw_sql.connected(path)) as connection:
         checksums.register(connection)
         connection.execute(statement)
@@ -532,8 +537,8 @@ def test_check_finds_assertion_rows_that_no_version_writes(tmp_path: Path, state
     with Monograph.open(path, HashEmbedder(), CapitalExtractor()) as archive:
         assert [one.table for one in archive.check()] == [statement.split()[1]]
         with suppress(DamagedFile):
-            archive.graph.told_like([1, 1, 1])
+            archive.graph.nearest_assertions([1, 1, 1])
         with pytest.raises(DamagedFile, match=r"x\.mono"):
-            archive.graph.told()
+            archive.graph.assertions()
         assert archive.check(repair=True) == []
-        archive.graph.told()
+        archive.graph.assertions()

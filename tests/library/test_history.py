@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from monograph import Document, Monograph, Passage, Reader, Settings, Valid
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.errors import ClosedFile, DamagedFile, InputError, InvalidFilter, NotFound
-from monograph.values import ToldNode
+from monograph.values import AssertedNode
 from monograph.write import configuration
 from support.forks import run
 from support.models import CapitalExtractor, HashEmbedder
@@ -291,7 +291,7 @@ def test_snapshot_lacks_what_writes(archive: Monograph) -> None:
     for part, names in (
         (past, "add put remove remove_chunks sync check compact forget_versions versions backup vectors"),
         (past.within({"owner": "ann"}), "add put remove remove_chunks versions"),
-        (past.graph, "tell untell build rebuild set_apart unite"),
+        (past.graph, "tell remove build rebuild keep_apart unite"),
         (past.tree, "rebuild"),
         (past.files, "sync apply receive remove"),
     ):
@@ -577,9 +577,9 @@ def test_graph_built_later_covers_previous_versions(tmp_path: Path, now: Now) ->
 
 def test_snapshot_has_current_assertions_of_its_documents(archive: Monograph) -> None:
     assert configuration.identity(archive.as_of(START + 5)._file.database) == archive.stats().id
-    archive.graph.tell([ToldNode("stove", "Thing", origins=("boiler",))])
-    assert list(archive.as_of(START + 15).graph.told().nodes) == ["stove"]
-    assert not archive.as_of(START + 5).graph.told().nodes
+    archive.graph.add([AssertedNode("stove", "Thing", origins=("boiler",))])
+    assert list(archive.as_of(START + 15).graph.assertions().nodes) == ["stove"]
+    assert not archive.as_of(START + 5).graph.assertions().nodes
 
 
 def test_agents_and_frameworks_accept_as_of(archive: Monograph) -> None:

@@ -25,7 +25,7 @@ from monograph.models import Completion
 from monograph.read.limits import Limits
 from monograph.search.strategies import Hybrid, Tfidf, Tree
 from monograph.store.documents.filters import MOST_COMPARISONS, compile_condition, rows
-from monograph.values import Place, Section, ToldNode, ToldRelation
+from monograph.values import AssertedNode, AssertedRelation, Place, Section
 from support.forks import COMMANDS
 
 HALF = "half \ud800 a pair"
@@ -132,7 +132,7 @@ TEXTS: dict[str, Callable[[Monograph, Any], object]] = {
     "remove": lambda m, text: m.remove([text]),
     "remove_chunks": lambda m, text: m.remove_chunks([text]),
     "entity": lambda m, text: m.graph.neighbourhood(text),
-    "apart": lambda m, text: m.graph.set_apart("Ann Smith", text),
+    "apart": lambda m, text: m.graph.keep_apart("Ann Smith", text),
     "unite": lambda m, text: m.graph.unite(text, "Ann Smith"),
     "node": lambda m, text: m.tree.outline(text),
     "where": lambda m, text: m.search("Ann", where={"n": text}),
@@ -452,12 +452,12 @@ def test_ids_and_assertions_with_nul_characters_are_refused(filled: Monograph) -
         lambda: filled.chunks(name),
         lambda: filled.fetch([name]),
         lambda: filled.graph.of_document(name),
-        lambda: filled.graph.tell([ToldNode(name)]),
-        lambda: filled.graph.tell([ToldNode("a", properties={name: 1})]),
-        lambda: filled.graph.tell([], [ToldRelation("a", name, "b")]),
-        lambda: filled.graph.tell([ToldNode("a", origins=(name,))]),
-        lambda: filled.graph.told([name]),
-        lambda: filled.graph.untell([name]),
+        lambda: filled.graph.add([AssertedNode(name)]),
+        lambda: filled.graph.add([AssertedNode("a", properties={name: 1})]),
+        lambda: filled.graph.add([], [AssertedRelation("a", name, "b")]),
+        lambda: filled.graph.add([AssertedNode("a", origins=(name,))]),
+        lambda: filled.graph.assertions([name]),
+        lambda: filled.graph.remove([name]),
     ):
         with pytest.raises((InputError, InvalidDocument), match=r"U\+0000"):
             act()

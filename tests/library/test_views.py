@@ -40,7 +40,7 @@ from monograph.models import Completion
 from monograph.shelf import to_write, whole_file
 from monograph.store.file.view import _OPEN
 from monograph.store.words import postings
-from monograph.values import Place, Section, ToldNode, ToldRelation
+from monograph.values import AssertedNode, AssertedRelation, Place, Section
 from support import raw_sql
 from support.models import CapitalExtractor, HashEmbedder
 from support.properties import examples
@@ -56,14 +56,14 @@ WORKS = {
     "Files": {"open_original", "original", "pages"},
     "EntityGraph": {
         "entities", "extractor", "merges", "neighbourhood", "of_document", "on_paths", "routes", "to_graphml",
-        "to_networkx", "tell", "told", "told_like", "untell",
+        "to_networkx", "add", "assertions", "nearest_assertions", "remove",
     },
     "SummaryTree": {"outline", "over", "summarizer", "summary"},
     "Vectors": set(),
 }  # fmt: skip
 """What a view does."""
 
-WRITES = {"Monograph": {"add", "put", "remove", "remove_chunks"}, "EntityGraph": {"tell", "untell"}}
+WRITES = {"Monograph": {"add", "put", "remove", "remove_chunks"}, "EntityGraph": {"add", "remove"}}
 """What a view does and a snapshot does not."""
 
 WHOLE = {
@@ -74,7 +74,7 @@ WHOLE = {
         "always_forget", "apply", "move", "plan", "receive", "remove", "retry", "sources", "sync", "take", "take_over",
         "watch",
     },
-    "EntityGraph": {"build", "price", "rebuild", "set_apart", "unite"},
+    "EntityGraph": {"build", "price", "rebuild", "keep_apart", "unite"},
     "SummaryTree": {"price", "rebuild"},
     "Vectors": {"price", "rebuild"},
 }  # fmt: skip
@@ -139,7 +139,7 @@ def everything(view: Reader, questions: Sequence[str], names: Sequence[str]) -> 
         yield [asked(view.graph.routes, name, other) for other in names[:4]]
     graph = view.graph
     yield from (graph.entities(1000), graph.entities(1000, like="a"), graph.merges(), graph.neighbourhood)
-    yield from (graph.told(), graph.told(names), graph.told_like([1, 1, 1], 9))
+    yield from (graph.assertions(), graph.assertions(names), graph.nearest_assertions([1, 1, 1], 9))
     whole = graph.to_networkx()
     yield from (list(whole.nodes(data=True)), list(whole.edges(data=True)))
     with tempfile.TemporaryDirectory() as folder:
@@ -175,18 +175,18 @@ def shared_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monograph]
     path = tmp_path_factory.mktemp("views") / "people.mono"
     with Monograph.open(path, summarizer=ExtractiveSummarizer(), model=Echo()) as archive:
         archive.add(people())
-        archive.graph.tell(*told_by("ann-1", "Ada Lovelace"))
-        archive.graph.tell(*told_by("bob-1", "Zorblax"))
-        archive.graph.tell(*told_by("", "Qwertium"))
+        archive.graph.add(*told_by("ann-1", "Ada Lovelace"))
+        archive.graph.add(*told_by("bob-1", "Zorblax"))
+        archive.graph.add(*told_by("", "Qwertium"))
         yield archive
 
 
-def told_by(origin: str, name: str) -> tuple[list[ToldNode], list[ToldRelation]]:
+def told_by(origin: str, name: str) -> tuple[list[AssertedNode], list[AssertedRelation]]:
     """What a document, or nobody, says of someone and of Oslo."""
     origins = (origin,) if origin else ()
     return (
-        [ToldNode(name, embedding=np.ones(3, dtype=np.float32), properties={"of": name}, origins=origins)],
-        [ToldRelation(name, f"LOVES_{name}", "Oslo", {"of": name}, origins)],
+        [AssertedNode(name, embedding=np.ones(3, dtype=np.float32), properties={"of": name}, origins=origins)],
+        [AssertedRelation(name, f"LOVES_{name}", "Oslo", {"of": name}, origins)],
     )
 
 
@@ -293,7 +293,7 @@ def test_view_equals_a_file_of_its_documents(shared_file: Monograph, tmp_path: P
     view = shared_file.within(ANN)
     with Monograph.open(tmp_path / "ann.mono", summarizer=ExtractiveSummarizer(), model=Echo()) as alone:
         alone.add(of_ann())
-        alone.graph.tell(*told_by("ann-1", "Ada Lovelace"))
+        alone.graph.add(*told_by("ann-1", "Ada Lovelace"))
         assert view.documents() == alone.documents()
         assert view.listed() == alone.listed()
         assert view.listed("letter", 2, 3) == alone.listed("letter", 2, 3)
@@ -301,7 +301,7 @@ def test_view_equals_a_file_of_its_documents(shared_file: Monograph, tmp_path: P
         assert view.document("ann-3") == alone.document("ann-3")
         assert view.chunks("letters/3") == alone.chunks("letters/3")
         assert view.graph.entities(100) == alone.graph.entities(100)
-        assert list(texts_in(view.graph.told())) == list(texts_in(alone.graph.told()))
+        assert list(texts_in(view.graph.assertions())) == list(texts_in(alone.graph.assertions()))
         assert view.graph.merges() == alone.graph.merges()
         for name in ("Ada Lovelace", "Oslo"):
             assert view.graph.neighbourhood(name, 2) == alone.graph.neighbourhood(name, 2)
@@ -537,16 +537,16 @@ def test_view_stores_assertions_about_its_documents(shared_file: Monograph, tmp_
     shared_file.backup(tmp_path / "copy.mono")
     with Monograph.open(tmp_path / "copy.mono") as archive:
         view = archive.within(ANN)
-        assert set(view.graph.told().nodes) == {"Ada Lovelace", "Oslo"}
+        assert set(view.graph.assertions().nodes) == {"Ada Lovelace", "Oslo"}
         with pytest.raises(NotFound, match="bob-1"):
-            view.graph.tell(*told_by("bob-1", "Eve"))
+            view.graph.add(*told_by("bob-1", "Eve"))
         with pytest.raises(OutsideView, match="nobody in this view"):
-            view.graph.tell(*told_by("", "Eve"))
-        view.graph.tell(*told_by("ann-2", "Eve"))
-        assert view.graph.untell(["Oslo", "Zorblax", "Qwertium"]) == 4  # Of Oslo two nodes, and two relations.
-        assert set(view.graph.told().nodes) == {"Ada Lovelace", "Eve"}
-        assert view.graph.untell(relations=[("Zorblax", "LOVES_Zorblax", "Oslo")]) == 0
-        left = archive.graph.told()
+            view.graph.add(*told_by("", "Eve"))
+        view.graph.add(*told_by("ann-2", "Eve"))
+        assert view.graph.remove(["Oslo", "Zorblax", "Qwertium"]) == 4  # Of Oslo two nodes, and two relations.
+        assert set(view.graph.assertions().nodes) == {"Ada Lovelace", "Eve"}
+        assert view.graph.remove(relations=[("Zorblax", "LOVES_Zorblax", "Oslo")]) == 0
+        left = archive.graph.assertions()
         assert [one.source for one in left.relations] == ["Zorblax", "Qwertium"]
         assert set(left.nodes) == {"Ada Lovelace", "Eve", "Oslo", "Zorblax", "Qwertium"}
         assert archive.check() == []
@@ -615,7 +615,7 @@ def test_sql_in_a_view_reads_no_rows_outside(shared_file: Monograph) -> None:
     view = shared_file.within(ANN)
     closed = [
         "documents", "chunks", "texts", "names", "mentions", "nodes", "chunk_graphs", "extractions", "subjects",
-        "aliases", "apart", "vectors", "sources", "told_nodes", "told_relations", "costs", "versions", "version_chunks",
+        "aliases", "apart", "vectors", "sources", "asserted_nodes", "asserted_relations", "costs", "versions", "version_chunks",
         "failures",
     ]  # fmt: skip
     for table in closed:

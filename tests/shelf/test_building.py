@@ -31,7 +31,7 @@ from monograph.shelf import Shelf, build, forget, remove
 from monograph.shelf.building import shard_of
 from monograph.shelf.manifest import Manifest, latest
 from monograph.shelf.storage import place_at, storage_at
-from monograph.values import Float32, Progress, ToldNode
+from monograph.values import AssertedNode, Float32, Progress
 from support.corpora import QUERIES, SENTENCES, TITLES
 from support.kill_at_commit import killed
 from support.models import BagEmbedder, HashEmbedder
@@ -246,9 +246,9 @@ def test_a_monograph_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         with Monograph.open(path, model, settings=settings) as archive:
             archive.add([ENGINE_NOTES[9]])
             if "set apart" in message:
-                archive.graph.set_apart("Ada Lovelace", "Charles Babbage")
+                archive.graph.keep_apart("Ada Lovelace", "Charles Babbage")
             if "assertions" in message:
-                archive.graph.tell([ToldNode("Ada")])
+                archive.graph.add([AssertedNode("Ada")])
             if "already" in message:
                 archive.add([ENGINE_NOTES[1]])
         with pytest.raises(InputError, match=message):

@@ -11,7 +11,7 @@ import pytest
 
 from monograph.errors import InputError, MissingExtra, ObjectDamaged, ObjectMissing, ShelfUnreachable, StorageFull
 from monograph.shelf.manifest import put_file, version_name
-from monograph.shelf.storage import PIECE, ObjectName, Place, Storage, digest_in, name_of, place_at, storage_at
+from monograph.shelf.storage import PIECE, ObjectName, ShelfPlace, Storage, digest_in, name_of, place_at, storage_at
 from support.shelf_storage import PROCESSES, shard
 
 
@@ -205,7 +205,7 @@ def test_object_above_the_file_size_limit_raises_storage_full_and_leaves_nothing
 
 def test_fetched_objects_are_verified_and_cached(objects: Storage, tmp_path: Path) -> None:
     name = put_file(objects, shard(tmp_path, "a", "a"))
-    place = Place("", objects, tmp_path / "home")
+    place = ShelfPlace("", objects, tmp_path / "home")
     path = place.file_of(name)
     assert name_of(path) == name
     objects.remove([name.name])
@@ -224,7 +224,7 @@ def test_an_object_of_other_bytes_is_refused(objects: Storage, tmp_path: Path, w
     name = name_of(shard(tmp_path, "a", "a"))
     objects.put_new(name.name, wrong)  # As a failing disk, or another hand, leaves it.
     with pytest.raises(ObjectDamaged, match=rf"{name.digest}.mono of .* is damaged.*--replace"):
-        Place("", objects, tmp_path / "home").file_of(name)
+        ShelfPlace("", objects, tmp_path / "home").file_of(name)
     assert files_in(tmp_path / "home") == []
 
 

@@ -38,7 +38,7 @@ from monograph.shelf.manifest import (
     put_file,
     versions,
 )
-from monograph.shelf.storage import ObjectName, Place, Storage, name_of, storage_at
+from monograph.shelf.storage import ObjectName, ShelfPlace, Storage, name_of, storage_at
 from support.properties import examples
 from support.shelf_storage import PROCESSES, Between, shard
 
@@ -68,7 +68,7 @@ def put(objects: Storage, files: Path, text: str, before: Manifest | None) -> Ma
 
 def text_of(objects: Storage, manifest: Manifest, home: Path) -> str:
     """The text that a version was made of; every object of it is fetched and verified."""
-    place = Place("", objects, home)
+    place = ShelfPlace("", objects, home)
     shard, second, contents, third, names = (
         text[: len(text) // 1000]
         for text in (
@@ -490,7 +490,7 @@ def test_no_byte_of_forgotten_documents_remains_in_the_shelf(objects: Storage, t
     first = put(objects, tmp_path / "files", "secret", None)
     second = put(objects, tmp_path / "files", "two", first)
     failed = put_file(objects, shard(tmp_path / "files", "failed", "secret too"))
-    place = Place("", objects, tmp_path / "home")
+    place = ShelfPlace("", objects, tmp_path / "home")
     for manifest in (first, second):
         text_of(objects, manifest, tmp_path / "home")
     if (tmp_path / "shelf").exists():  # A writer was killed.

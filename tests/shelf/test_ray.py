@@ -46,7 +46,7 @@ from monograph.shelf.building import documents_in
 from monograph.shelf.engines import Local
 from monograph.shelf.manifest import Manifest, latest
 from monograph.shelf.shard import Call, ShardReader
-from monograph.shelf.storage import ObjectName, Place, place_at
+from monograph.shelf.storage import ObjectName, ShelfPlace, place_at
 from monograph.store.documents.filters import EVERYTHING
 from support.evaluation_data import excerpts
 from support.vector_server import VectorServer
@@ -62,7 +62,7 @@ WAYS = ("lexical", "hybrid", "graph")
 class Made:
     """A shelf of three shards, its files here, and one file of the same documents."""
 
-    place: Place
+    place: ShelfPlace
     version: Manifest
     files: tuple[Path, ...]
     one: Path

@@ -15,7 +15,7 @@ from monograph.errors import InputError, MonographError, NotFound, NotOnShelf
 from monograph.explore import nodes
 from monograph.library.graph import GraphReader
 from monograph.shelf import Shelf, build
-from monograph.values import Told
+from monograph.values import Assertions
 from support.corpora import corpora
 from support.models import BagEmbedder
 from support.properties import examples
@@ -94,12 +94,12 @@ def test_shelf_graph_equals_the_graph_of_one_file(
 def test_shelf_graph_refuses_operations_of_a_single_file(tmp_path: Path) -> None:
     build(tmp_path / "there", [Document("Anna Calder met Peter Okafor in Oslo.")], home=tmp_path / "here")
     with Shelf.open(tmp_path / "there", home=tmp_path / "here") as shelf:
-        assert shelf.graph.told(["Oslo"]) == Told({}, ())
-        assert shelf.graph.told_like([1.0, 2.0], 5) == []
+        assert shelf.graph.assertions(["Oslo"]) == Assertions({}, ())
+        assert shelf.graph.nearest_assertions([1.0, 2.0], 5) == []
         with pytest.raises(NotFound, match=r"there.* names nothing like 'Qqqq'"):
             shelf.graph.neighbourhood("Qqqq")
         with pytest.raises(InputError, match="give 1 or more"):
             shelf.graph.routes("Oslo", "Turin", 0)
-        for name in ("tell", "untell", "set_apart", "unite", "rebuild"):
+        for name in ("add", "remove", "keep_apart", "unite", "rebuild"):
             with pytest.raises(NotOnShelf, match=rf"graph of .*there, a shelf, has no {name} .*\.graph\.{name}"):
                 getattr(shelf.graph, name)

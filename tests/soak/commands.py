@@ -351,7 +351,7 @@ def resummarize(life: Life) -> Command:
     return rebuilt(life, "resummarize", "summarizer", SUMMARIZERS, "tree")
 
 
-def set_apart(life: Life) -> Command:
+def keep_apart(life: Life) -> Command:
     """Two names are set apart, or two that are become one again."""
     if life.state.extractor != PATTERNS.key:
         return reextract(life)  # The other knows no names of several words.
@@ -363,7 +363,7 @@ def set_apart(life: Life) -> Command:
     def work(path: Path, _: Tell) -> None:
         with opened(path) as monograph:
             if not unite:
-                monograph.graph.set_apart(*pair)
+                monograph.graph.keep_apart(*pair)
                 return
             try:
                 monograph.graph.unite(*pair)
@@ -371,7 +371,7 @@ def set_apart(life: Life) -> Command:
                 assert known  # It was taken back before the kill.
 
     return Command(
-        "unite" if unite else "set_apart", work, replace(life.state, apart=known ^ {pair} if unite else known | {pair})
+        "unite" if unite else "keep_apart", work, replace(life.state, apart=known ^ {pair} if unite else known | {pair})
     )
 
 
@@ -431,7 +431,7 @@ def recrypt(life: Life) -> Command:
 
 
 COMMANDS: tuple[Callable[[Life], Command], ...] = (
-    sync, add, put, remove, remove_chunks, forget, compact, reembed, reextract, build, resummarize, set_apart, set_apart, retry,
+    sync, add, put, remove, remove_chunks, forget, compact, reembed, reextract, build, resummarize, keep_apart, keep_apart, retry,
     move, remove_root, repair, backup,
 )  # fmt: skip
 if find_spec("watchfiles"):

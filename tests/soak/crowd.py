@@ -129,7 +129,7 @@ class _Writer:
         return [
             *(("add", self.add),) * 4, *(("sync", self.sync),) * 2, *(("put", self.put),) * 2, ("remove", self.remove),
             ("remove --forget", self.forget), ("compact", self.compact), ("resummarize", self.resummarize),
-            ("set_apart", self.set_apart), ("backup", self.backup),
+            ("keep_apart", self.keep_apart), ("backup", self.backup),
         ]  # fmt: skip
 
     def _fresh(self, prefix: str) -> str:
@@ -191,13 +191,13 @@ class _Writer:
         """The tree is made anew."""
         return self.monograph.tree.rebuild()
 
-    def set_apart(self) -> None:
+    def keep_apart(self) -> None:
         """Two names are set apart, or become one again."""
         pair = (captain := CAPTAINS[int(self.folder.name[1:])], initials(captain))
         if pair in self.state.apart:
             self.monograph.graph.unite(*pair)
         else:
-            self.monograph.graph.set_apart(*pair)
+            self.monograph.graph.keep_apart(*pair)
         self.state = replace(self.state, apart=self.state.apart ^ {pair})
 
     def backup(self) -> None:

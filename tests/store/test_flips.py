@@ -18,7 +18,7 @@ from monograph.answer.ask import AnswerCache
 from monograph.derive.loading import load_embedder, load_summarizer
 from monograph.errors import DamagedFile
 from monograph.models import Completion
-from monograph.values import ToldNode, ToldRelation
+from monograph.values import AssertedNode, AssertedRelation
 from monograph.vectors.design import Design
 from support.byte_flips import Cell, flip, sampled
 from support.letter_corpus import FACTS, FILLER, STRANGERS
@@ -62,12 +62,12 @@ def made(path: Path, embedder: Embedder, key: str | None = None) -> Path:
         monograph.add([Document(id="given", title="Given", passages=tuple(passages))])
         now[0] += 10
         monograph.add([Document(f"{told[0]} And then again.", id="d0", metadata={"year": 1960, "tags": ["x"]})])
-        monograph.graph.set_apart("Anna Calder", "Mary Poole")
+        monograph.graph.keep_apart("Anna Calder", "Mary Poole")
         names = [
-            ToldNode("Anna Calder", "", "person", {"age": 40}, np.ones(3, dtype=np.float32), ("d1", "p1")),
-            ToldNode("x"),
+            AssertedNode("Anna Calder", "", "person", {"age": 40}, np.ones(3, dtype=np.float32), ("d1", "p1")),
+            AssertedNode("x"),
         ]
-        monograph.graph.tell(names, [ToldRelation("Anna Calder", "MET", "Mary Poole", {"on": "Sunday"}, ("p1",))])
+        monograph.graph.add(names, [AssertedRelation("Anna Calder", "MET", "Mary Poole", {"on": "Sunday"}, ("p1",))])
         AnswerCache(monograph._file.database).keep(b"k" * 32, Completion("An answer.", 3, 2))
     return path
 
@@ -89,7 +89,7 @@ def seen(monograph: Monograph) -> list[Any]:
     found += [(monograph.document(one.id), monograph.chunks(one.id)) for one in listed]
     found += [monograph.tree.outline(layers=9), monograph.graph.entities(400), monograph.graph.merges()]
     found.append(monograph.graph.neighbourhood("Tobias Renk", 2))
-    told = monograph.graph.told()
+    told = monograph.graph.assertions()
     found += [told.relations, [(one.name, one.label, one.properties, one.origins) for one in told.nodes.values()]]
     found += [monograph.versions(name) for name in ("d0", "d5", "given")]
     found += [monograph.document(name, as_of=1_700_000_005) for name in ("d0", "d5", "given")]

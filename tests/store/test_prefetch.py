@@ -24,7 +24,7 @@ from monograph.store.words.pages import FilePages, Key, descriptor_of
 from monograph.store.words.prefetch import Prefetcher
 from monograph.vectors.design import Design
 from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.search import Query
+from monograph.vectors.search import VectorQuery
 from support.properties import examples
 
 SMALL = Design(cluster_size=20, exact_below=0)
@@ -216,21 +216,21 @@ def test_forked_process_can_search(tmp_path: Path) -> None:
     database, made = built(tmp_path / "p.mono")
     index = EcoVectorIndex()
     with database.read() as connection:
-        expected = index.search(connection, made[3], Query(5))
+        expected = index.search(connection, made[3], VectorQuery(5))
     child = os.fork()
     if child == 0:
         status = 1
         try:
             with database.read() as connection:
-                asked = index.search(connection, made[3], Query(5))
-                other = index.search(connection, made[77], Query(5))
+                asked = index.search(connection, made[3], VectorQuery(5))
+                other = index.search(connection, made[77], VectorQuery(5))
             status = 0 if asked == expected and other.items[0] == 78 else 2
         finally:
             os._exit(status)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     with database.write() as connection:
         index.delete(connection, [4])
-        assert 4 not in index.search(connection, made[3], Query(5)).items
+        assert 4 not in index.search(connection, made[3], VectorQuery(5)).items
     database.close()
 
 
@@ -239,5 +239,5 @@ def test_file_can_be_deleted_while_it_is_read_ahead(tmp_path: Path) -> None:
     index = EcoVectorIndex()
     with database.read() as connection:
         (tmp_path / "p.mono").unlink()
-        assert index.search(connection, made[3], Query(1)).items == (4,)
+        assert index.search(connection, made[3], VectorQuery(1)).items == (4,)
     database.close()

@@ -30,7 +30,7 @@ SMALL = Settings(segment_least=2, segment_most=3)
 """Many layers over few chunks."""
 
 
-class Told(HashEmbedder):
+class Assertions(HashEmbedder):
     """Tells of every text before it is embedded."""
 
     tell: Callable[[], None] = staticmethod(lambda: None)
@@ -68,7 +68,7 @@ def test_tree_equals_a_fresh_build_after_writes_during_its_growth(  # type: igno
 ) -> None:
     folder = tmp_path_factory.mktemp("overtaken")
     path = folder / "x.mono"
-    embedder, summarizer = Told(16), Telling()
+    embedder, summarizer = Assertions(16), Telling()
     held = {number: document(number) for number in range(count)}
     calls = 0
     acts = dict(moments)

@@ -18,7 +18,7 @@ from monograph.vectors import kernel, verify
 from monograph.vectors.cluster_search import Search
 from monograph.vectors.design import DESIGNS, Design
 from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.search import Neighbours, Query, prepare
+from monograph.vectors.search import Neighbours, VectorQuery, prepare
 from monograph.vectors.stop import Budget, Never, RankAware, Ranks, VBase, reciprocal_rank
 from support.raw_sql import connected
 from support.vectors import DIMENSION, Vectors, bitmap, clumps, filled, remember, scores_of
@@ -48,7 +48,7 @@ def test_damaged_codes_are_reported_and_repaired(tmp_path: Path, damage: str, sa
     database = Database(path)
     index, made = filled(database, CLUSTERED, 400)
     with database.read() as connection:
-        before = index.search(connection, made[3], Query(5))
+        before = index.search(connection, made[3], VectorQuery(5))
     database.close()
     by_hand = connected(path)
     by_hand.execute(damage)
@@ -57,12 +57,12 @@ def test_damaged_codes_are_reported_and_repaired(tmp_path: Path, damage: str, sa
     with database.read() as connection:
         assert any("codes" in fault for fault in verify.faults(connection, index.space))
         with pytest.raises(DamagedFile, match=said):
-            index.search(connection, made[3], Query(5))
+            index.search(connection, made[3], VectorQuery(5))
     with database.write() as connection:
         store.clear(connection, index.space)
         index.insert(connection, np.arange(1, 401), made)
         assert list(verify.faults(connection, index.space)) == []
-        assert index.search(connection, made[3], Query(5)).items == before.items
+        assert index.search(connection, made[3], VectorQuery(5)).items == before.items
     database.close()
 
 
@@ -96,7 +96,7 @@ class OwnCondition:
         return len(loads) >= 2 and not any(loads[-2:])
 
 
-def one_by_one(connection: sqlite3.Connection, index: EcoVectorIndex, query: Vectors, asked: Query) -> Neighbours:
+def one_by_one(connection: sqlite3.Connection, index: EcoVectorIndex, query: Vectors, asked: VectorQuery) -> Neighbours:
     """The same search, a cluster at a time, by what the kernel's scan finds."""
     state = index._must(connection)
     vector = prepare(query, DIMENSION)
@@ -134,7 +134,7 @@ def test_cached_clusters_change_no_result(database: Database, cache: int) -> Non
         for query in clumps(6, seed=77):
             for condition in conditions:
                 for allowed in (None, bits):
-                    asked = Query(10, allowed, condition)
+                    asked = VectorQuery(10, allowed, condition)
                     expected = one_by_one(connection, index, query, asked)
                     for _ in range(2):
                         assert other.search(connection, query, asked) == expected
@@ -143,7 +143,7 @@ def test_cached_clusters_change_no_result(database: Database, cache: int) -> Non
         assert bool(memory) == bool(cache)
     with database.write() as connection:
         other.delete(connection, list(range(1, 700)))
-        found = other.search(connection, made[0], Query(10, stop=Never()))
+        found = other.search(connection, made[0], VectorQuery(10, stop=Never()))
         assert min(found.items) >= 700
 
 
@@ -160,11 +160,11 @@ def test_recall_out_of_reach_is_reported(database: Database, design: Design) -> 
         assert stats.expected_recall is not None
         assert stats.expected_loads is not None
         assert 0.5 < stats.expected_recall < 0.9999
-        found = far.search(connection, -made[0], Query(10))
+        found = far.search(connection, -made[0], VectorQuery(10))
         assert found.stopped == "short"
         assert found.loads < stats.clusters
-        assert near.search(connection, -made[0], Query(10)).stopped == "enough"
-        assert EcoVectorIndex(target_recall=1.0).search(connection, -made[0], Query(10)).stopped == "all"
+        assert near.search(connection, -made[0], VectorQuery(10)).stopped == "enough"
+        assert EcoVectorIndex(target_recall=1.0).search(connection, -made[0], VectorQuery(10)).stopped == "all"
 
 
 def test_an_index_has_clusters_while_it_holds_many(database: Database) -> None:
@@ -182,7 +182,7 @@ def test_an_index_has_clusters_while_it_holds_many(database: Database) -> None:
         for query in clumps(5, seed=9):
             truth = scores_of(made[alive - 1], query)
             best = np.argsort(-truth, kind="stable")[:10]
-            found = index.search(connection, query, Query(10))
+            found = index.search(connection, query, VectorQuery(10))
             assert (found.loads, found.compared, found.stopped) == (0, len(alive), "exact")
             assert list(found.items) == alive[best].tolist()
             assert list(found.scores) == pytest.approx(truth[best].tolist(), abs=1e-6)
@@ -216,19 +216,19 @@ def test_a_small_index_is_exact_with_filters_and_ties(database: Database, cache:
     with database.write() as connection:
         index.insert(connection, rows, made)
     with database.read() as connection:
-        assert set(index.search(connection, made[0], Query(21)).items) == {1, *range(501, 521)}
-        assert len(index.search(connection, made[0], Query(3)).items) == 3
+        assert set(index.search(connection, made[0], VectorQuery(21)).items) == {1, *range(501, 521)}
+        assert len(index.search(connection, made[0], VectorQuery(3)).items) == 3
         for share in (0.5, 0.05, 0.0):
             chosen = np.flatnonzero(np.random.default_rng(4).random(2_000) < share)
             bits = bitmap(chosen + 1, 2_001)
             for query in clumps(5, seed=9):
                 truth = scores_of(made[chosen], query)
                 best = chosen[np.argsort(-truth, kind="stable")[:10]] + 1
-                assert list(index.search(connection, query, Query(10, bits)).items) == best.tolist()
+                assert list(index.search(connection, query, VectorQuery(10, bits)).items) == best.tolist()
     same = remember(database, np.repeat(made[:1], 30, axis=0))
     with database.write() as connection:
         index.insert(connection, same, np.repeat(made[:1], 30, axis=0))
-        tied = index.search(connection, made[0], Query(3, ties=True))
+        tied = index.search(connection, made[0], VectorQuery(3, ties=True))
         assert {1, *same.tolist()} <= set(tied.items)
         assert min(tied.scores) == tied.scores[2]
         assert (index.stats(connection).memory > 0) == (cache >= 1 << 20)
@@ -248,7 +248,7 @@ def test_expected_recall_is_that_of_searches(database: Database, target: float) 
         assert stats.expected_recall is not None
         assert stats.expected_recall >= target
         asked = made[:200] + np.float32(0.3) * clumps(200, seed=9, dimension=48)
-        found = [index.search(connection, one, Query(10)) for one in asked]
+        found = [index.search(connection, one, VectorQuery(10)) for one in asked]
     truth = [set((np.argsort(-scores_of(made, one))[:10] + 1).tolist()) for one in asked]
     share = np.mean([len(set(one.items) & best) / 10 for one, best in zip(found, truth, strict=True)])
     assert share >= target - 0.04

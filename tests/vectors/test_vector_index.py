@@ -22,7 +22,7 @@ from monograph.vectors import update, verify
 from monograph.vectors.design import DESIGNS, KINDS, Design, Kind
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.partition import products
-from monograph.vectors.search import Query
+from monograph.vectors.search import VectorQuery
 from monograph.vectors.stop import Budget, Never
 from support.properties import examples
 from support.vectors import DIMENSION, Vectors, bitmap, clumps, filled, remember, scores_of
@@ -39,7 +39,7 @@ def found_at(database: Database, design: Design, target: float, made: Vectors) -
         if store.header(connection, index.space) is None:
             index.insert(connection, np.arange(1, len(made) + 1), made)
     with database.read() as connection:
-        found = [index.search(connection, one, Query(10)) for one in queries]
+        found = [index.search(connection, one, VectorQuery(10)) for one in queries]
         stats = index.stats(connection)
     truth = [set((np.argsort(-scores_of(made, query))[:10] + 1).tolist()) for query in queries]
     shares = [len(set(one.items) & best) / 10 for one, best in zip(found, truth, strict=True)]
@@ -57,18 +57,20 @@ def test_vector_search_equals_brute_force(database: Database, kind: Kind, cache:
         for query in clumps(30, seed=5):
             truth = scores_of(made, query)
             best = np.argsort(-truth)[:10] + 1
-            found = index.search(connection, query, Query(10, stop=Never()))
+            found = index.search(connection, query, VectorQuery(10, stop=Never()))
             assert list(found.scores) == pytest.approx(truth[np.array(found.items) - 1].tolist(), rel=1e-3, abs=1e-3)
             assert list(found.scores) == sorted(found.scores, reverse=True)
             assert (found.loads, found.stopped) == (index.stats(connection).clusters, "all")
             hits += len(set(found.items) & set(best.tolist()))
-            by_codes = index.search(connection, query, Query(10, stop=Never(), rerank=False))
+            by_codes = index.search(connection, query, VectorQuery(10, stop=Never(), rerank=False))
             assert len(set(by_codes.items) & set(found.items)) >= (8 if kind == "codes" else 7)
             if kind == "codes":
                 assert found.compared == 2 * 2_000
                 estimated = truth[np.array(by_codes.items) - 1].tolist()
                 assert list(by_codes.scores) == pytest.approx(estimated, rel=0.05, abs=0.02)
-        assert {index.search(connection, one, Query(10, stop=Budget(4))).loads for one in clumps(30, seed=5)} == {4}
+        assert {index.search(connection, one, VectorQuery(10, stop=Budget(4))).loads for one in clumps(30, seed=5)} == {
+            4
+        }
     assert hits >= 297  # Of 300.
 
 
@@ -97,7 +99,7 @@ def test_filters_never_give_fewer_than_exist(database: Database, share: float) -
     hits = wanted = 0
     with database.read() as connection:
         for query in clumps(40, seed=8):
-            found = index.search(connection, query, Query(20, bits))
+            found = index.search(connection, query, VectorQuery(20, bits))
             truth = chosen[np.argsort(-scores_of(made[chosen - 1], query))[:20]]
             assert set(found.items) <= set(chosen.tolist())
             assert len(found.items) == min(20, len(chosen))
@@ -109,15 +111,15 @@ def test_filters_never_give_fewer_than_exist(database: Database, share: float) -
 def test_k_beyond_the_index_returns_every_vector(database: Database) -> None:
     index, made = filled(database, Design(), 300)
     with database.read() as connection:
-        assert len(index.search(connection, made[0], Query(5_000)).items) == 300
-        assert index.search(connection, made[0], Query(0)).items == ()
-        assert index.search(connection, made[0], Query(9, bitmap([], 8))).items == ()
+        assert len(index.search(connection, made[0], VectorQuery(5_000)).items) == 300
+        assert index.search(connection, made[0], VectorQuery(0)).items == ()
+        assert index.search(connection, made[0], VectorQuery(9, bitmap([], 8))).items == ()
 
 
 def test_an_empty_index_finds_nothing(database: Database) -> None:
     index = EcoVectorIndex()
     with database.read() as connection:
-        assert index.search(connection, np.ones(5, dtype=np.float32), Query(3)).items == ()
+        assert index.search(connection, np.ones(5, dtype=np.float32), VectorQuery(3)).items == ()
         assert index.stats(connection).clusters == 0
         assert list(verify.faults(connection, index.space)) == []
     with database.write() as connection:
@@ -140,7 +142,7 @@ def test_an_empty_index_finds_nothing(database: Database) -> None:
 def test_a_bad_query_is_refused(database: Database, vector: Vectors, said: str) -> None:
     index, _ = filled(database, Design(), 200)
     with database.read() as connection, pytest.raises(InputError, match=said):
-        index.search(connection, vector, Query(3))
+        index.search(connection, vector, VectorQuery(3))
 
 
 def test_a_bad_vector_is_refused_and_changes_nothing(database: Database) -> None:
@@ -175,12 +177,12 @@ def test_thousands_of_duplicates_are_found(database: Database, design: Design) -
         for start in range(0, 3_000, 500):
             index.insert(connection, rows[start : start + 500], same[start : start + 500])
         assert list(verify.faults(connection, index.space)) == []
-        found = index.search(connection, made[0], Query(2_000))
+        found = index.search(connection, made[0], VectorQuery(2_000))
         assert len(set(found.items)) == 2_000
         assert min(found.scores) == pytest.approx(1.0, abs=1e-5)
-        assert set(index.search(connection, made[0], Query(3, ties=True)).items) == {1, *rows.tolist()}
+        assert set(index.search(connection, made[0], VectorQuery(3, ties=True)).items) == {1, *rows.tolist()}
         index.delete(connection, rows[:2_999].tolist())
-        assert set(index.search(connection, made[0], Query(2)).items) == {1, 3_500}
+        assert set(index.search(connection, made[0], VectorQuery(2)).items) == {1, 3_500}
         assert list(verify.faults(connection, index.space)) == []
 
 
@@ -213,11 +215,11 @@ def test_rolled_back_vectors_are_not_found(database: Database) -> None:
     with pytest.raises(RuntimeError), database.write() as connection:
         index.insert(connection, rows, fresh)
         index.delete(connection, [1])
-        assert index.search(connection, fresh[0], Query(1)).items == (301,)
+        assert index.search(connection, fresh[0], VectorQuery(1)).items == (301,)
         raise RuntimeError
     with database.read() as connection:
-        assert index.search(connection, made[0], Query(1)).items == (1,)
-        assert index.search(connection, fresh[0], Query(1)).items != (301,)
+        assert index.search(connection, made[0], VectorQuery(1)).items == (1,)
+        assert index.search(connection, fresh[0], VectorQuery(1)).items != (301,)
 
 
 class Changes(RuleBasedStateMachine):
@@ -266,7 +268,7 @@ class Changes(RuleBasedStateMachine):
         with self.database.read() as connection:
             assert list(verify.faults(connection, self.index.space)) == []
             assert self.index.stats(connection).vectors == len(self.alive)
-            found = self.index.search(connection, self.made[0], Query(2_000, stop=Never()))
+            found = self.index.search(connection, self.made[0], VectorQuery(2_000, stop=Never()))
             assert set(found.items) == self.alive
 
     def teardown(self) -> None:
@@ -278,7 +280,7 @@ class Changes(RuleBasedStateMachine):
 
             def searched(connection: sqlite3.Connection) -> Any:
                 clusters = self.index.stats(connection).clusters
-                query = Query(10, stop=Budget(max(3, -(-clusters // 2))))
+                query = VectorQuery(10, stop=Budget(max(3, -(-clusters // 2))))
                 return [self.index.search(connection, one, query) for one in queries]
 
             with self.database.read() as connection:
@@ -305,7 +307,7 @@ def test_growth_and_deletion_cost_no_recall(database: Database) -> None:
     rows = remember(database, made)
     queries = clumps(200, seed=31, dimension=48)
     index = EcoVectorIndex(design=Design(cluster_size=40, exact_below=0))
-    query = Query(10, stop=Budget(12))
+    query = VectorQuery(10, stop=Budget(12))
 
     def recall(alive: Any, connection: sqlite3.Connection) -> float:
         found = [index.search(connection, one, query) for one in queries]
@@ -346,7 +348,7 @@ def test_clusters_stay_in_bounds_as_they_grow(database: Database) -> None:
         index.delete(connection, rows[3_600:].tolist())
         assert store.sizes(connection, index.space) == {}
         index.insert(connection, rows[:10], made[:10])
-        assert index.search(connection, made[3], Query(1)).items == (4,)
+        assert index.search(connection, made[3], VectorQuery(1)).items == (4,)
 
 
 @pytest.mark.long
@@ -364,7 +366,7 @@ def test_a_graph_of_many_centroids_follows(database: Database) -> None:
     hits = 0
     with database.read() as connection:
         for query in clumps(50, seed=3, dimension=16):
-            found = index.search(connection, query, Query(10, stop=Budget(60)))
+            found = index.search(connection, query, VectorQuery(10, stop=Budget(60)))
             truth = alive[np.argsort(-scores_of(made[alive - 1], query))[:10]]
             hits += len(set(found.items) & set(truth.tolist()))
     assert hits >= 450
@@ -385,7 +387,7 @@ def test_eight_threads_search_while_one_inserts_and_folds(database: Database) ->
             while not done.is_set() or searched < 20:
                 row = int(random.integers(0, 1_500))
                 with database.read() as connection:
-                    found = index.search(connection, made[row], Query(3))
+                    found = index.search(connection, made[row], VectorQuery(3))
                 assert found.items[0] == row + 1
                 searched += 1
         except BaseException as error:
@@ -407,7 +409,7 @@ def test_eight_threads_search_while_one_inserts_and_folds(database: Database) ->
 def test_a_reader_sees_its_own_state_while_a_writer_folds(database: Database) -> None:
     index, made = filled(database, Design(cluster_size=30, exact_below=0), 600)
     with database.read() as reader:
-        before = index.search(reader, made[0], Query(5))
+        before = index.search(reader, made[0], VectorQuery(5))
 
         def write() -> None:
             with database.write() as connection:
@@ -417,9 +419,9 @@ def test_a_reader_sees_its_own_state_while_a_writer_folds(database: Database) ->
         writer = threading.Thread(target=write)
         writer.start()
         writer.join()
-        assert index.search(reader, made[0], Query(5)) == before
+        assert index.search(reader, made[0], VectorQuery(5)) == before
     with database.read() as reader:
-        assert 1 not in index.search(reader, made[0], Query(5)).items
+        assert 1 not in index.search(reader, made[0], VectorQuery(5)).items
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -434,8 +436,8 @@ def test_the_cache_keeps_to_its_bounds(database: Database, kind: Kind) -> None:
             index.insert(connection, rows, made)
         with database.read() as connection:
             bare = index.stats(connection).memory
-            first = [index.search(connection, one, Query(5)) for one in made[:50]]
-            assert [index.search(connection, one, Query(5)) for one in made[:50]] == first
+            first = [index.search(connection, one, VectorQuery(5)) for one in made[:50]]
+            assert [index.search(connection, one, VectorQuery(5)) for one in made[:50]] == first
             held = index.stats(connection).memory - bare
         assert 0 <= held <= allowance
         assert (held > 0) == (allowance > 0)
@@ -452,7 +454,7 @@ def test_the_cache_keeps_to_its_bounds(database: Database, kind: Kind) -> None:
         lambda: EcoVectorIndex(target_recall=0),
         lambda: EcoVectorIndex(target_recall=1.5),
         lambda: EcoVectorIndex(cache_bytes=-1),
-        lambda: Query(-1),
+        lambda: VectorQuery(-1),
     ],
 )
 def test_index_refuses_impossible_numbers(make: Any) -> None:

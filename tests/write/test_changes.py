@@ -18,7 +18,7 @@ from monograph.errors import InvalidDocument
 from monograph.models import Embedder
 from monograph.store.documents import documents as documents_rows
 from monograph.store.documents import sources
-from monograph.store.documents.sources import Source
+from monograph.store.documents.sources import SourceRow
 from monograph.store.file.database import Connection
 from monograph.values import Root
 from monograph.write import apply, changes, graph, writer
@@ -59,7 +59,7 @@ def parcel(given: Sequence[Document], file: str | None, state: int = 0, **more: 
     if file is None:
         return Parcel(None, tuple(given), **more)
     uri = f"folder/{file}"
-    source = Source(uri, "folder", bytes([state]) * 32, 10, 1_000 + state)
+    source = SourceRow(uri, "folder", bytes([state]) * 32, 10, 1_000 + state)
     return Parcel(
         source,
         tuple(

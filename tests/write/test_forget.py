@@ -185,10 +185,10 @@ def test_names_kept_apart_are_forgotten_with_their_documents(tmp_path: Path) -> 
                 Document("John Paul Smith wrote a letter. John P. Smith did, too.", id="smith"),
             ]
         )
-        monograph.graph.set_apart("Xylophonia Quixote", "Quixote Zanzibar")
-        monograph.graph.set_apart("Quixote Zanzibar", "Tobias Renk")
-        monograph.graph.set_apart("Tobias Renk", "Renk Ahlgren")
-        monograph.graph.set_apart("John P. Smith", "Smith")
+        monograph.graph.keep_apart("Xylophonia Quixote", "Quixote Zanzibar")
+        monograph.graph.keep_apart("Quixote Zanzibar", "Tobias Renk")
+        monograph.graph.keep_apart("Tobias Renk", "Renk Ahlgren")
+        monograph.graph.keep_apart("John P. Smith", "Smith")
         monograph.remove(["secret"])
         assert b"zanzibar" in bytes_of(path)
         monograph.compact()

@@ -153,7 +153,7 @@ class KeepApart(Operation):
 
     least: ClassVar[dict[State, int]] = {"as before": 1, "done": 1}
 
-    def __init__(self, folder: Path, command: Literal["set_apart", "unite"]) -> None:
+    def __init__(self, folder: Path, command: Literal["keep_apart", "unite"]) -> None:
         self.file = folder / "x.mono"
         self.command = command
         self.program = f"""
@@ -165,9 +165,9 @@ with open_people(Path({{path!r}})) as monograph:
         with open_people(self.file) as monograph:
             monograph.add(NAMES)
             self.states[False] = graph_rows(monograph)
-            monograph.graph.set_apart("John Paul Smith", "J. Smith")
+            monograph.graph.keep_apart("John Paul Smith", "J. Smith")
             self.states[True] = graph_rows(monograph)
-            if command == "set_apart":
+            if command == "keep_apart":
                 monograph.graph.unite("John Paul Smith", "J. Smith")
         assert self.states[False] != self.states[True]
 
@@ -179,7 +179,7 @@ with open_people(Path({{path!r}})) as monograph:
             with monograph._file.database.read() as connection:
                 apart = bool(names.cannot_link(connection))
             assert graph_rows(monograph) == self.states[apart]
-        return "done" if apart is (self.command == "set_apart") else "as before"
+        return "done" if apart is (self.command == "keep_apart") else "as before"
 
 
 class Assert(Operation):
@@ -190,11 +190,11 @@ class Assert(Operation):
     def __init__(self, folder: Path) -> None:
         self.file = folder / "x.mono"
         self.program = """
-from monograph.values import ToldNode, ToldRelation
+from monograph.values import AssertedNode, AssertedRelation
 from support.models import CapitalExtractor
 with Monograph.open({path!r}, HashEmbedder(), CapitalExtractor()) as archive:
-    archive.graph.tell([ToldNode("a")], [ToldRelation("a", "MET", "b", dict(), ("c1",))])
-    archive.graph.tell([ToldNode("c")], [ToldRelation("c", "MET", "d", dict(), ("c1",))])
+    archive.graph.add([AssertedNode("a")], [AssertedRelation("a", "MET", "b", dict(), ("c1",))])
+    archive.graph.add([AssertedNode("c")], [AssertedRelation("c", "MET", "d", dict(), ("c1",))])
     archive.remove_chunks(["c1"])
 """
         passages = (Passage("Ada met Babbage.", "c1"), Passage("They talked.", "c2"))
@@ -203,7 +203,7 @@ with Monograph.open({path!r}, HashEmbedder(), CapitalExtractor()) as archive:
 
     def check(self, path: Path, number: int) -> State:
         with Monograph.open(path, HashEmbedder(), CapitalExtractor()) as archive:
-            found = archive.graph.told()
+            found = archive.graph.assertions()
             assert archive.check() == []
             removed = archive.fetch(["c1"]) == []
         relations = len(found.relations)
@@ -261,7 +261,7 @@ OPERATIONS: dict[str, Callable[[Path], Operation]] = {
     "forget by remove": partial(Forget, command="remove"),
     "forget by sync": partial(Forget, command="sync"),
     "replace a version": ReplaceVersion,
-    "keep names apart": partial(KeepApart, command="set_apart"),
+    "keep names apart": partial(KeepApart, command="keep_apart"),
     "merge names again": partial(KeepApart, command="unite"),
     "store and remove assertions": Assert,
     "build the graph": BuildGraph,

@@ -242,11 +242,11 @@ def test_prepared_parts_are_remade_after_names_are_kept_apart(folder: Path, tmp_
 def test_custom_embedder_runs_in_the_main_process(folder: Path, tmp_path: Path) -> None:
     asked: list[int] = []
 
-    class Told(HashEmbedder):
+    class Assertions(HashEmbedder):
         def embed(self, texts, kind="document"):  # type: ignore[no-untyped-def]
             asked.append(os.getpid())
             return super().embed(texts, kind)
 
-    with Monograph.open(tmp_path / "x.mono", Told(16)) as monograph:
+    with Monograph.open(tmp_path / "x.mono", Assertions(16)) as monograph:
         monograph.sync(folder)
     assert set(asked) == {os.getpid()}

@@ -22,7 +22,7 @@ from langchain_monograph.embeddings import as_embedder
 from langchain_monograph.over_file import OverFile
 from monograph import Graph, Hit, Reranker, Strategy, Tree
 from monograph.models import Embedder
-from monograph_tools import build_graph, in_thread, told
+from monograph_tools import build_graph, in_thread, warn_of_problems
 
 SEARCH_EVENT = "monograph_search"
 """Name of LangChain's custom event with the query and each hit's id, relevance (0 to 1, falling), own score and
@@ -61,14 +61,16 @@ class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **changed: Any
     ) -> list[Document]:
         hits = self._search(query, **changed)
-        dispatch_custom_event(SEARCH_EVENT, _told(query, hits), config={"callbacks": run_manager.get_child()})
+        dispatch_custom_event(SEARCH_EVENT, _of_search(query, hits), config={"callbacks": run_manager.get_child()})
         return [as_document(hit) for hit in hits]
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **changed: Any
     ) -> list[Document]:
         hits = await asyncio.to_thread(self._search, query, **changed)
-        await adispatch_custom_event(SEARCH_EVENT, _told(query, hits), config={"callbacks": run_manager.get_child()})
+        await adispatch_custom_event(
+            SEARCH_EVENT, _of_search(query, hits), config={"callbacks": run_manager.get_child()}
+        )
         return [as_document(hit) for hit in hits]
 
     @abstractmethod
@@ -87,7 +89,7 @@ class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
         return None if self.embedding is None else as_embedder(self.embedding)
 
 
-def _told(query: str, hits: Sequence[Hit]) -> dict[str, Any]:
+def _of_search(query: str, hits: Sequence[Hit]) -> dict[str, Any]:
     return {
         "query": query,
         "hits": [
@@ -182,7 +184,7 @@ class EraRAGRetriever(TreeRetriever):
         """Store documents; one of a known id replaces that one. Returns their ids, in order."""
         names = documents_ids(documents, ids)
         if names:
-            told(
+            warn_of_problems(
                 self._file.open_to_write().put(
                     as_passage(one, name) for one, name in zip(documents, names, strict=True)
                 )
@@ -191,7 +193,7 @@ class EraRAGRetriever(TreeRetriever):
 
     def delete(self, ids: Sequence[str]) -> bool:
         """Take documents out; always True: afterwards none of them is there."""
-        told(self._file.open_to_write().remove_chunks(ids))
+        warn_of_problems(self._file.open_to_write().remove_chunks(ids))
         return True
 
     aadd_documents = in_thread("add_documents")

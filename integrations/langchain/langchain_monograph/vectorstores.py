@@ -209,7 +209,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         """
         names = documents_ids(documents, ids)
         if names:
-            tools.told(
+            tools.warn_of_problems(
                 tools.to_write(self.monograph).put(
                     as_passage(one, name) for one, name in zip(documents, names, strict=True)
                 )
@@ -230,12 +230,12 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         """
         file = tools.to_write(self.monograph)
         if ids is None and filter is None:
-            tools.told(file.remove([document.id for document in file.documents()]))
+            tools.warn_of_problems(file.remove([document.id for document in file.documents()]))
         elif callable(filter):
             kept = [one.id for one in self._fetched(ids) if filter(one)]
-            tools.told(file.remove_chunks([name for name in kept if name is not None]))
+            tools.warn_of_problems(file.remove_chunks([name for name in kept if name is not None]))
         else:
-            tools.told(file.remove_chunks(ids, where=plain(filter)))
+            tools.warn_of_problems(file.remove_chunks(ids, where=plain(filter)))
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:

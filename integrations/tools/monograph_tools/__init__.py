@@ -18,7 +18,7 @@ except ImportError as error:
 _MODULES = {
     "monograph.shelf": "to_write",
     "monograph_tools.borrowed": "BorrowedEmbedder BorrowedModel BorrowedReranker all_scores require_vectors",
-    "monograph_tools.calls": "ClosesFile in_thread refuse_unknown told",
+    "monograph_tools.calls": "ClosesFile in_thread refuse_unknown warn_of_problems",
     "monograph_tools.faults": "for_agents",
     "monograph_tools.file_handle": (
         "COLLECTION Given FileHandle SPANS allowed_hits archive_of build_graph in_collection is_address opened"
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from monograph_tools.calls import ClosesFile as ClosesFile
     from monograph_tools.calls import in_thread as in_thread
     from monograph_tools.calls import refuse_unknown as refuse_unknown
-    from monograph_tools.calls import told as told
+    from monograph_tools.calls import warn_of_problems as warn_of_problems
     from monograph_tools.faults import for_agents as for_agents
     from monograph_tools.file_handle import COLLECTION as COLLECTION
     from monograph_tools.file_handle import SPANS as SPANS

@@ -28,7 +28,7 @@ class ClosesFile:
         self.close()
 
 
-def told(report: Report) -> Report:
+def warn_of_problems(report: Report) -> Report:
     """Return a report after a warning for each of its problems, for which frameworks have no other place."""
     for one in report.problems:
         warnings.warn(f"{one.reason} ({one.hint})" if one.hint else one.reason, RuntimeWarning, stacklevel=3)

@@ -13,7 +13,7 @@ from pydantic import Field
 from monograph import Document, Monograph, View
 from monograph.errors import BusyFile, InputError, NotFound
 from monograph.values import content_id
-from monograph_tools.calls import told
+from monograph_tools.calls import warn_of_problems
 from monograph_tools.replies import ForgottenReply, NoteReply
 from monograph_tools.tools import cite
 
@@ -37,14 +37,14 @@ class Notes:
         old = self._note(note)
         reply = self._kept(text, title, {"written": old.metadata["written"], "changed": _now()})
         if reply.document != old.id:
-            told(self.monograph.remove([old.id]))
+            warn_of_problems(self.monograph.remove([old.id]))
         return reply
 
     def forget_note(self, note: NoteId) -> ForgottenReply:
         """Forget a note that was kept with add_note. No trace of its text is left in the file."""
         held = self._note(note).id
         try:
-            told(self.monograph.remove([held], forget=True))
+            warn_of_problems(self.monograph.remove([held], forget=True))
         except BusyFile:
             if self._has(held):
                 raise
@@ -58,7 +58,7 @@ class Notes:
         new = not self._has(identifier)
         if new:
             own = {"kind": "note", "written": _now(), **metadata}
-            report = told(self.monograph.add([Document(text, id=identifier, title=title, metadata=own)]))
+            report = warn_of_problems(self.monograph.add([Document(text, id=identifier, title=title, metadata=own)]))
             new = report.added == 1
         return NoteReply(document=identifier, new=new, citation=cite(identifier, title, "", 0, len(text)))
 

@@ -95,7 +95,7 @@ def entities(
         if (apart or unite) and not name:
             raise InputError("two names are needed", "give the one before --apart or --unite, the other behind it")
         if apart:
-            whole_file(archive, "names that are kept apart", "graph.set_apart").graph.set_apart(name, apart)
+            whole_file(archive, "names that are kept apart", "graph.keep_apart").graph.keep_apart(name, apart)
         if unite:
             whole_file(archive, "names that are kept apart", "graph.unite").graph.unite(name, unite)
         warn_of_no_hits(k)

@@ -12,7 +12,7 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy
 
-from monograph.carry import layout, told_lines
+from monograph.carry import assertion_lines, layout
 from monograph.carry.layout import Manifest
 from monograph.errors import DamagedFile
 from monograph.explore.cooccurrence import CooccurrenceGraph
@@ -92,8 +92,8 @@ def write(
                         _line(file, line)
                 counts = replace(counts, mentions=counts.mentions + len(mentions), links=counts.links + len(links))
             _tell(on_progress, first + len(some), len(rows), "documents")
-        if told_lines.is_any(connection):
-            _told(connection, opened(layout.TOLD))
+        if assertion_lines.is_any(connection):
+            _write_assertions(connection, opened(layout.ASSERTIONS))
         if graph:
             counts = replace(counts, entities=_entities(connection, opened(layout.ENTITIES), on_progress))
     (folder / layout.MANIFEST).write_text(counts.as_json(), encoding="utf-8", newline="\n")
@@ -175,9 +175,9 @@ def _chunks(connection: Connection, row: int, files: tuple[IO[str], BinaryIO], c
     return replace(counts, chunks=counts.chunks + len(found), vectors=number)
 
 
-def _told(connection: Connection, file: IO[str]) -> None:
+def _write_assertions(connection: Connection, file: IO[str]) -> None:
     try:
-        for line in told_lines.written(connection):
+        for line in assertion_lines.written(connection):
             _line(file, line)
     except ValueError as error:
         raise _damaged(connection, str(error)) from error

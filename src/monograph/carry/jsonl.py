@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from monograph.carry import layout, told_lines
+from monograph.carry import assertion_lines, layout
 from monograph.carry.json_lines import lines, text, unreadable, whole
 from monograph.carry.layout import Manifest, manifest_of
 from monograph.carry.taken import Items, Store, Taken
@@ -26,7 +26,7 @@ def opened(folder: Path) -> Store:
         lambda wanted: items(folder, said, vectors=wanted),
         embedder=said.embedder,
         dimension=outside,
-        told=lambda: told_lines.read(folder),
+        assertions=lambda: assertion_lines.read(folder),
     )
 
 

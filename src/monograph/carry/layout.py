@@ -17,9 +17,9 @@ VECTORS = "vectors.npy"
 ENTITIES = "entities.jsonl"
 MENTIONS = "mentions.jsonl"
 LINKS = "links.jsonl"
-TOLD = "told.jsonl"
+ASSERTIONS = "assertions.jsonl"
 """Only there where anything was told."""
-FILES = (MANIFEST, DOCUMENTS, CHUNKS, VECTORS, ENTITIES, MENTIONS, LINKS, TOLD)
+FILES = (MANIFEST, DOCUMENTS, CHUNKS, VECTORS, ENTITIES, MENTIONS, LINKS, ASSERTIONS)
 
 LAYOUT = 1
 """Raised when what an export holds is told otherwise than before."""

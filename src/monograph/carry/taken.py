@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from monograph.errors import InvalidDocument
 
 if TYPE_CHECKING:
-    from monograph.values import Document, Float32, Problem, ToldNode, ToldRelation
+    from monograph.values import AssertedNode, AssertedRelation, Document, Float32, Problem
 
 KINDS: Mapping[str, str] = {
     "jsonl": "a folder that monograph export wrote",
@@ -67,4 +67,4 @@ class Store:
     items: Callable[[bool], Items]
     embedder: str = ""
     dimension: int = 0
-    told: Callable[[], Iterator[ToldNode | ToldRelation]] = lambda: iter(())
+    assertions: Callable[[], Iterator[AssertedNode | AssertedRelation]] = lambda: iter(())

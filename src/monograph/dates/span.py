@@ -269,7 +269,7 @@ def date_of(metadata: Iterable[Mapping[str, Any]], title: str, text: str) -> Dat
         first line with hardly anything beside it. At least HEAD characters of the text.
     """
     for one in metadata:
-        if (found := _told(one)) is not None:
+        if (found := _in_metadata(one)) is not None:
             return found
     for line in _HEADER.finditer(text[:HEAD]):
         if (when := parse(line[1])) is not None:
@@ -278,7 +278,7 @@ def date_of(metadata: Iterable[Mapping[str, Any]], title: str, text: str) -> Dat
     return None if day is None else Dated(of_day(day), TEXT)
 
 
-def _told(metadata: Mapping[str, Any]) -> Dated | None:
+def _in_metadata(metadata: Mapping[str, Any]) -> Dated | None:
     ranked = [(rank, key) for key in metadata if (rank := _RANKS.get(_APART.sub("", key.casefold()))) is not None]
     for _, key in sorted(ranked):
         if (when := _read(metadata[key])) is not None:

@@ -129,7 +129,7 @@ class Derivation(Generic[Input]):
         ahead:
             Values, by key, that were made elsewhere already.
         on_stored:
-            Told, after each group, how many of the wanted values exist.
+            Assertions, after each group, how many of the wanted values exist.
 
         Returns
         -------

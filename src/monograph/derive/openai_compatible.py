@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 from monograph.derive.replies import has_ended, text_in, usage
 from monograph.derive.server import BASE_URL_HINT, QUOTED, ServedModel, Server
 from monograph.derive.tokens import count_tokens
-from monograph.derive.told import request
+from monograph.derive.traced_request import request
 from monograph.errors import ModelUnavailable
 from monograph.models import Completion
 

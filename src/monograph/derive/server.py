@@ -162,7 +162,7 @@ class Server:
 
     def _opened(self, body: bytes) -> BaseHTTPResponse:
         """A reply that has begun well; what it says is yet to be read."""
-        with self._told():
+        with self._translated():
             response = self._open(body)
             if response.status != 200:
                 raise self._refusal(response, self._read(response, time.monotonic() + self._timeout))
@@ -171,14 +171,14 @@ class Server:
     def _events(self, response: BaseHTTPResponse, deadline: float) -> Iterator[dict[str, Any]]:
         """The events of a reply: lines that begin with ``data:``; a reply of another form is one."""
         if "text/event-stream" not in response.headers.get("Content-Type", ""):
-            with self._told(broken="broke off its answer"):
+            with self._translated(broken="broke off its answer"):
                 whole = self._read(response, deadline)
             yield self._object(whole)
             return
         lines = _EventLines()
         size = 0
         while True:
-            with self._told(broken="broke off its answer"):
+            with self._translated(broken="broke off its answer"):
                 piece = response.read1(1 << 16)
             size += len(piece)
             if size > MAX_REPLY:
@@ -193,7 +193,7 @@ class Server:
                 raise self._too_slow()
 
     @contextmanager
-    def _told(self, broken: str = "") -> Iterator[None]:
+    def _translated(self, broken: str = "") -> Iterator[None]:
         """Errors of the connection as ours: such as may pass, unless the reply has begun and is ``broken``."""
         from urllib3 import exceptions
 
@@ -224,7 +224,7 @@ class Server:
 
     def _try(self, body: bytes) -> bytes:
         """One request, and the body of its reply."""
-        with self._told():
+        with self._translated():
             response = self._open(body)
             reply = self._read(response, time.monotonic() + self._timeout)
         if response.status != 200:

@@ -34,7 +34,7 @@ class Bond:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldLink:
+class AssertedLink:
     """A relation of two entities: (source, label, target) as a caller told it, and the rows of chunks that say it."""
 
     source: EntityNode
@@ -64,9 +64,9 @@ class CooccurrenceGraph:
                     bond.chunks.add(chunk)
                     bond.said.append((chunk, told.strength, self.nodes.id(source) < self.nodes.id(target)))
 
-    def tell(self, some: Iterable[EntityNode]) -> None:
+    def add_assertions(self, some: Iterable[EntityNode]) -> None:
         """Add what callers told of some entities and of others."""
-        for one in told_links(self.nodes, some):
+        for one in asserted_links(self.nodes, some):
             bond = self._bond(one.source, one.target)
             bond.chunks |= one.chunks
             bond.told[one.ends] = self.nodes.id(one.source) < self.nodes.id(one.target)
@@ -100,7 +100,7 @@ class CooccurrenceGraph:
         often = len(bond.chunks) + fsum(strength for _, strength, _ in bond.said) + len(bond.told)
         return often * self.surprise(one, other, bond)
 
-    def beside(self, some: Iterable[EntityNode], passed: set[EntityNode]) -> dict[EntityNode, float]:
+    def bound_to(self, some: Iterable[EntityNode], passed: set[EntityNode]) -> dict[EntityNode, float]:
         """Return the heaviest weight with which any of some entities is bound to each that is not passed yet."""
         found: dict[EntityNode, float] = {}
         for one in some:
@@ -140,7 +140,7 @@ class CooccurrenceGraph:
         source: EntityNode,
         target: EntityNode,
         bond: Bond,
-        places: Mapping[int, graphs.Place],
+        places: Mapping[int, graphs.ChunkPlace],
         relations: Mapping[tuple[int, EntityNode, EntityNode], list[Relation]],
     ) -> Link:
         def where(chunk: int) -> tuple[str, int]:
@@ -192,12 +192,12 @@ def _together(seen: Sequence[ChunkName]) -> Iterator[tuple[EntityNode, EntityNod
                 yield node, other
 
 
-def told_links(nodes: Nodes, some: Iterable[EntityNode]) -> Iterator[ToldLink]:
+def asserted_links(nodes: Nodes, some: Iterable[EntityNode]) -> Iterator[AssertedLink]:
     """Return the relations that were told of some entities and of others, which are met; none of an entity and itself.
 
     Of a homonym the plain name is meant.
     """
-    told = nodes.state.told({member.key for node in some for member in nodes.members.get(node.head, ())})
+    told = nodes.state.asserted_relations({member.key for node in some for member in nodes.members.get(node.head, ())})
     if not told.said:
         return
     known = names.known(nodes.state.names, {key for keys in told.called.values() for key in keys})
@@ -206,7 +206,7 @@ def told_links(nodes: Nodes, some: Iterable[EntityNode]) -> Iterator[ToldLink]:
         for source in _meant(told.called.get(source_id, ()), known):
             for target in _meant(told.called.get(target_id, ()), known):
                 if source != target:
-                    yield ToldLink(source, target, (source_id, label, target_id), chunks)
+                    yield AssertedLink(source, target, (source_id, label, target_id), chunks)
 
 
 def _meant(keys: Iterable[str], known: dict[str, names.NameRow]) -> list[EntityNode]:

@@ -14,12 +14,12 @@ from monograph.store.documents.chunks import LoadedChunk
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import path_of
 from monograph.store.graph import assertions, extractions, graphs, names
-from monograph.store.graph.graphs import Place, Records, Titled
-from monograph.values import Document, Extraction, Float32, Told, ToldNode
+from monograph.store.graph.graphs import ChunkPlace, Records, Titled
+from monograph.values import AssertedNode, Assertions, Document, Extraction, Float32
 
 
 @dataclass(frozen=True, slots=True)
-class ToldRelations:
+class AssertedRelations:
     """Relations as callers told them: (source, label, target) and rows of the chunks that say it; and keys of ends."""
 
     said: tuple[tuple[str, str, str, frozenset[int]], ...]
@@ -95,7 +95,7 @@ class GraphState:
                 found[row] = extractions.unpack(values[row], text)
         return found
 
-    def places(self, chunks: Iterable[int]) -> dict[int, Place]:
+    def places(self, chunks: Iterable[int]) -> dict[int, ChunkPlace]:
         """Return the documents of chunks, and their places in them."""
         return graphs.places(self.names, chunks)
 
@@ -120,10 +120,10 @@ class GraphState:
         """Return (entity id, name as it is written) of names, each looked for in one chunk."""
         return Names(self.names).written(where)
 
-    def told(self, keys: Collection[str]) -> ToldRelations:
+    def asserted_relations(self, keys: Collection[str]) -> AssertedRelations:
         """Return the relations that callers asserted of things that have a name of some keys."""
         if assertions.is_empty(self.names):
-            return ToldRelations((), {})
+            return AssertedRelations((), {})
         relations = assertions.relations(self.names, list(assertions.by_keys(self.names, keys)))
         origins = assertions.origins(self.names, list({name for one in relations for name in one.origins}))
         rows = {name: one.chunk for name, one in origins.items() if one.chunk is not None}
@@ -132,16 +132,16 @@ class GraphState:
             for one in relations
         )
         ends = {end for source, _, target, _ in said for end in (source, target)}
-        return ToldRelations(said, assertions.keys_of(self.names, list(ends)))
+        return AssertedRelations(said, assertions.keys_of(self.names, list(ends)))
 
-    def told_nodes(self, ids: Sequence[str]) -> dict[str, ToldNode]:
+    def asserted_nodes(self, ids: Sequence[str]) -> dict[str, AssertedNode]:
         """See :func:`monograph.store.graph.assertions.nodes`."""
         return assertions.nodes(self.names, ids)
 
-    def told_embeddings(self, dimension: int) -> tuple[list[str], Float32]:
+    def asserted_embeddings(self, dimension: int) -> tuple[list[str], Float32]:
         """See :func:`monograph.store.graph.assertions.embeddings`."""
         return assertions.embeddings(self.names, dimension)
 
-    def told_around(self, ids: Sequence[str] | None) -> Told:
+    def assertions(self, ids: Sequence[str] | None) -> Assertions:
         """See :func:`monograph.store.graph.assertions.around`."""
         return assertions.around(self.names, ids)

@@ -56,11 +56,11 @@ def neighbourhood(state: GraphState, centre: Sequence[EntityNode], hops: int, mo
     levels, cut = _around(web, centre, hops, most)
     shown = [one for level in levels for one in level]
     web.add(nodes.read_entities({one.head for one in shown}))
-    web.tell(shown)
+    web.add_assertions(shown)
     links = web.links(shown)
     ordered = list(centre)
     for inner, level in pairwise(levels):  # By now all chunks of these entities are read.
-        weights = web.beside(inner, set(inner))
+        weights = web.bound_to(inner, set(inner))
         ordered += sorted(level, key=lambda node: (-weights.get(node, 0.0), nodes.key(node), node.sense))
     rows = _telling(web, centre, ordered, links)[:most]
     return _made(nodes, centre, ordered, [link for _, _, link in links], rows, cut)
@@ -80,7 +80,7 @@ def whole(state: GraphState) -> Neighbourhood:
     heads = names.most_named(state.names, -1)
     nodes.read_entities(heads)
     shown = [node for head in heads for node in nodes.nodes_of(head)]
-    web.tell(shown)
+    web.add_assertions(shown)
     places = state.places(every)
     rows = sorted(places, key=lambda chunk: (places[chunk].document_id, places[chunk].ordinal))
     return _made(nodes, (), shown, [link for _, _, link in web.links(shown)], rows, 0)
@@ -94,8 +94,8 @@ def _around(
     hops = min(hops, most)  # Each hop has room for one.
     for hop in range(hops):
         web.add(web.nodes.read_entities({one.head for one in levels[-1]}))
-        web.tell(levels[-1])
-        weights = web.beside(levels[-1], passed)
+        web.add_assertions(levels[-1])
+        weights = web.bound_to(levels[-1], passed)
         ordered = sorted(weights, key=lambda node: (-weights[node], web.nodes.key(node), node.sense))
         level = ordered[: left // (hops - hop)]
         passed.update(ordered)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from monograph.carry import chroma, export, graphrag, jsonl, layout, lightrag, ragdb, told_lines
+from monograph.carry import assertion_lines, chroma, export, graphrag, jsonl, layout, lightrag, ragdb
 from monograph.carry.folder import made_whole
 from monograph.carry.taken import KINDS, Store, Taken
 from monograph.derive.derivation import embedded_text, vector_key
@@ -19,7 +19,7 @@ from monograph.store.file.errors import translate_system_errors
 from monograph.store.graph import assertions, graphs
 from monograph.store.graph.extractions import documents_lacking
 from monograph.store.vectors.vectors import pack
-from monograph.values import Exported, OnProgress, Problem, Progress, Report, ToldNode, ToldRelation, together
+from monograph.values import AssertedNode, AssertedRelation, Exported, OnProgress, Problem, Progress, Report, together
 from monograph.write import apply, configuration
 from monograph.write.assertions import add as add_assertions
 from monograph.write.batch import BATCH_CHARACTERS, BATCH_DOCUMENTS, normalised
@@ -100,17 +100,17 @@ def taken_in(file: WholeFile, store: Store, *, vectors: bool, progress: OnProgre
         done += len(some)
         if progress is not None:
             progress(Progress("import", done, max(store.documents, done), "documents"))
-    _import_assertions(file, store.told())
+    _import_assertions(file, store.assertions())
     return together(reports)
 
 
-def _import_assertions(file: WholeFile, said: Iterator[ToldNode | ToldRelation]) -> None:
+def _import_assertions(file: WholeFile, said: Iterator[AssertedNode | AssertedRelation]) -> None:
     """Add the assertions of a store; skip those of documents that were not imported."""
     while some := list(islice(said, TOLD_AT_ONCE)):
         names = list({name for one in some for name in one.origins})
         with file.database.read() as connection:
             known = assertions.origins(connection, names)
-        nodes, relations = told_lines.parted(one for one in some if all(name in known for name in one.origins))
+        nodes, relations = assertion_lines.parted(one for one in some if all(name in known for name in one.origins))
         file.forgetting(
             lambda _, one=nodes, other=relations: add_assertions(  # type: ignore[misc]
                 file.database, one, other, missing_ok=True

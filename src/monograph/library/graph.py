@@ -18,14 +18,14 @@ from monograph.graph import export
 from monograph.library.opened import FilePart, OpenFile, WholeFile, spends
 from monograph.store.graph.assertions import Ends
 from monograph.values import (
+    AssertedNode,
+    AssertedRelation,
+    Assertions,
     Entity,
     Merge,
     Neighbourhood,
     Report,
     Route,
-    Told,
-    ToldNode,
-    ToldRelation,
     arguments,
 )
 from monograph.values import Path as Way
@@ -48,7 +48,7 @@ MOST_ROUTES = 100
 """Most routes between two entities."""
 
 _AT_ONCE = 64
-"""Nodes that :meth:`GraphReader.told_like` reads together."""
+"""Nodes that :meth:`GraphReader.nearest_assertions` reads together."""
 
 
 class GraphReader:
@@ -177,15 +177,15 @@ class GraphReader:
             heads = list(dict.fromkeys(one.head for one in entities.find(state, name))) if name else None
             return merges.merges(state, heads)
 
-    def told(self, ids: Iterable[str] | None = None) -> Told:
+    def assertions(self, ids: Iterable[str] | None = None) -> Assertions:
         """Return asserted nodes by id, their relations, and the nodes at the other ends; without ids all."""
         asked = None if ids is None else arguments.names(ids, "an id")
         with self._file.reading_graph() as state:
-            return state.told_around(asked)
+            return state.assertions(asked)
 
-    def told_like(
+    def nearest_assertions(
         self, vector: Sequence[float], k: int = 5, *, where: Mapping[str, Any] | None = None
-    ) -> list[tuple[ToldNode, float]]:
+    ) -> list[tuple[AssertedNode, float]]:
         """Return at most k asserted nodes with the embeddings nearest to a vector, and cosines, highest first.
 
         Every embedding of the vector's length is compared.
@@ -201,14 +201,14 @@ class GraphReader:
         if not np.isfinite(asked).all():
             raise InputError("the vector is not finite", "embed the question again")
         condition = filters.parse(where)
-        found: list[tuple[ToldNode, float]] = []
+        found: list[tuple[AssertedNode, float]] = []
         with self._file.reading_graph() as state:
-            ids, rows = state.told_embeddings(len(asked))
+            ids, rows = state.asserted_embeddings(len(asked))
             cosines = np.vecdot(_unit(rows), _unit(asked[None])[0])
             ranked = np.argsort(-cosines, kind="stable").tolist()  # Of equal ones the first by id.
             while ranked and len(found) < k:
                 some, ranked = ranked[:_AT_ONCE], ranked[_AT_ONCE:]
-                nodes = state.told_nodes([ids[place] for place in some])
+                nodes = state.asserted_nodes([ids[place] for place in some])
                 for place in some:
                     node = nodes[ids[place]]
                     if filters.matches(condition, node.properties):
@@ -268,8 +268,12 @@ class GraphWriter(GraphReader):
         super().__init__(file)
         self._guard = guard
 
-    def tell(
-        self, nodes: Iterable[ToldNode] = (), relations: Iterable[ToldRelation] = (), *, missing_ok: bool = False
+    def add(
+        self,
+        nodes: Iterable[AssertedNode] = (),
+        relations: Iterable[AssertedRelation] = (),
+        *,
+        missing_ok: bool = False,
     ) -> None:
         """Assert nodes and relations; on an error none is stored.
 
@@ -298,7 +302,7 @@ class GraphWriter(GraphReader):
             lambda _: assertions.add(file.database, nodes, relations, self._guard, missing_ok=missing_ok), strict=True
         )
 
-    def untell(
+    def remove(
         self,
         nodes: Iterable[str] = (),
         relations: Iterable[tuple[str, str, str]] = (),
@@ -330,7 +334,7 @@ class EntityGraph(GraphWriter):
     _file: WholeFile
 
     @spends
-    def set_apart(self, name: str, other: str) -> None:
+    def keep_apart(self, name: str, other: str) -> None:
         """Keep two names apart: they are never merged into one entity again.
 
         Raises
@@ -341,11 +345,11 @@ class EntityGraph(GraphWriter):
             If nothing in the file has one of the names.
         """
         self._file.require_graph()
-        rebuild_graph.set_apart(self._file.writing_pipeline(), name, other)
+        rebuild_graph.keep_apart(self._file.writing_pipeline(), name, other)
 
     @spends
     def unite(self, name: str, other: str) -> None:
-        """Undo :meth:`set_apart`: the graph is as if it had never been called.
+        """Undo :meth:`keep_apart`: the graph is as if it had never been called.
 
         Raises
         ------

@@ -107,7 +107,7 @@ class OpenFile:
             models = FileModels(database, options.model, options.trusted)
             file = cls(database, (chunk_index, _summary_index(chunk_index)), built, models)
             database.diagnose = file._diagnosis
-            configuration.settle_vectors(database, file.indexes)
+            configuration.flush_vectors(database, file.indexes)
             with file.spending():
                 models.plug_in(options.embedder, options.extractor, options.summarizer)
             models.describe_by(options.describer)

@@ -171,12 +171,12 @@ def _place(file: OpenFile, name: str) -> tuple[Path, Root]:
     return place
 
 
-def _path_of(connection: Connection, source: sources.Source) -> tuple[Path, Root] | None:
+def _path_of(connection: Connection, source: sources.SourceRow) -> tuple[Path, Root] | None:
     root = next((one for one in sources.roots(connection) if one.name == source.root), None)
     return None if root is None else (text_to_path(root.path(source.uri)), root)
 
 
-def _state(path: Path, source: sources.Source) -> tuple[OriginalState, int]:
+def _state(path: Path, source: sources.SourceRow) -> tuple[OriginalState, int]:
     """Return what became of a file, and its present size in bytes."""
     try:
         now = path.stat()

@@ -14,7 +14,7 @@ from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError
 from monograph.library.opened import OpenFile, spends
 from monograph.models import weight_of
-from monograph.search.fusion import settled
+from monograph.search.fusion import with_falling_relevance
 from monograph.search.query import Query, Reranking, given_vector
 from monograph.search.strategies import Tree, strategy
 from monograph.store.documents.filters import EVERYTHING, Allowed, compile_condition
@@ -292,7 +292,7 @@ def searched(file: OpenFile, query: Query) -> Iterator[tuple[Reader, list[Hit]]]
             if query.k > MANY:
                 # A summary stands for at least two of what is below it: there are fewer of them than chunks.
                 query = replace(query, k=min(query.k, 2 * reader.total()))
-            hits = settled(chosen.search(reader, query)) if query.k else []
+            hits = with_falling_relevance(chosen.search(reader, query)) if query.k else []
             span.set({"monograph.search.hits": len(hits)})
         telemetry.took("monograph.search.duration", since, told)
         yield reader, hits

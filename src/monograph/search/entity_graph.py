@@ -146,7 +146,7 @@ class _ChunkNames:
     links: list[tuple[int, int, float]]
     entities: list[int]
 
-    def beside(self, entity: int) -> set[int]:
+    def neighbours(self, entity: int) -> set[int]:
         """Return the entities that stand in a sentence with an entity or are linked to it; it may be among them."""
         sentences = set()
         for other, (_, first, second, _) in zip(self.entities, self.records, strict=True):
@@ -230,7 +230,7 @@ class _AroundReader:
             together: dict[int, int] = {}
             for chunk in some:
                 if chunk in self.chunks:
-                    for other in self.chunks[chunk].beside(entity):
+                    for other in self.chunks[chunk].neighbours(entity):
                         together[other] = together.get(other, 0) + 1
             together.pop(entity, None)
             key = keys.get(entity, "")

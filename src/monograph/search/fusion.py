@@ -230,7 +230,7 @@ def shares_of(scores: Sequence[float], unfound: float = 0.0) -> list[float]:
     return [min(1.0, max(0.0, (score - unfound) / (scores[0] - unfound))) for score in scores]
 
 
-def settled(hits: Sequence[Hit]) -> list[Hit]:
+def with_falling_relevance(hits: Sequence[Hit]) -> list[Hit]:
     """Return hits with relevances that never rise; where a strategy told none, they are shares of the best score."""
     given = [hit.relevance for hit in hits]
     if hits and not any(given) and hits[0].score > 0:

@@ -41,7 +41,7 @@ class Walk:
     entities: Mapping[int, list[NameRow]]
     asked: dict[int, int] = field(default_factory=dict)
     scores: WalkScores = field(init=False)
-    _told: dict[int, tuple[int, str]] = field(default_factory=dict)
+    _same: dict[int, tuple[int, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         heads = {one.name.head for one in self.question.names}
@@ -63,15 +63,15 @@ class Walk:
             best = [row for *_, row in ranked]
         return best[:most]
 
-    def told_apart(self, best: list[int]) -> tuple[list[int], list[int]]:
+    def deduplicate(self, best: list[int]) -> tuple[list[int], list[int]]:
         """(the first chunk of each title and text, those that say the same again), each in order."""
         # What says the same has the same words: of nearly all chunks nothing more has to be read.
-        missing = [chunk for chunk in self.scores.alike(best) if chunk not in self._told]
+        missing = [chunk for chunk in self.scores.alike(best) if chunk not in self._same]
         told = self.snapshot.titled_extractions(missing) if missing else {}
-        self._told.update((chunk, told.get(chunk, (-chunk, ""))) for chunk in missing)
+        self._same.update((chunk, told.get(chunk, (-chunk, ""))) for chunk in missing)
         first: dict[tuple[int, str], int] = {}
         for chunk in best:
-            first.setdefault(self._told.get(chunk, (-chunk, "")), chunk)
+            first.setdefault(self._same.get(chunk, (-chunk, "")), chunk)
         kept = set(first.values())
         return [chunk for chunk in best if chunk in kept], [chunk for chunk in best if chunk not in kept]
 
@@ -132,7 +132,7 @@ def _most_probable(found: Walk) -> list[int]:
     """The chunks to follow links from, best first."""
     told: list[int] = []
     for most in (2 * evidence.STARTS, evidence.COVERED):
-        told, _ = found.told_apart(found.highest(most))
+        told, _ = found.deduplicate(found.highest(most))
         if len(told) >= evidence.STARTS:
             break
     return told[: evidence.STARTS]
@@ -170,7 +170,7 @@ def head(found: Walk, in_context: Mapping[int, float], most: int | None = None) 
     ``in_context`` are cosines of the first of them: see :func:`monograph.search.graph.feedback`.
     """
     best = found.highest(None if most is None else max(most, evidence.COVERED))
-    chunks, copies = found.told_apart(best[: evidence.COVERED])
+    chunks, copies = found.deduplicate(best[: evidence.COVERED])
     if not chunks:
         return Head((), (), ())
     logarithms = found.scores.logarithms(chunks)

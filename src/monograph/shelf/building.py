@@ -23,7 +23,7 @@ from monograph.shelf import catalogue
 from monograph.shelf.making import Recipe, Work, make, require_fit
 from monograph.shelf.manifest import DAY, MOST_SHARDS, Forgotten, Manifest, Pair, latest, publish
 from monograph.shelf.manifest import forget as forget_objects
-from monograph.shelf.storage import Place, place_at
+from monograph.shelf.storage import ShelfPlace, place_at
 from monograph.store import catalogue as stored
 from monograph.store.documents import sources
 from monograph.store.file.database import Connection, Database
@@ -324,7 +324,7 @@ class _Draft:
             work.plan = replace(plan, changes=tuple(changes), problems=(), moved=())
             work.mark(repr((plan.roots, changes)))
 
-    def publish(self, place: Place, before: Manifest | None, progress: OnProgress | None) -> Report:
+    def publish(self, place: ShelfPlace, before: Manifest | None, progress: OnProgress | None) -> Report:
         """Make the shards, and publish them with those that stay; nothing, where nothing changed."""
         held = range(len(self._held))
         if not held and not self._works:

@@ -11,7 +11,7 @@ from typing import Any
 
 from monograph.settings import Settings
 from monograph.shelf.manifest import Pair
-from monograph.shelf.storage import Place
+from monograph.shelf.storage import ShelfPlace
 from monograph.store import catalogue as stored
 from monograph.store.catalogue import Share
 from monograph.store.documents import documents, sources
@@ -24,7 +24,7 @@ from monograph.write.pipeline import resolve
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class BuildOrigin:
     """The settings and models that shards, and their catalogue, were made with."""
 
     id: str
@@ -33,9 +33,9 @@ class Origin:
     extractor: StoredModel | None
 
 
-def origin(connection: Connection) -> Origin:
+def origin(connection: Connection) -> BuildOrigin:
     """Return the settings and models that a file was made with."""
-    return Origin(
+    return BuildOrigin(
         settings.load_id(connection),
         settings.load(connection),
         settings.load_model(connection, "embedder"),
@@ -43,7 +43,7 @@ def origin(connection: Connection) -> Origin:
     )
 
 
-def begin(connection: Connection, of: Origin) -> None:
+def begin(connection: Connection, of: BuildOrigin) -> None:
     """Store in a new file the settings and models of the shards."""
     if of.settings is not None:
         settings.save(connection, of.settings)
@@ -54,7 +54,7 @@ def begin(connection: Connection, of: Origin) -> None:
         settings.save_model(connection, "extractor", of.extractor)
 
 
-def make(path: Path, of: Origin, shares: Iterable[Share]) -> None:
+def make(path: Path, of: BuildOrigin, shares: Iterable[Share]) -> None:
     """Write the catalogue of shards, in their order, to a new file: an ordinary one without documents."""
     with closing(Database(path)) as database, database.write() as connection:
         begin(connection, of)
@@ -84,7 +84,7 @@ def _contents_of(connection: Connection) -> dict[str, Sequence[Any]]:
 
 
 @contextmanager
-def open_contents(place: Place, pairs: Iterable[Pair]) -> Iterator[list[Connection]]:
+def open_contents(place: ShelfPlace, pairs: Iterable[Pair]) -> Iterator[list[Connection]]:
     """Open read transactions of the contents files of some shards, in their order."""
     with ExitStack() as stack:
         files = [place.file_of(contents) for _, contents in pairs]

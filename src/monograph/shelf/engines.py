@@ -12,7 +12,7 @@ from monograph.library.opened import OpenOptions, WholeFile
 from monograph.shelf.manifest import Manifest
 from monograph.shelf.pools import Rows
 from monograph.shelf.shard import Call, ShardReader
-from monograph.shelf.storage import Place
+from monograph.shelf.storage import ShelfPlace
 
 Arguments = TypeVarTuple("Arguments")
 R = TypeVar("R")
@@ -34,7 +34,7 @@ class Engine(Protocol):
         ...
 
 
-Engines: TypeAlias = Callable[[Place, Manifest, OpenOptions], Engine]
+Engines: TypeAlias = Callable[[ShelfPlace, Manifest, OpenOptions], Engine]
 """Makes the engine of a version: from the shelf's place, the version, and how its files are opened."""
 
 
@@ -75,7 +75,7 @@ def open_shard(given: OpenOptions) -> WholeFile:
     return WholeFile.open(replace(given, create=False, read_only=True))
 
 
-def local(place: Place, version: Manifest, given: OpenOptions) -> Local:
+def local(place: ShelfPlace, version: Manifest, given: OpenOptions) -> Local:
     """Open a version's shards in this process."""
     return Local([replace(given, path=place.file_of(name)) for name in version.shards])
 

@@ -19,7 +19,7 @@ from monograph.shelf.shard import ShardReader
 from monograph.store.documents.chunks import LoadedChunk
 from monograph.store.file.database import Connection
 from monograph.store.graph import graphs
-from monograph.store.graph.graphs import Place, Records, Titled
+from monograph.store.graph.graphs import ChunkPlace, Records, Titled
 from monograph.values import Document, Extraction
 
 Arguments = TypeVarTuple("Arguments")
@@ -111,7 +111,7 @@ class ShelfGraphState(GraphState):
     def extractions(self, chunks: Sequence[int]) -> dict[int, Extraction]:
         return self.snapshot.shards.by_row(ShardReader.extractions, chunks)
 
-    def places(self, chunks: Iterable[int]) -> dict[int, Place]:
+    def places(self, chunks: Iterable[int]) -> dict[int, ChunkPlace]:
         rows = self.snapshot.rows
         found = self.snapshot.shards.by_row(ShardReader.places, list(chunks))
         return {row: replace(one, document=rows.whole(row % rows.shards, one.document)) for row, one in found.items()}

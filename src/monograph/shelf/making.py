@@ -19,7 +19,7 @@ from monograph.models import Embedder, Extractor, Trusted
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
 from monograph.shelf import catalogue
-from monograph.shelf.catalogue import Origin
+from monograph.shelf.catalogue import BuildOrigin
 from monograph.shelf.manifest import Pair, missing, put_file
 from monograph.shelf.storage import ObjectName, Storage, fetch, storage_at, writing
 from monograph.store import catalogue as stored
@@ -54,7 +54,7 @@ class Recipe:
 
     address: str
     work: Path
-    origin: Origin | None = None
+    origin: BuildOrigin | None = None
     settings: Settings | None = None
     embedder: Embedder | str | None = None
     extractor: Extractor | str | None = None
@@ -217,7 +217,7 @@ def _copy(source: Path, target: Path) -> None:
         file.close()
 
 
-def require_fit(source: Path, origin: Origin | None) -> Origin:
+def require_fit(source: Path, origin: BuildOrigin | None) -> BuildOrigin:
     """Return what a .mono file was made with, if it can become a shard of a shelf made with ``origin``.
 
     Raises

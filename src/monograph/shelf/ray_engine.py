@@ -19,7 +19,7 @@ from monograph.shelf.engines import open_shard
 from monograph.shelf.making import Made, Recipe, Work, make
 from monograph.shelf.manifest import Manifest
 from monograph.shelf.shard import Call, ShardReader
-from monograph.shelf.storage import ObjectName, Place, place_at
+from monograph.shelf.storage import ObjectName, ShelfPlace, place_at
 from monograph.values import Document, arguments
 
 DEADLINE, OPENING = 30.0, 600.0
@@ -203,7 +203,7 @@ class OnRay:
 
     def __init__(
         self,
-        place: Place,
+        place: ShelfPlace,
         version: Manifest,
         given: OpenOptions,
         *,

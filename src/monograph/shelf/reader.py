@@ -154,7 +154,7 @@ class ShelfReader:
         if request.words:
             self._count(request.words, (), (), EVERYTHING)
             having = {word: self.counted.having.get(word) or self.counted.chunks[word] for word in request.words}
-            of_all = terms.Counts(self.total(), sum(one.words for one in self.totals), having)
+            of_all = terms.CorpusCounts(self.total(), sum(one.words for one in self.totals), having)
         if walk is not None:
             names = self._keys(walk.names)
             walk = replace(walk, names=())

@@ -124,7 +124,9 @@ class ShardReader(GraphState):
         """Return the number of chunks that have each word."""
         return terms.document_frequency(self.connection, words)
 
-    def _bm25(self, words: Sequence[str], k: int, of_all: terms.Counts, allowed: Allowed) -> list[tuple[int, float]]:
+    def _bm25(
+        self, words: Sequence[str], k: int, of_all: terms.CorpusCounts, allowed: Allowed
+    ) -> list[tuple[int, float]]:
         """Return (row, score) of the k best chunks and all that tie with the last, with the counts of all shards."""
         connection = self.connection
         known = postings.read(connection, words, (), of_all.chunks + 1, self.snapshot.cache.counted)
@@ -136,7 +138,9 @@ class ShardReader(GraphState):
                     return scored
         return terms.bm25_of_all(connection, words, k, of_all, allowed)
 
-    def pool(self, request: PoolRequest, of_all: terms.Counts | None, keys: Sequence[str], most: int) -> ShardPool:
+    def pool(
+        self, request: PoolRequest, of_all: terms.CorpusCounts | None, keys: Sequence[str], most: int
+    ) -> ShardPool:
         """Return the candidates of a search.
 
         ``most`` limits the chunks by words, and as many by meaning; ``keys`` are those of the question's names.

@@ -26,7 +26,7 @@ from monograph.shelf.manifest import Manifest, latest, load
 from monograph.shelf.pools import Rows
 from monograph.shelf.reader import MOST_WORDS, ShelfReader, WordCounts
 from monograph.shelf.shard import ShardReader
-from monograph.shelf.storage import Place, place_at
+from monograph.shelf.storage import ShelfPlace, place_at
 from monograph.store.catalogue import load_totals
 from monograph.store.graph import names
 from monograph.values import Brief, Chunk, Document, Finding, Listed, ShelfStats, StoredChunk, arguments
@@ -84,7 +84,7 @@ class Shelf(Questions):
     _given: OpenOptions
     _engines: Engines
 
-    def __init__(self, place: Place, version: Manifest, given: OpenOptions, engines: Engines) -> None:
+    def __init__(self, place: ShelfPlace, version: Manifest, given: OpenOptions, engines: Engines) -> None:
         self._place, self._given, self._engines = place, given, engines
         self._read(version)
 

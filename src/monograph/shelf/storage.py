@@ -310,7 +310,7 @@ def _obstore() -> ModuleType:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ShelfPlace:
     """The storage of a shelf, and its folder on this machine.
 
     Parameters
@@ -407,7 +407,7 @@ def writing(path: Path) -> Iterator[None]:
         ) from error
 
 
-def place_at(url: str | Path, home: str | Path | None = None, *, create: bool = False) -> Place:
+def place_at(url: str | Path, home: str | Path | None = None, *, create: bool = False) -> ShelfPlace:
     """Return the place of a shelf; ``home`` is by default a folder of its own in ``~/.cache/monograph``.
 
     Raises as :func:`storage_at`.
@@ -419,4 +419,4 @@ def place_at(url: str | Path, home: str | Path | None = None, *, create: bool = 
         made.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{made} cannot be made: {error.strerror}", "in Python: give another folder: home=") from error
-    return Place(str(url), storage, made)
+    return ShelfPlace(str(url), storage, made)

@@ -81,7 +81,7 @@ def _moved(database: Database, known: Sequence[Root], path: str, files: Sequence
     return alike[0] if len(alike) == 1 else None
 
 
-def _is_same(source: sources.Source, path: str, files: Mapping[str, tuple[int, int]]) -> bool:
+def _is_same(source: sources.SourceRow, path: str, files: Mapping[str, tuple[int, int]]) -> bool:
     state = files.get(path)
     if state is None or state[0] != source.size:
         return False

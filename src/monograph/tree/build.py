@@ -110,7 +110,7 @@ class TreeDraft:
         return len(self.fresh) - 1
 
 
-class _Laid:
+class _DraftOrder:
     """Rows of a layer with a draft laid over them: see :class:`monograph.tree.segment.NodeOrder`."""
 
     def __init__(self, connection: Connection, layer: int, fresh: Sequence[TreeNode], gone: Mapping[int, int]) -> None:
@@ -206,7 +206,7 @@ def order_of(
 ) -> NodeOrder:
     """Return a layer with changes laid over it, read whole or where it is asked for."""
     if not whole:
-        return _Laid(connection, layer, fresh, gone)
+        return _DraftOrder(connection, layer, fresh, gone)
     rows = (TreeNode(*row) for row in store.nodes(connection, layer))
     return NodeList([*(node for node in rows if node.row not in gone), *fresh])
 

@@ -21,7 +21,7 @@ _MODULES = {
     ),
     "monograph.values.graph": (
         "EMBEDDED_KINDS ENTITY_KINDS Entity Extraction Link Mention Merge Neighbourhood Path PathNode Relation Route"
-        " Told ToldNode ToldRelation"
+        " AssertedNode AssertedRelation Assertions"
     ),
     "monograph.values.state": "Brief Finding IndexStats LedgerEntry ShelfStats Stats TreeStats",
     "monograph.values.tree": "OutlineNode Quote Source Summary SummaryText",

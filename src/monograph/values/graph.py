@@ -240,7 +240,7 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ToldNode:
+class AssertedNode:
     """A thing that a caller told of.
 
     Parameters
@@ -269,7 +269,7 @@ class ToldNode:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldRelation:
+class AssertedRelation:
     """A relation that a caller told of: it leads from the node ``source`` to the node ``target``.
 
     ``properties`` and ``origins`` are as those of a node.
@@ -283,8 +283,8 @@ class ToldRelation:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Assertions:
     """A part of what was told: nodes by id, and relations in the order in which they were told."""
 
-    nodes: Mapping[str, ToldNode]
-    relations: tuple[ToldRelation, ...]
+    nodes: Mapping[str, AssertedNode]
+    relations: tuple[AssertedRelation, ...]

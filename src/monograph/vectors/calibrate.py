@@ -19,8 +19,8 @@ from monograph.vectors.cluster import pack, unpack_all
 from monograph.vectors.cluster_search import GraphSearch, probes
 from monograph.vectors.design import MANY, Space
 from monograph.vectors.memory import Centroids, Memory
-from monograph.vectors.search import Bits, Int64, Query, prepare_many
-from monograph.vectors.stop import NEVER, Calibration, Never, Point, Rule, SearchEffort
+from monograph.vectors.search import Bits, Int64, VectorQuery, prepare_many
+from monograph.vectors.stop import NEVER, Calibration, Never, Point, SearchEffort, StopRule
 
 Int32: TypeAlias = npt.NDArray[np.int32]
 
@@ -36,7 +36,7 @@ _MOST_KEPT = 1_000
 _KEPT_BYTES = 64 << 20
 """Clusters that are kept in memory meanwhile."""
 _FAR = np.iinfo(np.int32).max
-_OPEN = Rule(np.ones(max(RESULTS), dtype=np.float64), 0.0, WIDE_WINDOWS[-1], _MOST_LOADS["codes"])
+_OPEN = StopRule(np.ones(max(RESULTS), dtype=np.float64), 0.0, WIDE_WINDOWS[-1], _MOST_LOADS["codes"])
 """Goes on while a window of any k is open: what comes to the best of the smallest k comes to those of the largest."""
 
 
@@ -70,13 +70,13 @@ def measure(connection: Connection, space: Space, centroids: Centroids, count: i
             kernel.scan(bodies, asked, truth, 0, bits)
             flip(memo)
     kept = [(k, width) for k in RESULTS for width in design.widths if width * k < _MOST_KEPT]
-    recalls = Recalls([(k, Query(k, rerank=False).room(width)) for k, width in kept], 8 * len(bits))
+    recalls = Recalls([(k, VectorQuery(k, rerank=False).room(width)) for k, width in kept], 8 * len(bits))
     memory, arena = Memory(space.number, _KEPT_BYTES), kernel.Arena(centroids.body)
     traces: list[list[Trace]] = []
     for memo, asked, truth in zip(memos.tolist(), queries, truths, strict=True):
         flip(memo)
         if design.has_graphs:
-            search = GraphSearch(Query(max(RESULTS), bits, rerank=False), SearchEffort(Never()), asked)
+            search = GraphSearch(VectorQuery(max(RESULTS), bits, rerank=False), SearchEffort(Never()), asked)
             clusters = (memory.cluster(connection, one, 0) for one in probes(centroids, asked))
             traces.append(_trace_graphs(search, clusters, truth.ids, recalls))
         else:

@@ -9,8 +9,8 @@ from monograph.store.file.database import Connection
 from monograph.store.vectors import clusters as store
 from monograph.values import Float32
 from monograph.vectors import kernel
-from monograph.vectors.memory import Centroids, Memory, State
-from monograph.vectors.search import Neighbours, Query, compare
+from monograph.vectors.memory import Centroids, IndexState, Memory
+from monograph.vectors.search import Neighbours, VectorQuery, compare
 from monograph.vectors.stop import NEVER, Ranks, SearchEffort, rule_of
 
 AHEAD = 16
@@ -39,7 +39,7 @@ class Search:
 
     __slots__ = ("asked", "compared", "how", "loaded", "pool", "query")
 
-    def __init__(self, query: Query, how: SearchEffort, asked: Float32) -> None:
+    def __init__(self, query: VectorQuery, how: SearchEffort, asked: Float32) -> None:
         self.query, self.how, self.asked = query, how, asked
         self.pool = kernel.Pool(query.room(how.width))
         self.loaded = self.compared = 0
@@ -77,7 +77,7 @@ class CodeSearch(Search):
 
     __slots__ = ()
 
-    def run(self, connection: Connection, memory: Memory, state: State) -> bool:
+    def run(self, connection: Connection, memory: Memory, state: IndexState) -> bool:
         """Search, put the results in the order of codes by value; return whether it was enough before every cluster.
 
         Clusters that are not in memory are read when they are wanted, and kept where there is room.
@@ -133,7 +133,7 @@ class GraphSearch(Search):
 
     __slots__ = ("loads",)
 
-    def __init__(self, query: Query, how: SearchEffort, asked: Float32) -> None:
+    def __init__(self, query: VectorQuery, how: SearchEffort, asked: Float32) -> None:
         super().__init__(query, how, asked)
         self.loads: list[Ranks] = []
 
@@ -162,7 +162,7 @@ class GraphSearch(Search):
         self.loaded += 1
         return self.is_enough(self.loads)
 
-    def run(self, connection: Connection, memory: Memory, state: State) -> bool:
+    def run(self, connection: Connection, memory: Memory, state: IndexState) -> bool:
         """Probe the nearest clusters; return whether it was enough before every cluster was searched.
 
         Raises

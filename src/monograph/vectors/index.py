@@ -23,8 +23,8 @@ from monograph.store.vectors.clusters import UNCLUSTERED, Placement
 from monograph.values import Float32, arguments
 from monograph.vectors import kernel
 from monograph.vectors.design import DESIGNS, Design
-from monograph.vectors.memory import Memory, State
-from monograph.vectors.search import Bits, Neighbours, Query, compare_all, is_allowed, prepare, prepare_many
+from monograph.vectors.memory import IndexState, Memory
+from monograph.vectors.search import Bits, Neighbours, VectorQuery, compare_all, is_allowed, prepare, prepare_many
 from monograph.vectors.stop import Calibration, Never, Point, SearchEffort
 
 if TYPE_CHECKING:
@@ -78,10 +78,10 @@ class EcoVectorIndex:
         self._points: dict[tuple[int, int], Point | None] = {}
 
     def allowed(self, connection: Connection, condition: Allowed) -> Bits:
-        """Bitmap of the memo rows that a filter allows, for :class:`~monograph.vectors.search.Query`."""
+        """Bitmap of the memo rows that a filter allows, for :class:`~monograph.vectors.search.VectorQuery`."""
         return self._memory.allowed(connection, condition)
 
-    def search(self, connection: Connection, vector: Float32, query: Query) -> Neighbours:
+    def search(self, connection: Connection, vector: Float32, query: VectorQuery) -> Neighbours:
         """The nearest vectors: k of them where so many exist and are allowed, or more with the query's ``ties``.
 
         Parameters
@@ -121,7 +121,7 @@ class EcoVectorIndex:
                 return compare_all(connection, memos, asked, query, search.loaded)
             return search.finish(connection, self._memory, how.stopped if is_enough else "all")
 
-    def _effort(self, state: State, query: Query) -> SearchEffort:
+    def _effort(self, state: IndexState, query: VectorQuery) -> SearchEffort:
         """When a search ends, and how many times k more results it keeps: as the calibration says."""
         calibration, allowed = state.calibration, query.count_allowed()
         of = (state.structure, query.k)
@@ -139,7 +139,7 @@ class EcoVectorIndex:
         stretch = query.stretch * max(1.0, (calibration.vectors / allowed) ** 0.5) if allowed else query.stretch
         return SearchEffort(point.stop(stretch), width, "short" if point.recall < self.target_recall else "enough")
 
-    def settle(self, connection: Connection) -> None:
+    def flush(self, connection: Connection) -> None:
         """Bring the index up to date with the vectors that the file's rows use. To be called before every commit.
 
         Parameters
@@ -247,7 +247,7 @@ class EcoVectorIndex:
         store.clear(connection, self.space)
         self.insert(connection, memos, vectors)
 
-    def _build(self, connection: Connection, state: State, memos: Int64, vectors: Float32) -> None:
+    def _build(self, connection: Connection, state: IndexState, memos: Int64, vectors: Float32) -> None:
         """Put the vectors of an index without clusters, and those that come, into clusters; calibrate the index."""
         held = [one.memo for one in store.every_placement(connection, self.space) if one.first]
         if held:
@@ -260,7 +260,7 @@ class EcoVectorIndex:
         update.build(connection, state.space, memos, vectors)
         self._recalibrate(connection)
 
-    def _drop_clusters(self, connection: Connection, state: State) -> None:
+    def _drop_clusters(self, connection: Connection, state: IndexState) -> None:
         """Make an index without clusters of one that holds few vectors by now."""
         placed = list(store.every_placement(connection, self.space))
         store.clear(connection, self.space)
@@ -301,18 +301,18 @@ class EcoVectorIndex:
             expected_recall=None if expected is None else expected.recall,
         )
 
-    def _state(self, connection: Connection) -> State | None:
+    def _state(self, connection: Connection) -> IndexState | None:
         with _damage_as_error(connection):
             return self._memory.state(connection)
 
-    def _must(self, connection: Connection) -> State:
+    def _must(self, connection: Connection) -> IndexState:
         state = self._state(connection)
         if state is None:
             raise InputError("the index holds nothing", "insert vectors first")
         return state
 
 
-def _update(connection: Connection, state: State) -> Update:
+def _update(connection: Connection, state: IndexState) -> Update:
     from monograph.vectors.update import Update
 
     return Update(connection, state.space, state.centroids)

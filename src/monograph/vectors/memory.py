@@ -21,7 +21,7 @@ from monograph.vectors import kernel
 from monograph.vectors.cluster import MOST_DIMENSIONS, unpack
 from monograph.vectors.columns import Columns
 from monograph.vectors.design import Design, Space
-from monograph.vectors.search import Bits, Int64, Query, Vectors
+from monograph.vectors.search import Bits, Int64, MemoVectors, VectorQuery
 from monograph.vectors.stop import Calibration
 
 EXACT_BELOW = 400
@@ -69,7 +69,7 @@ class Centroids:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class IndexState:
     """An index as one transaction sees it: see :class:`monograph.store.vectors.clusters.Header` for the two numbers.
 
     ``likely`` is how many loads a search of usual k and recall takes; None where it sees every cluster.
@@ -105,12 +105,12 @@ class Memory:
         self._space = space
         self.cache_bytes = cache_bytes
         self._lock = threading.Lock()
-        self._state: State | None = None
+        self._state: IndexState | None = None
         # Each with the version that it is of, in one value: another thread must not see the one without the other.
         self._clusters: tuple[int, dict[int, tuple[bytes, bytes] | None]] = (0, {})
         self._clusters_size = 0
         self._arena: tuple[int, kernel.Arena] | None = None
-        self._vectors: tuple[tuple[Bits | None, Vectors], ...] = ()
+        self._vectors: tuple[tuple[Bits | None, MemoVectors], ...] = ()
         self._filters: tuple[int, dict[Allowed, Bits]] = (-1, {})
         self._columns: tuple[int, Columns] | None = None
         self.ahead = Prefetcher()
@@ -125,7 +125,7 @@ class Memory:
         vectors = sum(one.memory for _, one in self._vectors)
         return centroids + self._clusters_size + vectors + (0 if self._arena is None else self._arena[1].size)
 
-    def state(self, connection: Connection) -> State | None:
+    def state(self, connection: Connection) -> IndexState | None:
         """Return the index as the connection sees it; None where there is none.
 
         Raises
@@ -156,7 +156,7 @@ class Memory:
         elif body:
             unpack(body)
         usual = calibration.point(10, 0.95)
-        self._state = state = State(
+        self._state = state = IndexState(
             version,
             structure,
             Space(self._space, design, header.dimension),
@@ -166,7 +166,7 @@ class Memory:
         )
         return state
 
-    def compared(self, connection: Connection, state: State, query: Query) -> Vectors | None:
+    def compared(self, connection: Connection, state: IndexState, query: VectorQuery) -> MemoVectors | None:
         """Return the vectors that are all compared: of an index without clusters, or the few that a filter allows.
 
         A filter's bitmap is the same one as long as the file has not changed.
@@ -179,7 +179,7 @@ class Memory:
         for bits, held in self._vectors:
             if bits is of and held.version == state.version:
                 return held
-        found = Vectors.load(connection, state.version, self.memos(connection, of), state.space.dimension)
+        found = MemoVectors.load(connection, state.version, self.memos(connection, of), state.space.dimension)
         if found.memory <= self.cache_bytes:
             left = (pair for pair in self._vectors if pair[1].version == state.version)
             self._vectors = ((of, found), *left)[:_FEW]
@@ -215,7 +215,7 @@ class Memory:
                 self._clusters[1][cluster] = found
         return found
 
-    def arena(self, state: State) -> kernel.Arena:
+    def arena(self, state: IndexState) -> kernel.Arena:
         """Return where compact codes are kept, until the file changes."""
         held = self._arena
         if held is not None and held[0] == state.version:

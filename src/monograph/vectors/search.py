@@ -26,7 +26,7 @@ Read: TypeAlias = tuple[Int64, Float32]
 COMPARED_AT_ONCE = 8_192
 """Vectors that are read together, to be compared as they are stored."""
 MORE = 8
-"""Results that are kept beyond those of :meth:`Query.room`, where codes are of two bits."""
+"""Results that are kept beyond those of :meth:`VectorQuery.room`, where codes are of two bits."""
 SPARE = 6
 """Vectors that are ranked exactly beyond the k that are asked for; four times as many where those do not suffice."""
 ROUNDING = np.float32(1e-5)
@@ -34,7 +34,7 @@ ROUNDING = np.float32(1e-5)
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class VectorQuery:
     """Options of a search.
 
     Parameters
@@ -189,7 +189,7 @@ def compare(connection: Connection, memos: Sequence[int], asked: Float32) -> tup
 
 
 def compare_all(
-    connection: Connection, memos: Sequence[int], asked: Float32, query: Query, loads: int = 0
+    connection: Connection, memos: Sequence[int], asked: Float32, query: VectorQuery, loads: int = 0
 ) -> Neighbours:
     """Return the k nearest of some memo rows, each compared by its vector as stored, after so many loads."""
     rows, scores, read = compare(connection, memos, asked)
@@ -197,7 +197,7 @@ def compare_all(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Vectors:
+class MemoVectors:
     """Vectors in memory, by ascending memo row.
 
     Parameters
@@ -218,7 +218,7 @@ class Vectors:
     units: Float32
 
     @classmethod
-    def load(cls, connection: Connection, version: int, memos: Sequence[int], dimension: int) -> Vectors:
+    def load(cls, connection: Connection, version: int, memos: Sequence[int], dimension: int) -> MemoVectors:
         """Read the vectors of some memo rows; those that are zero are left out."""
         rows, values = stored_vectors.load(connection, memos, dimension)
         lengths = np.sqrt(np.vecdot(values, values))
@@ -234,7 +234,7 @@ class Vectors:
         """Bytes held."""
         return self.values.nbytes + (0 if self.units is self.values else self.units.nbytes)
 
-    def search(self, asked: Float32, query: Query) -> Neighbours:
+    def search(self, asked: Float32, query: VectorQuery) -> Neighbours:
         """Return the k nearest that the query allows, to a prepared vector."""
         mask = None if query.allowed is None else is_allowed(query.allowed, self.rows)
         count = len(self.rows) if mask is None else int(mask.sum())

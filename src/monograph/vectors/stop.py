@@ -172,7 +172,7 @@ class SearchEffort(NamedTuple):
     stopped: str = "enough"
 
 
-class Rule(NamedTuple):
+class StopRule(NamedTuple):
     """A condition as the kernel asks it: enough when the last ``window`` loads brought at most ``epsilon`` each.
 
     A load brings the sum of the weights (float64, by rank) of the ranks of its new results. ``most`` loads are enough.
@@ -185,22 +185,22 @@ class Rule(NamedTuple):
 
 
 _WITHOUT_END = 1 << 62
-NEVER = Rule(np.empty(0, dtype=np.float64), 0.0, _WITHOUT_END, _WITHOUT_END)
+NEVER = StopRule(np.empty(0, dtype=np.float64), 0.0, _WITHOUT_END, _WITHOUT_END)
 
 
-def rule_of(condition: StopCondition, k: int) -> Rule | None:
+def rule_of(condition: StopCondition, k: int) -> StopRule | None:
     """Return a condition for a search of so many results as the kernel asks it; None if only Python can ask it."""
     known = type(condition) in {RankAware, VBase, Budget, Never}
     return _rule_of(condition, k) if known and isinstance(condition, Hashable) else None
 
 
 @lru_cache(maxsize=64)
-def _rule_of(condition: StopCondition, k: int) -> Rule:
+def _rule_of(condition: StopCondition, k: int) -> StopRule:
     if isinstance(condition, RankAware):
         weights = np.fromiter((condition.weight(rank) for rank in range(k)), dtype=np.float64, count=k)
-        return Rule(weights, condition.epsilon, condition.window, _WITHOUT_END)
+        return StopRule(weights, condition.epsilon, condition.window, _WITHOUT_END)
     if isinstance(condition, VBase):
-        return Rule(np.ones(min(k, condition.e), dtype=np.float64), 0.0, condition.window, _WITHOUT_END)
+        return StopRule(np.ones(min(k, condition.e), dtype=np.float64), 0.0, condition.window, _WITHOUT_END)
     return NEVER._replace(most=condition.loads) if isinstance(condition, Budget) else NEVER
 
 

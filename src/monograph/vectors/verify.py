@@ -11,7 +11,7 @@ from monograph.store.vectors import clusters as store
 from monograph.store.vectors import vectors
 from monograph.vectors import kernel
 from monograph.vectors.cluster import encode, pack, unpack
-from monograph.vectors.memory import Memory, State
+from monograph.vectors.memory import IndexState, Memory
 
 
 def faults(connection: Connection, space: int) -> Iterator[str]:
@@ -46,7 +46,7 @@ def faults(connection: Connection, space: int) -> Iterator[str]:
             yield f"{count} {fault}"
 
 
-def _centroids(connection: Connection, state: State) -> Iterator[str]:
+def _centroids(connection: Connection, state: IndexState) -> Iterator[str]:
     """Hold the centroids that searches compare with against those that they are codes of."""
     space = state.space
     try:
@@ -63,7 +63,7 @@ def _centroids(connection: Connection, state: State) -> Iterator[str]:
         yield "the centroids that searches go by are not those of the clusters"
 
 
-def _clusters(connection: Connection, state: State) -> Iterator[str]:
+def _clusters(connection: Connection, state: IndexState) -> Iterator[str]:
     """Hold what each cluster has against its own counts, its graph, and the vectors that are placed in it."""
     space = state.space.number
     sizes = store.sizes(connection, space)
@@ -94,7 +94,7 @@ def _clusters(connection: Connection, state: State) -> Iterator[str]:
         yield f"{wrong} clusters do not hold what is placed in them"
 
 
-def _codes(connection: Connection, state: State) -> Iterator[str]:
+def _codes(connection: Connection, state: IndexState) -> Iterator[str]:
     """Hold the codes that are compared after compact ones against where vectors are placed."""
     space = state.space.number
     if state.space.design.has_graphs or not len(state.centroids):

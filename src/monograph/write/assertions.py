@@ -11,19 +11,19 @@ from monograph.graph.names import key_of
 from monograph.store.file.database import Database
 from monograph.store.graph import assertions
 from monograph.store.graph.assertions import NOBODY, Ends
-from monograph.values import Report, ToldNode, ToldRelation, arguments, check_json
+from monograph.values import AssertedNode, AssertedRelation, Report, arguments, check_json
 from monograph.write.pipeline import WriteGuard
 
 
 def add(
     database: Database,
-    nodes: Sequence[ToldNode],
-    relations: Sequence[ToldRelation],
+    nodes: Sequence[AssertedNode],
+    relations: Sequence[AssertedRelation],
     guard: WriteGuard | None = None,
     *,
     missing_ok: bool = False,
 ) -> Report:
-    """Store nodes and relations, all of them or, on an error, none. See ``archive.graph.tell``.
+    """Store nodes and relations, all of them or, on an error, none. See ``archive.graph.add``.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def add(
         With a guard, if one has no origin.
     """
     check(nodes, relations)
-    given: list[ToldNode | ToldRelation] = [*nodes, *relations]
+    given: list[AssertedNode | AssertedRelation] = [*nodes, *relations]
     names = dict.fromkeys(name for one in given for name in one.origins)
     with database.write() as connection:
         origins = assertions.origins(connection, list(names))
@@ -54,7 +54,7 @@ def add(
         for one in given:
             # One row for each origin; one row without an origin where none was found.
             for origin in dict.fromkeys(origins[name] for name in one.origins if name in origins) or (NOBODY,):
-                if isinstance(one, ToldNode):
+                if isinstance(one, AssertedNode):
                     replaced += assertions.put_node(connection, one, key_of(one.name or one.id), origin)
                     continue
                 for end in (one.source, one.target):
@@ -78,7 +78,7 @@ def remove(
     return Report(removed=removed)
 
 
-def check(nodes: Iterable[ToldNode], relations: Iterable[ToldRelation]) -> None:
+def check(nodes: Iterable[AssertedNode], relations: Iterable[AssertedRelation]) -> None:
     """Raise InputError or InvalidDocument if one cannot be stored."""
     for node in nodes:
         for value, name in ((node.id, "a node's id"), (node.name, "a node's name"), (node.label, "a node's label")):

@@ -56,7 +56,7 @@ class Parcel:
     which a part is ``broken`` is read again at the next sync, and keeps what is stored of it.
     """
 
-    source: sources.Source | None
+    source: sources.SourceRow | None
     documents: tuple[Document, ...]
     before: frozenset[str] = frozenset()
     last: bool = True
@@ -128,7 +128,7 @@ def readings(
                 problems.append(problem_of(change.uri, part.error))
                 if not (part.documents or before):
                     continue
-            state = sources.Source(change.uri, change.root, part.sha256, part.size, part.modified_ns)
+            state = sources.SourceRow(change.uri, change.root, part.sha256, part.size, part.modified_ns)
             held = part.documents if pictured is None else pictured(change.uri, part, problems)
             yield Parcel(state, held, before, part.last, part.error is not None)
             before |= {document.id for document in held}

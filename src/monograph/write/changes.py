@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from monograph import telemetry
 from monograph.errors import BusyFile, InvalidDocument, MonographError
 from monograph.store.documents import documents
-from monograph.store.documents.sources import Source
+from monograph.store.documents.sources import SourceRow
 from monograph.values import Move, Problem, Report
 from monograph.write.batch import Parcel, Prepared
 
@@ -145,7 +145,7 @@ class Target:
 class FileState:
     """A file as a batch leaves it: ``faulty`` if a part could not be stored, ``unfinished`` if more parts follow."""
 
-    source: Source
+    source: SourceRow
     faulty: bool
     unfinished: bool
 

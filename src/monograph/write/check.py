@@ -197,7 +197,7 @@ def repair(pipeline: Pipeline) -> None:
         is_graph_wrong = rules.repair(checked, of_rows(checked, pipeline.settings))
         rules.repair(checked, [of_index(index) for index in pipeline.indexes])
         for index in pipeline.indexes:
-            index.settle(connection)
+            index.flush(connection)
         wanting = set(documents_lacking(connection, "vector"))
         rows = [row for row in documents.listed(connection) if row.row in wanting]
         unread = documents_lacking(connection, "extraction")
@@ -214,7 +214,7 @@ def repair(pipeline: Pipeline) -> None:
         for row in rows:
             assign(connection, pipeline, row.row, only_missing=True)
         for index in pipeline.indexes:
-            index.settle(connection)
+            index.flush(connection)
     if is_graph_wrong:
         rebuild_graph.derive_extractions(
             pipeline, unread, Tally()

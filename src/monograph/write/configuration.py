@@ -76,7 +76,7 @@ def identity(database: Database) -> str:
     return known
 
 
-def settle_vectors(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
+def flush_vectors(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
     """Bring the vector indexes up to date where a killed repair left vectors that wait for it."""
     if database.read_only:
         return
@@ -86,7 +86,7 @@ def settle_vectors(database: Database, indexes: Sequence[EcoVectorIndex]) -> Non
         if waiting:
             with database.write() as connection:
                 for index in waiting:
-                    index.settle(connection)
+                    index.flush(connection)
 
 
 Given = TypeVar("Given", bound="Specified")

@@ -51,7 +51,7 @@ def put(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress |
     done = 0
     for batch in batches((Parcel(None, (document,)) for document in listed), BATCH_DOCUMENTS):
         laid = [document for parcel in batch for document in parcel.documents]
-        tally.include(_carry_out(pipeline, lambda connection, laid=laid: _laid(connection, laid, pipeline.guard)))  # type: ignore[misc]
+        tally.include(_carry_out(pipeline, lambda connection, laid=laid: _merged(connection, laid, pipeline.guard)))  # type: ignore[misc]
         done += len(laid)
         if on_progress is not None:
             on_progress(Progress("put", done, len(listed), "documents", laid[-1].id))
@@ -138,7 +138,7 @@ def _without_some(document: Document, ids: set[str]) -> Document:
     return replace(document, text="", passages=tuple(one for one in document.passages if one.id not in ids))
 
 
-def _laid(connection: Connection, given: Sequence[Document], guard: WriteGuard | None) -> _PassageChange:
+def _merged(connection: Connection, given: Sequence[Document], guard: WriteGuard | None) -> _PassageChange:
     """Documents with passages laid over them, and before them those that passages leave."""
     if guard is not None:
         guard.seen(connection, given)

@@ -146,7 +146,7 @@ def flush(connection: Connection, indexes: Sequence[EcoVectorIndex]) -> None:
     if is_marked(connection, "unplanted"):
         update_leaves(connection)
     for index in indexes:
-        index.settle(connection)
+        index.flush(connection)
     resolve(connection)
 
 

@@ -211,7 +211,7 @@ def _make_once(pipeline: Pipeline, rows: Sequence[int], tally: Tally) -> None:
         store_graph(connection, pipeline, parts, derived, names.Uses(), rows)
 
 
-def set_apart(pipeline: Pipeline, name: str, other: str) -> None:
+def keep_apart(pipeline: Pipeline, name: str, other: str) -> None:
     """Say that two names are not one entity: they never become one again, whatever the file holds.
 
     The documents that name them are done again from what is remembered. Killed before the end, the next write goes on
@@ -239,7 +239,7 @@ def unite(pipeline: Pipeline, name: str, other: str) -> None:
     Raises
     ------
     InputError
-        As :func:`set_apart`.
+        As :func:`keep_apart`.
     NotFound
         If they were not set apart.
     """
@@ -256,7 +256,7 @@ def unite(pipeline: Pipeline, name: str, other: str) -> None:
 def _pairs(connection: Connection, pipeline: Pipeline, name: str, other: str, *, known_only: bool = True) -> Pairs:
     """Return the pairs of keys to keep apart, a short one from every name of the entity that it may stand for.
 
-    Raises as :func:`set_apart`; without ``known_only`` names need not be known.
+    Raises as :func:`keep_apart`; without ``known_only`` names need not be known.
     """
     keys = key_of(arguments.text(name, "a name")), key_of(arguments.text(other, "a name"))
     if not all(keys) or keys[0] == keys[1]:

@@ -30,7 +30,7 @@ QUESTION = "who got the comet plates?"
 
 
 @dataclass
-class Told:
+class Assertions:
     """What instrumentation was told so far."""
 
     events: list[Any] = field(default_factory=list)
@@ -45,8 +45,8 @@ class Told:
 
 
 @pytest.fixture
-def told() -> Iterator[Told]:
-    made = Told()
+def told() -> Iterator[Assertions]:
+    made = Assertions()
 
     class Listening(BaseEventHandler):
         def handle(self, event: Any, **_: Any) -> None:
@@ -66,7 +66,7 @@ def filled(monograph: Monograph) -> Monograph:
     return monograph
 
 
-def test_retriever_sends_search_events_with_their_effort(filled: Monograph, told: Told) -> None:
+def test_retriever_sends_search_events_with_their_effort(filled: Monograph, told: Assertions) -> None:
     HybridRetriever(filled, how="dense", similarity_top_k=2).retrieve(QUESTION)
     (event,) = told.of(SearchEvent)
     hits = filled.search(QUESTION, 2, how="dense")
@@ -91,13 +91,13 @@ def test_retriever_sends_search_events_with_their_effort(filled: Monograph, told
     assert {"HybridRetriever.retrieve", "MiniRAGRetriever.aretrieve"} <= told.spans
 
 
-def test_tree_retriever_sends_a_search_event(filled: Monograph, told: Told) -> None:
+def test_tree_retriever_sends_a_search_event(filled: Monograph, told: Assertions) -> None:
     filled.tree.rebuild()
     TreeRetriever(filled, detail=0.0).retrieve(QUESTION)
     assert told.of(SearchEvent)[0].found > 0
 
 
-def test_llama_index_store_sends_search_events(filled: Monograph, told: Told) -> None:
+def test_llama_index_store_sends_search_events(filled: Monograph, told: Assertions) -> None:
     store = EcoVectorStore(filled)
     store.query(VectorStoreQuery(query_str=QUESTION, similarity_top_k=3))
     asyncio.run(store.aquery(VectorStoreQuery(query_str=QUESTION, mode=VectorStoreQueryMode.TEXT_SEARCH)))
@@ -107,7 +107,7 @@ def test_llama_index_store_sends_search_events(filled: Monograph, told: Told) ->
     assert {"EcoVectorStore.query", "EcoVectorStore.aquery"} <= told.spans
 
 
-def test_postprocessor_sends_a_reduction_event_with_kept_characters(filled: Monograph, told: Told) -> None:
+def test_postprocessor_sends_a_reduction_event_with_kept_characters(filled: Monograph, told: Assertions) -> None:
     given = HybridRetriever(filled, similarity_top_k=3).retrieve(QUESTION)
     reduced = SCRPostprocessor(filled, cut=0.6).postprocess_nodes(given, query_str=QUESTION)
     (event,) = told.of(ReductionEvent)
@@ -121,7 +121,9 @@ def test_postprocessor_sends_a_reduction_event_with_kept_characters(filled: Mono
 
 
 @pytest.mark.parametrize("streaming", [False, True])
-def test_citing_engine_sends_an_answer_event_with_its_tokens(filled: Monograph, told: Told, streaming: bool) -> None:
+def test_citing_engine_sends_an_answer_event_with_its_tokens(
+    filled: Monograph, told: Assertions, streaming: bool
+) -> None:
     response = CitingQueryEngine(filled, budget=300, streaming=streaming).query(QUESTION)
     said = str(response)
     assert len(told.of(QueryStartEvent, QueryEndEvent)) == 2

@@ -307,7 +307,7 @@ def test_graph_store_does_not_duplicate_stored_chunks(file: Monograph, tmp_path:
     store.upsert_llama_nodes([node])
     store.upsert_nodes([EntityNode(name="Ada Lovelace", properties={"triplet_source_id": node.node_id})])
     assert len(file.fetch()) == 1
-    assert file.graph.told().nodes["Ada Lovelace"].origins == (chunk.chunk.id,)
+    assert file.graph.assertions().nodes["Ada Lovelace"].origins == (chunk.chunk.id,)
     (tmp_path / "in" / "letter.txt").unlink()
     file.sync(tmp_path / "in", prune=True)
     assert store.get() == []
@@ -367,7 +367,7 @@ def test_graph_store_is_opened_by_path_and_copied(tmp_path: Path) -> None:
     assert {one.id for one in copy.deepcopy(store).get()} == {one.id for one in store.get()}
     store.close()
     with own.Monograph.open(tmp_path / "store.mono") as file:
-        assert len(file.graph.told().relations) == 3
+        assert len(file.graph.assertions().relations) == 3
         MonographPropertyGraphStore(file).close()  # It is not the store's.
         assert file.check() == []
 
@@ -466,10 +466,10 @@ def test_property_graph_index_writes_and_reads_the_file(file: Monograph, llm: Se
     ):
         assert any("Luigi menabrea" in one.node.get_content() for one in retriever.retrieve("Luigi Menabrea"))
     # Inserted again, nothing comes twice; a document that goes takes what it says along.
-    before = (len(file.fetch()), file.graph.told().relations)
+    before = (len(file.fetch()), file.graph.assertions().relations)
     nodes = store.get_llama_nodes([one.chunk.id for one in file.fetch()])
     index.insert_nodes(nodes)
-    assert (len(file.fetch()), len(file.graph.told().relations)) == (before[0], len(before[1]))
+    assert (len(file.fetch()), len(file.graph.assertions().relations)) == (before[0], len(before[1]))
     file.remove(["d2"], forget=True)
     assert store.get_triplets(entity_names=["Luigi menabrea"]) == []
     assert store.get_triplets(entity_names=["Charles babbage"]) != []

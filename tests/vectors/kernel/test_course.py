@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from monograph.vectors import kernel
 from monograph.vectors.cluster import Centre, encode, encode_about, pack, unpack
-from monograph.vectors.stop import Rule
+from monograph.vectors.stop import StopRule
 from support.oracles import clusters as oracle
 from support.properties import examples
 from support.vectors import unit_vectors
@@ -151,7 +151,7 @@ def test_a_whole_course_finds_what_scans_find() -> None:
     arena, pool = kernel.Arena(given_.centroids), kernel.Pool(15)
     for name, bodies in given_.bodies.items():
         arena.keep(name, bodies)
-    rule = Rule(np.ones(10), 0.0, NEVER, NEVER)
+    rule = StopRule(np.ones(10), 0.0, NEVER, NEVER)
     course = kernel.Course(arena, given_.query, pool, 10, *rule)
     assert course.run() == kernel.ALL
     whole = kernel.Pool(15)
@@ -173,7 +173,7 @@ def test_a_whole_course_finds_what_scans_find() -> None:
 
 def test_brought_clusters_change_no_result() -> None:
     given_ = made(9, 300, 60)
-    rule = Rule(np.ones(10), 0.0, 6, NEVER)
+    rule = StopRule(np.ones(10), 0.0, 6, NEVER)
 
     def gone(size: int) -> tuple[list[int], list[float], list[int], int, int]:
         pool = kernel.Pool(20)
@@ -189,7 +189,7 @@ def test_brought_clusters_change_no_result() -> None:
 
 def test_many_threads_go_while_more_is_kept() -> None:
     given_ = made(6, 300, 60)
-    rule = Rule(np.ones(10), 0.0, 4, NEVER)
+    rule = StopRule(np.ones(10), 0.0, 4, NEVER)
 
     def gone(arena: kernel.Arena, place: int) -> tuple[list[int], list[float], int]:
         pool = kernel.Pool(20)

@@ -13,7 +13,7 @@ from monograph.store.file.database import Database
 from monograph.store.vectors import clusters as store
 from monograph.vectors.design import KINDS, Design, Kind
 from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.search import Neighbours, Query
+from monograph.vectors.search import Neighbours, VectorQuery
 from monograph.vectors.stop import Never
 from support.vectors import Vectors, clumps, filled, remember
 
@@ -24,7 +24,7 @@ def test_no_search_waits_for_another(database: Database, kind: Kind, cache: int)
     """Eight are in the middle of their clusters at one time: nothing is held over a whole search."""
     _, made = filled(database, Design(kind, 20, exact_below=0), 400)
     index = EcoVectorIndex(cache_bytes=cache)
-    query, barrier, waited = Query(5, stop=Never()), threading.Barrier(8), set[int]()
+    query, barrier, waited = VectorQuery(5, stop=Never()), threading.Barrier(8), set[int]()
 
     def search(place: int) -> Neighbours:
         def wait(statement: str) -> None:
@@ -44,7 +44,7 @@ def test_no_search_waits_for_another(database: Database, kind: Kind, cache: int)
     assert len(waited) == 8
     assert not barrier.broken
     with database.read() as connection:
-        assert found == [index.search(connection, one, Query(5, stop=Never())) for one in made[:8]]
+        assert found == [index.search(connection, one, VectorQuery(5, stop=Never())) for one in made[:8]]
 
 
 def nearest(made: Vectors, alive: frozenset[int], query: Vectors) -> list[tuple[float, int]]:
@@ -90,8 +90,8 @@ class Changing:
             asked = self.made[random.integers(0, 900, 4)]
             with self.database.read() as connection:
                 version, _ = store.versions(connection, self.index.space)
-                found = [self.index.search(connection, one, Query(900, stop=Never())) for one in asked]
-                few = [self.index.search(connection, one, Query(3, stop=Never())) for one in asked]
+                found = [self.index.search(connection, one, VectorQuery(900, stop=Never())) for one in asked]
+                few = [self.index.search(connection, one, VectorQuery(3, stop=Never())) for one in asked]
             for one, best, vector in zip(found, few, asked, strict=True):
                 expected = nearest(self.made, self.states[version], vector)
                 assert told(one) == expected

@@ -125,9 +125,9 @@ def picture_data(drawing: Annotated[Drawing, Depends()]) -> Response:
 
 
 @router.post("/names/apart")
-def set_apart(at: Annotated[ToChange, to_change("graph.set_apart")], name: InBody, other: InBody) -> Names:
+def keep_apart(at: Annotated[ToChange, to_change("graph.keep_apart")], name: InBody, other: InBody) -> Names:
     """Say that two names are not one entity."""
-    at[1].graph.set_apart(name, other)
+    at[1].graph.keep_apart(name, other)
     return _named(at[1], name)
 
 

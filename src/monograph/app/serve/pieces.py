@@ -140,7 +140,7 @@ def blocks(text: str, start: int, end: int, sections: Sequence[Section], marks: 
     return made
 
 
-def _of_rows(text: str, start: int, end: int, table: Table, marks: Marks) -> Block:
+def _of_rows(text: str, start: int, end: int, table: TextTable, marks: Marks) -> Block:
     header = tuple(marks.cut(text, *place) for place in table.names.values())
     rows = (tuple(marks.cut(text, *row[name]) if name in row else () for name in table.names) for row in table.rows)
     return Block("table", start, end, rows=(header, *rows))
@@ -228,7 +228,7 @@ def _cells(text: str, start: int, end: int, marks: Marks) -> tuple[tuple[Piece, 
 
 
 @dataclass(slots=True)
-class Table:
+class TextTable:
     """Rows that follow each other: where each name stood first, and where each value of each row stands."""
 
     names: dict[str, Span] = field(default_factory=dict)
@@ -258,9 +258,9 @@ def row_of(text: str, start: int, end: int) -> dict[str, tuple[Span, Span]]:
     return named if len(named) == len(found) else {}
 
 
-def table_at(text: str, paragraphs: Sequence[Span], first: int) -> tuple[Table, int]:
+def table_at(text: str, paragraphs: Sequence[Span], first: int) -> tuple[TextTable, int]:
     """The table that a paragraph begins, and how many paragraphs are of it; none where fewer than two rows are."""
-    table = Table()
+    table = TextTable()
     for number in range(first, len(paragraphs)):
         row = row_of(text, *paragraphs[number])
         if not row or not table.takes(row):

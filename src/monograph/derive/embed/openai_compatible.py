@@ -17,7 +17,7 @@ from monograph.derive.loading import key_hint
 from monograph.derive.redaction import Redaction
 from monograph.derive.replies import tokens_read
 from monograph.derive.server import BASE_URL_HINT, QUOTED, ServedModel, Server, changed_of
-from monograph.derive.told import request
+from monograph.derive.traced_request import request
 from monograph.errors import ModelUnavailable
 from monograph.models import TextKind
 from monograph.values import Float32, arguments

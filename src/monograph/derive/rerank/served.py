@@ -13,7 +13,7 @@ import numpy as np
 from monograph import spending
 from monograph.derive.loading import key_hint
 from monograph.derive.server import QUOTED, ServedModel, Server, changed_of
-from monograph.derive.told import request
+from monograph.derive.traced_request import request
 from monograph.errors import ModelUnavailable
 from monograph.values import Float64, arguments
 
@@ -136,7 +136,7 @@ class ServedReranker(ServedModel):
         spending.note("rerank", self.key)
         found: dict[int, float] = {}
         for one in self._results(reply):
-            index, score = _told(one)
+            index, score = _index_and_score(one)
             if type(index) is not int or type(score) not in (int, float):
                 raise self._fault("a result without an index and a score")
             try:
@@ -171,7 +171,7 @@ class ServedReranker(ServedModel):
         )
 
 
-def _told(one: Any) -> tuple[Any, Any]:
+def _index_and_score(one: Any) -> tuple[Any, Any]:
     """The index and the score that a result tells, whatever they are."""
     if not isinstance(one, dict):
         return None, None

@@ -24,7 +24,7 @@ from monograph.store.words import postings, terms
 from monograph.store.words.postings import Counted
 from monograph.store.words.prefetch import Prefetcher
 from monograph.values import Effort
-from monograph.vectors.search import Query
+from monograph.vectors.search import VectorQuery
 
 if TYPE_CHECKING:
     from monograph.graph.evidence import Int64
@@ -210,7 +210,7 @@ class FileReader:
         Chunks of one text share a vector: there may be more than k.
         """
         bits = self._bits(self.chunk_index, allowed)
-        near = self.chunk_index.search(self.connection, vector, Query(k, bits, stretch=stretch, ties=True))
+        near = self.chunk_index.search(self.connection, vector, VectorQuery(k, bits, stretch=stretch, ties=True))
         found = stored_vectors.chunks_of(self.connection, near.items)
         if bits is not None and any(len(some) > 1 for some in found.values()):
             # A vector is allowed where one of its chunks is: of several, not all need be.
@@ -311,7 +311,7 @@ class FileReader:
             return [], None
         bits = self._bits(self.summary_index, allowed)
         barred = set() if allowed == EVERYTHING else stored_tree.barred(self.connection, allowed)
-        near = self.summary_index.search(self.connection, vector, Query(k, bits, ties=True))
+        near = self.summary_index.search(self.connection, vector, VectorQuery(k, bits, ties=True))
         found = stored_tree.of_vectors(self.connection, near.items, barred)
         scored = [(score, *one) for memo, score in zip(near.items, near.scores, strict=True) for one in found[memo]]
         best = sorted(scored, key=lambda one: (-one[0], one[2]))[:k]

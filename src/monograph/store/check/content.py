@@ -14,7 +14,7 @@ from monograph.store.documents import chunks, documents
 from monograph.store.file.checksums import checksum
 from monograph.store.file.errors import UNDECODABLE, is_utf8
 from monograph.store.file.rows import loaded_object
-from monograph.store.graph.assertions import STORED, TABLES, Origin, imply_node
+from monograph.store.graph.assertions import STORED, TABLES, AssertionOrigin, imply_node
 
 _ADD_AGAIN = "remove it, then sync or add it again"
 _DOCUMENT_TEXTS = (
@@ -202,8 +202,8 @@ _ARE_SOUND = " AND ".join(f"NOT EXISTS (SELECT 1 FROM {table} WHERE {_UNSEALED[t
 _STRAY = """(document IS NOT NULL AND document NOT IN (SELECT document FROM documents) OR chunk IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM chunks AS c WHERE c.chunk = t.chunk AND c.document IS t.document))"""
 _ENDLESS = " UNION ".join(
-    f"""SELECT r.{end}, r.document, r.chunk FROM told_relations AS r WHERE {_ARE_SOUND} AND NOT EXISTS (
-    SELECT 1 FROM told_nodes AS n WHERE n.id = r.{end} AND n.document IS r.document AND n.chunk IS r.chunk)"""
+    f"""SELECT r.{end}, r.document, r.chunk FROM asserted_relations AS r WHERE {_ARE_SOUND} AND NOT EXISTS (
+    SELECT 1 FROM asserted_nodes AS n WHERE n.id = r.{end} AND n.document IS r.document AND n.chunk IS r.chunk)"""
     for end in ("source", "target")
 )
 """(id, document, chunk) of every end of a relation of which its origin says nothing."""
@@ -221,21 +221,21 @@ def _unreadable(table: str) -> str:
 
 def _assertion_rules(table: str, said: str) -> tuple[Rule, ...]:
     return (
-        Rule(table, f"{{}} {said} are not what was told", _UNSEALED[table], None, "tell it again, or take it back"),
+        Rule(table, f"{{}} {said} are not what was asserted", _UNSEALED[table], None, "assert it again, or remove it"),
         Rule(table, f"{{}} {said} cannot be read", _unreadable(table), DELETE),
         Rule(table, f"{{}} {said} that texts say which are not there", f"{_STRAY} AND NOT {_UNSEALED[table]}", DELETE),
     )
 
 
 def assertions(key_of: Callable[[str], str]) -> tuple[Rule, ...]:
-    """Return the rules for what callers told; a node that only a relation names gets a name with this key."""
+    """Return the rules for assertions of callers; a node that only a relation names gets a name with this key."""
 
     def imply(checked: Checked) -> None:
         for name, *origin in checked.connection.execute(_ENDLESS).fetchall():
-            imply_node(checked.connection, name, key_of(name), Origin(*origin))
+            imply_node(checked.connection, name, key_of(name), AssertionOrigin(*origin))
 
     return (
-        *_assertion_rules("told_nodes", "nodes"),
-        *_assertion_rules("told_relations", "relations"),
-        Rule("told_nodes", "{} nodes that relations lead from or to are not there", _ENDLESS, imply),
+        *_assertion_rules("asserted_nodes", "nodes"),
+        *_assertion_rules("asserted_relations", "relations"),
+        Rule("asserted_nodes", "{} nodes that relations lead from or to are not there", _ENDLESS, imply),
     )

@@ -67,7 +67,7 @@ def schema_faults(checked: Checked) -> Iterator[Finding]:
             yield Finding("schema", f"the {one[0]} {one[1]!r} is not as it was made", one[0] in _MADE_AGAIN)
 
 
-def mend_schema(checked: Checked) -> None:
+def repair_schema(checked: Checked) -> None:
     """Make triggers and indexes again that are not as they were made; tables stay as they are."""
     held, wanted = _schemas(checked.connection)
     wrong = [one for one in held.keys() | wanted.keys() if held.get(one) != wanted.get(one)]
@@ -110,7 +110,7 @@ def note_faults(checked: Checked) -> Iterator[Finding]:
         )
 
 
-def mend_notes(checked: Checked) -> None:
+def repair_notes(checked: Checked) -> None:
     """Forget settings that are found out again, and checksums of rows that are not there."""
     for stored, name, is_lost in _wrong_notes(checked.connection):
         if _is_found_again(name, is_lost):
@@ -130,8 +130,8 @@ def _unread_models(checked: Checked) -> Iterator[str]:
 
 FILE = Rule("file", "{}", sqlite_faults)
 STRUCTURE = (
-    Rule("schema", "{}", schema_faults, mend_schema),
-    Rule("settings", "{}", note_faults, mend_notes),
+    Rule("schema", "{}", schema_faults, repair_schema),
+    Rule("settings", "{}", note_faults, repair_notes),
     Rule(
         "settings",
         f"{settings.GENERATION!r} is no number",

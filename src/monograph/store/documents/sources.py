@@ -24,7 +24,7 @@ _UNFINISHED, _FAULTY = -1, -2
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceRow:
     """A file in the state in which it was last read; ``size`` in bytes, ``modified_ns`` in nanoseconds since 1970."""
 
     uri: str
@@ -57,29 +57,29 @@ def by_root(connection: Connection) -> list[tuple[str, int, int, int]]:
 _COLUMNS = "s.uri, s.root, s.sha256, s.size, s.modified_ns"
 
 
-def every(connection: Connection) -> list[Source]:
+def every(connection: Connection) -> list[SourceRow]:
     """Return all known files, in the order in which they became known."""
     query = f"SELECT {_COLUMNS} FROM sources AS s ORDER BY source"  # noqa: S608 - constants
-    return [Source(*row) for row in connection.execute(query)]
+    return [SourceRow(*row) for row in connection.execute(query)]
 
 
-def find(connection: Connection, uri: str) -> Source | None:
+def find(connection: Connection, uri: str) -> SourceRow | None:
     """Return a known file; None if it is not known."""
     row = connection.execute(f"SELECT {_COLUMNS} FROM sources AS s WHERE uri = ?", (uri,)).fetchone()  # noqa: S608
-    return None if row is None else Source(*row)
+    return None if row is None else SourceRow(*row)
 
 
-def of_document(connection: Connection, document: int) -> tuple[Source, int] | None:
+def of_document(connection: Connection, document: int) -> tuple[SourceRow, int] | None:
     """Return the file that a document was read from, and the number of its documents; None if there is none."""
     row = connection.execute(
         f"""SELECT (SELECT count(*) FROM documents AS o WHERE o.source = s.source), {_COLUMNS}
         FROM documents AS d CROSS JOIN sources AS s ON s.source = d.source WHERE d.document = ?""",  # noqa: S608
         (document,),
     ).fetchone()
-    return None if row is None else (Source(*row[1:]), int(row[0]))
+    return None if row is None else (SourceRow(*row[1:]), int(row[0]))
 
 
-def put(connection: Connection, files: Sequence[Source]) -> dict[str, int]:
+def put(connection: Connection, files: Sequence[SourceRow]) -> dict[str, int]:
     """Store the states of files, new or known; returns their row numbers by uri."""
     connection.executemany(
         """INSERT INTO sources (uri, root, sha256, size, modified_ns) VALUES (?1, ?2, ?3, ?4, ?5)

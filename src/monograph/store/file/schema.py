@@ -211,23 +211,23 @@ FORMAT_1 = (
         INSERT OR IGNORE INTO unplaced VALUES (2, NEW.vector); END""",
     """CREATE TRIGGER summary_went AFTER DELETE ON nodes WHEN OLD.vector IS NOT NULL BEGIN
         INSERT OR IGNORE INTO unplaced VALUES (2, OLD.vector); END""",
-    # What callers told of things and how they hang together, a row for each chunk or document that says it (both NULL
-    # where none does). implied is 1 for a node that only a relation tells of; key is that of its name.
-    """CREATE TABLE told_nodes (
-        told INTEGER PRIMARY KEY, id TEXT NOT NULL, document INTEGER, chunk INTEGER, label TEXT NOT NULL,
+    # Assertions of callers about nodes and relations, a row for each chunk or document that they come from (both NULL
+    # where there is none). implied is 1 for a node that only a relation names; key is that of its name.
+    """CREATE TABLE asserted_nodes (
+        assertion INTEGER PRIMARY KEY, id TEXT NOT NULL, document INTEGER, chunk INTEGER, label TEXT NOT NULL,
         name TEXT NOT NULL, key TEXT NOT NULL, properties TEXT NOT NULL, embedding BLOB, implied INTEGER NOT NULL,
         checksum INTEGER NOT NULL)""",
-    "CREATE INDEX told_nodes_by_id ON told_nodes(id)",
-    "CREATE INDEX told_nodes_by_key ON told_nodes(key)",
-    "CREATE INDEX told_nodes_by_document ON told_nodes(document) WHERE document IS NOT NULL",
-    "CREATE INDEX told_nodes_by_chunk ON told_nodes(chunk) WHERE chunk IS NOT NULL",
-    """CREATE TABLE told_relations (
-        told INTEGER PRIMARY KEY, source TEXT NOT NULL, label TEXT NOT NULL, target TEXT NOT NULL, document INTEGER,
-        chunk INTEGER, properties TEXT NOT NULL, checksum INTEGER NOT NULL)""",
-    "CREATE INDEX told_relations_by_source ON told_relations(source)",
-    "CREATE INDEX told_relations_by_target ON told_relations(target)",
-    "CREATE INDEX told_relations_by_document ON told_relations(document) WHERE document IS NOT NULL",
-    "CREATE INDEX told_relations_by_chunk ON told_relations(chunk) WHERE chunk IS NOT NULL",
+    "CREATE INDEX asserted_nodes_by_id ON asserted_nodes(id)",
+    "CREATE INDEX asserted_nodes_by_key ON asserted_nodes(key)",
+    "CREATE INDEX asserted_nodes_by_document ON asserted_nodes(document) WHERE document IS NOT NULL",
+    "CREATE INDEX asserted_nodes_by_chunk ON asserted_nodes(chunk) WHERE chunk IS NOT NULL",
+    """CREATE TABLE asserted_relations (
+        assertion INTEGER PRIMARY KEY, source TEXT NOT NULL, label TEXT NOT NULL, target TEXT NOT NULL,
+        document INTEGER, chunk INTEGER, properties TEXT NOT NULL, checksum INTEGER NOT NULL)""",
+    "CREATE INDEX asserted_relations_by_source ON asserted_relations(source)",
+    "CREATE INDEX asserted_relations_by_target ON asserted_relations(target)",
+    "CREATE INDEX asserted_relations_by_document ON asserted_relations(document) WHERE document IS NOT NULL",
+    "CREATE INDEX asserted_relations_by_chunk ON asserted_relations(chunk) WHERE chunk IS NOT NULL",
     # What models were asked for this file and what it took, a row a day of UTC, model and purpose.
     """CREATE TABLE costs (
         day TEXT NOT NULL, model TEXT NOT NULL, purpose TEXT NOT NULL, calls INTEGER NOT NULL,

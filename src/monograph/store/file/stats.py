@@ -12,7 +12,7 @@ _GROUPS = {
     "texts": "texts", "memo": "memo", "words": "words", "trigrams": "trigrams", "chunks": "chunks",
     "documents": "documents", "sources": "sources", "vectors": "memo (vectors)", "names": "graph", "mentions": "graph",
     "chunk_graphs": "graph", "subjects": "graph", "aliases": "graph", "extractions": "graph", "apart": "graph",
-    "unresolved": "graph", "told_nodes": "graph", "told_relations": "graph", "nodes": "tree", "trees": "tree",
+    "unresolved": "graph", "asserted_nodes": "graph", "asserted_relations": "graph", "nodes": "tree", "trees": "tree",
     "unplanted": "tree", "uncut": "tree",
     "parts": "clusters (codes)", "cluster_graphs": "clusters (codes)", "codes": "clusters (codes)",
     "clusters": "centroids", "centroids": "centroids", "vector_indexes": "centroids", "placements": "placements",

@@ -48,8 +48,8 @@ _TABLES = (
 )
 _SHADOWED = (
     ("vectors", "chunk"), ("extractions", "chunk"), ("chunk_graphs", "chunk"), ("mentions", "chunk"),
-    ("unplanted", "chunk"), ("subjects", "document"), ("aliases", "document"), ("told_nodes", "document"),
-    ("told_relations", "document"),
+    ("unplanted", "chunk"), ("subjects", "document"), ("aliases", "document"), ("asserted_nodes", "document"),
+    ("asserted_relations", "document"),
 )  # fmt: skip
 _SHADOWS = (
     "CREATE TEMP VIEW documents AS SELECT * FROM main.documents WHERE document IN temp.view_documents",
@@ -212,7 +212,7 @@ def _fill(connection: Connection, generation: int, documents: str) -> None:
             WHERE o.source = d.source AND o.document NOT IN temp.view_documents)"""
     )
     _fill_names(connection)
-    _settle_heads(connection)
+    _choose_heads(connection)
     _fill_nodes(connection)
 
 
@@ -237,7 +237,7 @@ def _fill_names(connection: Connection) -> None:
     )
 
 
-def _settle_heads(connection: Connection) -> None:
+def _choose_heads(connection: Connection) -> None:
     """Let the names of a view stand for others only where these are in it, and a document of it says so."""
     # What a document that is not in the view says a short name stands for is not said.
     connection.execute(

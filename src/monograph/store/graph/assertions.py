@@ -14,33 +14,33 @@ import numpy as np
 from monograph.store.file.checksums import Value, checksum
 from monograph.store.file.database import Connection
 from monograph.store.file.rows import loaded_object, select, text
-from monograph.values import Float32, Told, ToldNode, ToldRelation
+from monograph.values import AssertedNode, AssertedRelation, Assertions, Float32
 from monograph.values.graph import NODE_LABEL
 
 STORED = np.dtype("<f4")
 TABLES = {
-    "told_nodes": "told, id, document, chunk, label, name, key, properties, embedding, implied",
-    "told_relations": "told, source, label, target, document, chunk, properties",
+    "asserted_nodes": "assertion, id, document, chunk, label, name, key, properties, embedding, implied",
+    "asserted_relations": "assertion, source, label, target, document, chunk, properties",
 }
 """Columns by table, in the order in which the checksum of a row covers them."""
 
 _ORIGIN = """COALESCE((SELECT c.id FROM chunks AS c WHERE c.chunk = t.chunk),
     (SELECT d.id FROM documents AS d WHERE d.document = t.document))"""
-_NODES = f"""SELECT t.told, t.id, t.label, t.name, t.properties, t.embedding, t.implied, {_ORIGIN}
-    FROM told_nodes AS t"""  # noqa: S608 - a constant
-_RELATIONS = f"SELECT t.told, t.source, t.label, t.target, t.properties, {_ORIGIN} FROM told_relations AS t"  # noqa: S608
+_NODES = f"""SELECT t.assertion, t.id, t.label, t.name, t.properties, t.embedding, t.implied, {_ORIGIN}
+    FROM asserted_nodes AS t"""  # noqa: S608 - a constant
+_RELATIONS = f"SELECT t.assertion, t.source, t.label, t.target, t.properties, {_ORIGIN} FROM asserted_relations AS t"  # noqa: S608
 Row: TypeAlias = tuple[Any, ...]
 """A row of ``_NODES`` or ``_RELATIONS``: its number comes first, and is higher for what was added later."""
 
 
-class Origin(NamedTuple):
+class AssertionOrigin(NamedTuple):
     """The document, or the chunk of it, that says something, as rows; both are None where no text does."""
 
     document: int | None
     chunk: int | None
 
 
-NOBODY = Origin(None, None)
+NOBODY = AssertionOrigin(None, None)
 
 
 _SAYS = "id = ? AND document IS ? AND chunk IS ?"
@@ -58,10 +58,10 @@ class Ends(NamedTuple):
 def is_empty(connection: Connection) -> bool:
     """Whether there are no assertions."""
     # Every search asks. A relation comes with its nodes.
-    return connection.execute("SELECT 1 FROM told_nodes LIMIT 1").fetchone() is None
+    return connection.execute("SELECT 1 FROM asserted_nodes LIMIT 1").fetchone() is None
 
 
-def nodes(connection: Connection, ids: Sequence[str] | None = None) -> dict[str, ToldNode]:
+def nodes(connection: Connection, ids: Sequence[str] | None = None) -> dict[str, AssertedNode]:
     """Return all nodes, or some, by id, in the order in which they were added."""
     if ids is None:
         rows = connection.execute(_NODES).fetchall()
@@ -77,7 +77,7 @@ def _number(row: Row) -> int:
     return int(row[0])
 
 
-def _node(name: str, rows: Sequence[Row]) -> ToldNode:
+def _node(name: str, rows: Sequence[Row]) -> AssertedNode:
     """Return a node made of its rows: implied ones first, later ones laid over earlier ones."""
     label, called, embedding = "", "", None
     properties: dict[str, Any] = {}
@@ -86,14 +86,14 @@ def _node(name: str, rows: Sequence[Row]) -> ToldNode:
         properties |= loaded_object(held)
         if packed is not None:
             embedding = np.frombuffer(packed, dtype=STORED).astype(np.float32)
-    return ToldNode(name, called, label, properties, embedding, _origins_of(rows))
+    return AssertedNode(name, called, label, properties, embedding, _origins_of(rows))
 
 
 def _origins_of(rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row[-1] for row in rows if row[-1] is not None))
 
 
-def relations(connection: Connection, ids: Sequence[str] | None = None) -> tuple[ToldRelation, ...]:
+def relations(connection: Connection, ids: Sequence[str] | None = None) -> tuple[AssertedRelation, ...]:
     """Return all relations, or those from or to some nodes, in the order in which they were added."""
     if ids is None:
         rows = connection.execute(_RELATIONS).fetchall()
@@ -107,39 +107,39 @@ def relations(connection: Connection, ids: Sequence[str] | None = None) -> tuple
     return tuple(_relation(ends, some) for ends, some in by_ends.items())
 
 
-def _relation(ends: Ends, rows: Sequence[Row]) -> ToldRelation:
+def _relation(ends: Ends, rows: Sequence[Row]) -> AssertedRelation:
     properties: dict[str, Any] = {}
     for row in rows:
         properties |= loaded_object(row[4])
-    return ToldRelation(text(ends.source), text(ends.label), text(ends.target), properties, _origins_of(rows))
+    return AssertedRelation(text(ends.source), text(ends.label), text(ends.target), properties, _origins_of(rows))
 
 
-def each(connection: Connection) -> Iterator[ToldNode | ToldRelation]:
+def each(connection: Connection) -> Iterator[AssertedNode | AssertedRelation]:
     """Yield the assertion of each row, nodes first, in the order in which they were added; skip implied nodes."""
-    rows = connection.execute(f"{_NODES} WHERE NOT t.implied ORDER BY t.told").fetchall()
+    rows = connection.execute(f"{_NODES} WHERE NOT t.implied ORDER BY t.assertion").fetchall()
     yield from (_node(text(row[1]), [row]) for row in rows)
-    rows = connection.execute(f"{_RELATIONS} ORDER BY t.told").fetchall()
+    rows = connection.execute(f"{_RELATIONS} ORDER BY t.assertion").fetchall()
     yield from (_relation(Ends(*row[1:4]), [row]) for row in rows)
 
 
-def around(connection: Connection, ids: Sequence[str] | None = None) -> Told:
+def around(connection: Connection, ids: Sequence[str] | None = None) -> Assertions:
     """Return some nodes, or all, the relations from or to them, and the nodes at the other ends."""
     found = relations(connection, ids)
     if ids is not None:
         ids = list(dict.fromkeys((*ids, *(end for one in found for end in (one.source, one.target)))))
-    return Told(nodes(connection, ids), found)
+    return Assertions(nodes(connection, ids), found)
 
 
 def by_keys(connection: Connection, keys: Iterable[str]) -> dict[str, set[str]]:
     """Return the keys of the names of nodes, by id, for the nodes that have one of some keys."""
-    found = select(connection, "SELECT id FROM told_nodes WHERE key IN", list(dict.fromkeys(keys)))
+    found = select(connection, "SELECT id FROM asserted_nodes WHERE key IN", list(dict.fromkeys(keys)))
     return keys_of(connection, list({name for (name,) in found}))
 
 
 def keys_of(connection: Connection, ids: Sequence[str]) -> dict[str, set[str]]:
     """Return the keys of the names of some nodes, by id."""
     found: dict[str, set[str]] = {}
-    for name, key in select(connection, "SELECT id, key FROM told_nodes WHERE id IN", ids):
+    for name, key in select(connection, "SELECT id, key FROM asserted_nodes WHERE id IN", ids):
         found.setdefault(name, set()).add(key)
     return found
 
@@ -167,60 +167,63 @@ def embeddings(connection: Connection, dimension: int) -> tuple[list[str], Float
 
     Of several embeddings of a node the last one counts.
     """
-    rows = connection.execute("SELECT told, id, embedding FROM told_nodes WHERE embedding IS NOT NULL").fetchall()
+    query = "SELECT assertion, id, embedding FROM asserted_nodes WHERE embedding IS NOT NULL"
+    rows = connection.execute(query).fetchall()
     held = {name: packed for _, name, packed in sorted(rows, key=_number)}
     fitting = {name: packed for name, packed in sorted(held.items()) if len(packed) == dimension * STORED.itemsize}
     made = np.frombuffer(b"".join(fitting.values()), dtype=STORED).reshape(len(fitting), dimension)
     return list(fitting), made.astype(np.float32)
 
 
-def origins(connection: Connection, ids: Sequence[str]) -> dict[str, Origin]:
+def origins(connection: Connection, ids: Sequence[str]) -> dict[str, AssertionOrigin]:
     """Return the chunks of some ids, and the documents of the others, by id; ids of neither are left out."""
     documents = select(connection, "SELECT id, document FROM documents WHERE id IN", ids)
     chunks = select(connection, "SELECT id, document, chunk FROM chunks WHERE id IN", ids)
-    return {name: Origin(row, None) for name, row in documents} | {name: Origin(*rows) for name, *rows in chunks}
+    return {name: AssertionOrigin(row, None) for name, row in documents} | {
+        name: AssertionOrigin(*rows) for name, *rows in chunks
+    }
 
 
 def documents_of(connection: Connection, ids: Sequence[str]) -> set[int]:
     """Return the rows of the documents that say something of some nodes, or of relations from or to them."""
     queries = (
-        "SELECT document FROM told_nodes WHERE id IN",
-        "SELECT document FROM told_relations WHERE source IN",
-        "SELECT document FROM told_relations WHERE target IN",
+        "SELECT document FROM asserted_nodes WHERE id IN",
+        "SELECT document FROM asserted_relations WHERE source IN",
+        "SELECT document FROM asserted_relations WHERE target IN",
     )
     return {row for query in queries for (row,) in select(connection, query, ids) if row is not None}
 
 
-def put_node(connection: Connection, node: ToldNode, key: str, origin: Origin) -> int:
+def put_node(connection: Connection, node: AssertedNode, key: str, origin: AssertionOrigin) -> int:
     """Store an origin's assertion of a node in place of its earlier one; return the number of rows replaced."""
-    replaced = connection.execute(f"DELETE FROM told_nodes WHERE {_SAYS}", (node.id, *origin)).rowcount  # noqa: S608
+    replaced = connection.execute(f"DELETE FROM asserted_nodes WHERE {_SAYS}", (node.id, *origin)).rowcount  # noqa: S608
     embedding = None if node.embedding is None else np.ascontiguousarray(node.embedding, dtype=STORED).tobytes()
     properties = json.dumps(node.properties, ensure_ascii=False)
     own = (node.id, *origin, node.label, node.name or node.id, key, properties, embedding, 0)
-    _insert(connection, "told_nodes", own)
+    _insert(connection, "asserted_nodes", own)
     return replaced
 
 
-def imply_node(connection: Connection, name: str, key: str, origin: Origin) -> None:
+def imply_node(connection: Connection, name: str, key: str, origin: AssertionOrigin) -> None:
     """Store that a relation of an origin implies a node, unless that origin asserts the node already."""
-    known = connection.execute(f"SELECT 1 FROM told_nodes WHERE {_SAYS} LIMIT 1", (name, *origin)).fetchone()  # noqa: S608
+    known = connection.execute(f"SELECT 1 FROM asserted_nodes WHERE {_SAYS} LIMIT 1", (name, *origin)).fetchone()  # noqa: S608
     if known is None:
-        _insert(connection, "told_nodes", (name, *origin, NODE_LABEL, name, key, "{}", None, 1))
+        _insert(connection, "asserted_nodes", (name, *origin, NODE_LABEL, name, key, "{}", None, 1))
 
 
-def put_relation(connection: Connection, relation: ToldRelation, origin: Origin) -> int:
+def put_relation(connection: Connection, relation: AssertedRelation, origin: AssertionOrigin) -> int:
     """Store an origin's assertion of a relation, as :func:`put_node` does of a node."""
     ends = (relation.source, relation.label, relation.target)
     replaced = connection.execute(
-        "DELETE FROM told_relations WHERE (source, label, target) = (?, ?, ?) AND document IS ? AND chunk IS ?",
+        "DELETE FROM asserted_relations WHERE (source, label, target) = (?, ?, ?) AND document IS ? AND chunk IS ?",
         (*ends, *origin),
     ).rowcount
-    _insert(connection, "told_relations", (*ends, *origin, json.dumps(relation.properties, ensure_ascii=False)))
+    _insert(connection, "asserted_relations", (*ends, *origin, json.dumps(relation.properties, ensure_ascii=False)))
     return replaced
 
 
 def _insert(connection: Connection, table: str, own: Sequence[Value]) -> None:
-    (highest,) = connection.execute(f"SELECT max(told) FROM {table}").fetchone()  # noqa: S608 - constants
+    (highest,) = connection.execute(f"SELECT max(assertion) FROM {table}").fetchone()  # noqa: S608 - constants
     row = (int(highest or 0) + 1, *own)
     marks = ", ".join("?" * (len(row) + 1))
     connection.execute(
@@ -247,10 +250,10 @@ def remove(
     of_nodes = [(name, document, every) for name in nodes]
     of_relations = [(*ends, document, every) for ends in relations]
     deletions = (
-        ("told_nodes WHERE id = ? AND", of_nodes),
-        ("told_relations WHERE source = ? AND", of_nodes),
-        ("told_relations WHERE target = ? AND", of_nodes),
-        ("told_relations WHERE source = ? AND label = ? AND target = ? AND", of_relations),
+        ("asserted_nodes WHERE id = ? AND", of_nodes),
+        ("asserted_relations WHERE source = ? AND", of_nodes),
+        ("asserted_relations WHERE target = ? AND", of_nodes),
+        ("asserted_relations WHERE source = ? AND label = ? AND target = ? AND", of_relations),
     )
     return sum(
         connection.executemany(f"DELETE FROM {what} (document IS ? OR ?)", rows).rowcount  # noqa: S608 - constants

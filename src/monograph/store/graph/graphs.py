@@ -67,7 +67,7 @@ class Titled:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ChunkPlace:
     """The document of a chunk, and the chunk's place in it."""
 
     id: str
@@ -284,11 +284,11 @@ def first_chunks(connection: Connection, documents: Iterable[int], most: int) ->
     return found
 
 
-def places(connection: Connection, chunks: Iterable[int]) -> dict[int, Place]:
+def places(connection: Connection, chunks: Iterable[int]) -> dict[int, ChunkPlace]:
     """Return the places of chunks, by row."""
     tables = "chunks AS c CROSS JOIN documents AS d WHERE c.chunk = w.value AND d.document = c.document"
     found = lookup(connection, "c.chunk, c.id, c.document, d.id, d.title, c.ordinal", tables, chunks)
-    return {row[0]: Place(*row[1:]) for row in found}
+    return {row[0]: ChunkPlace(*row[1:]) for row in found}
 
 
 def put(connection: Connection, nodes: Mapping[int, DocumentGraph], uses: Uses, known: Iterable[int] = ()) -> None:

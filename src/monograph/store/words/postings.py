@@ -80,7 +80,7 @@ class Postings:
         words: Sequence[str],
         k: int,
         allowed: Allowed,
-        counts: terms.Counts | None = None,
+        counts: terms.CorpusCounts | None = None,
     ) -> list[tuple[int, float]] | None:
         """Return what :func:`monograph.store.words.terms.bm25` does, highest first; None if a length is not known.
 

@@ -54,7 +54,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class CorpusCounts:
     """Counts over several files: chunks, their words, and the number of chunks that have each of some words."""
 
     chunks: int
@@ -278,7 +278,7 @@ def bm25(connection: Connection, words: Sequence[str], k: int, allowed: Allowed)
 
 
 def bm25_of_all(
-    connection: Connection, words: Sequence[str], k: int, counts: Counts, allowed: Allowed
+    connection: Connection, words: Sequence[str], k: int, counts: CorpusCounts, allowed: Allowed
 ) -> list[tuple[int, float]]:
     """Return what :func:`bm25` would give of this file's chunks if all files were one, to the bit.
 

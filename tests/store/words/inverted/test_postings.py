@@ -310,7 +310,7 @@ def test_global_counts_give_each_file_the_scores_of_one(
         each = [terms.having(part, words) for part in (first, second)]
         having = {word: sum(one.get(word, 0) for one in each) for word in words}
         every = [terms.totals(part) for part in (first, second)]
-        of_all = terms.Counts(sum(one for one, _ in every), sum(one for _, one in every), having)
+        of_all = terms.CorpusCounts(sum(one for one, _ in every), sum(one for _, one in every), having)
         assert (of_all.chunks, of_all.words) == terms.totals(whole)
         expected = dict(terms.bm25(whole, words, ALL, EVERYTHING))
         found: dict[int, float] = {}

@@ -13,7 +13,7 @@ from llama_index.core.vector_stores.utils import metadata_dict_to_node
 from llama_index.vector_stores.monograph.nodes import as_node
 from monograph import StoredChunk
 from monograph.errors import InputError
-from monograph.values import ToldNode, ToldRelation
+from monograph.values import AssertedNode, AssertedRelation
 from monograph_tools.file_handle import COLLECTION
 
 CHUNK_LABEL = ChunkNode(text="").label
@@ -24,17 +24,17 @@ _LABEL = "monograph_graph_label"
 """Metadata key of the label of a chunk that came as a node of a graph, and not as LlamaIndex's own node."""
 
 
-def as_told_node(node: LabelledNode) -> ToldNode:
+def as_asserted_node(node: LabelledNode) -> AssertedNode:
     """An entity as what its source says."""
     if not isinstance(node, EntityNode):
         raise InputError(f"a {type(node).__name__} is neither an entity nor a chunk", "give EntityNode or ChunkNode")
     embedding = None if node.embedding is None else np.asarray(node.embedding, dtype=np.float32)
-    return ToldNode(node.id, node.name, node.label, node.properties, embedding, _source(node.properties))
+    return AssertedNode(node.id, node.name, node.label, node.properties, embedding, _source(node.properties))
 
 
-def as_told_relation(relation: Relation) -> ToldRelation:
+def as_asserted_relation(relation: Relation) -> AssertedRelation:
     """A relation as what its source says."""
-    return ToldRelation(
+    return AssertedRelation(
         relation.source_id, relation.label, relation.target_id, relation.properties, _source(relation.properties)
     )
 
@@ -45,15 +45,17 @@ def _source(properties: Mapping[str, Any]) -> tuple[str, ...]:
     return (found,) if isinstance(found, str) else ()
 
 
-def as_entity(told: ToldNode) -> EntityNode:
+def as_entity(node: AssertedNode) -> EntityNode:
     """Convert an asserted node to LlamaIndex's."""
-    embedding = None if told.embedding is None else told.embedding.tolist()
-    return EntityNode(name=told.name, label=told.label, properties=dict(told.properties), embedding=embedding)
+    embedding = None if node.embedding is None else node.embedding.tolist()
+    return EntityNode(name=node.name, label=node.label, properties=dict(node.properties), embedding=embedding)
 
 
-def as_relation(told: ToldRelation) -> Relation:
+def as_relation(relation: AssertedRelation) -> Relation:
     """Convert an asserted relation to LlamaIndex's."""
-    return Relation(label=told.label, source_id=told.source, target_id=told.target, properties=dict(told.properties))
+    return Relation(
+        label=relation.label, source_id=relation.source, target_id=relation.target, properties=dict(relation.properties)
+    )
 
 
 def as_base_node(chunk: ChunkNode) -> BaseNode:

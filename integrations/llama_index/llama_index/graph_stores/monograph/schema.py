@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from monograph.values import Told, ToldNode
+from monograph.values import AssertedNode, Assertions
 
 
-def schema_of(told: Told, chunks: Mapping[str, str]) -> dict[str, Any]:
+def schema_of(asserted: Assertions, chunks: Mapping[str, str]) -> dict[str, Any]:
     """Labels of nodes and of relations, each with the properties that it has and their types in JSON.
 
     ``chunks`` has the labels of those chunks, by id, that relations join.
     """
     nodes: dict[str, dict[str, set[str]]] = {}
-    for node in told.nodes.values():
+    for node in asserted.nodes.values():
         _note(nodes.setdefault(node.label, {}), node.properties)
     properties: dict[str, dict[str, set[str]]] = {}
     patterns: set[tuple[str, str, str]] = set()
-    for one in told.relations:
+    for one in asserted.relations:
         _note(properties.setdefault(one.label, {}), one.properties)
         ends = (one.source, one.target)
-        start, end = (chunks.get(name) or told.nodes.get(name, ToldNode(name)).label for name in ends)
+        start, end = (chunks.get(name) or asserted.nodes.get(name, AssertedNode(name)).label for name in ends)
         patterns.add((start, one.label, end))
     return {
         "node_props": {label: _listed(some) for label, some in sorted(nodes.items())},

@@ -25,8 +25,8 @@ from llama_index.graph_stores.monograph.schema import described, schema_of
 from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from llama_index.vector_stores.monograph.where import as_where
 from monograph.errors import InputError
-from monograph.values import Told, ToldNode, ToldRelation
-from monograph_tools import ClosesFile, Given, in_collection, in_thread, is_address, opened, to_write, told
+from monograph.values import AssertedNode, AssertedRelation, Assertions
+from monograph_tools import ClosesFile, Given, in_collection, in_thread, is_address, opened, to_write, warn_of_problems
 
 if TYPE_CHECKING:
     from monograph.shelf import Archive
@@ -107,7 +107,7 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         An empty list of ids is nobody. An entity that only relations name is there, by its name alone.
         """
         chunks = self._chunks(ids, properties or {})
-        nodes = self._monograph.graph.told(ids).nodes
+        nodes = self._monograph.graph.assertions(ids).nodes
         wanted = nodes if ids is None else {name: nodes[name] for name in ids if name in nodes}
         entities = [
             convert.as_entity(one)
@@ -138,7 +138,7 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
             return []
         named = {EntityNode(name=name).id for name in entity_names or ()}
         asked = [*(ids or ()), *named]
-        found = self._monograph.graph.told(asked or None)
+        found = self._monograph.graph.assertions(asked or None)
         relations = [
             one
             for one in found.relations
@@ -170,7 +170,7 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         for _ in range(depth):
             if not frontier or len(triplets) >= limit:
                 break
-            found = self._monograph.graph.told(frontier)
+            found = self._monograph.graph.assertions(frontier)
             fresh = [
                 one
                 for one in found.relations
@@ -198,16 +198,16 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
             If properties are not JSON, or a chunk's vector is of another dimension than the file's.
         """
         chunks = [node for node in nodes if isinstance(node, ChunkNode)]
-        entities = [convert.as_told_node(node) for node in nodes if not isinstance(node, ChunkNode)]
+        entities = [convert.as_asserted_node(node) for node in nodes if not isinstance(node, ChunkNode)]
         self.upsert_llama_nodes([convert.as_base_node(one) for one in chunks])
         if entities:
-            to_write(self._monograph).graph.tell(entities, missing_ok=True)
+            to_write(self._monograph).graph.add(entities, missing_ok=True)
 
     def upsert_relations(self, relations: list[Relation]) -> None:
         """Store relations; an end that is not there comes with them."""
         if relations:
             graph = to_write(self._monograph).graph
-            graph.tell((), [convert.as_told_relation(one) for one in relations], missing_ok=True)
+            graph.add((), [convert.as_asserted_relation(one) for one in relations], missing_ok=True)
 
     def upsert_llama_nodes(self, llama_nodes: list[BaseNode]) -> None:
         """Store LlamaIndex's own nodes as chunks; what the file has of other sources, with the same text, stays."""
@@ -217,7 +217,7 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         own = {one.chunk.id: one for one in file.fetch([node.node_id for node in llama_nodes])}
         fresh = [node for node in llama_nodes if node.node_id not in own or _is_ours(own[node.node_id], node)]
         if fresh:
-            told(file.put(as_documents(fresh)))
+            warn_of_problems(file.put(as_documents(fresh)))
 
     def delete(
         self,
@@ -234,18 +234,18 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         graph = file.graph
         names = [*(EntityNode(name=name).id for name in entity_names or ()), *(ids or ())]
         chunks = list(ids or ())
-        relations: list[ToldRelation] = []
+        relations: list[AssertedRelation] = []
         if relation_names or properties:
-            every = graph.told()
+            every = graph.assertions()
             relations += [one for one in every.relations if one.label in (relation_names or ())]
             if properties:
                 names += [one.id for one in every.nodes.values() if convert.has_all(properties, one.properties)]
                 relations += [one for one in every.relations if convert.has_all(properties, one.properties)]
                 chunks += self._chunks(None, properties)
         if chunks:
-            told(file.remove_chunks(chunks))
+            warn_of_problems(file.remove_chunks(chunks))
         if names or relations:
-            graph.untell(names, [(one.source, one.label, one.target) for one in relations])
+            graph.remove(names, [(one.source, one.label, one.target) for one in relations])
 
     def delete_llama_nodes(self, node_ids: list[str] | None = None, ref_doc_ids: list[str] | None = None) -> None:
         """Take out chunks by id or by their documents' ids, with all that they say.
@@ -255,14 +255,14 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         file = to_write(self._monograph)
         gone = [*(node_ids or ()), *(ref_doc_ids or ())]
         if node_ids:
-            told(file.remove_chunks(node_ids))
+            warn_of_problems(file.remove_chunks(node_ids))
         if ref_doc_ids:
-            told(file.remove_chunks(where={"$document": {"in": list(ref_doc_ids)}}))
+            warn_of_problems(file.remove_chunks(where={"$document": {"in": list(ref_doc_ids)}}))
         # What was said by nobody whom the file knows tells by its properties where it came from.
-        every = file.graph.told()
+        every = file.graph.assertions()
         nodes = [one.id for one in every.nodes.values() if not one.origins and _came_from(one.properties, gone)]
         relations = [one for one in every.relations if not one.origins and _came_from(one.properties, gone)]
-        file.graph.untell([*gone, *nodes], [(one.source, one.label, one.target) for one in relations])
+        file.graph.remove([*gone, *nodes], [(one.source, one.label, one.target) for one in relations])
 
     def structured_query(self, query: str, param_map: dict[str, Any] | None = None) -> Any:
         """Raise InputError: a file has no query language of graphs."""
@@ -293,8 +293,8 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
             vector = self._monograph.embedder.embed([query.query_str], "query")[0].tolist()
         narrowed = bool(query.node_ids or query.doc_ids)
         k = query.similarity_top_k
-        found = self._monograph.graph.told_like(
-            vector, len(self._monograph.graph.told().nodes) if narrowed else k, where=as_where(query.filters)
+        found = self._monograph.graph.nearest_assertions(
+            vector, len(self._monograph.graph.assertions().nodes) if narrowed else k, where=as_where(query.filters)
         )
         if query.node_ids:
             found = [one for one in found if one[0].id in query.node_ids]
@@ -308,10 +308,10 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
 
     def get_schema(self, refresh: bool = False) -> dict[str, Any]:
         """Labels of entities and relations, the properties of each, and which labels relations join."""
-        told = self._monograph.graph.told()
-        ends = dict.fromkeys(end for one in told.relations for end in (one.source, one.target))
+        asserted = self._monograph.graph.assertions()
+        ends = dict.fromkeys(end for one in asserted.relations for end in (one.source, one.target))
         chunks = {one.chunk.id: convert.as_chunk(one).label for one in self._monograph.fetch(list(ends))}
-        return schema_of(told, chunks)
+        return schema_of(asserted, chunks)
 
     def get_schema_str(self, refresh: bool = False) -> str:
         """Return the schema as :meth:`get_schema`, in lines for a language model."""
@@ -335,10 +335,10 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         found = (convert.as_chunk(one) for one in self._monograph.fetch(asked, vectors=True))
         return {one.id: one for one in found if convert.has_all(properties, one.properties)}
 
-    def _triplets(self, found: Told, relations: Sequence[ToldRelation]) -> list[Triplet]:
+    def _triplets(self, found: Assertions, relations: Sequence[AssertedRelation]) -> list[Triplet]:
         ends = dict.fromkeys(end for one in relations for end in (one.source, one.target))
         nodes: dict[str, LabelledNode] = {
-            name: convert.as_entity(found.nodes.get(name, ToldNode(name, name))) for name in ends
+            name: convert.as_entity(found.nodes.get(name, AssertedNode(name, name))) for name in ends
         }
         nodes.update((one.chunk.id, convert.as_chunk(one)) for one in self._monograph.fetch(list(ends)))
         return [(nodes[one.source], convert.as_relation(one), nodes[one.target]) for one in relations]

@@ -23,7 +23,7 @@ from llama_index.retrievers.monograph import TreeRetriever
 from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from monograph import Monograph
 from monograph.errors import InputError
-from monograph_tools import ClosesFile, Given, in_thread, is_address, opened, refuse_unknown, to_write, told
+from monograph_tools import ClosesFile, Given, in_thread, is_address, opened, refuse_unknown, to_write, warn_of_problems
 
 STRUCT_TYPE = cast(IndexStructType, "monograph_erarag")
 """What a persisted index says it is. The framework's own kinds are a closed enumeration of texts; any text will do."""
@@ -118,7 +118,7 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
     def _insert(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
         if not nodes:
             return
-        told(self._monograph.put(as_documents(nodes)))
+        warn_of_problems(self._monograph.put(as_documents(nodes)))
         if not self._monograph.brief().has_tree:
             self._monograph.tree.rebuild()
 
@@ -128,15 +128,15 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
             self._insert(nodes)
 
     def _delete_node(self, node_id: str, **delete_kwargs: Any) -> None:
-        told(self._monograph.remove_chunks([node_id]))
+        warn_of_problems(self._monograph.remove_chunks([node_id]))
 
     def delete_nodes(self, node_ids: list[str], delete_from_docstore: bool = False, **delete_kwargs: Any) -> None:
         """Take nodes out, all at once; ids that are not there are passed over."""
-        told(self._monograph.remove_chunks(node_ids))
+        warn_of_problems(self._monograph.remove_chunks(node_ids))
 
     def delete_ref_doc(self, ref_doc_id: str, delete_from_docstore: bool = False, **delete_kwargs: Any) -> None:
         """Take out all nodes that come from a document; nothing happens where there is none."""
-        told(self._monograph.remove_chunks(where={"$document": ref_doc_id}))
+        warn_of_problems(self._monograph.remove_chunks(where={"$document": ref_doc_id}))
         self.docstore.delete_document(ref_doc_id, raise_error=False)
 
     def refresh_ref_docs(self, documents: Sequence[Document], **update_kwargs: Any) -> list[bool]:

@@ -107,24 +107,24 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
     def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
         if self._streaming:
             sources: list[NodeWithScore] = []
-            told: dict[str, Any] = {}
-            return StreamingResponse(self._pieces(query_bundle, sources, told), sources, told)
+            metadata: dict[str, Any] = {}
+            return StreamingResponse(self._pieces(query_bundle, sources, metadata), sources, metadata)
         answer = self._file.open().ask(query_bundle.query_str, vector=self._vector(query_bundle), **self._choices)
         dispatcher.event(AnswerEvent.of(answer))
-        return Response(answer.text, _sources(answer), _told(answer))
+        return Response(answer.text, _sources(answer), _facts(answer))
 
     async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
         if self._streaming:
             sources: list[NodeWithScore] = []
-            told: dict[str, Any] = {}
-            return AsyncStreamingResponse(_in_threads(self._pieces(query_bundle, sources, told)), sources, told)
+            metadata: dict[str, Any] = {}
+            return AsyncStreamingResponse(_in_threads(self._pieces(query_bundle, sources, metadata)), sources, metadata)
         return await asyncio.to_thread(self._query, query_bundle)
 
     def _vector(self, query_bundle: QueryBundle) -> Sequence[float] | Float32 | None:
         return self._file.query_vector(query_bundle.query_str, self._choices["how"], query_bundle.embedding)
 
     def _pieces(
-        self, query_bundle: QueryBundle, sources: list[NodeWithScore], told: dict[str, Any]
+        self, query_bundle: QueryBundle, sources: list[NodeWithScore], metadata: dict[str, Any]
     ) -> Generator[str, None, None]:
         """The answer as it comes; sources and what is told of it are filled in once it is whole."""
         vector = self._vector(query_bundle)
@@ -132,7 +132,7 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
             if isinstance(piece, Answer):
                 dispatcher.event(AnswerEvent.of(piece))
                 sources.extend(_sources(piece))
-                told.update(_told(piece))
+                metadata.update(_facts(piece))
             else:
                 yield piece
 
@@ -149,9 +149,9 @@ def _sources(answer: Answer) -> list[NodeWithScore]:
     return [_as_source(one, math.exp(min(0.0, one.value - best))) for one in answer.citations]
 
 
-def _told(answer: Answer) -> dict[str, Any]:
-    told = AnswerEvent.of(answer).model_dump(include={"abstained", "model", "tokens_in", "tokens_out", "relevance"})
-    return {**told, "unknown": list(answer.unknown)}
+def _facts(answer: Answer) -> dict[str, Any]:
+    metadata = AnswerEvent.of(answer).model_dump(include={"abstained", "model", "tokens_in", "tokens_out", "relevance"})
+    return {**metadata, "unknown": list(answer.unknown)}
 
 
 def _as_source(one: Citation, share: float) -> NodeWithScore:

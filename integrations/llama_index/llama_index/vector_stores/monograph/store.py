@@ -223,14 +223,14 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
             not JSON. Nothing of a batch of 1,024 documents is then stored.
         """
         if nodes:
-            tools.told(tools.to_write(self._monograph).put(as_documents(nodes)))
+            tools.warn_of_problems(tools.to_write(self._monograph).put(as_documents(nodes)))
         return [node.node_id for node in nodes]
 
     @dispatcher.span
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Take out all nodes that come from a document; nothing happens where there is none."""
         tools.refuse_unknown("EcoVectorStore.delete", delete_kwargs)
-        tools.told(tools.to_write(self._monograph).remove_chunks(where={"$document": ref_doc_id}))
+        tools.warn_of_problems(tools.to_write(self._monograph).remove_chunks(where={"$document": ref_doc_id}))
 
     @dispatcher.span
     def delete_nodes(
@@ -243,7 +243,7 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
         tools.refuse_unknown("EcoVectorStore.delete_nodes", delete_kwargs)
         where = as_where(filters)
         if node_ids is not None or where:
-            tools.told(tools.to_write(self._monograph).remove_chunks(node_ids, where=where))
+            tools.warn_of_problems(tools.to_write(self._monograph).remove_chunks(node_ids, where=where))
 
     @dispatcher.span
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
@@ -261,7 +261,7 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
     def clear(self) -> None:
         """Take everything out that is in the collection; without one what was synced from files too."""
         file = tools.to_write(self._monograph)
-        tools.told(file.remove([document.id for document in file.documents()]))
+        tools.warn_of_problems(file.remove([document.id for document in file.documents()]))
 
     @dispatcher.span
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:

@@ -15,7 +15,7 @@ from monograph.graph.names import key_of
 from monograph.store.check import content, rules
 from monograph.store.file.database import Connection
 from monograph.store.graph import assertions
-from monograph.values import ToldNode, ToldRelation
+from monograph.values import AssertedNode, AssertedRelation
 
 
 def written(connection: Connection) -> Iterator[dict[str, Any]]:
@@ -23,7 +23,7 @@ def written(connection: Connection) -> Iterator[dict[str, Any]]:
     for one in rules.findings(rules.Checked(connection), content.assertions(key_of)):
         raise ValueError(one.fault)
     for said in assertions.each(connection):
-        if isinstance(said, ToldNode):
+        if isinstance(said, AssertedNode):
             embedding = None if said.embedding is None else said.embedding.tolist()
             yield {"id": said.id, "name": said.name, "label": said.label, "embedding": embedding, **_rest(said)}
         else:
@@ -35,11 +35,11 @@ def is_any(connection: Connection) -> bool:
     return not assertions.is_empty(connection)
 
 
-def _rest(said: ToldNode | ToldRelation) -> dict[str, Any]:
+def _rest(said: AssertedNode | AssertedRelation) -> dict[str, Any]:
     return {"properties": said.properties, "origin": next(iter(said.origins), None)}
 
 
-def read(folder: Path) -> Iterator[ToldNode | ToldRelation]:
+def read(folder: Path) -> Iterator[AssertedNode | AssertedRelation]:
     """Yield the assertions of an export in its order; none if it has no such lines.
 
     Raises
@@ -47,11 +47,11 @@ def read(folder: Path) -> Iterator[ToldNode | ToldRelation]:
     SourceError
         If its file cannot be read, or a line of it says something else.
     """
-    path = folder / layout.TOLD
+    path = folder / layout.ASSERTIONS
     return (_said(where, line) for where, line in lines(path)) if path.exists() else iter(())
 
 
-def _said(where: str, line: dict[str, Any]) -> ToldNode | ToldRelation:
+def _said(where: str, line: dict[str, Any]) -> AssertedNode | AssertedRelation:
     properties = line.get("properties")
     if not isinstance(properties, dict):
         raise SourceDamaged(f"{where}: its 'properties' are {str(properties)[:40]!r}", "repair it, or export anew")
@@ -59,9 +59,9 @@ def _said(where: str, line: dict[str, Any]) -> ToldNode | ToldRelation:
     label, origins = text(line.get("label"), "label", where), (origin,) if origin else ()
     if "source" in line:
         ends = [text(line.get(name), name, where) for name in ("source", "target")]
-        return ToldRelation(ends[0], label, ends[1], properties, origins)
+        return AssertedRelation(ends[0], label, ends[1], properties, origins)
     name, called = text(line.get("id"), "id", where), text(line.get("name"), "name", where)
-    return ToldNode(name, called, label, properties, _embedding(line.get("embedding"), where), origins)
+    return AssertedNode(name, called, label, properties, _embedding(line.get("embedding"), where), origins)
 
 
 def _embedding(value: Any, where: str) -> Any:
@@ -73,10 +73,10 @@ def _embedding(value: Any, where: str) -> Any:
         return np.array(value, dtype=np.float32)
 
 
-def parted(said: Iterable[ToldNode | ToldRelation]) -> tuple[list[ToldNode], list[ToldRelation]]:
+def parted(said: Iterable[AssertedNode | AssertedRelation]) -> tuple[list[AssertedNode], list[AssertedRelation]]:
     """Nodes, and relations."""
     listed = list(said)
     return (
-        [one for one in listed if isinstance(one, ToldNode)],
-        [one for one in listed if isinstance(one, ToldRelation)],
+        [one for one in listed if isinstance(one, AssertedNode)],
+        [one for one in listed if isinstance(one, AssertedRelation)],
     )
