@@ -16,10 +16,3 @@ Float32: TypeAlias = npt.NDArray[np.float32]
 
 Float64: TypeAlias = npt.NDArray[np.float64]
 """An array of float64: scores."""
-
-
-def unit_rows(rows: Float32) -> Float32:
-    """Bring rows, float32 (n, dimension), to unit length in place, and return them; rows of zeros stay zero."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    np.divide(rows, lengths, out=rows, where=lengths > 0)
-    return rows

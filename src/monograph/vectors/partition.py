@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.values import Float32
-from monograph.values.arrays import unit_rows
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
@@ -78,7 +77,9 @@ def _means(vectors: Float32, nearest: Int64, centroids: Float32, random: np.rand
 
 
 def _centred(centroids: Float32) -> Float32:
-    return np.ascontiguousarray(unit_rows(centroids.copy()), dtype=np.float32)
+    lengths = np.linalg.norm(centroids, axis=1, keepdims=True)
+    centroids = np.divide(centroids, lengths, out=centroids.copy(), where=lengths > 0)
+    return np.ascontiguousarray(centroids, dtype=np.float32)
 
 
 def nearest_centroids(vectors: Float32, centroids: Float32) -> Int64:

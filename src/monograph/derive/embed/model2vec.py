@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from monograph.derive.embed.static import unit_rows
 from monograph.derive.loading import folder_of
 from monograph.errors import ModelUnavailable
 from monograph.models import TextKind
 from monograph.values import Float32
-from monograph.values.arrays import unit_rows
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from monograph.derive.embed.static import unit_rows
 from monograph.derive.loading import folder_of
 from monograph.derive.onnx_folder import digest, files, session, tokenizer
 from monograph.errors import InputError, MissingExtra, ModelUnavailable
 from monograph.models import TextKind
 from monograph.values import Float32
 from monograph.values.arguments import shown
-from monograph.values.arrays import unit_rows
 
 POOLINGS = ("mean", "cls")
 

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.derive.tokens import token_ids, tokenizer, wordllama_file
-from monograph.values.arrays import unit_rows
 
 if TYPE_CHECKING:
     from monograph.models import TextKind
@@ -40,6 +39,13 @@ def stored_vectors() -> npt.NDArray[np.float16]:
 def token_vectors() -> Float32:
     """Token vectors, float32 of shape (32000, 256). Loaded once."""
     return np.ascontiguousarray(stored_vectors(), dtype=np.float32)
+
+
+def unit_rows(rows: Float32) -> Float32:
+    """Bring rows, float32 (n, dimension), to unit length in place, and return them; rows of zeros stay zero."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    np.divide(rows, lengths, out=rows, where=lengths > 0)
+    return rows
 
 
 class StaticEmbedder:

@@ -9,11 +9,10 @@ from itertools import chain
 
 import numpy as np
 
-from monograph.derive.embed.static import StaticEmbedder, token_vectors
+from monograph.derive.embed.static import StaticEmbedder, token_vectors, unit_rows
 from monograph.derive.sentences import sentence_spans
 from monograph.derive.tokens import count_tokens, first_tokens, token_ids
 from monograph.values import Float32, Quote, SummaryText
-from monograph.values.arrays import unit_rows
 
 MAX_TEXT = 12_000
 """Characters of a text that are read; only ready-made passages are longer."""
