@@ -77,15 +77,15 @@ def load(connection: Connection, rows: Iterable[int], *, strict: bool = True) ->
     DamagedFile
         If one cannot be decoded or is not there; with ``strict`` also if it reaches beyond its document's text.
     """
-    loaded = []
-    for row, text in _read(connection, _COLUMNS, rows):
-        number, _, start, end, name, ordinal, metadata, merged, document, title, uri, *times = row
-        with decoding(connection, f"row {number} of chunks"):
+    loaded, number = [], 0
+    with decoding(connection, lambda: f"row {number} of chunks"):
+        for row, text in _read(connection, _COLUMNS, rows):
+            number, _, start, end, name, ordinal, metadata, merged, document, title, uri, *times = row
             if strict and not (0 <= start < end and len(text) == end - start):
                 raise ValueError(f"it reaches from {start} to {end}, beyond its document's text")
             chunk = Chunk(name, document, text, start, end, ordinal, loaded_object(metadata))
             found = LoadedChunk(number, chunk, title, uri, loaded_object(merged), *documents.loaded_times(*times))
-        loaded.append(found)
+            loaded.append(found)
     return loaded
 
 

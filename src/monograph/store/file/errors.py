@@ -141,17 +141,22 @@ def system_error(path: Path | str, error: OSError) -> MonographError | None:
 
 
 @contextmanager
-def decoding(connection: sqlite3.Connection, row: str) -> Iterator[None]:
-    """Raise DamagedFile with the name of a row, or of several, if its values cannot be decoded."""
+def decoding(connection: sqlite3.Connection, row: str | Callable[[], str]) -> Iterator[None]:
+    """Raise DamagedFile with the name of a row, or of several, if its values cannot be decoded.
+
+    ``row`` is the name, or returns it: that of the row which is being decoded.
+    """
     try:
         yield
     except (InvalidDocument, *UNDECODABLE) as error:
-        raise damaged(path_of(connection), f"{row} cannot be read: {error or type(error).__name__}") from error
+        name = row if isinstance(row, str) else row()
+        raise damaged(path_of(connection), f"{name} cannot be read: {error or type(error).__name__}") from error
     except sqlite_errors() as error:
         fault = row_fault(connection, error)
         if fault is None:
             raise
-        raise damaged(path_of(connection), f"{row} cannot be read: {fault}") from error
+        name = row if isinstance(row, str) else row()
+        raise damaged(path_of(connection), f"{name} cannot be read: {fault}") from error
 
 
 def damaged(path: Path | str, fault: str) -> DamagedFile:

@@ -87,6 +87,8 @@ def whole(value: Any) -> int:
 
 def loaded_object(text: str) -> dict[str, Any]:
     """Return a JSON object. Raises ValueError if the text is none."""
+    if text == "{}":  # As most are: it takes 2 µs to parse.
+        return {}
     found = json.loads(text)
     if not isinstance(found, dict):
         raise ValueError(f"{text[:40]!r} is no JSON object")
