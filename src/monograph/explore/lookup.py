@@ -63,12 +63,11 @@ def document_as_of(connection: Connection, name: str, second: int) -> Document:
     former = versions.numbers_of(connection, name, second)
     if len(found) + len(former) == 1:
         return documents.load(connection, found[0]) if found else next(versions.load(connection, former)).document
-    when = TimeSpan(second, second)
+    when, path = TimeSpan(second, second), path_of(connection)
     if not (found or former):
-        path = path_of(connection)
         raise NotFound(f"{path} held no document {name!r} at {when}", f"monograph show {path} {name} --versions")
     ids = [row.id for row in found] + [one.id for one in versions.listed(connection, former)]
-    raise NotFound(f"{name!r} held {len(ids)} documents at {when}", f"name one of {', '.join(ids[:3])} …")
+    raise NotFound(f"{name!r} held {len(ids)} documents at {when} in {path}", f"name one of {', '.join(ids[:3])} …")
 
 
 def versions_of(connection: Connection, name: str) -> list[Version]:
@@ -114,11 +113,10 @@ def chunks_of(connection: Connection, name: str) -> list[Chunk]:
 def only(connection: Connection, name: str) -> documents.DocumentRow:
     """Return the row of the one document of an id or uri. Raises as :func:`document`."""
     found, _ = sources.resolve(connection, arguments.names([path_to_text(name)], "an id"))
+    if len(found) == 1:
+        return found[0]
+    path = path_of(connection)
     if not found:
-        path = path_of(connection)
         raise NotFound(f"{path} holds no document {name!r}", f"monograph show {path}")
-    if len(found) > 1:
-        raise NotFound(
-            f"{name!r} holds {len(found)} documents", f"name one of {', '.join(row.id for row in found[:3])} …"
-        )
-    return found[0]
+    ids = ", ".join(row.id for row in found[:3])
+    raise NotFound(f"{name!r} holds {len(found)} documents in {path}", f"name one of {ids} …")
