@@ -171,6 +171,20 @@ def test_without_a_model_the_passages_are_shown(file: Path) -> None:
         assert unknown.context.relevance < LEAST
 
 
+def test_no_heading_is_the_best_sentence(tmp_path: Path) -> None:
+    text = "# Who found the comet?\n\nIt was found by Ines Okafor in April.\n\n# Comets found\n\nNone since."
+    with Monograph.open(tmp_path / "x.mono") as monograph:
+        monograph.add([Document(text, id="log"), Document("# Who found the gate?", id="title")])
+        best = monograph.ask(QUESTION).best
+        assert best is not None
+        assert best.text.startswith("It was found by Ines Okafor")
+        monograph.remove(["log"])
+        monograph.add([Document("# The comet was found", id="log")])
+        best = monograph.ask(QUESTION, threshold=0).best
+        assert best is not None
+        assert best.text == "# The comet was found"
+
+
 def test_an_empty_file_answers_nothing(tmp_path: Path, server: ModelServer) -> None:
     for model in (None, OpenAICompatible(server.url, "tiny")):
         with Monograph.open(tmp_path / "empty.mono", model=model) as monograph:

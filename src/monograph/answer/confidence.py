@@ -56,6 +56,7 @@ AWAY = 0.05
 _WORD = regex(r"\w+")
 _WRITTEN = regex(r"\S+")
 _BLANK_LINE = regex(r"\n\s*\n")
+_HEADING = regex(r"\s*#{1,6}\s[^\n]*")
 _CLOSES = ",;:.!?—–)"
 _NARROW = frozenset(("person", "place", "date", "quantity"))
 
@@ -79,6 +80,12 @@ def best_sentence(
         return None
     places, rows = features(reading, {place: hits[place] for place in looked_at}, named)
     scores = rows @ RANKED
+    headings = np.array(
+        [_HEADING.fullmatch(hits[at].text[start:end].rstrip()) is not None for at, start, end in places]
+    )
+    if not headings.all():
+        # A Markdown heading repeats the question's words, but states nothing.
+        scores[headings] = -np.inf
     best = int(np.argmax(scores))
     shares = np.exp(scores - scores[best])
     odds = -np.log(max(float(shares.sum()) - 1.0, 1e-6))
@@ -181,8 +188,8 @@ def excerpt(
 ) -> tuple[int, int]:
     """Return where the best stretch of at most ``budget`` tokens stands; (0, 0) where no word has room.
 
-    It is the paragraph with most of the question in it (a heading is one), or as many whole words of that as have room.
-    ``wanted`` is what in the text is most likely the answer itself.
+    It is the paragraph with most of the question in it, or as many whole words of that as have room. A heading is
+    chosen only where there is nothing else. ``wanted`` is what in the text is most likely the answer itself.
     """
     words = [found.span() for found in _WRITTEN.finditer(text)]
     if not words:
@@ -192,7 +199,8 @@ def excerpt(
     value = _values(asked, text, words, wanted)
     opens = [0, *(at for at, (one, two) in enumerate(pairwise(words), 1) if _BLANK_LINE.search(text, one[1], two[0]))]
     paragraphs = list(pairwise([*opens, len(words)]))
-    first, last = max(paragraphs, key=lambda some: (value[some[0] : some[1]].sum(), some))
+    prose = [one for one in paragraphs if not _HEADING.fullmatch(text[words[one[0]][0] : words[one[1] - 1][1]])]
+    first, last = max(prose or paragraphs, key=lambda some: (value[some[0] : some[1]].sum(), some))
     if count([text[words[first][0] : words[last - 1][1]]])[0] > budget:
         begin, end = _stretch(text, words[first:last], value[first:last], budget, count)
         first, last = first + begin, first + end
