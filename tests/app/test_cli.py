@@ -55,7 +55,7 @@ def test_sync_command_and_dry_run_report_changes(texts: Path, tmp_path: Path) ->
     assert "3 new" in said
     assert "3 embeddings" in said
     assert json.loads(run("sync", path, texts, "--json"))["added"] == 3
-    assert "3 the same" in run("sync", path, texts)
+    assert "files 3 unchanged" in run("sync", path, texts)
     (texts / "empty.txt").touch()
     report = json.loads(run("sync", path, texts, "--json", code=3))
     assert [Path(one["uri"]).name for one in report["problems"]] == ["empty.txt"]
@@ -184,7 +184,7 @@ def test_extractor_is_chosen_on_the_command_line(texts: Path, tmp_path: Path) ->
     file = tmp_path / "x.mono"
     assert "unknown extractor 'magic'" in run("sync", file, texts, "--extractor", "magic", code=2)
     assert "3 extractions, 0 model calls" in run("sync", file, texts, "--dry-run", "--extractor", "pattern")
-    assert "3 extracted; " in run("sync", file, texts, "--extractor", "pattern")
+    assert "3 chunks extracted; " in run("sync", file, texts, "--extractor", "pattern")
     assert json.loads(run("stats", file, "--json"))["extractor_spec"] == "pattern"
     assert json.loads(run("reextract", file, "--json"))["extracted"] == 0
     assert "extracted" not in run("reextract", file, "pattern")

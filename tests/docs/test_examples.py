@@ -240,7 +240,8 @@ def test_demo_and_the_commands_it_suggests_run(copied: Path, empty: Path) -> Non
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
         assert done.stdout.strip(), command
         assert "nothing found" not in done.stdout
-    assert f"0 added, 0 changed, 0 removed, {sum(path.is_file() for path in TEXTS.rglob('*'))} the same" in (
+    unchanged = sum(path.is_file() for path in TEXTS.rglob("*"))
+    assert f"documents 0 added, 0 changed, 0 removed; files {unchanged} unchanged" in (
         subprocess.run(
             shlex.split(next(command for command in commands if " sync " in command), comments=True),
             cwd=empty, capture_output=True, text=True, check=True,

@@ -321,18 +321,20 @@ def print_report(report: Report, path: str) -> None:
     """Print the report of an apply."""
     out = console()
     print_moves(report.moved)
-    extracted = f"{report.extracted} extracted" + (
-        f" ({report.fell_back} by patterns: the model failed)" if report.fell_back else ""
-    )
-    out.print(
-        f"{path}: {report.added} added, {report.changed} changed, {report.removed} removed, {report.same} the same; "
-        f"{report.chunks_added} chunks in, {report.chunks_removed} out; "
-        f"{report.embedded} embedded, {report.remembered} remembered; "
-        + (f"{extracted}; " if report.extracted or report.fell_back else "")
-        + (f"{report.summarized} summarized; " if report.summarized else "")
-        + (f"{report.described} described; " if report.described else "")
-        + f"{report.seconds:.2f} s"
-    )
+    failed = f" ({report.fell_back} by patterns: the model failed)" if report.fell_back else ""
+    parts = [
+        f"documents {report.added} added, {report.changed} changed, {report.removed} removed",
+        f"files {report.same} unchanged",
+        f"chunks {report.chunks_added} added, {report.chunks_removed} removed",
+        f"vectors {report.embedded} embedded, {report.remembered} remembered",
+    ]
+    if report.extracted or report.fell_back:
+        parts.append(f"{report.extracted} chunks extracted{failed}")
+    if report.summarized:
+        parts.append(f"{report.summarized} summaries")
+    if report.described:
+        parts.append(f"{report.described} images described")
+    out.print(f"{path}: {'; '.join(parts)}; {report.seconds:.2f} s")
 
 
 def print_findings(findings: Sequence[Finding]) -> None:
