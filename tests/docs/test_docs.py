@@ -19,6 +19,7 @@ from support.forks import COMMANDS, Forks
 from support.model_server import ModelServer
 from support.paths import ROOT, TESTS
 
+TUTORIAL = ROOT / "docs" / "tutorial" / "index.md"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 OFFLINE = """
@@ -50,7 +51,7 @@ def blocks(page: Path, kind: str) -> list[str]:
 
 
 def pages_with(kind: str) -> list[Path]:
-    return [page for page in PAGES if blocks(page, kind)]
+    return [page for page in PAGES if page != TUTORIAL and blocks(page, kind)]
 
 
 def parameters_of(pages: list[Path], quick: str) -> list[object]:
@@ -175,18 +176,38 @@ def typed(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("page", parameters_of(pages_with("console"), "README.md"), ids=lambda page: page.name)
 def test_commands_of_a_page_print_the_documented_output(page: Path, tmp_path: Path) -> None:
-    """``…`` stands for anything. Each block starts afresh."""
+    """Each block starts afresh."""
     if any("MONOGRAPH_KEY=" in block for block in blocks(page, "console")):
         pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
     for number, block in enumerate(blocks(page, "console")):
-        folder = place(tmp_path / str(number))
-        for part in block.split("$ ")[1:]:
-            command, _, expected = part.partition("\n")
-            done = typed(command, folder)
-            assert done.returncode == 0, done.stderr
-            said = "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
-            pattern = re.escape(expected.strip()).replace("…", r"(?s:.*)")
-            assert re.fullmatch(pattern, said), f"{command}\nsaid\n{said}\nnot\n{expected}"
+        check_output(block, place(tmp_path / str(number)))
+
+
+def check_output(block: str, folder: Path) -> None:
+    """Type the commands of a block, and compare what they print. ``…`` stands for anything."""
+    for part in block.split("$ ")[1:]:
+        command, _, expected = part.partition("\n")
+        done = typed(command, folder)
+        assert done.returncode == 0, done.stderr
+        said = "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
+        pattern = re.escape(expected.strip()).replace("…", r"(?s:.*)")
+        assert re.fullmatch(pattern, said), f"{command}\nsaid\n{said}\nnot\n{expected}"
+
+
+def test_the_tutorial_works_from_top_to_bottom(tmp_path: Path) -> None:
+    """All its commands and examples in one folder, with a scripted model in the place of the one that it names."""
+    pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
+    pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
+    with ModelServer() as server:
+        text = TUTORIAL.read_text().replace("http://localhost:11434/v1", server.url)
+        for number, (kind, body) in enumerate(BLOCK.findall(text)):
+            if kind == "console":
+                check_output(body, tmp_path)
+            elif kind == "python":
+                script = tmp_path / f"step{number}.py"
+                script.write_text(body)
+                run(SCRIPTS, script)
+        assert server.calls == 1
 
 
 def test_command_line_page_documents_every_command() -> None:

@@ -1,0 +1,58 @@
+"""Figures that pages quote are those of the benchmarks."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from support.paths import ROOT
+
+README = (ROOT / "README.md").read_text()
+
+
+def measured(name: str) -> Any:
+    """Return what a benchmark wrote."""
+    return json.loads((ROOT / "docs" / "benchmarks" / f"{name}.json").read_text())
+
+
+def row(beginning: str) -> str:
+    """Return the row of the README's table that begins so."""
+    (found,) = [line for line in README.splitlines() if line.startswith(f"| {beginning}")]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("HotpotQA", "hotpotqa"),
+        ("2WikiMultihopQA", "2wikimultihopqa"),
+        ("MuSiQue", "musique"),
+        ("LiHuaWorld", "lihuaworld"),
+    ],
+)
+def test_recall_in_the_readme_is_measured(name: str, key: str) -> None:
+    modes = measured("graph")["recall"]["found"][key]
+    graph, hybrid = (100 * modes[mode]["recall@5"] for mode in ("graph", "hybrid"))
+    assert f"| {graph:.1f} % | BM25 and vectors: {hybrid:.1f} % |" in row(f"recall@5, {name}")
+    if name == "HotpotQA":
+        assert f"finds {graph:.0f} of 100" in README
+        assert f"BM25 with vectors finds {hybrid:.0f}." in README
+
+
+@pytest.mark.parametrize(("name", "key"), [("LangChain", "langchain"), ("LlamaIndex", "llama-index")])
+def test_latency_in_the_readme_is_measured(name: str, key: str) -> None:
+    rows = {one["store"]: one for one in measured("frameworks")["rows"]}
+    ours, chroma = (
+        f"{one['query_ms']:.2f} ms at recall {one['recall']:.3f}"
+        for one in (rows[f"{key} monograph"], rows[f"{key} chroma"])
+    )
+    assert f"| {ours} | Chroma: {chroma} |" in row(f"ten nearest of 10,000 nodes in {name}")
+    assert f"FAISS in memory answers in {rows['llama-index faiss']['query_ms']:.2f} ms" in README
+
+
+def test_tokens_of_an_edit_are_measured() -> None:
+    systems = measured("graph")["model"]["found"]["systems"]
+    ours, theirs = (systems[name]["edit one"]["tokens"] for name in ("Monograph", "LightRAG"))
+    assert f"{ours:,} tokens instead of {theirs:,}" in (ROOT / "docs" / "why.md").read_text()
