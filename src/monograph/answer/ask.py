@@ -1,4 +1,4 @@
-"""A context and a model: an answer whose citations were in the context, or none."""
+"""Answers: asks the model, streams and stores its answer, and checks its citations."""
 
 from __future__ import annotations
 

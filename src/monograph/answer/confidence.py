@@ -1,4 +1,4 @@
-"""Probability that hits answer a question, and the sentence of theirs that most probably does.
+"""Probability that the hits answer a question, the threshold to abstain, and the best sentence.
 
 :func:`confidence` asks no model. What tells best, on a year of chats and questions that they do not answer, is whether
 one passage has something near to every telling word of the question: the geometric mean of how near, each word weighing

@@ -1,4 +1,4 @@
-"""Context of a question: summaries that go with its hits, what the graph tells of them, and their best sentences."""
+"""Context of a question: hits, summaries above them, graph paths and best sentences, under a token budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The summaries that go with what was found: those above it, or, of a question about a whole, those over the whole.
+"""Summaries for a context: those above the hits, or those of whole documents for a question about a whole.
 
 Where a file has a tree, a share of a context is theirs. Passages say what was asked for, summaries what it stands in.
 Who asks what a document is about is not served by the passages that are most like the question: there it is the tree

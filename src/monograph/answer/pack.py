@@ -1,4 +1,4 @@
-"""Hits packed into a context under a budget of tokens: nothing twice, neighbours joined, each piece with its source."""
+"""Packing of hits into a token budget: no sentence twice, neighbours joined, each piece with its source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question's terms, and passages compared with them, each once: for packing, the best sentence, confidence."""
+"""Comparison of a question with passages, sentence by sentence, and the weights of the sentence model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hits cut down to the sentences that a question needs.
+"""Reduction of hits to the sentences that a question needs (SCR), and the paper's sliding windows.
 
 MobileRAG's selective content reduction keeps the window of three sentences that is nearest to the question, and one
 more on either side: :func:`reduce_to_windows`. :func:`reduce` judges every sentence by itself and keeps as many as are

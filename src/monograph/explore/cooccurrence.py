@@ -1,4 +1,4 @@
-"""Links between entities that chunks name together, weighted by how often and how surprisingly they do."""
+"""Links between entities that chunks name together, weighted by frequency and surprise."""
 
 from __future__ import annotations
 

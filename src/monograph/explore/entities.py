@@ -1,4 +1,4 @@
-"""Entities by name, and as most chunks write them."""
+"""Entities by name, in their most frequent spelling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graph of one state of a file, read without a question."""
+"""``GraphState``: the graph of one state of a file, read without a question."""
 
 from __future__ import annotations
 

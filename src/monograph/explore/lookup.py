@@ -1,4 +1,4 @@
-"""Documents and chunks by id or by metadata: nothing is searched, and nothing scored."""
+"""Documents, versions and chunks by id, uri or metadata, without scores."""
 
 from __future__ import annotations
 

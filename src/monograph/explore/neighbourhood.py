@@ -1,4 +1,4 @@
-"""Neighbourhood of entities: entities that chunks name together with them, hop by hop, and these chunks."""
+"""Neighbourhood of entities: the entities that chunks name together with them, hop by hop, and these chunks."""
 
 from __future__ import annotations
 

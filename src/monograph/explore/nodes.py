@@ -1,4 +1,4 @@
-"""Chunks as the graph has them: their names as entities, homonyms told apart."""
+"""Chunks as nodes of the graph: their names as entities, with homonyms kept apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tree as a table of contents, opened layer by layer."""
+"""The tree of summaries as a table of contents, opened layer by layer."""
 
 from __future__ import annotations
 

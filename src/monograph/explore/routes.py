@@ -1,4 +1,4 @@
-"""Ways from one entity to another, over entities that chunks name together."""
+"""Routes between two entities, over entities that chunks name together."""
 
 from __future__ import annotations
 

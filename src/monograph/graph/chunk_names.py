@@ -1,4 +1,4 @@
-"""The names of a chunk: their kinds, the sentences they stand in, and full names in place of the short ones."""
+"""Names of a chunk: their kinds, their sentences, and full names in place of short ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probability that a chunk is evidence: found by itself, or led to by a name in a chunk that is.
+"""Probability that a chunk is evidence, found by itself or reached over a name; the weights of the default walk.
 
 Two logistic models, a handful of weights each, chosen once on the dev halves of the question sets by recall@5
 (docs/measuring.md). A chunk's own probability comes from how it was found; a link's is the probability that what it

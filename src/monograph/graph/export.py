@@ -1,4 +1,4 @@
-"""A part of the graph as other programs know graphs: a networkx graph, a GraphML file (extra ``graph``)."""
+"""Export of a part of the graph to networkx or GraphML (extra ``graph``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names as they are compared: without case, accents, hyphens, possessives and articles."""
+"""Comparison keys of names: without case, accents, hyphens, possessives and articles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that mean the same entity, and the reason.
+"""Rules that merge spellings of one entity: plurals, initials, middle names and typing errors.
 
 Only names of one signature (see :func:`monograph.graph.names.signature`) and names that a document states to be one
 are held against each other, so a change touches few. A name is given a head, a fuller or better known name, only where

@@ -1,4 +1,4 @@
-"""Words of a text for the graph: their stems as hashes, and the starts of its sentences."""
+"""Words of a text for the graph: stems as hashes, and the starts of sentences."""
 
 from __future__ import annotations
 

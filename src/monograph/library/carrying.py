@@ -1,4 +1,4 @@
-"""A file's contents go out into a folder, those of another store come in."""
+"""Export of a file to a folder, and import of other stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of the entity graph around some entities, read from the file into memory.
+"""The part of the entity graph around the entities of a question, loaded into memory.
 
 Entities and chunks are known by row, and chosen among by key and by id: of the same documents the same part is read.
 """

@@ -1,4 +1,4 @@
-"""Rankings of chunks, several fused into one, and the hits made of them.
+"""Fusion of rankings: the weights of lexical and dense scores, z-scores, relevance, and the hits made of them.
 
 A retriever returns chunks by row number, best first, those that tie in order of id. A row number tells when a chunk
 came, its id what it is: the same chunks are ranked alike in every file.

@@ -1,4 +1,4 @@
-"""Search along the graph of what is named together: the hits, and the way to each for people to read.
+"""Graph search: the default walk, made into hits with a readable path to each.
 
 What a question leaves open, the first passage often tells: who the director was is in the one about the film. A model
 that reads texts in context embeds the question and that passage as one, and the passage about the director is near

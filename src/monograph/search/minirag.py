@@ -1,4 +1,4 @@
-"""MiniRAG's search by its own formulas (Sec. 3.2, Eq. 2 and 3), where its errata are mended.
+"""MiniRAG by the paper's own formulas (``Graph(faithful=True)``; Sec. 3.2, Eq. 2 and 3, errata corrected).
 
 Of the chunks that the dense search gives, those stay that name an entity on one of the best paths, in order of their
 similarity to the query. Answer nodes are looked for in all that was read around the starting nodes, not only among

@@ -1,4 +1,4 @@
-"""Names of a file, or of all files of a shelf: which are known, which mean one entity, and where an entity leads."""
+"""Names that a file or shelf knows: lookup, merged spellings, and the chunks that a name leads to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One query, and the interface of a strategy that answers it."""
+"""One query: text, k, mode, filter, vector and reranker, with their limits; and the protocol of a search mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question taken apart: its words and what they weigh, the names in it that the file knows, its clauses."""
+"""Parsed question: its words and their weights, the names that the file knows, and its clauses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interface through which a search reads one state of a corpus: a file, or the many files of a shelf.
+"""``Reader``: the protocol through which a search reads one state of a file or of a shelf.
 
 Each method is one network round of a search of a shelf: count, pool, starts and leads for each hop, show. Chunks, names
 and documents are known by rows, which are numbers of the reader's own. No answer depends on an earlier call.

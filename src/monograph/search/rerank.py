@@ -1,4 +1,4 @@
-"""The first hits put in another order: by a reranker's scores, or since they are from a time that a question asks for.
+"""Reordering of the first hits: by a reranker's scores, or for the period that a question asks for.
 
 A reranker's scores and those of the search, both standardised, count as its weight says. Along the graph the search
 knows what no reranker can see, that a passage is evidence because another leads to it; the reranker reads what the

@@ -1,4 +1,4 @@
-"""The search modes: seven frozen values, and the text that stands for each, such as ``hybrid:alpha=0.3``."""
+"""The search modes: seven frozen values with their options, and their text form, such as ``hybrid:alpha=0.3``."""
 
 from __future__ import annotations
 

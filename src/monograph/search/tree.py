@@ -1,4 +1,4 @@
-"""Search through the tree: chunks and summaries of all layers side by side, by cosine.
+"""Tree search: chunks and summaries of all layers ranked together by cosine.
 
 EraRAG's collapsed search (Alg. 2 of Zhang et al. 2025), and its search of two shares: so much of what is asked for
 from chunks, the rest from summaries.

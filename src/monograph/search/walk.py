@@ -1,4 +1,4 @@
-"""Search by the graph: what the question names, and what is named together with it, hop by hop."""
+"""The default walk along the graph: from the names of a question to passages, hop by hop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search by words: BM25, TF-IDF, and codes and quoted phrases that must stand there word for word."""
+"""Lexical search: BM25 over the rarest words of a query, TF-IDF, and exact matches of codes and quoted phrases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Building a shelf, adding to it and removing from it: new documents go into new sealed shards."""
+"""Building a shelf, adding and removing documents: new documents go into new sealed shards."""
 
 from __future__ import annotations
 

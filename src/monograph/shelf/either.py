@@ -1,4 +1,4 @@
-"""A file, part of one or a shelf, whichever was given: checks that need no shelf to be loaded."""
+"""Checks of whether an argument is a file, a view or a shelf, without loading the shelf."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Engines, which call methods of shards, by threads of this process or as :mod:`monograph.shelf.ray_engine`."""
+"""Engines that call methods of shards, in threads of this process or by :mod:`monograph.shelf.ray_engine`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making of one sealed shard, wherever and however often: a shard that was made is not made again."""
+"""Making of one sealed shard; a shard that exists is not made again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Candidates of a search: each shard sends only its best, which are merged; and where names lead, merged likewise."""
+"""Merging of what the shards of a search return: their best candidates, and the links of names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shards in processes on many machines, and tasks that make shards: Ray starts them, and starts them again."""
+"""Shards in Ray processes on many machines, restarted when they fail, and Ray tasks that make shards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shards of a shelf as one reader: a search asks all shards in few rounds, and names come from the catalogue."""
+"""``Reader`` of a shelf: asks all shards in few rounds, and takes names from the catalogue."""
 
 from __future__ import annotations
 

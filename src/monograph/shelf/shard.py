@@ -1,4 +1,4 @@
-"""One shard of a shelf, open for reading: its side of every search, where names travel as keys, not as rows."""
+"""One shard, open for reading: its side of every search, with names as keys instead of rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one class that users of a shelf hold."""
+"""``Shelf``, the class that users hold."""
 
 from __future__ import annotations
 

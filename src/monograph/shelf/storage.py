@@ -1,4 +1,4 @@
-"""Storage of immutable objects in a folder or a bucket, and the folder of this machine with those that were fetched."""
+"""Storage of immutable objects in a folder or a bucket, and the local cache of fetched ones."""
 
 from __future__ import annotations
 

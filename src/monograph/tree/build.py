@@ -1,4 +1,4 @@
-"""The tree, layer by layer: which segments a change touches, and the summaries that are to stand over them.
+"""Building the tree layer by layer: segments that a change touches, and the summaries to make.
 
 A change of the tree is drafted from the rows as they are, one layer after the other, and stored in one transaction at
 the end. What a draft needs made is made by the caller in between. At every step a draft looks whether other writers

@@ -1,4 +1,4 @@
-"""Hyperplanes, and on which side of each a vector lies: what orders the nodes of a layer.
+"""Hyperplanes of the tree, random or learned, and the codes of vectors that order the nodes of a layer.
 
 EraRAG hashes with random planes. Learned ones part a file's own vectors in halves: a binary tree of planes, each
 between the two means of what lies on its side of those above (2-means, cut at the median), and below them principal

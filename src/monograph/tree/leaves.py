@@ -1,4 +1,4 @@
-"""The tree as a file holds it: its lowest layer, brought up to date with every change of chunks, and its statistics."""
+"""The lowest layer of the tree, kept in step with chunks, and the statistics of the tree."""
 
 from __future__ import annotations
 

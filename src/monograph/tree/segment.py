@@ -1,4 +1,4 @@
-"""Canonical segments: a layer's nodes, in their order, cut into groups of bounded size by the set of them alone.
+"""Segments: the nodes of a layer, in order, divided into groups of bounded size.
 
 The order is that of the nodes' ranks. A group of more than ``most`` nodes is parted by the next bit of the rank, again
 and again; a part of fewer than ``least`` joins the neighbour on the other side of its cut, and a join of more than

@@ -1,4 +1,4 @@
-"""Whether the tree in a file is what its chunks imply."""
+"""Check that the tree in a file is the one that its chunks imply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calibration of the stop conditions: measured on the index's own vectors when it is built."""
+"""Calibration of the stop conditions on the index's own vectors, when it is built."""
 
 from __future__ import annotations
 

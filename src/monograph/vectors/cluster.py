@@ -1,4 +1,4 @@
-"""A cluster as bytes: what one row of the file holds, and how vectors become codes.
+"""Clusters as bytes: the layout of a row in the file, and vectors as 2-bit codes.
 
 Layout, little-endian: header of 32 bytes (magic ``MEC1``, kind of codes, n, dimension, checksum of the head, checksum
 of the codes; 4 bytes each, then 8 of zero), the head (ids int64, scales float32; n each), the codes. An id of -1 is a

@@ -1,4 +1,4 @@
-"""Searches of an index's clusters: by compact codes, in one native call where they are in memory, or by graphs."""
+"""Search of single clusters: by codes, in one compiled call where they are in memory, or by their graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of metadata keys of all chunks, in memory: for filters that come again with other values."""
+"""Metadata values of all chunks in memory, for filters on the same key with other values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two designs of a vector index, and the numbers that are stored with it."""
+"""The two designs of a vector index, and the numbers stored with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes to one cluster, gathered in memory and written once; and vectors on their way into clusters."""
+"""Changes of one cluster, gathered in memory and written once, and vectors on their way into clusters."""
 
 from __future__ import annotations
 

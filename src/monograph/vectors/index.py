@@ -1,4 +1,4 @@
-"""Vector index of a file, in one of two designs.
+"""Vector index of a file (EcoVector): opens, searches, builds and rebuilds it in either design.
 
 Clusters are rows of the file, read when a search comes to them. The vectors themselves are stored once, in the memo;
 clusters hold codes of them. See docs/vector-index.md.

@@ -1,4 +1,4 @@
-"""Memory of an index: its centroids, and as many clusters and vectors as it is allowed to keep."""
+"""Memory of an index: its centroids, and a bounded cache of clusters and vectors."""
 
 from __future__ import annotations
 

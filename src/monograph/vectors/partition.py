@@ -1,4 +1,4 @@
-"""Partition of vectors: k-means, the second cluster of a vector, and halving a cluster."""
+"""Partition of vectors: k-means, the second cluster of a vector, and splitting a cluster."""
 
 from __future__ import annotations
 

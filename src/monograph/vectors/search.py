@@ -1,4 +1,4 @@
-"""A query of a vector index, and exact comparison, of a whole small index or of the best that codes find."""
+"""Search of a vector index, and exact comparison of all vectors of a small one."""
 
 from __future__ import annotations
 

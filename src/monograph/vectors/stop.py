@@ -1,4 +1,4 @@
-"""When a search has seen enough: Terminus, what it is held against, and which window an index was calibrated to.
+"""Stop conditions of a search: Terminus, VBASE and a fixed budget.
 
 A search loads clusters one by one, nearest first. After each load it tells its stop condition at which ranks of the
 best k new results stand, and asks whether to go on. A condition is a value: it sees the ranks of all loads so far, and

@@ -1,4 +1,4 @@
-"""Writing to the vector index, inside the transaction of the rows that it is for.
+"""Updates of the vector index, in the transaction of the rows that they belong to.
 
 In the codes design, new entries are appended to their clusters and folded in when they have become many; deleted ones
 are struck out at once, and taken out with the next fold. The graph design folds with every write, so that the graph of

@@ -1,4 +1,4 @@
-"""Whether an index in a file is what it should be."""
+"""Check that the vector index in a file is consistent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One file as a search reads it: pages are announced before, and results kept after."""
+"""``Reader`` of one file: loads what a search needs, with pages announced beforehand and results cached."""
 
 from __future__ import annotations
 

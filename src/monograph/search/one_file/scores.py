@@ -1,4 +1,4 @@
-"""Scores of rerankers, stored in the file if it may be written, else kept in memory."""
+"""Scores of rerankers, stored in the file if it is writable, else kept in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summaries as values: the chunks under them, and where their sentences stand word for word."""
+"""Summaries of the tree as values, with the chunks under them and the sources of their sentences."""
 
 from __future__ import annotations
 
