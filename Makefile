@@ -69,9 +69,16 @@ test-page: $(VENV)/test ## Run the tests of the page, in chromium (a minute or t
 alone: $(VENV)/test ## Run the tests of each framework where no other is installed, and some where none is (two minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python tests/packaging/alone.py
 
-lint: $(VENV)/test ## Check style and types
+SCRIPTS = $(filter-out %.min.js,$(wildcard src/monograph/app/*/*.js src/monograph/app/*/*/*.js))
+
+lint: $(VENV)/test ## Check style, types, spelling and commit subjects
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	@$(BIN)/oxlint --quiet $(SCRIPTS)
+	@$(BIN)/oxfmt --check $(SCRIPTS)
+	@$(BIN)/clang-format --dry-run -Werror $(filter %.cpp %.hpp,$(BUILT_FROM))
+	$(BIN)/codespell src integrations docs benchmarks tools README.md CHANGELOG.md CONTRIBUTING.md
+	$(BIN)/python tools/commit_subjects.py
 	$(BIN)/mypy
 
 check: lint test alone ## Every check: style, types, architecture, tests but the long ones

@@ -35,7 +35,8 @@ std::vector<std::u32string_view> words_of(const std::u32string &indexed) {
 
 } // namespace
 
-AskedWords::AskedWords(std::vector<std::uint32_t> words, std::vector<double> weights) : words_(std::move(words)), weights_(std::move(weights)) {
+AskedWords::AskedWords(std::vector<std::uint32_t> words, std::vector<double> weights)
+    : words_(std::move(words)), weights_(std::move(weights)) {
     if (words_.size() > MOST || words_.size() != weights_.size() || !std::is_sorted(words_.begin(), words_.end()))
         throw std::invalid_argument("words ascend, 64 at most, and each has a weight");
 }
@@ -75,9 +76,8 @@ Sentences::Name Sentences::name(const Text &key, const std::vector<std::size_t> 
     indexed(key, written);
     Name out{};
     const auto words = words_of(written);
-    out.words = static_cast<std::size_t>(std::count_if(words.begin(), words.end(), [&](const auto word) {
-        return !std::binary_search(title_words_.begin(), title_words_.end(), word);
-    }));
+    out.words = static_cast<std::size_t>(std::count_if(
+        words.begin(), words.end(), [&](const auto word) { return !std::binary_search(title_words_.begin(), title_words_.end(), word); }));
     if (where.empty()) return out;
     const std::uint64_t aside = asked_.places(written) | title_places_;
     for (const std::size_t sentence : where) {

@@ -66,7 +66,8 @@ class ByteMap {
         if (left >= 4)
             mix(read<std::uint32_t>(at) | std::uint64_t{read<std::uint32_t>(at + left - 4)} << 32);
         else if (left)
-            mix(read<std::uint8_t>(at) | std::uint64_t{read<std::uint8_t>(at + left / 2)} << 8 | std::uint64_t{read<std::uint8_t>(at + left - 1)} << 16);
+            mix(read<std::uint8_t>(at) | std::uint64_t{read<std::uint8_t>(at + left / 2)} << 8 |
+                std::uint64_t{read<std::uint8_t>(at + left - 1)} << 16);
         hash *= 0xD6E8FEB86659FD93u;
         return hash ^ hash >> 32;
     }

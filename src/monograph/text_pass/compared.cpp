@@ -17,7 +17,8 @@ constexpr std::size_t AHEAD = 3;      // Words whose vectors are fetched while o
 
 // Of the word that is none there may be no place in memory.
 std::string_view bytes_of(View text) {
-    return text.empty() ? std::string_view("") : std::string_view(reinterpret_cast<const char *>(text.data()), sizeof(char32_t) * text.size());
+    return text.empty() ? std::string_view("")
+                        : std::string_view(reinterpret_cast<const char *>(text.data()), sizeof(char32_t) * text.size());
 }
 
 bool in_form(char32_t code) { return Unicode::tables().is(code, WORD) || (code >= 0x300 && code <= 0x36F); }
@@ -42,18 +43,20 @@ CLONED float product(const float *one, const float *other, std::size_t dimension
 
 // A year, or years: 1963, 2010, 1960s. Of a word in small letters.
 bool is_year(View word) {
-    const auto digits = static_cast<std::size_t>(std::count_if(word.begin(), word.end(), [](char32_t code) { return Unicode::tables().is(code, DECIMAL); }));
+    const auto digits = static_cast<std::size_t>(
+        std::count_if(word.begin(), word.end(), [](char32_t code) { return Unicode::tables().is(code, DECIMAL); }));
     if (word.size() == 4 && digits == 4 && (word.starts_with(U'1') ? is_digit(word[1]) : word.starts_with(U"20"))) return true;
     return word.size() > 1 && digits + 1 == word.size() && word.back() == U's';
 }
 
 } // namespace
 
-AskedTerms::AskedTerms(Tokenizer &tokenizer, TokenVectors table, const std::vector<std::u32string> &words, const std::vector<std::u32string> &every,
-                       const Clues &clues)
+AskedTerms::AskedTerms(Tokenizer &tokenizer, TokenVectors table, const std::vector<std::u32string> &words,
+                       const std::vector<std::u32string> &every, const Clues &clues)
     : tokenizer_(tokenizer), table_(table), size_(words.size()), clues_(clues) {
     if (words.size() > MOST) throw std::invalid_argument("a question has 64 telling words at most");
-    if (table.rows == 0 || table.dimension == 0 || table.dimension % LANES) throw std::invalid_argument("token vectors have a multiple of 16 dimensions");
+    if (table.rows == 0 || table.dimension == 0 || table.dimension % LANES)
+        throw std::invalid_argument("token vectors have a multiple of 16 dimensions");
     std::vector<float> sum(table.dimension);
     std::vector<std::uint32_t> tokens;
     std::size_t place = 0;
@@ -176,7 +179,8 @@ void Compared::settle() {
     for (std::size_t word = first; word < words_.size(); ++word) {
         fetch(word + AHEAD);
         const float length = asked_.add_up(tokens_.data() + words_[word].tokens, end_of(word) - words_[word].tokens, sum_);
-        for (std::size_t one = 0; one < size; ++one) near_words_.push_back(product(sum_.data(), asked_.targets_.data() + one * dimension, dimension) / length);
+        for (std::size_t one = 0; one < size; ++one)
+            near_words_.push_back(product(sum_.data(), asked_.targets_.data() + one * dimension, dimension) / length);
     }
     for (std::size_t place = near_forms_.size() / size; place < forms_.size(); ++place) {
         near_forms_.resize(near_forms_.size() + size, 0.0f);
@@ -294,7 +298,8 @@ std::uint32_t Compared::clues_of(View written, View small) const {
     const auto *told = asked_.clues_.words.find(small);
     std::uint32_t clues = told ? told->first : 0;
     if (unicode.is(written.front(), UPPER)) clues |= CAPITAL;
-    if (std::any_of(written.begin(), written.end(), [&](char32_t code) { return unicode.is(code, DECIMAL); })) clues |= is_year(small) ? AMOUNT | DATE : AMOUNT;
+    if (std::any_of(written.begin(), written.end(), [&](char32_t code) { return unicode.is(code, DECIMAL); }))
+        clues |= is_year(small) ? AMOUNT | DATE : AMOUNT;
     return clues;
 }
 

@@ -63,7 +63,7 @@ class AskedTerms {
     Tokenizer &tokenizer_;
     TokenVectors table_;
     std::size_t size_;
-    std::vector<float> targets_; // Of each telling word a row of unit length.
+    std::vector<float> targets_;      // Of each telling word a row of unit length.
     ByteMap every_{64}, numbers_{64}; // All words; their stems, numbered.
     std::vector<Stem> stems_;
     std::vector<Run> pairs_, triples_; // That follow each other, ascending, each once.

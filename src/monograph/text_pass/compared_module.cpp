@@ -38,18 +38,21 @@ void make_clues(Clues *place, const nb::dict &words) {
     new (place) Clues(std::move(clues));
 }
 
-void make_asked(AskedTerms *place, Tokenizer &tokenizer, const Table &table, const nb::list &words, const nb::list &every, const Clues &clues) {
+void make_asked(AskedTerms *place, Tokenizer &tokenizer, const Table &table, const nb::list &words, const nb::list &every,
+                const Clues &clues) {
     new (place) AskedTerms(tokenizer, {table.data(), table.shape(0), table.shape(1)}, words_of(words), words_of(every), clues);
 }
 
-void compare(const AskedTerms &asked, const nb::list &given, const std::vector<std::vector<Span>> &stretches, const Rows &out, const Rows &wholes) {
+void compare(const AskedTerms &asked, const nb::list &given, const std::vector<std::vector<Span>> &stretches, const Rows &out,
+             const Rows &wholes) {
     const Texts texts(given);
     const std::size_t size = asked.size(), width = 2 * size + Compared::TOLD, width_of_text = 2 * size + Compared::TOLD_OF_TEXT;
     std::size_t count = 0;
     for (std::size_t at = 0; at < stretches.size(); ++at) {
         count += stretches[at].size();
         for (const auto &[first, last] : stretches[at])
-            if (at >= texts.size() || first > last || last > texts[at].size()) throw std::invalid_argument("a stretch reaches beyond the text");
+            if (at >= texts.size() || first > last || last > texts[at].size())
+                throw std::invalid_argument("a stretch reaches beyond the text");
     }
     if (stretches.size() != texts.size() || out.shape(0) != count || out.shape(1) != width || wholes.shape(0) != texts.size() ||
         wholes.shape(1) != width_of_text)
@@ -68,8 +71,8 @@ void compare(const AskedTerms &asked, const nb::list &given, const std::vector<s
 void bind_compared(nb::module_ &module) {
     nb::class_<Clues>(module, "Clues", "What words in small letters tell by themselves.").def("__init__", &make_clues, nb::arg("words"));
     nb::class_<AskedTerms>(module, "AskedTerms", "The words of a question, as texts are held against them.")
-        .def("__init__", &make_asked, nb::arg("tokenizer"), nb::arg("table").noconvert(), nb::arg("words"), nb::arg("every"), nb::arg("clues"),
-             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 6>())
+        .def("__init__", &make_asked, nb::arg("tokenizer"), nb::arg("table").noconvert(), nb::arg("words"), nb::arg("every"),
+             nb::arg("clues"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 6>())
         .def("compare", &compare, nb::arg("texts"), nb::arg("stretches"), nb::arg("out").noconvert(), nb::arg("wholes").noconvert(),
              "Fill a row for each stretch, and for each text.");
 }

@@ -56,8 +56,10 @@ class Naming {
   public:
     // ``ask`` gives the key of the (name, kind) of a day.
     Naming(const nb::dict &sets, const nb::list &kinds, std::size_t longest_key, nb::object named, nb::object mention, nb::object ask)
-        : lexicon_(sets, nb::dict()), kinds_(kinds), longest_(longest_key), named_(std::move(named)), mention_(std::move(mention)), ask_(std::move(ask)) {
-        if (!PyType_Check(named_.ptr()) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject *>(named_.ptr()), &PyTuple_Type) || kinds.size() > 64)
+        : lexicon_(sets, nb::dict()), kinds_(kinds), longest_(longest_key), named_(std::move(named)), mention_(std::move(mention)),
+          ask_(std::move(ask)) {
+        if (!PyType_Check(named_.ptr()) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject *>(named_.ptr()), &PyTuple_Type) ||
+            kinds.size() > 64)
             throw std::invalid_argument("names are tuples, of 64 kinds at most");
         person_ = place_of_kind("person");
         name_ = place_of_kind("name");
@@ -71,7 +73,8 @@ class Naming {
         Keys keys;
         std::vector<std::vector<Occurrence>> found(written.size());
         for (std::size_t at = 0; at < written.size(); ++at)
-            if (!read(nb::borrow<nb::object>(mentions[at]), keys, found[at])) throw std::invalid_argument("a mention is of a kind or at a place that there is not");
+            if (!read(nb::borrow<nb::object>(mentions[at]), keys, found[at]))
+                throw std::invalid_argument("a mention is of a kind or at a place that there is not");
         std::vector<std::uint32_t> full;
         full_names(keys, lexicon_, apart(cannot_link), full);
         ChunkNames names(keys, full, lexicon_, std::uint64_t{1} << person_ | std::uint64_t{1} << name_);
@@ -99,7 +102,8 @@ class Naming {
                 return true;
             }
         for (std::size_t at = 0; at < kinds_.size(); ++at)
-            if (PyUnicode_Check(kind.ptr()) && PyUnicode_Compare(PyList_GET_ITEM(kinds_.ptr(), static_cast<Py_ssize_t>(at)), kind.ptr()) == 0) {
+            if (PyUnicode_Check(kind.ptr()) &&
+                PyUnicode_Compare(PyList_GET_ITEM(kinds_.ptr(), static_cast<Py_ssize_t>(at)), kind.ptr()) == 0) {
                 out = static_cast<std::uint8_t>(at);
                 return true;
             }
@@ -208,8 +212,8 @@ class Naming {
 
 void bind_graph(nb::module_ &module) {
     nb::class_<Naming>(module, "Naming", "How the names of a document's chunks are told.")
-        .def(nb::init<const nb::dict &, const nb::list &, std::size_t, nb::object, nb::object, nb::object>(), nb::arg("sets"), nb::arg("kinds"),
-             nb::arg("longest_key"), nb::arg("named"), nb::arg("mention"), nb::arg("ask"))
+        .def(nb::init<const nb::dict &, const nb::list &, std::size_t, nb::object, nb::object, nb::object>(), nb::arg("sets"),
+             nb::arg("kinds"), nb::arg("longest_key"), nb::arg("named"), nb::arg("mention"), nb::arg("ask"))
         .def("of_chunks", &Naming::of_chunks, nb::arg("texts"), nb::arg("mentions"), nb::arg("cannot_link"),
              "Of each chunk its names, and pairs of mentions of which one stands in brackets.");
 }

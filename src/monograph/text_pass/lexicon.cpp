@@ -10,9 +10,22 @@ namespace monograph {
 namespace {
 
 constexpr std::pair<const char *, Set> SETS[] = {
-    {"inside", INSIDE}, {"loose", LOOSE}, {"firm", FIRM}, {"shortened", SHORTENED}, {"tails", TAILS}, {"titles", TITLES},
-    {"no_speakers", NO_SPEAKERS}, {"also_names", ALSO_NAMES}, {"links", LINKS}, {"german_loose", GERMAN_LOOSE},
-    {"german_parts", GERMAN_PARTS}, {"courtesy", COURTESY}, {"no_person", NO_PERSON}, {"small", SMALL_WORDS}, {"joined", JOINED}, {"telling", TELLING},
+    {"inside", INSIDE},
+    {"loose", LOOSE},
+    {"firm", FIRM},
+    {"shortened", SHORTENED},
+    {"tails", TAILS},
+    {"titles", TITLES},
+    {"no_speakers", NO_SPEAKERS},
+    {"also_names", ALSO_NAMES},
+    {"links", LINKS},
+    {"german_loose", GERMAN_LOOSE},
+    {"german_parts", GERMAN_PARTS},
+    {"courtesy", COURTESY},
+    {"no_person", NO_PERSON},
+    {"small", SMALL_WORDS},
+    {"joined", JOINED},
+    {"telling", TELLING},
 };
 
 std::string utf8_of(nb::handle given) {
@@ -49,8 +62,8 @@ std::uint32_t Lexicon::language(std::string_view name) const {
 }
 
 Word::Word(View given, const Lexicon &lexicon, std::uint32_t language)
-    : text(given), small(bare(given)), sets(lexicon.sets_of(given)), bare_sets(0), is_function(false), is_lower(false), is_upper(false), has_digit(false),
-      is_number(!given.empty()) {
+    : text(given), small(bare(given)), sets(lexicon.sets_of(given)), bare_sets(0), is_function(false), is_lower(false), is_upper(false),
+      has_digit(false), is_number(!given.empty()) {
     const Unicode &unicode = Unicode::tables();
     bool lower = false, upper = false, title = false;
     for (const char32_t code : given) {

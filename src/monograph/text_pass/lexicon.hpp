@@ -15,8 +15,22 @@ namespace monograph {
 
 // Sets of words as they are written, or as small letters: see monograph.derive.extract.clues, and monograph.graph.
 enum Set : std::uint32_t {
-    INSIDE = 1, LOOSE = 2, FIRM = 4, SHORTENED = 8, TAILS = 16, TITLES = 32, NO_SPEAKERS = 64, ALSO_NAMES = 128, LINKS = 256,
-    GERMAN_LOOSE = 512, GERMAN_PARTS = 1024, COURTESY = 2048, NO_PERSON = 4096, SMALL_WORDS = 8192, JOINED = 16384, TELLING = 32768,
+    INSIDE = 1,
+    LOOSE = 2,
+    FIRM = 4,
+    SHORTENED = 8,
+    TAILS = 16,
+    TITLES = 32,
+    NO_SPEAKERS = 64,
+    ALSO_NAMES = 128,
+    LINKS = 256,
+    GERMAN_LOOSE = 512,
+    GERMAN_PARTS = 1024,
+    COURTESY = 2048,
+    NO_PERSON = 4096,
+    SMALL_WORDS = 8192,
+    JOINED = 16384,
+    TELLING = 32768,
 };
 
 class Lexicon {

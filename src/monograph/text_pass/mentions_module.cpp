@@ -44,15 +44,19 @@ class Mentions {
     // Each span once, in order of start, longer before shorter, ``most`` at most. ``shapes`` and ``names`` are (start, end,
     // kind): of two shapes the last counts, a name replaces a name or a quote, and may have ``longest`` characters. ``phrases``
     // are spans that become terms where nothing else is.
-    nb::list merged(const nb::str &text, const nb::list &shapes, const nb::list &names, const nb::list &phrases, std::size_t longest, std::size_t most) const {
+    nb::list merged(const nb::str &text, const nb::list &shapes, const nb::list &names, const nb::list &phrases, std::size_t longest,
+                    std::size_t most) const {
         std::vector<One> found;
-        for (nb::handle one : shapes) found.push_back({place_in(nb::object(one[0])), place_in(nb::object(one[1])), kind_of(nb::object(one[2])), Of::SHAPE});
+        for (nb::handle one : shapes)
+            found.push_back({place_in(nb::object(one[0])), place_in(nb::object(one[1])), kind_of(nb::object(one[2])), Of::SHAPE});
         for (nb::handle one : names) {
             const One name{place_in(nb::object(one[0])), place_in(nb::object(one[1])), kind_of(nb::object(one[2])), Of::NAME};
             if (name.end - name.start <= longest) found.push_back(name);
         }
         for (nb::handle one : phrases) found.push_back({place_in(nb::object(one[0])), place_in(nb::object(one[1])), term_, Of::PHRASE});
-        std::stable_sort(found.begin(), found.end(), [](const One &one, const One &other) { return one.start != other.start ? one.start < other.start : one.end > other.end; });
+        std::stable_sort(found.begin(), found.end(), [](const One &one, const One &other) {
+            return one.start != other.start ? one.start < other.start : one.end > other.end;
+        });
         std::vector<One> kept;
         for (const One &one : found) {
             if (kept.empty() || kept.back().start != one.start || kept.back().end != one.end) {
@@ -62,7 +66,8 @@ class Mentions {
                 kept.back().kind = one.kind;
             } else if (one.of == Of::NAME && (kept.back().kind == name_ || kept.back().kind == quote_)) {
                 // In quotation marks it is a work, unless it is known to be something else, or stands within a name.
-                const bool is_work = kept.back().kind == quote_ && one.kind == name_ && !is_within_name(Text(text.ptr()), one.start, one.end);
+                const bool is_work =
+                    kept.back().kind == quote_ && one.kind == name_ && !is_within_name(Text(text.ptr()), one.start, one.end);
                 kept.back().kind = is_work ? work_ : one.kind;
             }
         }
@@ -98,7 +103,8 @@ class Mentions {
     nb::object mention(const nb::str &text, const One &one) const {
         auto *type = reinterpret_cast<PyTypeObject *>(mention_.ptr());
         const nb::object made = nb::steal(type->tp_alloc(type, 0));
-        const nb::object name = nb::steal(PyUnicode_Substring(text.ptr(), static_cast<Py_ssize_t>(one.start), static_cast<Py_ssize_t>(one.end)));
+        const nb::object name =
+            nb::steal(PyUnicode_Substring(text.ptr(), static_cast<Py_ssize_t>(one.start), static_cast<Py_ssize_t>(one.end)));
         if (!made.is_valid() || !name.is_valid()) throw nb::python_error();
         name_slot_.fill(made.ptr(), name);
         kind_slot_.fill(made.ptr(), kinds_[one.kind]);
@@ -112,7 +118,8 @@ class Mentions {
 
     nb::list kinds_;
     nb::object mention_, empty_ = nb::str("");
-    std::size_t name_ = kind_of(nb::str("name")), quote_ = kind_of(nb::str("quote")), work_ = kind_of(nb::str("work")), term_ = kind_of(nb::str("term"));
+    std::size_t name_ = kind_of(nb::str("name")), quote_ = kind_of(nb::str("quote")), work_ = kind_of(nb::str("work")),
+                term_ = kind_of(nb::str("term"));
     Slot name_slot_{mention_, "name"}, kind_slot_{mention_, "kind"}, start_slot_{mention_, "start"}, end_slot_{mention_, "end"},
         description_slot_{mention_, "description"};
 };
@@ -123,8 +130,8 @@ void bind_mentions(nb::module_ &module) {
     nb::class_<Mentions>(module, "Mentions", "Mentions of some kinds, made many at a time.")
         .def(nb::init<const nb::list &, nb::object>(), nb::arg("kinds"), nb::arg("mention"))
         .def("made", &Mentions::made, nb::arg("text"), nb::arg("rows"), "Mentions of (place of the kind, start, end).")
-        .def("merged", &Mentions::merged, nb::arg("text"), nb::arg("shapes"), nb::arg("names"), nb::arg("phrases"), nb::arg("longest"), nb::arg("most"),
-             "Each span once, in order of start, longer before shorter.");
+        .def("merged", &Mentions::merged, nb::arg("text"), nb::arg("shapes"), nb::arg("names"), nb::arg("phrases"), nb::arg("longest"),
+             nb::arg("most"), "Each span once, in order of start, longer before shorter.");
 }
 
 } // namespace monograph

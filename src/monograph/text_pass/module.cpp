@@ -49,8 +49,8 @@ nb::object token_spans(Tokenizer &tokenizer, const nb::str &text) {
     return nb::cast(spans);
 }
 
-template <class Value>
-std::vector<std::size_t> sum_tokens(Tokenizer &tokenizer, const nb::list &given, const Table<Value> &table, std::size_t at_once, const Rows &out) {
+template <class Value> std::vector<std::size_t> sum_tokens(Tokenizer &tokenizer, const nb::list &given, const Table<Value> &table,
+                                                           std::size_t at_once, const Rows &out) {
     const Texts texts(given);
     const std::size_t dimension = table.shape(1);
     if (out.shape(0) != texts.size() || out.shape(1) != dimension || at_once == 0)
@@ -125,14 +125,16 @@ NB_MODULE(_text_pass, module) {
     module.doc() = "One pass over a text, compiled.";
     nb::set_leak_warnings(false);
     nb::class_<Tokenizer>(module, "Tokenizer", "Byte-pair encoding with fallback to bytes.")
-        .def(nb::init<const std::unordered_map<std::string_view, std::uint32_t> &, const std::vector<std::string_view> &, std::size_t, std::size_t>(),
+        .def(nb::init<const std::unordered_map<std::string_view, std::uint32_t> &, const std::vector<std::string_view> &, std::size_t,
+                      std::size_t>(),
              nb::arg("vocabulary"), nb::arg("merges"), nb::arg("most_words"), nb::arg("longest_word"))
         .def("count", &count_tokens, nb::arg("texts"), "Tokens of each text; -1 for one with special tokens.")
         .def("ids", &token_ids, nb::arg("text"), "The tokens of a text; None for one with special tokens.")
         .def("spans", &token_spans, nb::arg("text"), "Where each token of a text begins and ends; None for one with special tokens.")
         .def("sums", &sum_tokens<float>, nb::arg("texts"), nb::arg("table").noconvert(), nb::arg("at_once"), nb::arg("out").noconvert(),
              "Fill ``out`` with the sums of the texts' token vectors; which texts have special tokens, and are left out.")
-        .def("sums", &sum_tokens<std::uint16_t>, nb::arg("texts"), nb::arg("table").noconvert(), nb::arg("at_once"), nb::arg("out").noconvert(),
+        .def("sums", &sum_tokens<std::uint16_t>, nb::arg("texts"), nb::arg("table").noconvert(), nb::arg("at_once"),
+             nb::arg("out").noconvert(),
              "Fill ``out`` with the sums of the texts' token vectors; which texts have special tokens, and are left out.")
         .def_prop_ro("known", &Tokenizer::known, "Words whose tokens are known.");
     module.def("unicode_version", &Unicode::version, "The version of Unicode that the tables were made from.");

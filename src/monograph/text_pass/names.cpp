@@ -136,7 +136,8 @@ class Finder {
     bool is_written_small(View small, std::size_t start, std::size_t end) const {
         const View near = part(start > NEAR ? start - NEAR : 0, std::min(text_.size(), end + NEAR));
         for (std::size_t at = 1; at + small.size() < near.size(); ++at)
-            if (near[at] == small[0] && near[at - 1] == U' ' && near[at + small.size()] == U' ' && near.substr(at, small.size()) == small) return true;
+            if (near[at] == small[0] && near[at - 1] == U' ' && near[at + small.size()] == U' ' && near.substr(at, small.size()) == small)
+                return true;
         return false;
     }
 
@@ -208,7 +209,8 @@ class Finder {
 
 } // namespace
 
-std::vector<Name> proper_names(View text, const Lexicon &lexicon, std::string_view language, const std::vector<Span> &taken, const IsNumber &is_number) {
+std::vector<Name> proper_names(View text, const Lexicon &lexicon, std::string_view language, const std::vector<Span> &taken,
+                               const IsNumber &is_number) {
     return Finder(text, lexicon, language, is_number).find(taken);
 }
 

@@ -21,6 +21,7 @@ using IsNumber = std::function<bool(std::size_t first, std::size_t last)>;
 
 // The names in a text, in order of start. ``taken`` are the spans, ascending, that hold no part of one. ``is_number`` is
 // asked in German only, whose nouns have capitals too.
-std::vector<Name> proper_names(View text, const Lexicon &lexicon, std::string_view language, const std::vector<Span> &taken, const IsNumber &is_number);
+std::vector<Name> proper_names(View text, const Lexicon &lexicon, std::string_view language, const std::vector<Span> &taken,
+                               const IsNumber &is_number);
 
 } // namespace monograph

@@ -17,8 +17,8 @@ namespace {
 constexpr std::size_t SHORTEST_NAME = 2;
 
 // ``kind_of`` is asked for the kind of a name that is not just a name; an empty one if it is none at all.
-nb::list names_in(const Lexicon &lexicon, const nb::str &given, const std::string &language, const std::vector<Span> &taken, const nb::callable &is_number,
-                  const nb::callable &kind_of) {
+nb::list names_in(const Lexicon &lexicon, const nb::str &given, const std::string &language, const std::vector<Span> &taken,
+                  const nb::callable &is_number, const nb::callable &kind_of) {
     const Text text(given.ptr());
     for (const auto &[first, last] : taken)
         if (first > last || last > text.size()) throw std::invalid_argument("what is taken reaches beyond the text");
@@ -46,7 +46,8 @@ std::string tell_language(const Lexicon &lexicon, const nb::str &text, std::size
     return language_of(lexicon, Text(text.ptr()), characters, words);
 }
 
-std::vector<Span> find_key_phrases(const Lexicon &lexicon, const nb::str &text, const std::string &language, std::size_t most, std::size_t words_a_phrase) {
+std::vector<Span> find_key_phrases(const Lexicon &lexicon, const nb::str &text, const std::string &language, std::size_t most,
+                                   std::size_t words_a_phrase) {
     if (words_a_phrase == 0) throw std::invalid_argument("a phrase is kept for one word at least");
     nb::gil_scoped_release released;
     return key_phrases(lexicon, signs_of(Text(text.ptr())), language, most, words_a_phrase);

@@ -174,11 +174,12 @@ std::vector<Span> key_phrases(const Lexicon &lexicon, View text, std::string_vie
     }
     const auto blanks = static_cast<std::size_t>(std::count(text.begin(), text.end(), U' '));
     const std::size_t room = std::min({most, std::max<std::size_t>(1, blanks / words_a_phrase), different.size()});
-    std::partial_sort(different.begin(), different.begin() + static_cast<std::ptrdiff_t>(room), different.end(), [](const auto *one, const auto *other) {
-        if (one->often != other->often) return one->often > other->often;
-        if (one->worth != other->worth) return one->worth > other->worth;
-        return one->text < other->text;
-    });
+    std::partial_sort(different.begin(), different.begin() + static_cast<std::ptrdiff_t>(room), different.end(),
+                      [](const auto *one, const auto *other) {
+                          if (one->often != other->often) return one->often > other->often;
+                          if (one->worth != other->worth) return one->worth > other->worth;
+                          return one->text < other->text;
+                      });
     for (std::size_t at = 0; at < room; ++at) different[at]->chosen = true;
     std::vector<Span> chosen;
     for (std::size_t at = 0; at < spans.size(); ++at)

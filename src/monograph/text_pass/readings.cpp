@@ -11,7 +11,8 @@ constexpr std::size_t LONGEST_WORDS = 12, MOST_LOOSE = 2, MOST_SHOUTED = 3;
 class Reader {
   public:
     Reader(const std::vector<Word> &words, std::size_t begin, std::size_t end, bool is_german, std::vector<Reading> &out)
-        : words_(words.data() + begin), count_(end - begin), begin_(begin), is_german_(is_german), loose_(is_german ? LOOSE | GERMAN_LOOSE : LOOSE), out_(out) {}
+        : words_(words.data() + begin), count_(end - begin), begin_(begin), is_german_(is_german),
+          loose_(is_german ? LOOSE | GERMAN_LOOSE : LOOSE), out_(out) {}
 
     // Of a sentence's words, which the run is or a part of it.
     void read(bool opens) {

@@ -129,10 +129,11 @@ std::size_t Runs::year(std::size_t at) const {
 }
 
 std::size_t Runs::after_article(std::size_t at) const {
-    for (const View article : {U"C", U"D", U"J", U"L", U"M", U"N", U"S", U"T", U"Qu", U"Un", U"Al", U"All", U"Dall", U"Dell", U"Nell", U"Sull",
-                               U"d", U"l", U"dell", U"nell"}) {
+    for (const View article : {U"C",  U"D",   U"J",    U"L",    U"M",    U"N",    U"S", U"T", U"Qu",   U"Un",
+                               U"Al", U"All", U"Dall", U"Dell", U"Nell", U"Sull", U"d", U"l", U"dell", U"nell"}) {
         const std::size_t mark = at + article.size();
-        if (mark + 1 >= text_.size() || text_.substr(at, article.size()) != article || View(U"'’").find(text_[mark]) == View::npos) continue;
+        if (mark + 1 >= text_.size() || text_.substr(at, article.size()) != article || View(U"'’").find(text_[mark]) == View::npos)
+            continue;
         const char32_t next = text_[mark + 1];
         const bool is_letter = unicode_.is(next, WORD) && !unicode_.is(next, DECIMAL) && next != U'_';
         if (is_letter && !(next >= U'a' && next <= U'z')) return mark + 1;

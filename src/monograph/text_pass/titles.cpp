@@ -24,13 +24,11 @@ bool is_stop(const Text &text, std::size_t at) {
     case '(':
     case ')':
     case '\n':
-    case '"':
-        return true;
+    case '"': return true;
     case '.': // Not behind an initial or a short word.
         return at >= 3 && unicode.is(text[at - 1], WORD) && unicode.is(text[at - 2], WORD) && unicode.is(text[at - 3], WORD) &&
                at + 1 < text.size() && unicode.is(text[at + 1], SPACE);
-    default:
-        return false;
+    default: return false;
     }
 }
 

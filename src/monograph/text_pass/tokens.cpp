@@ -68,7 +68,8 @@ struct Candidate {
 
 } // namespace
 
-Tokenizer::Tokenizer(const std::unordered_map<std::string_view, std::uint32_t> &vocabulary, const std::vector<std::string_view> &merges, std::size_t most_words, std::size_t longest_word)
+Tokenizer::Tokenizer(const std::unordered_map<std::string_view, std::uint32_t> &vocabulary, const std::vector<std::string_view> &merges,
+                     std::size_t most_words, std::size_t longest_word)
     : pieces_(1 << 17), merges_(1 << 17, Merge{NO_PAIR, 0, 0}), most_words_(most_words), longest_word_(longest_word), words_(1 << 15) {
     for (const auto &[piece, id] : vocabulary) {
         if (id >= MOST_TOKENS) throw std::invalid_argument("a token has a number above 65,534");
@@ -175,7 +176,8 @@ void Tokenizer::encode_word(std::string_view word, std::vector<std::uint32_t> &i
         if (left.before >= 0) offer(left.before);
         if (left.after >= 0) offer(static_cast<std::int32_t>(best.at));
     }
-    for (std::int32_t at = 0; at >= 0; at = symbols[static_cast<std::size_t>(at)].after) ids.push_back(symbols[static_cast<std::size_t>(at)].id);
+    for (std::int32_t at = 0; at >= 0; at = symbols[static_cast<std::size_t>(at)].after)
+        ids.push_back(symbols[static_cast<std::size_t>(at)].id);
 }
 
 bool Tokenizer::encode(const Text &text, std::vector<std::uint32_t> &ids) {

@@ -19,7 +19,8 @@ namespace monograph {
 class Tokenizer {
   public:
     // The pieces with their numbers; the merges as "left right", of which the first ranks highest.
-    Tokenizer(const std::unordered_map<std::string_view, std::uint32_t> &vocabulary, const std::vector<std::string_view> &merges, std::size_t most_words, std::size_t longest_word);
+    Tokenizer(const std::unordered_map<std::string_view, std::uint32_t> &vocabulary, const std::vector<std::string_view> &merges,
+              std::size_t most_words, std::size_t longest_word);
 
     // Append the tokens of a text; false, and nothing appended, where it has special tokens or half a surrogate pair.
     bool encode(const Text &text, std::vector<std::uint32_t> &ids);
@@ -46,7 +47,7 @@ class Tokenizer {
     ByteMap pieces_;
     std::vector<Merge> merges_; // Open addressing; a pair of NO_PAIR marks a free place.
     std::uint32_t bytes_[256] = {}, blank_ = 0;
-    std::uint32_t ascii_[128]; // Of a sign its token, or NO_TOKEN.
+    std::uint32_t ascii_[128];        // Of a sign its token, or NO_TOKEN.
     std::vector<std::uint8_t> begun_; // Of each token, how many characters begin in it.
     std::size_t most_words_, longest_word_;
     mutable std::shared_mutex lock_; // Of what is known of words, which threads share.
@@ -81,9 +82,8 @@ inline void prefetch(const void *address) {
 }
 
 // The sum of so many rows of a table, added up one after the other as numpy does, ``at_once`` rows at a time.
-template <class Value>
-CLONED void sum_rows(const Value *table, std::size_t dimension, const std::uint32_t *rows, std::size_t count, std::size_t at_once, float *part,
-                     float *total) {
+template <class Value> CLONED void sum_rows(const Value *table, std::size_t dimension, const std::uint32_t *rows, std::size_t count,
+                                            std::size_t at_once, float *part, float *total) {
     std::fill(total, total + dimension, 0.0f);
     for (std::size_t first = 0; first < count; first += at_once) {
         const std::size_t last = std::min(count, first + at_once);

@@ -36,7 +36,7 @@ nb::list phrases_of(const nb::list &given, const nb::object &none, std::size_t w
 
 // (words, beside) of each name.
 nb::list names_beside(const AskedWords &asked, const nb::str &text, const nb::str &title_key, const nb::list &given,
-                        const std::vector<std::vector<std::size_t>> &where, const std::vector<std::size_t> &starts) {
+                      const std::vector<std::vector<std::size_t>> &where, const std::vector<std::size_t> &starts) {
     const Texts keys(given);
     if (where.size() != keys.size()) throw std::invalid_argument("give the sentences of each name");
     Sentences sentences(asked, Text(text.ptr()), starts);

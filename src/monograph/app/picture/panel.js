@@ -97,12 +97,7 @@ function pathSection(graph, choose) {
 }
 
 function pathButton(path, choose) {
-  const made = button(
-    { class: "path", "data-key": path.key },
-    () => choose(path),
-    stationsOf(path),
-    bar(path.share),
-  );
+  const made = button({ class: "path", "data-key": path.key }, () => choose(path), stationsOf(path), bar(path.share));
   made.append(element("span", { class: "note" }, path.share.toFixed(2)));
   return made;
 }

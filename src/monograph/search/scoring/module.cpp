@@ -29,7 +29,8 @@ namespace {
 
 using Numbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Hashes = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Records = nb::ndarray<const std::int64_t, nb::shape<-1, 4>, nb::c_contig, nb::device::cpu>; // Row, document, bits of words, hash of all words.
+using Records =
+    nb::ndarray<const std::int64_t, nb::shape<-1, 4>, nb::c_contig, nb::device::cpu>; // Row, document, bits of words, hash of all words.
 using Cosines = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 constexpr double LEAST = 1e-9; // Chances are taken for no nearer to 0.
 
@@ -99,8 +100,10 @@ nb::ndarray<nb::numpy, std::int64_t, nb::ndim<2>> evidence(Hashes asked, nb::han
         if (!PyBytes_Check(packed)) throw nb::type_error("words are bytes");
         const auto size = static_cast<std::size_t>(PyBytes_GET_SIZE(packed));
         if (size % sizeof(std::uint32_t)) throw std::invalid_argument("a word is four bytes");
-        const AskedWords::Held held = words.of(reinterpret_cast<const unsigned char *>(PyBytes_AS_STRING(packed)), size / sizeof(std::uint32_t));
-        made.insert(made.end(), {number(rows[at]), number(chunk[0]), static_cast<std::int64_t>(held.bits), static_cast<std::int64_t>(held.hash)});
+        const AskedWords::Held held =
+            words.of(reinterpret_cast<const unsigned char *>(PyBytes_AS_STRING(packed)), size / sizeof(std::uint32_t));
+        made.insert(made.end(),
+                    {number(rows[at]), number(chunk[0]), static_cast<std::int64_t>(held.bits), static_cast<std::int64_t>(held.hash)});
     }
     auto *values = new std::vector<std::int64_t>(std::move(made));
     const nb::capsule owner(values, [](void *one) noexcept { delete static_cast<std::vector<std::int64_t> *>(one); });
@@ -109,7 +112,8 @@ nb::ndarray<nb::numpy, std::int64_t, nb::ndim<2>> evidence(Hashes asked, nb::han
 
 class WalkScores {
   public:
-    WalkScores(std::vector<double> weights, std::vector<std::int64_t> asked, const std::tuple<Given<8>, Given<8>, Given<7>> &models, double coverage)
+    WalkScores(std::vector<double> weights, std::vector<std::int64_t> asked, const std::tuple<Given<8>, Given<8>, Given<7>> &models,
+               double coverage)
         : walk(std::move(weights), {model(std::get<0>(models)), model(std::get<1>(models)), model(std::get<2>(models)), coverage}),
           heads(std::move(asked)) {
         std::sort(heads.begin(), heads.end());
@@ -145,8 +149,8 @@ class WalkScores {
         return made;
     }
 
-    void start(const nb::list &rankings, const std::vector<std::vector<std::size_t>> &said, const std::pair<Numbers, Cosines> &near, const nb::list &subjects,
-               const nb::dict &naming) {
+    void start(const nb::list &rankings, const std::vector<std::vector<std::size_t>> &said, const std::pair<Numbers, Cosines> &near,
+               const nb::list &subjects, const nb::dict &naming) {
         const auto &[held, cosines] = near;
         if (cosines.shape(0) != said.size() || cosines.shape(1) != held.size())
             throw std::invalid_argument("give a row of cosines for each clause, and one for each chunk that has a vector");
@@ -188,7 +192,8 @@ class WalkScores {
 
     std::vector<std::int64_t> begin(nb::handle given, const nb::list &texts, const nb::list &tells) {
         const Values some(given);
-        if (texts.size() != some.size() || tells.size() != some.size()) throw std::invalid_argument("give the text of each start, and what there is to tell of its names");
+        if (texts.size() != some.size() || tells.size() != some.size())
+            throw std::invalid_argument("give the text of each start, and what there is to tell of its names");
         const Attribute named("names"), places("sentences"), owns("own");
         std::vector<Edge> edges;
         begun.clear();
@@ -204,8 +209,8 @@ class WalkScores {
                 bool first = false;
                 for (std::size_t one = 0; one < where.size(); ++one) first |= number(where[one]) == 0;
                 const std::int64_t head = number(row[3]);
-                edges.push_back({at, start, head, number(row[0]), std::log1p(std::max(real(row[2]), 0.0)), is_asked(head) ? 1.0 : 0.0, truth(own[name]) ? 1.0 : 0.0,
-                                 first ? 1.0 : 0.0, real(tell[0]) / 4.0, real(tell[1])});
+                edges.push_back({at, start, head, number(row[0]), std::log1p(std::max(real(row[2]), 0.0)), is_asked(head) ? 1.0 : 0.0,
+                                 truth(own[name]) ? 1.0 : 0.0, first ? 1.0 : 0.0, real(tell[0]) / 4.0, real(tell[1])});
             }
         }
         return walk.begin(some.size(), std::move(edges));
@@ -271,11 +276,13 @@ class WalkScores {
         return {rows_of(best.places), std::move(chances), rows_of(best.tied)};
     }
 
-    std::vector<std::pair<std::int64_t, double>> in_order(nb::handle given, const std::vector<double> &logarithms, std::optional<std::size_t> most) const {
+    std::vector<std::pair<std::int64_t, double>> in_order(nb::handle given, const std::vector<double> &logarithms,
+                                                          std::optional<std::size_t> most) const {
         const std::vector<Place> places = places_of(given);
         if (logarithms.size() != places.size()) throw std::invalid_argument("give the logarithm of each chunk");
         std::vector<std::pair<std::int64_t, double>> made;
-        for (const auto &[at, value] : walk.in_order(places, logarithms, most.value_or(places.size()))) made.emplace_back(walk.places().rows()[places[at]], value);
+        for (const auto &[at, value] : walk.in_order(places, logarithms, most.value_or(places.size())))
+            made.emplace_back(walk.places().rows()[places[at]], value);
         return made;
     }
 
@@ -323,28 +330,44 @@ NB_MODULE(_scoring, module) {
     module.doc() = "Scores of a walk along the graph.";
     nb::set_leak_warnings(false);
     module.def("evidence", &evidence, nb::arg("asked"), nb::arg("rows"), nb::arg("chunks"),
-               "Return int64 (n, 4): the row of each chunk, its document, the question's words that it has as bits by their places, and a hash of all its words. "
+               "Return int64 (n, 4): the row of each chunk, its document, the question's words that it has as bits by their places, and a "
+               "hash of all its words. "
                "asked: hashes of the question's words, ascending, 64 at most. chunks: (document, words, packed) of each row.");
-    nb::class_<WalkScores>(module, "WalkScores", "Scores of one walk along the graph, without what it reads. Chunks are given by their rows. A chunk that was not learnt raises KeyError, "
-             "except where a method says otherwise.")
+    nb::class_<WalkScores>(module, "WalkScores",
+                           "Scores of one walk along the graph, without what it reads. Chunks are given by their rows. A chunk that was "
+                           "not learnt raises KeyError, "
+                           "except where a method says otherwise.")
         .def(nb::init<std::vector<double>, std::vector<std::int64_t>, const std::tuple<Given<8>, Given<8>, Given<7>> &, double>(),
              nb::arg("weights"), nb::arg("asked"), nb::arg("models"), nb::arg("coverage"))
         .def("unknown", &WalkScores::unknown, nb::arg("rows"), "Return the chunks that were not learnt, in order, once each.")
-        .def("learn", &WalkScores::learn, nb::arg("records"), "Learn new chunks from records of evidence(); a document below 0 is that of a chunk that does not exist.")
+        .def("learn", &WalkScores::learn, nb::arg("records"),
+             "Learn new chunks from records of evidence(); a document below 0 is that of a chunk that does not exist.")
         .def("alike", &WalkScores::alike, nb::arg("rows"), "Return those of some chunks whose words another of them has too, in order.")
         .def("start", &WalkScores::start, nb::arg("rankings"), nb::arg("said"), nb::arg("near"), nb::arg("subjects"), nb::arg("naming"),
-             "Give every learnt chunk its own chance. rankings: (rows, scores, weight) of each; a chunk that a ranking lacks counts there as its lowest. "
-             "said: for each clause the places of its words among the question's. near: (rows of the chunks that have a vector, cosines (clauses, n)). "
-             "subjects: (row, whether by its title, features 3 to 5 of evidence.FOUND) of chunks whose document is about a name of the question. "
+             "Give every learnt chunk its own chance. rankings: (rows, scores, weight) of each; a chunk that a ranking lacks counts there "
+             "as its lowest. "
+             "said: for each clause the places of its words among the question's. near: (rows of the chunks that have a vector, cosines "
+             "(clauses, n)). "
+             "subjects: (row, whether by its title, features 3 to 5 of evidence.FOUND) of chunks whose document is about a name of the "
+             "question. "
              "naming: by row, the share of the question's entities that a chunk names.")
-        .def("begin", &WalkScores::begin, nb::arg("starts"), nb::arg("texts"), nb::arg("tells"), "Return the rows, ascending, of the entities that the names in the starts lead to; tells is the result of search.walk.beside.")
-        .def("lead", &WalkScores::lead, nb::arg("leads"), "Take where each of these entities leads; return the chunks among them that are not learnt yet, in order, once each.")
+        .def("begin", &WalkScores::begin, nb::arg("starts"), nb::arg("texts"), nb::arg("tells"),
+             "Return the rows, ascending, of the entities that the names in the starts lead to; tells is the result of search.walk.beside.")
+        .def("lead", &WalkScores::lead, nb::arg("leads"),
+             "Take where each of these entities leads; return the chunks among them that are not learnt yet, in order, once each.")
         .def("follow", &WalkScores::follow, "Add the links to where these entities lead, and compute the chances of all chunks again.")
-        .def("to", &WalkScores::to, nb::arg("row"), "Return the chances of the links to a chunk, and the names that lead there, by the rows of their starts; empty where no link leads.")
+        .def("to", &WalkScores::to, nb::arg("row"),
+             "Return the chances of the links to a chunk, and the names that lead there, by the rows of their starts; empty where no link "
+             "leads.")
         .def("own", &WalkScores::own, nb::arg("row"), "Return the chance of a chunk by itself; 0 for one that is not known.")
         .def("chance", &WalkScores::chance, nb::arg("row"), "Return the chance of a chunk; 0 for one that was not found.")
         .def("chances", &WalkScores::chances, "Return the chances of all chunks that were found, by row.")
-        .def("highest", &WalkScores::highest, nb::arg("most") = nb::none(), "Return the most probable chunks, at most so many and all that tie with the last, best first; their chances; the rows of those that tie.")
-        .def("logarithms", &WalkScores::logarithms, nb::arg("rows"), "Return the logarithms of the chances of chunks, which count as at least evidence.LOWEST.")
-        .def("in_order", &WalkScores::in_order, nb::arg("rows"), nb::arg("logarithms"), nb::arg("most") = nb::none(), "Return (chunk, value), ordered so that each chunk adds most to those before it; of those that add as much the first. Values never rise.");
+        .def("highest", &WalkScores::highest, nb::arg("most") = nb::none(),
+             "Return the most probable chunks, at most so many and all that tie with the last, best first; their chances; the rows of "
+             "those that tie.")
+        .def("logarithms", &WalkScores::logarithms, nb::arg("rows"),
+             "Return the logarithms of the chances of chunks, which count as at least evidence.LOWEST.")
+        .def("in_order", &WalkScores::in_order, nb::arg("rows"), nb::arg("logarithms"), nb::arg("most") = nb::none(),
+             "Return (chunk, value), ordered so that each chunk adds most to those before it; of those that add as much the first. Values "
+             "never rise.");
 }

@@ -42,7 +42,8 @@ void Walk::learn(std::int64_t row, std::int64_t document, std::uint64_t held) {
     found_.push_back(0);
 }
 
-void Walk::start(const std::vector<Ranking> &rankings, const std::vector<Clause> &clauses, const std::vector<Place> &held, const std::vector<Named> &named) {
+void Walk::start(const std::vector<Ranking> &rankings, const std::vector<Clause> &clauses, const std::vector<Place> &held,
+                 const std::vector<Named> &named) {
     const std::size_t count = places_.size();
     const std::vector<double> scores = fused(rankings, count);
     std::vector<double> covered(count), cosines(count);
@@ -93,7 +94,8 @@ bool Walk::follow() {
     for (std::size_t at = 0; at < leads_.size(); ++at)
         if (!find(leads_[at].documents, targets[at].documents) || !find(leads_[at].others, targets[at].others)) return false;
     std::vector<std::size_t> heads; // Of each edge, its number.
-    for (const Edge &one : edges_) heads.push_back(static_cast<std::size_t>(std::lower_bound(heads_.begin(), heads_.end(), one.head) - heads_.begin()));
+    for (const Edge &one : edges_)
+        heads.push_back(static_cast<std::size_t>(std::lower_bound(heads_.begin(), heads_.end(), one.head) - heads_.begin()));
     if (leads_.size() != heads_.size()) return false;
     links_.begin(starts_, places_.size());
     for (std::size_t at = 0; at < edges_.size(); ++at) define(edges_[at], leads_[heads[at]], targets[heads[at]].documents);
@@ -146,7 +148,9 @@ std::vector<Place> Walk::found() const {
 Best Walk::highest(std::optional<std::size_t> most) const {
     Best best{found(), {}};
     auto &places = best.places;
-    const auto is_better = [&](Place left, Place right) { return total_[left] != total_[right] ? total_[left] > total_[right] : left < right; };
+    const auto is_better = [&](Place left, Place right) {
+        return total_[left] != total_[right] ? total_[left] > total_[right] : left < right;
+    };
     if (most && *most > 0 && *most < places.size()) {
         std::nth_element(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(*most - 1), places.end(), is_better);
         const double least = total_[places[*most - 1]];
@@ -161,7 +165,8 @@ Best Walk::highest(std::optional<std::size_t> most) const {
     return best;
 }
 
-std::vector<std::pair<std::size_t, double>> Walk::in_order(const std::vector<Place> &places, const std::vector<double> &logarithms, std::size_t most) const {
+std::vector<std::pair<std::size_t, double>> Walk::in_order(const std::vector<Place> &places, const std::vector<double> &logarithms,
+                                                           std::size_t most) const {
     std::vector<std::pair<std::size_t, double>> ordered;
     std::vector<char> taken(places.size());
     std::uint64_t covered = 0;

@@ -71,7 +71,8 @@ class Walk {
     void learn(std::int64_t row, std::int64_t document, std::uint64_t held);
 
     // All that is known is found by itself. ``held`` are the places of the chunks that have a vector, ``named`` is by place.
-    void start(const std::vector<Ranking> &rankings, const std::vector<Clause> &clauses, const std::vector<Place> &held, const std::vector<Named> &named);
+    void start(const std::vector<Ranking> &rankings, const std::vector<Clause> &clauses, const std::vector<Place> &held,
+               const std::vector<Named> &named);
 
     // The names in so many starts, start by start; the entities that they lead to, ascending.
     const std::vector<std::int64_t> &begin(std::size_t starts, std::vector<Edge> edges);
@@ -89,7 +90,8 @@ class Walk {
     Best highest(std::optional<std::size_t> most) const;
 
     // (place among those given, value) so that each adds most to those before it, the first ones; values never rise.
-    std::vector<std::pair<std::size_t, double>> in_order(const std::vector<Place> &places, const std::vector<double> &logarithms, std::size_t most) const;
+    std::vector<std::pair<std::size_t, double>> in_order(const std::vector<Place> &places, const std::vector<double> &logarithms,
+                                                         std::size_t most) const;
 
   private:
     // Of an entity: the places of the chunks that it leads to.
@@ -109,7 +111,9 @@ class Walk {
             if (words & 1) sum += weights_[at];
         return sum;
     }
-    std::uint64_t every_word() const { return weights_.size() == AskedWords::MOST ? ~std::uint64_t{0} : (std::uint64_t{1} << weights_.size()) - 1; }
+    std::uint64_t every_word() const {
+        return weights_.size() == AskedWords::MOST ? ~std::uint64_t{0} : (std::uint64_t{1} << weights_.size()) - 1;
+    }
 
     std::vector<double> weights_;
     Models models_;

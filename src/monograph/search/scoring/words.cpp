@@ -8,8 +8,8 @@ namespace monograph {
 namespace {
 
 std::uint32_t word_at(const unsigned char *packed) {
-    return static_cast<std::uint32_t>(packed[0]) | static_cast<std::uint32_t>(packed[1]) << 8 | static_cast<std::uint32_t>(packed[2]) << 16 |
-           static_cast<std::uint32_t>(packed[3]) << 24;
+    return static_cast<std::uint32_t>(packed[0]) | static_cast<std::uint32_t>(packed[1]) << 8 |
+           static_cast<std::uint32_t>(packed[2]) << 16 | static_cast<std::uint32_t>(packed[3]) << 24;
 }
 
 } // namespace

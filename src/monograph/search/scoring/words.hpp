@@ -14,7 +14,8 @@ class AskedWords {
 
     AskedWords(const std::uint32_t *hashes, std::size_t count);
 
-    // Bits, by their places, of those that stand among so many words of a chunk, four bytes each, the lowest first; and a hash of all of these.
+    // Bits, by their places, of those that stand among so many words of a chunk, four bytes each, the lowest first; and a hash of all of
+    // these.
     struct Held {
         std::uint64_t bits, hash;
     };

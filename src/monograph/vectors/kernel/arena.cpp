@@ -22,7 +22,8 @@ struct Ahead {
     }
     void fetch(std::size_t size) {
 #if defined(__GNUC__)
-        for (const std::uint8_t *until = at + std::min(size, static_cast<std::size_t>(end - at)); at < until; at += LINE) __builtin_prefetch(at, 0, 2);
+        for (const std::uint8_t *until = at + std::min(size, static_cast<std::size_t>(end - at)); at < until; at += LINE)
+            __builtin_prefetch(at, 0, 2);
 #else
         (void)size;
 #endif
@@ -106,8 +107,10 @@ std::size_t Arena::place_of(std::int64_t name) const {
     std::size_t low = 0, high = centroids_.n;
     while (low < high) {
         const std::size_t middle = (low + high) / 2;
-        if (centroids_.id(middle) < name) low = middle + 1;
-        else high = middle;
+        if (centroids_.id(middle) < name)
+            low = middle + 1;
+        else
+            high = middle;
     }
     if (low == centroids_.n || centroids_.id(low) != name) throw std::invalid_argument("there is no cluster " + std::to_string(name));
     return low;

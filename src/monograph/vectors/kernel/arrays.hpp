@@ -11,7 +11,8 @@ namespace monograph {
 
 namespace nb = nanobind;
 
-template <typename T, typename... Shape> nb::ndarray<nb::numpy, T, nb::ndim<sizeof...(Shape)>> array_of(std::vector<T> values, Shape... shape) {
+template <typename T, typename... Shape>
+nb::ndarray<nb::numpy, T, nb::ndim<sizeof...(Shape)>> array_of(std::vector<T> values, Shape... shape) {
     auto owned = std::make_unique<std::vector<T>>(std::move(values));
     T *data = owned->data();
     nb::capsule owner(owned.release(), [](void *held) noexcept { delete static_cast<std::vector<T> *>(held); });

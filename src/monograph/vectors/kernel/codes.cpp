@@ -42,10 +42,11 @@ float whole(const float *turned, std::size_t n, float most, std::int32_t *out) {
 } // namespace
 
 Rotation::Rotation(std::size_t dimension)
-    : dimension_(dimension), width_(std::bit_floor(std::max<std::size_t>(dimension, 1))), factor_(1.0f / std::sqrt(static_cast<float>(width_))),
-      signs_(ROUNDS * dimension) {
+    : dimension_(dimension), width_(std::bit_floor(std::max<std::size_t>(dimension, 1))),
+      factor_(1.0f / std::sqrt(static_cast<float>(width_))), signs_(ROUNDS * dimension) {
     for (std::size_t turn = 0; turn < ROUNDS; ++turn)
-        for (std::size_t at = 0; at < dimension; ++at) signs_[turn * dimension + at] = negative((static_cast<std::uint64_t>(turn) << 32) + at) ? -1.0f : 1.0f;
+        for (std::size_t at = 0; at < dimension; ++at)
+            signs_[turn * dimension + at] = negative((static_cast<std::uint64_t>(turn) << 32) + at) ? -1.0f : 1.0f;
 }
 
 void Rotation::turn(float *vector) const {
@@ -88,7 +89,8 @@ Tables::Tables(const float *query, std::size_t dimension, const Rotation &rotati
         sums[0] = OFFSET;
         for (std::size_t bit = 0; bit < 4; ++bit) sums[0] -= values[4 * group + bit];
         for (std::size_t bit = 0; bit < 4; ++bit)
-            for (std::size_t at = 0; at < (std::size_t{1} << bit); ++at) sums[(std::size_t{1} << bit) + at] = sums[at] + 2 * values[4 * group + bit];
+            for (std::size_t at = 0; at < (std::size_t{1} << bit); ++at)
+                sums[(std::size_t{1} << bit) + at] = sums[at] + 2 * values[4 * group + bit];
         for (std::size_t at = 0; at < TABLE; ++at) made[at] = static_cast<std::uint8_t>(sums[at]);
     }
 }

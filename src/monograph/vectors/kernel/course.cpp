@@ -78,7 +78,8 @@ void Course::load(const Held &held, const Held *next) {
     compared += held.entries();
     ++loads;
     const std::size_t shown = std::min(k_, pool.filled);
-    const auto first = static_cast<std::size_t>(std::find(pool.fresh.begin(), pool.fresh.begin() + static_cast<std::ptrdiff_t>(shown), 1) - pool.fresh.begin());
+    const auto first = static_cast<std::size_t>(std::find(pool.fresh.begin(), pool.fresh.begin() + static_cast<std::ptrdiff_t>(shown), 1) -
+                                                pool.fresh.begin());
     firsts.push_back(static_cast<std::int64_t>(first < shown ? first : k_));
     bool any = false;
     double worth = 0;

@@ -122,7 +122,8 @@ AVX512 ALWAYS_INLINE Sums256 sums_avx512(const std::uint8_t *codes, const Tables
     return sums;
 }
 
-AVX2 ALWAYS_INLINE std::uint32_t finished_avx2(const Block &block, const Tables &tables, const Sums256 &sums, float base, float least, float *out) {
+AVX2 ALWAYS_INLINE std::uint32_t finished_avx2(const Block &block, const Tables &tables, const Sums256 &sums, float base, float least,
+                                               float *out) {
     const __m256i offset = _mm256_set1_epi32(added(tables));
     const __m256 scale = _mm256_set1_ps(tables.scale), bases = _mm256_set1_ps(base), bar = _mm256_set1_ps(least);
     std::uint32_t high = 0;

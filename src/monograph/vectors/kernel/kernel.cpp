@@ -35,9 +35,7 @@ using Matrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::c
 using Vector = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Bits = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-std::uint32_t checksum(const nb::bytes &data) {
-    return level->checksum(static_cast<const std::uint8_t *>(data.data()), data.size());
-}
+std::uint32_t checksum(const nb::bytes &data) { return level->checksum(static_cast<const std::uint8_t *>(data.data()), data.size()); }
 
 // -------------------------------------------------------------------------------------------------- queries and scans
 
@@ -54,9 +52,7 @@ void require_dimension(const Body &body, std::size_t d) {
 template <typename T> T must(const nb::handle &given) {
     try {
         return nb::cast<T>(given, false);
-    } catch (const std::bad_cast &) {
-        throw nb::type_error("an argument is of another type");
-    }
+    } catch (const std::bad_cast &) { throw nb::type_error("an argument is of another type"); }
 }
 
 Bitmap bitmap_of(const nb::object &allowed) {
@@ -142,7 +138,8 @@ nb::tuple top_k(const Matrix &vectors, const Vector &query, std::size_t k, const
 nb::tuple encode(const Matrix &vectors, const Bits &centre, float scale) {
     const std::size_t n = vectors.shape(0), d = vectors.shape(1);
     if (d != centre.shape(0))
-        throw nb::value_error(("vectors have dimension " + std::to_string(d) + ", the centre has " + std::to_string(centre.shape(0))).c_str());
+        throw nb::value_error(
+            ("vectors have dimension " + std::to_string(d) + ", the centre has " + std::to_string(centre.shape(0))).c_str());
     const float *rows = vectors.data();
     // Vectors of callers were looked at; these are codes that were stored.
     if (!std::all_of(rows, rows + n * d, [](float value) { return std::isfinite(value); })) damaged("a vector is not finite");
@@ -196,8 +193,8 @@ struct HeldCourse {
     std::vector<nb::bytes> brought;
     Course course;
 
-    HeldCourse(const nb::object &held, const Vector &query, const nb::object &results, std::size_t k, const Weights &weights, double epsilon, std::int64_t window,
-               std::int64_t most, const nb::object &bits)
+    HeldCourse(const nb::object &held, const Vector &query, const nb::object &results, std::size_t k, const Weights &weights,
+               double epsilon, std::int64_t window, std::int64_t most, const nb::object &bits)
         : arena(held), pool(results), allowed(bits), course(begun(query, k, weights, epsilon, window, most)) {}
 
     std::int64_t run(std::int64_t loads) {
@@ -232,7 +229,8 @@ struct HeldCourse {
         require_query(query);
         require_dimension(held.centroids(), query.shape(0));
         const double *first = weights.data();
-        return {held, query.data(), nb::cast<Pool &>(pool), k, {{first, first + weights.shape(0)}, epsilon, window, most}, bitmap_of(allowed)};
+        return {
+            held, query.data(), nb::cast<Pool &>(pool), k, {{first, first + weights.shape(0)}, epsilon, window, most}, bitmap_of(allowed)};
     }
 };
 
@@ -264,7 +262,8 @@ struct GraphView {
         m = read<std::uint32_t>(data + 8);
         entry = read<std::int32_t>(data + 12);
         if (n != nodes || m < 2 || m > 256 || size < 24 + (4 + 8 * m) * n) damaged("the graph is of another cluster");
-        if (verify && level->checksum(data + 20, size - 20) != read<std::uint32_t>(data + 16)) damaged("the checksum of its graph does not match");
+        if (verify && level->checksum(data + 20, size - 20) != read<std::uint32_t>(data + 16))
+            damaged("the checksum of its graph does not match");
         rows = data + 20;
         base = rows + 4 * (n + 1);
         above = base + 8 * m * n;
@@ -405,8 +404,10 @@ std::vector<std::int32_t> robust_prune(const Body &body, std::size_t node, std::
         const float far = distance(candidate.score);
         bool covered = false;
         for (std::size_t at = 0; at < kept.size() && !covered; ++at) {
-            if (kept[at] == candidate.row) covered = true;
-            else covered = alpha * distance(score_one(body, queries[at], row)) < far;
+            if (kept[at] == candidate.row)
+                covered = true;
+            else
+                covered = alpha * distance(score_one(body, queries[at], row)) < far;
         }
         if (covered) continue;
         kept.push_back(static_cast<std::int32_t>(row));
@@ -624,8 +625,8 @@ void graph_check(const nb::bytes &given, const nb::bytes &stored) {
     GraphView(stored.data(), stored.size(), body.n, true).require_links();
 }
 
-nb::tuple walk(const nb::bytes &given, const nb::bytes &stored, const Vector &query, Pool &pool, std::size_t k, std::int64_t ef, const nb::object &allowed,
-               bool trusted) {
+nb::tuple walk(const nb::bytes &given, const nb::bytes &stored, const Vector &query, Pool &pool, std::size_t k, std::int64_t ef,
+               const nb::object &allowed, bool trusted) {
     require_growth(2, ef, 1);
     require_query(query);
     std::fill(pool.fresh.begin(), pool.fresh.end(), std::uint8_t{0});
@@ -658,22 +659,27 @@ void bind_courses(nb::module_ &module) {
     nb::class_<Pool>(module, "Pool")
         .def(nb::init<std::size_t>(), nb::arg("capacity"))
         .def_ro("filled", &Pool::filled)
-        .def_prop_ro("scores", [](const Pool &pool) { return array_of(std::vector(pool.scores.data(), pool.scores.data() + pool.filled), pool.filled); },
-                     nb::rv_policy::automatic)
-        .def_prop_ro("ids", [](const Pool &pool) { return array_of(std::vector(pool.ids.data(), pool.ids.data() + pool.filled), pool.filled); },
-                     nb::rv_policy::automatic);
+        .def_prop_ro(
+            "scores",
+            [](const Pool &pool) { return array_of(std::vector(pool.scores.data(), pool.scores.data() + pool.filled), pool.filled); },
+            nb::rv_policy::automatic)
+        .def_prop_ro(
+            "ids", [](const Pool &pool) { return array_of(std::vector(pool.ids.data(), pool.ids.data() + pool.filled), pool.filled); },
+            nb::rv_policy::automatic);
     nb::class_<HeldArena>(module, "Arena")
         .def(nb::init<nb::bytes>(), nb::arg("centroids"))
         .def("keep", &HeldArena::keep, nb::arg("cluster"), nb::arg("bodies"), nb::arg("most") = std::numeric_limits<std::int64_t>::max())
         .def("remember", &HeldArena::remember, nb::arg("bodies"))
         .def_prop_ro("size", [](const HeldArena &held) { return held.arena.size(); });
     nb::class_<HeldCourse>(module, "Course")
-        .def(nb::init<const nb::object &, const Vector &, const nb::object &, std::size_t, const Weights &, double, std::int64_t, std::int64_t, const nb::object &>(),
-             nb::arg("arena"), nb::arg("query").noconvert(), nb::arg("pool"), nb::arg("k"), nb::arg("weights").noconvert(), nb::arg("epsilon"), nb::arg("window"),
-             nb::arg("most"), nb::arg("allowed").none() = nb::none())
+        .def(nb::init<const nb::object &, const Vector &, const nb::object &, std::size_t, const Weights &, double, std::int64_t,
+                      std::int64_t, const nb::object &>(),
+             nb::arg("arena"), nb::arg("query").noconvert(), nb::arg("pool"), nb::arg("k"), nb::arg("weights").noconvert(),
+             nb::arg("epsilon"), nb::arg("window"), nb::arg("most"), nb::arg("allowed").none() = nb::none())
         .def("run", &HeldCourse::run, nb::arg("loads") = std::numeric_limits<std::int64_t>::max())
         .def("bring", &HeldCourse::bring, nb::arg("clusters"))
-        .def("ahead", [](HeldCourse &held, std::size_t count) { return held.course.ahead(count); }, nb::arg("count"))
+        .def(
+            "ahead", [](HeldCourse &held, std::size_t count) { return held.course.ahead(count); }, nb::arg("count"))
         .def("rank_by_value", &HeldCourse::rank_by_value, nb::arg("most"), nb::arg("bodies"))
         .def_prop_ro("spent", [](const HeldCourse &held) { return held.course.spent; })
         .def_prop_ro("sure", [](const HeldCourse &held) { return held.course.sure(); })
@@ -696,10 +702,12 @@ NB_MODULE(_kernel, module) {
     bind_courses(module);
     module.def("encode", &encode, nb::arg("vectors").noconvert(), nb::arg("centre").noconvert(), nb::arg("scale"));
     module.def("checksum", &checksum, nb::arg("data"));
-    module.def("top_k", &top_k, nb::arg("vectors").noconvert(), nb::arg("query").noconvert(), nb::arg("k"), nb::arg("allowed").none() = nb::none());
-    module.def("scan", &scan, nb::arg("bodies"), nb::arg("query").noconvert(), nb::arg("pool"), nb::arg("k") = 0, nb::arg("allowed").none() = nb::none(),
-               nb::arg("trusted") = false);
-    module.def("graph_insert", &graph_insert, nb::arg("body"), nb::arg("graph").none(), nb::arg("m"), nb::arg("ef"), nb::arg("alpha") = 1.0);
+    module.def("top_k", &top_k, nb::arg("vectors").noconvert(), nb::arg("query").noconvert(), nb::arg("k"),
+               nb::arg("allowed").none() = nb::none());
+    module.def("scan", &scan, nb::arg("bodies"), nb::arg("query").noconvert(), nb::arg("pool"), nb::arg("k") = 0,
+               nb::arg("allowed").none() = nb::none(), nb::arg("trusted") = false);
+    module.def("graph_insert", &graph_insert, nb::arg("body"), nb::arg("graph").none(), nb::arg("m"), nb::arg("ef"),
+               nb::arg("alpha") = 1.0);
     module.def("graph_remove", &graph_remove, nb::arg("body"), nb::arg("graph"), nb::arg("rows"), nb::arg("ef"), nb::arg("alpha") = 1.0);
     module.def("graph_check", &graph_check, nb::arg("body"), nb::arg("graph"));
     module.def("walk", &walk, nb::arg("body"), nb::arg("graph"), nb::arg("query").noconvert(), nb::arg("pool"), nb::arg("k"), nb::arg("ef"),

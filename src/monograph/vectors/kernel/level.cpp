@@ -58,9 +58,10 @@ ALWAYS_INLINE std::uint32_t checksum_body(const std::uint8_t *data, std::size_t 
     return total;
 }
 
-
 void floats_portable(const float *r, const float *q, std::size_t n, std::size_t d, float *o) { float_products<16>(r, q, n, d, o); }
-void bytes_portable(const std::uint8_t *r, const std::int8_t *q, std::size_t n, std::size_t d, std::int32_t *o) { byte_products_plain(r, q, n, d, o); }
+void bytes_portable(const std::uint8_t *r, const std::int8_t *q, std::size_t n, std::size_t d, std::int32_t *o) {
+    byte_products_plain(r, q, n, d, o);
+}
 std::uint32_t checksum_portable(const std::uint8_t *data, std::size_t size) { return checksum_body(data, size); }
 
 #ifdef X86

@@ -41,8 +41,10 @@ struct Pool {
         std::size_t low = 0, high = filled;
         while (low < high) {
             const std::size_t middle = (low + high) / 2;
-            if (before({scores[middle], ids[middle]}, {score, id})) low = middle + 1;
-            else high = middle;
+            if (before({scores[middle], ids[middle]}, {score, id}))
+                low = middle + 1;
+            else
+                high = middle;
         }
         if (low < filled && scores[low] == score && ids[low] == id) return;
         if (low >= capacity()) return;

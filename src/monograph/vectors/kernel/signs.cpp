@@ -58,7 +58,8 @@ template <std::size_t COUNT> ALWAYS_INLINE void add(const float *more, float *to
 #endif
 }
 
-// What so many vectors from ``first`` on find. A byte's entries for all of them stand side by side, and are added in the order of the bytes.
+// What so many vectors from ``first`` on find. A byte's entries for all of them stand side by side, and are added in the order of the
+// bytes.
 template <std::size_t TOGETHER> void search(const Table &table, std::size_t first, const Codes &codes, std::vector<Best> &best) {
     const std::size_t bytes = table.shape(1), names = codes.shape(0);
     std::vector<float> beside(bytes * BYTE * TOGETHER), sums(BLOCK * TOGETHER);
@@ -71,11 +72,11 @@ template <std::size_t TOGETHER> void search(const Table &table, std::size_t firs
             const float *__restrict entries = beside.data() + byte * BYTE * TOGETHER;
             float *__restrict total = sums.data();
             const std::uint8_t *code = codes.data() + from * bytes + byte;
-            for (std::size_t at = 0; at < size; ++at, code += bytes, total += TOGETHER)
-                add<TOGETHER>(entries + *code * TOGETHER, total);
+            for (std::size_t at = 0; at < size; ++at, code += bytes, total += TOGETHER) add<TOGETHER>(entries + *code * TOGETHER, total);
         }
         for (std::size_t at = 0; at < size; ++at)
-            for (std::size_t lane = 0; lane < TOGETHER; ++lane) best[first + lane].offer(sums[at * TOGETHER + lane], static_cast<std::int64_t>(from + at));
+            for (std::size_t lane = 0; lane < TOGETHER; ++lane)
+                best[first + lane].offer(sums[at * TOGETHER + lane], static_cast<std::int64_t>(from + at));
     }
 }
 

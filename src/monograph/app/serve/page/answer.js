@@ -1,7 +1,7 @@
 // An answer as it is shown: its text with links for numbers, its sources, and what the model was given.
 
 import { sourceLink } from "./beside.js";
-import { h, link, own } from "./dom.js";
+import { h, own } from "./dom.js";
 import { markOf } from "./pieces.js";
 import { many, seconds, words } from "./words.js";
 
@@ -35,7 +35,9 @@ export function nameOf(citation) {
 function spansLink(file, spans, attributes, ...children) {
   const [first] = spans;
   if (!first) return h("span", attributes, children);
-  const mark = spans.filter((span) => span.document_id === first.document_id).map((span) => markOf(span.start, span.end));
+  const mark = spans
+    .filter((span) => span.document_id === first.document_id)
+    .map((span) => markOf(span.start, span.end));
   return sourceLink(file, { id: first.document_id, mark }, attributes, children);
 }
 
@@ -55,7 +57,8 @@ function cited(text, citations, file) {
 export function answerOf(answer, file) {
   const { context } = answer;
   const parts = [];
-  if (answer.query && answer.query !== context.question) parts.push(h("p", { class: "note" }, own(said.searched(answer.query))));
+  if (answer.query && answer.query !== context.question)
+    parts.push(h("p", { class: "note" }, own(said.searched(answer.query))));
   if (answer.abstained) {
     parts.push(h("p", { class: "abstained" }, said.abstained));
     if (context.citations.length) parts.push(h("p", { class: "note" }, said.abstainedMore));
@@ -77,7 +80,9 @@ function passagesOf(answer, file) {
     h("p", { class: "answer", dir: "auto" }, spansLink(file, [best.span], { class: "best" }, withWithin(best))),
     h("p", { class: "note" }, own(best.title || best.uri)),
   ];
-  const passages = answer.citations.length ? [h("h3", { class: "label" }, said.passages), citationList(answer.citations, file, true)] : [];
+  const passages = answer.citations.length
+    ? [h("h3", { class: "label" }, said.passages), citationList(answer.citations, file, true)]
+    : [];
   return [...(sentence || []), ...passages];
 }
 
@@ -86,7 +91,11 @@ function withWithin({ span, within }) {
   if (!within) return [span.text];
   const signs = Array.from(span.text);
   const [from, to] = [within.start - span.start, within.end - span.start];
-  return [signs.slice(0, from).join(""), h("b", { class: "word" }, signs.slice(from, to).join("")), signs.slice(to).join("")];
+  return [
+    signs.slice(0, from).join(""),
+    h("b", { class: "word" }, signs.slice(from, to).join("")),
+    signs.slice(to).join(""),
+  ];
 }
 
 function citationList(citations, file, quoted) {
@@ -98,7 +107,14 @@ function citationList(citations, file, quoted) {
       "li",
       {},
       spansLink(file, one.spans, { "data-stop": "" }, title),
-      quoted ? h("p", { class: "quote", dir: "auto" }, Array.from(one.text).slice(0, QUOTED).join(""), one.text.length > QUOTED ? " …" : null) : null,
+      quoted
+        ? h(
+            "p",
+            { class: "quote", dir: "auto" },
+            Array.from(one.text).slice(0, QUOTED).join(""),
+            one.text.length > QUOTED ? " …" : null,
+          )
+        : null,
     );
   });
   return h("ul", { class: `citations ${quoted ? "quoted" : "short"}`, "aria-label": said.citations }, items);
@@ -106,7 +122,9 @@ function citationList(citations, file, quoted) {
 
 function factsOf({ seconds: took, model, remembered, context, abstained }) {
   const times = model
-    ? remembered ? said.remembered : said.tookModel(seconds(took.first_token), seconds(took.first_token + took.generation))
+    ? remembered
+      ? said.remembered
+      : said.tookModel(seconds(took.first_token), seconds(took.first_token + took.generation))
     : said.took(seconds(took.retrieval + took.reduction));
   return h("p", { class: "note" }, `${abstained ? "" : `${said.confidence(context.relevance)} · `}${times}`);
 }

@@ -23,7 +23,10 @@ function kept(place) {
 }
 
 function keep(place, turns) {
-  const slim = turns.map(({ question, answer }) => ({ question, answer: answer && { ...answer, context: { ...answer.context, hits: [] } } }));
+  const slim = turns.map(({ question, answer }) => ({
+    question,
+    answer: answer && { ...answer, context: { ...answer.context, hits: [] } },
+  }));
   try {
     sessionStorage.setItem(keyOf(place), JSON.stringify(slim));
   } catch {
@@ -35,7 +38,12 @@ function keep(place, turns) {
 const historyOf = (turns) =>
   turns
     .filter((turn) => turn.answer)
-    .map(({ question, answer }) => ({ question, answer: answer.text, query: answer.query, title: answer.context.citations[0]?.title || "" }));
+    .map(({ question, answer }) => ({
+      question,
+      answer: answer.text,
+      query: answer.query,
+      title: answer.context.citations[0]?.title || "",
+    }));
 
 export async function show(box, { place, serving, file }) {
   const list = h("ol", { class: "turns" });
@@ -50,7 +58,19 @@ export async function show(box, { place, serving, file }) {
 
   fill(
     box,
-    h("div", { class: "pair" }, h("div", { class: "talk" }, h("header", { class: "talk-head" }, heading(1, said.title), anew), notes, list, form.element), beside.element),
+    h(
+      "div",
+      { class: "pair" },
+      h(
+        "div",
+        { class: "talk" },
+        h("header", { class: "talk-head" }, heading(1, said.title), anew),
+        notes,
+        list,
+        form.element,
+      ),
+      beside.element,
+    ),
   );
 
   function submit(question) {
@@ -108,7 +128,11 @@ export async function show(box, { place, serving, file }) {
     form.set(true, true);
     item.scrollIntoView({ block: turns.length > 1 ? "start" : "nearest" });
     try {
-      turn.answer = await streamed({ q: question, history, file: file.name, how: asked.how, where: asked.where }, signal, writing.add);
+      turn.answer = await streamed(
+        { q: question, history, file: file.name, how: asked.how, where: asked.where },
+        signal,
+        writing.add,
+      );
       writing.element.replaceWith(...answerOf(turn.answer, file.name));
       keep(asked, turns);
       say(turn.answer.abstained ? said.abstained : turn.answer.text.slice(0, 600));
@@ -161,7 +185,14 @@ async function streamed(body, signal, add) {
 }
 
 function questionForm(submit, stop) {
-  const box = h("textarea", { id: "question", rows: "1", "data-first": "", "aria-label": said.box, placeholder: said.hint, dir: "auto" });
+  const box = h("textarea", {
+    id: "question",
+    rows: "1",
+    "data-first": "",
+    "aria-label": said.box,
+    placeholder: said.hint,
+    dir: "auto",
+  });
   const press = button(said.press, null, { type: "submit", class: "main" });
   const halt = button(said.stop, stop, { hidden: true });
   const grow = () => {

@@ -35,7 +35,8 @@ export function besideOf(pick = "") {
     const focused = document.activeElement;
     if (chosen && asked) {
       if (!element.contains(focused)) opener = focused;
-    } else if (opener && (focused === document.body || element.contains(focused))) opener.focus({ preventScroll: true });
+    } else if (opener && (focused === document.body || element.contains(focused)))
+      opener.focus({ preventScroll: true });
     reader?.leave();
     reader = null;
     if (!asked) return leave();
@@ -66,7 +67,9 @@ export function besideOf(pick = "") {
         "p",
         { class: "tools" },
         link(whole, {}, words.source.whole),
-        /\.pdf$/i.test(found.uri) ? link(to("/document", { file, id, mark, view: "page" }), {}, words.source.page) : null,
+        /\.pdf$/i.test(found.uri)
+          ? link(to("/document", { file, id, mark, view: "page" }), {}, words.source.page)
+          : null,
         chosen ? closing() : null,
       ),
       found.uri && found.uri !== found.title ? h("p", { class: "note" }, own(found.uri)) : null,

@@ -27,7 +27,9 @@ function showList(box, { place, file }) {
   return finder(box, place, "id", said, async (like, start) => {
     const { documents, count: all } = await get("/documents", { file: file.name, like, start, limit: SHOWN });
     const address = (one) => to("/document", { file: place.file, id: one.id });
-    const rows = documents.map((one) => row(address(one), one.title || one.uri || one.id, one.uri ? own(one.uri, { class: "note" }) : null));
+    const rows = documents.map((one) =>
+      row(address(one), one.title || one.uri || one.id, one.uri ? own(one.uri, { class: "note" }) : null),
+    );
     return { rows, count: all, said: (shown) => said.count(shown, all) };
   });
 }
@@ -48,7 +50,12 @@ async function showOne(box, { place, file, serving }) {
       "header",
       { class: "document-head" },
       heading(1, title),
-      h("p", { class: "note" }, first.uri && first.uri !== title ? [own(first.uri), " · "] : null, said.characters(first.characters)),
+      h(
+        "p",
+        { class: "note" },
+        first.uri && first.uri !== title ? [own(first.uri), " · "] : null,
+        said.characters(first.characters),
+      ),
       originalOf(source, asked),
       viewLinks(view, source),
     ),
@@ -62,14 +69,25 @@ async function showOne(box, { place, file, serving }) {
 function viewLinks(view, source) {
   const { path: _, ...kept } = here();
   const shown = Object.entries(said.tabs).filter(([key]) => key !== "page" || source?.pages);
-  const item = ([key, label]) => h("li", {}, link(to("/document", { ...kept, view: key || undefined, at: undefined }), { "aria-current": key === view ? "page" : null }, label));
+  const item = ([key, label]) =>
+    h(
+      "li",
+      {},
+      link(
+        to("/document", { ...kept, view: key || undefined, at: undefined }),
+        { "aria-current": key === view ? "page" : null },
+        label,
+      ),
+    );
   return h("nav", { class: "tabs", "aria-label": said.views }, h("ul", {}, shown.map(item)));
 }
 
 function originalOf(source, asked) {
   if (!source || source.state === "none") return null;
   const there = source.state === "same" || source.state === "changed";
-  const facts = [source.size ? bytes(source.size) : "", said.states[source.state], source.part ? said.archive : ""].filter(Boolean).join(", ");
+  const facts = [source.size ? bytes(source.size) : "", said.states[source.state], source.part ? said.archive : ""]
+    .filter(Boolean)
+    .join(", ");
   const name = source.name || said.original;
   return h(
     "p",
@@ -83,7 +101,12 @@ function originalOf(source, asked) {
 const VIEWS = { "": showText, page: pageOf, chunks: showChunks, names: showNames, summaries: showSummaries };
 
 async function showText(box, { place, asked, first, source, title }) {
-  const reader = readerOf({ ...asked, mark: place.mark, q: place.q, at: place.at === undefined ? null : Number(place.at) });
+  const reader = readerOf({
+    ...asked,
+    mark: place.mark,
+    q: place.q,
+    at: place.at === undefined ? null : Number(place.at),
+  });
   await reader.load();
   fill(box, imageOf(source, asked, title), contentsOf(first.sections), reader.element);
   const marked = (place.mark || []).length;
@@ -101,8 +124,18 @@ function imageOf(source, asked, title) {
 function contentsOf(sections) {
   const headed = sections.filter((one) => one.path.length);
   if (headed.length < 3) return null;
-  const row = ({ start, path }) => h("li", { class: `deep-${Math.min(path.length, 4)}` }, link(changed({ at: start, mark: undefined }), { dir: "auto" }, path.at(-1)));
-  return h("details", { class: "contents" }, h("summary", {}, said.contents), h("ol", {}, headed.slice(0, 500).map(row)));
+  const row = ({ start, path }) =>
+    h(
+      "li",
+      { class: `deep-${Math.min(path.length, 4)}` },
+      link(changed({ at: start, mark: undefined }), { dir: "auto" }, path.at(-1)),
+    );
+  return h(
+    "details",
+    { class: "contents" },
+    h("summary", {}, said.contents),
+    h("ol", {}, headed.slice(0, 500).map(row)),
+  );
 }
 
 // The address of a document at a span.
@@ -113,11 +146,18 @@ function spanAddress(place, start, end) {
 async function showChunks(box, { place, asked }) {
   const chunks = await get("/document/chunks", asked);
   const row = (chunk) => {
-    const facts = Object.entries(chunk.metadata).map(([key, value]) => `${key} ${typeof value === "object" ? JSON.stringify(value) : value}`);
+    const facts = Object.entries(chunk.metadata).map(
+      ([key, value]) => `${key} ${typeof value === "object" ? JSON.stringify(value) : value}`,
+    );
     return h(
       "li",
       {},
-      h("h2", {}, link(spanAddress(place, chunk.start, chunk.end), { "data-stop": "" }, said.chunk(count(chunk.ordinal + 1))), h("span", { class: "note" }, ` ${chunk.start}–${chunk.end}`)),
+      h(
+        "h2",
+        {},
+        link(spanAddress(place, chunk.start, chunk.end), { "data-stop": "" }, said.chunk(count(chunk.ordinal + 1))),
+        h("span", { class: "note" }, ` ${chunk.start}–${chunk.end}`),
+      ),
       facts.length ? h("p", { class: "note" }, own(facts.join(" · "))) : null,
       h("p", { class: "prose", dir: "auto" }, chunk.text),
     );
@@ -128,14 +168,37 @@ async function showChunks(box, { place, asked }) {
 
 async function showNames(box, { place, asked }) {
   const names = await get("/document/names", asked);
-  fill(box, names.length ? h("ul", { class: "rows" }, names.map((one) => nameRow(one, place.file))) : h("p", { class: "note" }, said.noNames));
+  fill(
+    box,
+    names.length
+      ? h(
+          "ul",
+          { class: "rows" },
+          names.map((one) => nameRow(one, place.file)),
+        )
+      : h("p", { class: "note" }, said.noNames),
+  );
   return {};
 }
 
 async function showSummaries(box, { place, asked }) {
   const summaries = await get("/document/summaries", asked);
-  const row = (one) => h("li", {}, h("h2", {}, link(to("/outline", { file: place.file, node: one.id }), { "data-stop": "" }, said.layer(one.layer)), h("span", { class: "note" }, ` ${many(one.chunks.length, "passage")}`)), h("p", { class: "prose", dir: "auto" }, one.text));
-  fill(box, summaries.length ? h("ol", { class: "passages" }, summaries.map(row)) : h("p", { class: "note" }, said.noSummaries));
+  const row = (one) =>
+    h(
+      "li",
+      {},
+      h(
+        "h2",
+        {},
+        link(to("/outline", { file: place.file, node: one.id }), { "data-stop": "" }, said.layer(one.layer)),
+        h("span", { class: "note" }, ` ${many(one.chunks.length, "passage")}`),
+      ),
+      h("p", { class: "prose", dir: "auto" }, one.text),
+    );
+  fill(
+    box,
+    summaries.length ? h("ol", { class: "passages" }, summaries.map(row)) : h("p", { class: "note" }, said.noSummaries),
+  );
   return {};
 }
 
@@ -160,7 +223,12 @@ function forgetting(asked, id, title, place) {
   details.append(
     h("summary", {}, said.forget),
     h("p", {}, said.forgetAsk),
-    h("p", { class: "buttons" }, button(said.forgetSure, forget, { class: "bad" }), button(said.keep, () => (details.open = false))),
+    h(
+      "p",
+      { class: "buttons" },
+      button(said.forgetSure, forget, { class: "bad" }),
+      button(said.keep, () => (details.open = false)),
+    ),
     state,
   );
   return details;

@@ -3,7 +3,8 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-const there = (children) => children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
+const there = (children) =>
+  children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
 
 function filled(made, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {

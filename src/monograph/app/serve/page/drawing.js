@@ -5,8 +5,14 @@ import { words } from "./words.js";
 
 const said = words.entity;
 const SCRIPTS = [
-  "vendor/d3-dispatch.min.js", "vendor/d3-quadtree.min.js", "vendor/d3-timer.min.js", "vendor/d3-force.min.js",
-  "graph.js", "layout.js", "stage.js", "pointer.js",
+  "vendor/d3-dispatch.min.js",
+  "vendor/d3-quadtree.min.js",
+  "vendor/d3-timer.min.js",
+  "vendor/d3-force.min.js",
+  "graph.js",
+  "layout.js",
+  "stage.js",
+  "pointer.js",
 ].map((name) => `/picture/${name}`);
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 let loaded = null;
@@ -45,7 +51,13 @@ function dataOf({ centre, entities, links }) {
     entities: entities.map(({ name, kind, names, chunks }) => ({ name, kind, names, count: chunks, documents: [] })),
     links: links
       .filter((link) => known(link.source) && known(link.target))
-      .map((link) => ({ ...link, source: places.get(link.source), target: places.get(link.target), count: link.chunks.length, chunks: [] })),
+      .map((link) => ({
+        ...link,
+        source: places.get(link.source),
+        target: places.get(link.target),
+        count: link.chunks.length,
+        chunks: [],
+      })),
     chunks: [],
     mentions: [],
     questions: [],
@@ -62,7 +74,9 @@ function nearest(nodes, from, [dx, dy]) {
     const across = Math.abs(x * dy - y * dx);
     return along > 1 ? along + 2 * across : Infinity;
   };
-  const [best] = nodes.filter((node) => node !== from && far(node) < Infinity).sort((one, other) => far(one) - far(other));
+  const [best] = nodes
+    .filter((node) => node !== from && far(node) < Infinity)
+    .sort((one, other) => far(one) - far(other));
   return best;
 }
 
@@ -71,10 +85,23 @@ export async function drawing(neighbourhood, choose) {
   await load();
   const { graphOf, stageOf, settle, followPointer, fitView, zoomAt } = globalThis;
   const graph = graphOf(dataOf(neighbourhood));
-  const state = { selected: null, hovered: null, path: null, matches: null, hiddenKinds: new Set(), chunksShown: false };
+  const state = {
+    selected: null,
+    hovered: null,
+    path: null,
+    matches: null,
+    hiddenKinds: new Set(),
+    chunksShown: false,
+  };
   const label = `${said.picture(graph.entities.length, graph.links.length)}. ${said.keys}`;
   const canvas = h("canvas", { tabindex: "0", role: "img", "aria-label": label });
-  const legend = h("ul", { class: "legend" }, graph.kinds.map((one) => h("li", {}, h("span", { class: `dot kind-${one.colour}`, "aria-hidden": "true" }), one.name)));
+  const legend = h(
+    "ul",
+    { class: "legend" },
+    graph.kinds.map((one) =>
+      h("li", {}, h("span", { class: `dot kind-${one.colour}`, "aria-hidden": "true" }), one.name),
+    ),
+  );
   const tip = h("p", { class: "tip", hidden: true, "aria-hidden": "true" });
   const middle = () => [stage.width / 2, stage.height / 2];
   const tools = h(
@@ -95,7 +122,10 @@ export async function drawing(neighbourhood, choose) {
     }
     tip.hidden = !node || !spot;
     if (tip.hidden) return;
-    tip.textContent = node.type === "link" ? `${node.source.label} — ${node.target.label}: ${said.link(node.count)}` : `${node.label} (${node.kind})`;
+    tip.textContent =
+      node.type === "link"
+        ? `${node.source.label} — ${node.target.label}: ${said.link(node.count)}`
+        : `${node.label} (${node.kind})`;
     tip.style.transform = `translate(${Math.max(8, Math.min(spot[0] + 14, stage.width - tip.offsetWidth - 8))}px, ${spot[1] + 16}px)`;
   }
   const open = (node) => node?.type === "entity" && choose(graph.entities.indexOf(node));

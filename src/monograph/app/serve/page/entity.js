@@ -33,11 +33,22 @@ async function showOne(box, { place, file, serving }) {
   const found = await get("/neighbourhood", { ...asked, hops, limit });
   const centre = found.entities.filter((one) => found.centre.includes(one.id));
   const address = (name) => to("/entity", { file: place.file, name, hops: place.hops, limit: place.limit });
-  const picture = await drawing(found, (at) => go(address(found.entities[at].name))).catch((error) => ({ element: trouble(error), colours: [], begin() {}, point() {}, leave() {} }));
+  const picture = await drawing(found, (at) => go(address(found.entities[at].name))).catch((error) => ({
+    element: trouble(error),
+    colours: [],
+    begin() {},
+    point() {},
+    leave() {},
+  }));
   const meaning = h("section", { class: "meaning" });
   fill(
     box,
-    h("header", {}, heading(1, centre[0]?.name || place.name), centre.map((one) => aboutOf(one, found.documents, place.file))),
+    h(
+      "header",
+      {},
+      heading(1, centre[0]?.name || place.name),
+      centre.map((one) => aboutOf(one, found.documents, place.file)),
+    ),
     choices(hops, limit),
     h("div", { class: "pair around" }, picture.element, neighbourList(found, picture, address)),
     passages(found, place.file),
@@ -45,7 +56,10 @@ async function showOne(box, { place, file, serving }) {
     routeForm(place),
   );
   picture.begin();
-  await Promise.all([showMerges(meaning, asked, centre, serving.write), place.other ? showRoutes(box, asked, place) : null]);
+  await Promise.all([
+    showMerges(meaning, asked, centre, serving.write),
+    place.other ? showRoutes(box, asked, place) : null,
+  ]);
   return { leave: picture.leave };
 }
 
@@ -56,43 +70,109 @@ function aboutOf(one, documents, file) {
   return [
     h("p", { class: "note" }, `${one.kind} · ${words.document.inChunks(one.chunks)}`),
     others.length ? h("p", {}, `${said.also} `, listed(others.map((name) => own(name)))) : null,
-    one.documents.length ? h("p", {}, `${said.subject} `, listed(one.documents.map((id) => link(to("/document", { file, id }), {}, own(titles.get(id) || id))))) : null,
+    one.documents.length
+      ? h(
+          "p",
+          {},
+          `${said.subject} `,
+          listed(one.documents.map((id) => link(to("/document", { file, id }), {}, own(titles.get(id) || id)))),
+        )
+      : null,
   ];
 }
 
 function choices(hops, limit) {
-  const chips = (name, values, now) => values.map((value, at) => link(changed({ [name]: at ? value : undefined }), { class: "chip", "aria-current": value === now ? "true" : null }, count(value)));
-  return h("p", { class: "choices" }, h("span", { class: "note" }, said.hops), chips("hops", [1, 2, 3], hops), h("span", { class: "note" }, said.most), chips("limit", NEIGHBOURS, limit));
+  const chips = (name, values, now) =>
+    values.map((value, at) =>
+      link(
+        changed({ [name]: at ? value : undefined }),
+        { class: "chip", "aria-current": value === now ? "true" : null },
+        count(value),
+      ),
+    );
+  return h(
+    "p",
+    { class: "choices" },
+    h("span", { class: "note" }, said.hops),
+    chips("hops", [1, 2, 3], hops),
+    h("span", { class: "note" }, said.most),
+    chips("limit", NEIGHBOURS, limit),
+  );
 }
 
 function neighbourList({ centre, entities, links, cut }, picture, address) {
   const weights = new Map();
   for (const one of links) {
-    for (const [from, other] of [[one.source, one.target], [one.target, one.source]]) {
+    for (const [from, other] of [
+      [one.source, one.target],
+      [one.target, one.source],
+    ]) {
       if (centre.includes(from)) weights.set(other, one);
     }
   }
   const rows = entities.map((one, at) => {
     if (centre.includes(one.id)) return null;
     const joined = weights.get(one.id);
-    const facts = [one.kind, joined ? said.link(joined.chunks.length) : words.document.inChunks(one.chunks)].join(" · ");
-    const attributes = { class: "row", "data-stop": "", onfocus: () => picture.point(at), onblur: () => picture.point(null), onmouseenter: () => picture.point(at), onmouseleave: () => picture.point(null) };
+    const facts = [one.kind, joined ? said.link(joined.chunks.length) : words.document.inChunks(one.chunks)].join(
+      " · ",
+    );
+    const attributes = {
+      class: "row",
+      "data-stop": "",
+      onfocus: () => picture.point(at),
+      onblur: () => picture.point(null),
+      onmouseenter: () => picture.point(at),
+      onmouseleave: () => picture.point(null),
+    };
     return h(
       "li",
       {},
-      link(address(one.name), attributes, h("span", { class: `dot kind-${picture.colours[at] ?? 9}`, "aria-hidden": "true" }), h("span", { class: "name", dir: "auto" }, one.name), h("span", { class: "note" }, facts), joined?.description ? h("span", { class: "said", dir: "auto" }, joined.description) : null),
+      link(
+        address(one.name),
+        attributes,
+        h("span", { class: `dot kind-${picture.colours[at] ?? 9}`, "aria-hidden": "true" }),
+        h("span", { class: "name", dir: "auto" }, one.name),
+        h("span", { class: "note" }, facts),
+        joined?.description ? h("span", { class: "said", dir: "auto" }, joined.description) : null,
+      ),
     );
   });
-  return h("section", { class: "neighbours", "aria-labelledby": "neighbours" }, h("h2", { id: "neighbours" }, said.neighbours), h("ul", { class: "rows" }, rows), cut ? h("p", { class: "note" }, said.cut(cut)) : null);
+  return h(
+    "section",
+    { class: "neighbours", "aria-labelledby": "neighbours" },
+    h("h2", { id: "neighbours" }, said.neighbours),
+    h("ul", { class: "rows" }, rows),
+    cut ? h("p", { class: "note" }, said.cut(cut)) : null,
+  );
 }
 
 function passages({ centre, chunks, mentions, documents }, file) {
   const naming = new Set(mentions.filter(([entity]) => centre.includes(entity)).map(([, chunk]) => chunk));
   const mine = chunks.filter((chunk) => naming.has(chunk.id));
   const titles = new Map(documents.map((document) => [document.id, document.title || document.uri]));
-  const row = (chunk) => h("li", {}, h("h3", {}, link(to("/document", { file, id: chunk.document_id, mark: markOf(chunk.start, chunk.end) }), { "data-stop": "", dir: "auto" }, titles.get(chunk.document_id) || chunk.document_id)), h("p", { class: "excerpt", dir: "auto" }, chunk.text));
+  const row = (chunk) =>
+    h(
+      "li",
+      {},
+      h(
+        "h3",
+        {},
+        link(
+          to("/document", { file, id: chunk.document_id, mark: markOf(chunk.start, chunk.end) }),
+          { "data-stop": "", dir: "auto" },
+          titles.get(chunk.document_id) || chunk.document_id,
+        ),
+      ),
+      h("p", { class: "excerpt", dir: "auto" }, chunk.text),
+    );
   const more = mine.length - PASSAGES;
-  return h("section", { class: "part" }, h("h2", {}, many(mine.length, "passage")), h("ol", { class: "passages" }, mine.slice(0, PASSAGES).map(row)), more > 0 ? h("p", { class: "note" }, said.morePassages(more)) : null);
+  return h(
+    "section",
+    { class: "part" },
+    h("h2", {}, many(mine.length, "passage")),
+    h("ol", { class: "passages" }, mine.slice(0, PASSAGES).map(row)),
+    more > 0 ? h("p", { class: "note" }, said.morePassages(more)) : null,
+  );
 }
 
 // Names that were taken to mean this one, with the reason; they can be set apart and united again.
@@ -102,7 +182,12 @@ async function showMerges(box, asked, centre, write) {
     const { merges } = await get("/entities", { ...asked, why: true, k: 1 });
     const own_ = new Set(centre.flatMap((one) => [one.name, ...one.names]));
     const mine = merges.filter((one) => own_.has(one.name) || own_.has(one.other));
-    fill(box, h("h2", {}, said.merged), mine.length ? h("ul", { class: "merges" }, mine.map(row)) : h("p", { class: "note" }, said.alone), state);
+    fill(
+      box,
+      h("h2", {}, said.merged),
+      mine.length ? h("ul", { class: "merges" }, mine.map(row)) : h("p", { class: "note" }, said.alone),
+      state,
+    );
   }
   async function change(where, one) {
     try {
@@ -133,7 +218,13 @@ function routeForm(place) {
     event.preventDefault();
     go(changed({ other: other.value.trim() }));
   };
-  return h("section", { class: "part" }, h("h2", {}, h("label", { for: "other" }, said.route)), h("form", { class: "line", onsubmit: submit }, other, button(said.routePress, null, { type: "submit" })), h("div", { class: "routes", role: "status" }));
+  return h(
+    "section",
+    { class: "part" },
+    h("h2", {}, h("label", { for: "other" }, said.route)),
+    h("form", { class: "line", onsubmit: submit }, other, button(said.routePress, null, { type: "submit" })),
+    h("div", { class: "routes", role: "status" }),
+  );
 }
 
 async function showRoutes(box, asked, place) {
@@ -143,9 +234,21 @@ async function showRoutes(box, asked, place) {
     const row = ({ entities }) => {
       const nodes = entities.map(({ name }) => ({ kind: "entity", name }));
       const names = entities.map(({ name }) => link(to("/entity", { file: place.file, name }), {}, own(name)));
-      return h("li", {}, pathPicture(nodes, entities.map(({ name }) => name).join(" → "), Math.max(240, list.clientWidth)), h("p", { class: "note" }, names.flatMap((name, at) => (at ? [" → ", name] : [name]))));
+      return h(
+        "li",
+        {},
+        pathPicture(nodes, entities.map(({ name }) => name).join(" → "), Math.max(240, list.clientWidth)),
+        h(
+          "p",
+          { class: "note" },
+          names.flatMap((name, at) => (at ? [" → ", name] : [name])),
+        ),
+      );
     };
-    fill(list, routes.length ? h("ol", { class: "passages" }, routes.map(row)) : h("p", { class: "note" }, said.noRoute));
+    fill(
+      list,
+      routes.length ? h("ol", { class: "passages" }, routes.map(row)) : h("p", { class: "note" }, said.noRoute),
+    );
   } catch (error) {
     fill(list, trouble(error));
   }

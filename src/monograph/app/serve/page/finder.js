@@ -8,11 +8,19 @@ const PAUSE = 200; // milliseconds after a key
 
 // A row that leads somewhere.
 export function row(where, name, ...facts) {
-  return h("li", {}, link(where, { "data-stop": "", class: "row" }, h("span", { class: "name", dir: "auto" }, name), facts));
+  return h(
+    "li",
+    {},
+    link(where, { "data-stop": "", class: "row" }, h("span", { class: "name", dir: "auto" }, name), facts),
+  );
 }
 
 export function nameRow({ name, kind, chunks }, file) {
-  return row(to("/entity", { file, name }), name, h("span", { class: "note" }, `${kind} · ${words.document.inChunks(chunks)}`));
+  return row(
+    to("/entity", { file, name }),
+    name,
+    h("span", { class: "note" }, `${kind} · ${words.document.inChunks(chunks)}`),
+  );
 }
 
 // said: {list, filter, filterHint, none, more}; load(like, start) gives {rows, count, said}; `open` names the parameter
@@ -21,7 +29,14 @@ export async function finder(box, place, open, said, load) {
   const list = h("ul", { class: "rows" });
   const number = h("p", { class: "note", role: "status" });
   const more = button(said.more, () => show(list.children.length), { hidden: true });
-  const filter = h("input", { type: "search", "data-first": "", "aria-label": said.filter, placeholder: said.filterHint, dir: "auto", autocomplete: "off" });
+  const filter = h("input", {
+    type: "search",
+    "data-first": "",
+    "aria-label": said.filter,
+    placeholder: said.filterHint,
+    dir: "auto",
+    autocomplete: "off",
+  });
   let waiting = 0;
   filter.value = place.like || "";
   filter.addEventListener("input", () => {

@@ -22,7 +22,10 @@ export function sourceOf({ hit }) {
 // A stretch of the pieces around the first word of the question.
 function excerpt(pieces) {
   const signs = pieces.flatMap(({ text, word }) => Array.from(text.replace(/^#{1,6} /gm, ""), (sign) => [sign, word]));
-  const first = Math.max(0, signs.findIndex(([, word]) => word));
+  const first = Math.max(
+    0,
+    signs.findIndex(([, word]) => word),
+  );
   let from = Math.max(0, first - LEAD);
   if (from + EXCERPT > signs.length) from = Math.max(0, signs.length - EXCERPT);
   while (from > 0 && from < first && /\S/.test(signs[from - 1][0])) from += 1;
@@ -81,7 +84,17 @@ function why(found, addFilter) {
     way ? h("p", { class: "way-words" }, `${words.search.path}: `, own(way)) : null,
     hit.note ? h("p", { class: "note" }, own(hit.note)) : null,
     filters.length
-      ? h("p", { class: "filters" }, filters.map((filter) => button(filter, () => addFilter(filter), { class: "chip", dir: "auto", "aria-label": words.search.only(filter) })))
+      ? h(
+          "p",
+          { class: "filters" },
+          filters.map((filter) =>
+            button(filter, () => addFilter(filter), {
+              class: "chip",
+              dir: "auto",
+              "aria-label": words.search.only(filter),
+            }),
+          ),
+        )
       : null,
   );
 }
@@ -94,12 +107,24 @@ export function hitItem(found, { file, source, addFilter, width }) {
   const { hit, way, place, section } = found;
   const name = hit.title || hit.uri || hit.chunk.document_id;
   const where = [hit.uri !== hit.title ? hit.uri : "", place, section].filter(Boolean);
-  const tag = hit.summary ? link(to("/outline", { file, node: hit.summary.id }), { class: "tag" }, `${words.search.summary} · ${many(hit.summary.chunks.length, "passage")}`) : null;
+  const tag = hit.summary
+    ? link(
+        to("/outline", { file, node: hit.summary.id }),
+        { class: "tag" },
+        `${words.search.summary} · ${many(hit.summary.chunks.length, "passage")}`,
+      )
+    : null;
   return h(
     "li",
     { class: "hit", "data-key": `${file}/${hit.summary ? hit.summary.id : hit.chunk.id}` },
     h("h3", {}, sourceLink(file, source, { "data-stop": "", dir: "auto" }, name), tag),
-    where.length ? h("p", { class: "note where" }, where.flatMap((one, at) => (at ? [" · ", own(one)] : [own(one)]))) : null,
+    where.length
+      ? h(
+          "p",
+          { class: "note where" },
+          where.flatMap((one, at) => (at ? [" · ", own(one)] : [own(one)])),
+        )
+      : null,
     h("p", { class: "excerpt", dir: "auto" }, excerpt(found.pieces)),
     hit.path ? pathPicture(hit.path.nodes, way, width) : null,
     why(found, addFilter),

@@ -42,7 +42,13 @@ export function jobItem(job, after = () => {}) {
 }
 
 function headOf(job) {
-  return h("h3", {}, said.kinds[job.kind] || job.kind, h("span", { class: `state ${job.state}` }, said.states[job.state]), h("span", { class: "note" }, when(job.ended || job.created)));
+  return h(
+    "h3",
+    {},
+    said.kinds[job.kind] || job.kind,
+    h("span", { class: `state ${job.state}` }, said.states[job.state]),
+    h("span", { class: "note" }, when(job.ended || job.created)),
+  );
 }
 
 function progressOf(job) {
@@ -51,8 +57,18 @@ function progressOf(job) {
     event.target.disabled = true;
     remove("/job", { id: job.id }).catch((error) => say(error.message));
   };
-  const bar = h("progress", { max: now?.total || 1, "aria-label": now?.phase || said.states.waiting, value: now?.total ? now.done : null });
-  const facts = now ? [now.phase, now.total ? `${count(now.done)} of ${many(now.total, now.unit.replace(/s$/, ""))}` : "", now.total_bytes ? `${bytes(now.read_bytes)} of ${bytes(now.total_bytes)}` : ""] : [];
+  const bar = h("progress", {
+    max: now?.total || 1,
+    "aria-label": now?.phase || said.states.waiting,
+    value: now?.total ? now.done : null,
+  });
+  const facts = now
+    ? [
+        now.phase,
+        now.total ? `${count(now.done)} of ${many(now.total, now.unit.replace(/s$/, ""))}` : "",
+        now.total_bytes ? `${bytes(now.read_bytes)} of ${bytes(now.total_bytes)}` : "",
+      ]
+    : [];
   return [
     bar,
     h("p", { class: "note" }, facts.filter(Boolean).join(" · ")),
@@ -75,23 +91,64 @@ function planOf({ changes, problems, cost }) {
     .map(([kind, name]) => [changes.filter((one) => one.kind === kind).length, name])
     .filter(([value]) => value)
     .map(([value, name]) => `${count(value)} ${name}`);
-  const price = cost ? Object.entries(said.costs).filter(([key]) => cost[key]).map(([key, name]) => name(cost[key])) : [];
+  const price = cost
+    ? Object.entries(said.costs)
+        .filter(([key]) => cost[key])
+        .map(([key, name]) => name(cost[key]))
+    : [];
   return [
     h("p", {}, real.length ? counts.join(", ") : said.nothing),
     price.length ? h("p", { class: "price" }, `${said.price}: `, price.join(", ")) : null,
     cost && !cost.model_calls ? h("p", { class: "note" }, said.free) : null,
-    real.length ? h("ul", { class: "changes" }, real.slice(0, LISTED).map((one) => h("li", {}, h("span", { class: "tag" }, said.changes[one.kind]), own(one.uri), h("span", { class: "note" }, bytes(one.size)))), real.length > LISTED ? h("li", { class: "note" }, `… ${count(real.length - LISTED)}`) : null) : null,
+    real.length
+      ? h(
+          "ul",
+          { class: "changes" },
+          real
+            .slice(0, LISTED)
+            .map((one) =>
+              h(
+                "li",
+                {},
+                h("span", { class: "tag" }, said.changes[one.kind]),
+                own(one.uri),
+                h("span", { class: "note" }, bytes(one.size)),
+              ),
+            ),
+          real.length > LISTED ? h("li", { class: "note" }, `… ${count(real.length - LISTED)}`) : null,
+        )
+      : null,
     problemList(problems),
   ];
 }
 
 function reportOf(report) {
-  const counts = Object.entries(said.report).filter(([key]) => report[key]).map(([key, name]) => `${count(report[key])} ${name}`);
-  return [h("p", {}, counts.join(", ") || said.nothing, " ", h("span", { class: "note" }, said.took(seconds(report.seconds)))), problemList(report.problems)];
+  const counts = Object.entries(said.report)
+    .filter(([key]) => report[key])
+    .map(([key, name]) => `${count(report[key])} ${name}`);
+  return [
+    h(
+      "p",
+      {},
+      counts.join(", ") || said.nothing,
+      " ",
+      h("span", { class: "note" }, said.took(seconds(report.seconds))),
+    ),
+    problemList(report.problems),
+  ];
 }
 
 export function problemList(problems) {
   if (!problems.length) return null;
-  const row = (one) => h("li", {}, h("p", { class: "what" }, own(one.uri)), h("p", {}, own(one.reason)), one.hint || one.needs ? h("p", { class: "note" }, own([one.hint, one.needs ? said.needs(one.needs) : ""].filter(Boolean).join(" · "))) : null);
+  const row = (one) =>
+    h(
+      "li",
+      {},
+      h("p", { class: "what" }, own(one.uri)),
+      h("p", {}, own(one.reason)),
+      one.hint || one.needs
+        ? h("p", { class: "note" }, own([one.hint, one.needs ? said.needs(one.needs) : ""].filter(Boolean).join(" · ")))
+        : null,
+    );
   return h("ul", { class: "problems" }, problems.slice(0, 200).map(row));
 }

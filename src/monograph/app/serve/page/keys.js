@@ -51,8 +51,10 @@ export function listen() {
     else if (event.key === "?") help();
     else if (event.key === "/") {
       const box = document.querySelector("[data-first]");
-      if (box) box.select ? (box.focus(), box.select()) : box.focus();
-      else go(to("/search", { file: here().file }));
+      if (box) {
+        box.focus();
+        box.select?.();
+      } else go(to("/search", { file: here().file }));
     } else return;
     event.preventDefault();
   });

@@ -14,15 +14,32 @@ export async function pageOf(box, { place, asked, source, title }) {
   const marks = (place.mark || []).map(spanOf);
   const found = marks.length ? await boxesOf(asked, marks[0], place.page) : null;
   const page = Math.min(Math.max(1, Number(place.page) || found?.page || 1), Math.max(1, pages));
-  const picture = h("img", { src: address("/document/page", { ...asked, page, width: WIDTH }), alt: said.pagePicture(page, title) });
+  const picture = h("img", {
+    src: address("/document/page", { ...asked, page, width: WIDTH }),
+    alt: said.pagePicture(page, title),
+  });
   const here = found && found.page === page && found.found ? found.boxes : [];
   const share = (value) => `${100 * value}%`;
-  const boxes = here.map((one) => svg("rect", { class: "box", x: share(one.left), y: share(one.top), width: share(one.right - one.left), height: share(one.bottom - one.top) }));
+  const boxes = here.map((one) =>
+    svg("rect", {
+      class: "box",
+      x: share(one.left),
+      y: share(one.top),
+      width: share(one.right - one.left),
+      height: share(one.bottom - one.top),
+    }),
+  );
   const overlay = svg("svg", { class: "boxes", "aria-hidden": "true" }, boxes);
   const step = (to, label) => (to >= 1 && to <= pages ? link(changed({ page: to }), { class: "button" }, label) : null);
   fill(
     box,
-    h("p", { class: "buttons" }, step(page - 1, said.pageBefore), h("span", {}, said.page(page, pages)), step(page + 1, said.pageNext)),
+    h(
+      "p",
+      { class: "buttons" },
+      step(page - 1, said.pageBefore),
+      h("span", {}, said.page(page, pages)),
+      step(page + 1, said.pageNext),
+    ),
     marks.length ? h("p", { class: "note" }, here.length ? said.boxed : said.unboxed) : null,
     h("figure", { class: "leaf" }, picture, overlay),
   );

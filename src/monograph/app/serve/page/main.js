@@ -44,7 +44,9 @@ function showTop(place) {
     top,
     h("a", { class: "brand", href: to("/search", { file }) }, "Monograph"),
     h("nav", { "aria-label": words.pages }, h("ul", {}, links)),
-    serving.files.length > 1 ? fileChoice(place) : h("span", { class: "which", title: serving.files[0]?.path }, serving.files[0]?.name),
+    serving.files.length > 1
+      ? fileChoice(place)
+      : h("span", { class: "which", title: serving.files[0]?.path }, serving.files[0]?.name),
   );
 }
 
@@ -55,7 +57,15 @@ function fileChoice(place) {
   const choice = h("select", { id: "file", "aria-label": words.file }, all, options);
   choice.value = chosen;
   // What is open belongs to the file it was opened in.
-  const left = { id: undefined, mark: undefined, name: undefined, node: undefined, at: undefined, in: undefined, source: undefined };
+  const left = {
+    id: undefined,
+    mark: undefined,
+    name: undefined,
+    node: undefined,
+    at: undefined,
+    in: undefined,
+    source: undefined,
+  };
   choice.addEventListener("change", () => go(changed({ ...left, file: choice.value || undefined })));
   return choice;
 }
@@ -82,7 +92,11 @@ async function arrive({ back }) {
     if (shown !== mine) return mine.leave?.();
     settle(mine, back ? was : 0);
   } catch (error) {
-    if (shown === mine) fill(main, trouble(error, () => arrive({ back })));
+    if (shown === mine)
+      fill(
+        main,
+        trouble(error, () => arrive({ back })),
+      );
   }
   if (shown === mine) main.removeAttribute("aria-busy");
   return undefined;
@@ -104,7 +118,10 @@ async function begin() {
     await unlock();
     serving = await get("/settings");
   } catch (error) {
-    fill(main, trouble(error, () => location.reload()));
+    fill(
+      main,
+      trouble(error, () => location.reload()),
+    );
     main.removeAttribute("aria-busy");
     return;
   }

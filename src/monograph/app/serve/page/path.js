@@ -18,7 +18,12 @@ function widthOf(text) {
 
 function shortened(text) {
   const signs = Array.from(text.replace(/\s+/g, " ").slice(0, 4 * LONGEST));
-  return signs.length > LONGEST ? `${signs.slice(0, LONGEST - 1).join("").trimEnd()}…` : signs.join("");
+  return signs.length > LONGEST
+    ? `${signs
+        .slice(0, LONGEST - 1)
+        .join("")
+        .trimEnd()}…`
+    : signs.join("");
 }
 
 // Stations with the places where they stand, in rows no wider than `width`.
@@ -60,5 +65,9 @@ export function pathPicture(nodes, words, width) {
     svg("text", { x: one.x + SIGN - 4, y: one.y + 4.5 }, one.label),
   ]);
   const title = svg("title", {}, words);
-  return h("div", { class: "path" }, svg("svg", { role: "img", width, height, viewBox: `0 0 ${width} ${height}` }, title, parts));
+  return h(
+    "div",
+    { class: "path" },
+    svg("svg", { role: "img", width, height, viewBox: `0 0 ${width} ${height}` }, title, parts),
+  );
 }

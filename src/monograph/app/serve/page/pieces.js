@@ -28,7 +28,10 @@ const LONG = 60; // characters
 
 // Whether a file has wrapped a paragraph: its line ends then are no ends of lines. The text itself stays as it is.
 function isWrapped(pieces) {
-  const lines = pieces.map((piece) => piece.text).join("").split("\n");
+  const lines = pieces
+    .map((piece) => piece.text)
+    .join("")
+    .split("\n");
   return lines.length > 1 && lines.slice(0, -1).every((line) => line.trimEnd().length >= LONG);
 }
 
@@ -44,14 +47,23 @@ export function shownBlock(block) {
 
 function shownTable(block) {
   const [header, ...rows] = block.rows;
-  const cells = (row, tag) => row.map((cell) => h(tag, { dir: "auto", scope: tag === "th" ? "col" : null }, shownPieces(cell)));
+  const cells = (row, tag) =>
+    row.map((cell) => h(tag, { dir: "auto", scope: tag === "th" ? "col" : null }, shownPieces(cell)));
   const table = h(
     "table",
     {},
     h("thead", {}, h("tr", {}, cells(header || [], "th"))),
-    h("tbody", {}, rows.map((row) => h("tr", {}, cells(row, "td")))),
+    h(
+      "tbody",
+      {},
+      rows.map((row) => h("tr", {}, cells(row, "td"))),
+    ),
   );
-  return h("div", { class: "wide", "data-at": block.start, tabindex: "0", role: "group", "aria-label": "Table" }, table);
+  return h(
+    "div",
+    { class: "wide", "data-at": block.start, tabindex: "0", role: "group", "aria-label": "Table" },
+    table,
+  );
 }
 
 export const spanOf = (mark) => mark.split("-").map(Number);

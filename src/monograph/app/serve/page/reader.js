@@ -99,5 +99,11 @@ export function readerOf({ file, id, mark = [], q = "", at = null }, scroller = 
     watch.observe(later);
   }
 
-  return { element, load, reveal, marks: () => [...text.querySelectorAll("mark.cited")], leave: () => watch?.disconnect() };
+  return {
+    element,
+    load,
+    reveal,
+    marks: () => [...text.querySelectorAll("mark.cited")],
+    leave: () => watch?.disconnect(),
+  };
 }

@@ -20,7 +20,12 @@ export async function show(box, { place, serving }) {
   let running = null;
   let first = null;
 
-  fill(box, heading(1, said.box, { class: "unseen" }), form.element, h("div", { class: "pair" }, results, beside.element));
+  fill(
+    box,
+    heading(1, said.box, { class: "unseen" }),
+    form.element,
+    h("div", { class: "pair" }, results, beside.element),
+  );
 
   async function run(where) {
     running?.abort();
@@ -61,13 +66,17 @@ export async function show(box, { place, serving }) {
   }
 
   function inFile(one, several, width) {
-    const items = one.hits.map((hit) => hitItem(hit, { file: one.file, source: sourceOf(hit), addFilter: form.add, width }));
+    const items = one.hits.map((hit) =>
+      hitItem(hit, { file: one.file, source: sourceOf(hit), addFilter: form.add, width }),
+    );
     if (several && !items.length && !one.error) return null;
     return h(
       "section",
       { class: "of-file" },
       several ? h("h2", {}, one.file) : null,
-      one.error ? h("div", { class: "trouble" }, h("p", { class: "what" }, one.error.error), h("p", {}, one.error.hint)) : null,
+      one.error
+        ? h("div", { class: "trouble" }, h("p", { class: "what" }, one.error.error), h("p", {}, one.error.hint))
+        : null,
       one.doubt && items.length ? h("p", { class: "doubt" }, one.doubt) : null,
       items.length ? h("ol", { class: "hits" }, items) : null,
     );
@@ -109,12 +118,35 @@ export async function show(box, { place, serving }) {
 function searchForm(place, serving) {
   const said = words.search;
   const box = h("input", {
-    type: "search", name: "q", id: "q", "data-first": "", "aria-label": said.box, placeholder: said.hint, autocomplete: "off",
-    spellcheck: "false", enterkeyhint: "search", dir: "auto",
+    type: "search",
+    name: "q",
+    id: "q",
+    "data-first": "",
+    "aria-label": said.box,
+    placeholder: said.hint,
+    autocomplete: "off",
+    spellcheck: "false",
+    enterkeyhint: "search",
+    dir: "auto",
   });
-  const way = h("select", { id: "how" }, serving.ways.map((one) => h("option", { value: one }, one)));
-  const most = h("select", { id: "k" }, MOST.map((one) => h("option", { value: one }, String(one))));
-  const filter = h("input", { id: "where", placeholder: said.filterHint, "aria-describedby": "where-help", autocomplete: "off", spellcheck: "false", dir: "auto" });
+  const way = h(
+    "select",
+    { id: "how" },
+    serving.ways.map((one) => h("option", { value: one }, one)),
+  );
+  const most = h(
+    "select",
+    { id: "k" },
+    MOST.map((one) => h("option", { value: one }, String(one))),
+  );
+  const filter = h("input", {
+    id: "where",
+    placeholder: said.filterHint,
+    "aria-describedby": "where-help",
+    autocomplete: "off",
+    spellcheck: "false",
+    dir: "auto",
+  });
   const chips = h("ul", { class: "chips", "aria-label": said.filters });
   const options = h(
     "details",
@@ -125,11 +157,21 @@ function searchForm(place, serving) {
       { class: "fields" },
       h("label", { for: "how" }, h("span", {}, said.way), way),
       h("label", { for: "k" }, h("span", {}, said.most), most),
-      h("form", { class: "filter", onsubmit: addTyped }, h("label", { for: "where" }, h("span", {}, said.filters), filter), button(said.add, addTyped, { type: "submit" })),
+      h(
+        "form",
+        { class: "filter", onsubmit: addTyped },
+        h("label", { for: "where" }, h("span", {}, said.filters), filter),
+        button(said.add, addTyped, { type: "submit" }),
+      ),
     ),
     h("p", { class: "note", id: "where-help" }, said.filterHelp),
   );
-  const form = h("form", { role: "search", onsubmit: submit }, box, button(said.press, submit, { type: "submit", class: "main" }));
+  const form = h(
+    "form",
+    { role: "search", onsubmit: submit },
+    box,
+    button(said.press, submit, { type: "submit", class: "main" }),
+  );
   let filters = [];
   let typing = 0;
   let settled = true; // whether the address that is shown is one to come back to
@@ -170,7 +212,14 @@ function searchForm(place, serving) {
       leadTo({ where: filters.filter((other) => other !== one) });
       filter.focus();
     };
-    return h("li", {}, button([h("bdi", {}, one), h("span", { "aria-hidden": "true" }, " ×")], drop, { class: "chip", "aria-label": said.drop(one) }));
+    return h(
+      "li",
+      {},
+      button([h("bdi", {}, one), h("span", { "aria-hidden": "true" }, " ×")], drop, {
+        class: "chip",
+        "aria-label": said.drop(one),
+      }),
+    );
   }
   function set(where) {
     if (document.activeElement !== box || settled) box.value = where.q || "";

@@ -1,7 +1,7 @@
 // Where the texts come from: folders, what failed in them, and the work of bringing the file up to date.
 
 import { address, get, post, upload } from "./api.js";
-import { button, fill, h, heading, own, say } from "./dom.js";
+import { button, fill, h, heading, own } from "./dom.js";
 import { trouble } from "./fault.js";
 import { jobItem, problemList } from "./jobs.js";
 import { bytes, when, words } from "./words.js";
@@ -50,7 +50,12 @@ export async function show(box, { file, serving }) {
         { class: "folder" },
         h("h3", {}, own(one.root)),
         h("p", { class: "note" }, own(one.place)),
-        h("p", {}, said.holds(one.files, one.documents, bytes(one.size)), h("span", { class: "note" }, ` · ${said.synced(when(one.synced))}`)),
+        h(
+          "p",
+          {},
+          said.holds(one.files, one.documents, bytes(one.size)),
+          h("span", { class: "note" }, ` · ${said.synced(when(one.synced))}`),
+        ),
         serving.write ? folderActions(one) : null,
       ),
     );
@@ -58,7 +63,14 @@ export async function show(box, { file, serving }) {
       folders,
       h("h2", { id: "folders" }, said.folders),
       rows.length ? h("ul", { class: "folders" }, rows) : h("p", { class: "note" }, said.none),
-      serving.write && rows.length ? h("p", { class: "buttons" }, button(said.sync, () => begin("/sync", {}), { class: "main" }), button(said.plan, () => begin("/plan", {}))) : null,
+      serving.write && rows.length
+        ? h(
+            "p",
+            { class: "buttons" },
+            button(said.sync, () => begin("/sync", {}), { class: "main" }),
+            button(said.plan, () => begin("/plan", {})),
+          )
+        : null,
     );
   }
 
@@ -67,11 +79,21 @@ export async function show(box, { file, serving }) {
     details.append(
       h("summary", {}, said.removeOne),
       h("p", {}, said.removeAsk(place)),
-      h("p", { class: "buttons" }, button(said.removeSure, () => begin("/sources/remove", { root }), { class: "bad" }), button(words.document.keep, () => (details.open = false))),
+      h(
+        "p",
+        { class: "buttons" },
+        button(said.removeSure, () => begin("/sources/remove", { root }), { class: "bad" }),
+        button(words.document.keep, () => (details.open = false)),
+      ),
     );
     const label = (what) => ({ "aria-label": `${what}: ${root}` });
     return [
-      h("p", { class: "buttons" }, button(said.syncOne, () => begin("/sync", { sources: [place] }), label(said.syncOne)), button(said.planOne, () => begin("/plan", { sources: [place] }), label(said.planOne))),
+      h(
+        "p",
+        { class: "buttons" },
+        button(said.syncOne, () => begin("/sync", { sources: [place] }), label(said.syncOne)),
+        button(said.planOne, () => begin("/plan", { sources: [place] }), label(said.planOne)),
+      ),
       details,
     ];
   }
@@ -88,7 +110,12 @@ export async function show(box, { file, serving }) {
 
   async function showJobs() {
     const jobs = await get("/jobs", { file: name });
-    fill(work, jobs.length ? jobs.slice(0, SHOWN_JOBS).map((job) => jobItem(job, done)) : h("li", { class: "note none" }, said.noJobs));
+    fill(
+      work,
+      jobs.length
+        ? jobs.slice(0, SHOWN_JOBS).map((job) => jobItem(job, done))
+        : h("li", { class: "note none" }, said.noJobs),
+    );
   }
 
   if (serving.write) drop = dropZone(name, serving.upload_bytes, (place) => begin("/sync", { sources: [place] }));
@@ -127,7 +154,14 @@ function watch(name, news, again) {
 }
 
 function adding(begin) {
-  const path = h("input", { id: "path", placeholder: said.addHint, "aria-describedby": "path-help", autocomplete: "off", spellcheck: "false", dir: "auto" });
+  const path = h("input", {
+    id: "path",
+    placeholder: said.addHint,
+    "aria-describedby": "path-help",
+    autocomplete: "off",
+    spellcheck: "false",
+    dir: "auto",
+  });
   const go = (where) => (event) => {
     event.preventDefault();
     const wanted = path.value.trim();
@@ -138,7 +172,13 @@ function adding(begin) {
     "section",
     {},
     h("h2", {}, h("label", { for: "path" }, said.add)),
-    h("form", { class: "line", onsubmit: go("/plan") }, path, button(said.addPlan, null, { type: "submit" }), button(said.addSync, go("/sync"), { class: "main" })),
+    h(
+      "form",
+      { class: "line", onsubmit: go("/plan") },
+      path,
+      button(said.addPlan, null, { type: "submit" }),
+      button(said.addSync, go("/sync"), { class: "main" }),
+    ),
     h("p", { class: "note", id: "path-help" }, said.addHelp),
   );
 }
@@ -149,7 +189,14 @@ function dropZone(name, most, taken) {
   const below = h("input", { id: "drop-below", autocomplete: "off", spellcheck: "false", dir: "auto" });
   const files = h("input", { type: "file", multiple: true, id: "drop-files", class: "unseen" });
   const log = h("ul", { class: "note", role: "status" });
-  const zone = h("div", { class: "zone" }, h("p", {}, said.drop), h("p", { class: "note" }, said.dropHelp), h("label", { class: "button", for: "drop-files" }, said.choose), files);
+  const zone = h(
+    "div",
+    { class: "zone" },
+    h("p", {}, said.drop),
+    h("p", { class: "note" }, said.dropHelp),
+    h("label", { class: "button", for: "drop-files" }, said.choose),
+    files,
+  );
   let places = new Map();
 
   async function take(list) {
@@ -185,13 +232,21 @@ function dropZone(name, most, taken) {
     "section",
     { class: "dropping" },
     zone,
-    h("div", { class: "fields" }, h("label", { for: "drop-root" }, h("span", {}, said.dropInto), root), h("label", { for: "drop-below" }, h("span", {}, said.dropBelow), below)),
+    h(
+      "div",
+      { class: "fields" },
+      h("label", { for: "drop-root" }, h("span", {}, said.dropInto), root),
+      h("label", { for: "drop-below" }, h("span", {}, said.dropBelow), below),
+    ),
     log,
   );
   function set(followed) {
     places = new Map(followed.map((one) => [one.root, one.place]));
     const chosen = root.value;
-    fill(root, followed.map((one) => h("option", { value: one.root, title: one.place }, one.root)));
+    fill(
+      root,
+      followed.map((one) => h("option", { value: one.root, title: one.place }, one.root)),
+    );
     if (places.has(chosen)) root.value = chosen;
     element.hidden = !followed.length;
   }

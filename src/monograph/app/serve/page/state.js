@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { button, fill, h, heading, own } from "./dom.js";
 import { trouble } from "./fault.js";
-import { bytes, count, many, percent, words } from "./words.js";
+import { bytes, count, percent, words } from "./words.js";
 
 const said = words.state;
 const BYTES = new Set(["file_bytes", "memory"]);
@@ -14,12 +14,15 @@ function shown(key, value) {
   if (BYTES.has(key)) return bytes(value);
   if (SHARES.has(key)) return percent(value);
   if (typeof value === "number") return Number.isInteger(value) ? count(value) : value.toFixed(2);
-  if (Array.isArray(value)) return value.map((one) => (Array.isArray(one) ? one.map(count).join(" × ") : shown("", one))).join(", ") || "–";
+  if (Array.isArray(value))
+    return value.map((one) => (Array.isArray(one) ? one.map(count).join(" × ") : shown("", one))).join(", ") || "–";
   return own(String(value));
 }
 
 function list(values, keys = Object.keys(values)) {
-  const rows = keys.filter((key) => values[key] !== undefined).map((key) => [h("dt", {}, key.replaceAll("_", " ")), h("dd", {}, shown(key, values[key]))]);
+  const rows = keys
+    .filter((key) => values[key] !== undefined)
+    .map((key) => [h("dt", {}, key.replaceAll("_", " ")), h("dd", {}, shown(key, values[key]))]);
   return h("dl", { class: "facts" }, rows);
 }
 
@@ -35,7 +38,15 @@ export async function show(box, { file, serving }) {
     "table",
     { class: "tables" },
     h("tr", {}, h("th", { scope: "col" }, said.table), h("th", { scope: "col" }, said.size), h("td", {})),
-    stats.tables.map(([name, size]) => h("tr", {}, h("td", {}, own(name)), h("td", { class: "number" }, bytes(size)), h("td", {}, h("progress", { max: most, value: size, "aria-hidden": "true" })))),
+    stats.tables.map(([name, size]) =>
+      h(
+        "tr",
+        {},
+        h("td", {}, own(name)),
+        h("td", { class: "number" }, bytes(size)),
+        h("td", {}, h("progress", { max: most, value: size, "aria-hidden": "true" })),
+      ),
+    ),
   );
   const server = { version: serving.version, model: serving.model, files: serving.write ? said.write : said.readOnly };
   fill(
@@ -45,7 +56,22 @@ export async function show(box, { file, serving }) {
     h(
       "div",
       { class: "parts" },
-      part(said.holds, list(stats, ["documents", "sources", "chunks", "characters", "terms", "vectors", "entities", "merged", "mentions", "memo", "memo_unused"])),
+      part(
+        said.holds,
+        list(stats, [
+          "documents",
+          "sources",
+          "chunks",
+          "characters",
+          "terms",
+          "vectors",
+          "entities",
+          "merged",
+          "mentions",
+          "memo",
+          "memo_unused",
+        ]),
+      ),
       part(said.models, list(stats, ["embedder", "extractor", "summarizer", "dimension", "addresses"])),
       part(said.index, list(stats.index)),
       stats.tree ? part(said.tree, list(stats.tree)) : null,
@@ -65,8 +91,18 @@ function checking(name) {
     fill(found, h("p", { class: "note" }, said.checking));
     try {
       const findings = await get("/check", { file: name });
-      const row = (one) => h("li", {}, h("p", { class: "what" }, own(one.table)), h("p", {}, own(one.fault)), h("p", { class: "note" }, own(one.hint || (one.repairable ? said.repairable : ""))));
-      fill(found, findings.length ? h("ul", { class: "problems" }, findings.map(row)) : h("p", { class: "sound" }, said.sound));
+      const row = (one) =>
+        h(
+          "li",
+          {},
+          h("p", { class: "what" }, own(one.table)),
+          h("p", {}, own(one.fault)),
+          h("p", { class: "note" }, own(one.hint || (one.repairable ? said.repairable : ""))),
+        );
+      fill(
+        found,
+        findings.length ? h("ul", { class: "problems" }, findings.map(row)) : h("p", { class: "sound" }, said.sound),
+      );
     } catch (error) {
       fill(found, trouble(error));
     }

@@ -36,7 +36,10 @@ export const words = {
   fault: {
     title: "That did not work",
     Unreachable: ["The server does not answer.", "See whether monograph serve still runs, then try again."],
-    locked: ["This page has no token.", "Open the whole address that monograph serve printed, with all that stands behind #."],
+    locked: [
+      "This page has no token.",
+      "Open the whole address that monograph serve printed, with all that stands behind #.",
+    ],
     broken: ["The page itself has a fault.", "Load it again. If it comes back, tell its authors what you did."],
     again: "Try again",
     nowhere: ["There is no such page.", "Choose one above."],
@@ -160,7 +163,8 @@ export const words = {
     },
     archive: "its archive",
     forget: "Forget this document",
-    forgetAsk: "It is taken out, and no trace of its text stays in the file. What lies in its folder is left alone, and comes back with the next sync unless it is moved away.",
+    forgetAsk:
+      "It is taken out, and no trace of its text stays in the file. What lies in its folder is left alone, and comes back with the next sync unless it is moved away.",
     forgetSure: "Forget it for good",
     keep: "Keep it",
     forgotten: (title) => `${title} is forgotten.`,
@@ -188,7 +192,8 @@ export const words = {
     also: "Also",
     subject: "Subject of",
     kind: "kind",
-    picture: (names, links) => `A picture of ${many(names, "name")} and ${many(links, "link")}; the list says the same in words`,
+    picture: (names, links) =>
+      `A picture of ${many(names, "name")} and ${many(links, "link")}; the list says the same in words`,
     closer: "Closer",
     farther: "Farther",
     fit: "All of it",

@@ -1,6 +1,6 @@
-// SQLite maps a database and the index of its write-ahead log (-shm) into memory. Where another program cuts off a mapped file, a read beyond
-// its new end ends the process with SIGBUS. On Linux the handler here puts zeros in the place of what is gone, as systemd's journal does,
-// and notes the file: who reads it asks afterwards, and raises an error. Other faults go to the handler that was there before.
+// SQLite maps a database and the index of its write-ahead log (-shm) into memory. Where another program cuts off a mapped file, a read
+// beyond its new end ends the process with SIGBUS. On Linux the handler here puts zeros in the place of what is gone, as systemd's journal
+// does, and notes the file: who reads it asks afterwards, and raises an error. Other faults go to the handler that was there before.
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
@@ -127,7 +127,8 @@ Part part_of(const Watched &one, const Mapping &mapping) {
 }
 
 bool put_zeros(std::uintptr_t first, std::uintptr_t end, int protection) {
-    return mmap(reinterpret_cast<void *>(first), end - first, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
+    return mmap(reinterpret_cast<void *>(first), end - first, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) !=
+           MAP_FAILED;
 }
 
 // Zeros in the place of all of an index: SQLite takes it for one that is to be made anew out of the log. A part alone would hide commits.
@@ -184,7 +185,7 @@ std::atomic<bool> passed{false};
 void pass_on(int signal, siginfo_t *info, void *context) {
     const bool sent = info->si_code <= 0, again = passed.exchange(true);
     if ((sent && again) || previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN) {
-        struct sigaction standard {};
+        struct sigaction standard{};
         standard.sa_handler = SIG_DFL;
         sigaction(signal, &standard, nullptr);
         if (sent) raise(signal);
@@ -202,10 +203,10 @@ void on_fault(int signal, siginfo_t *info, void *context) {
 }
 
 void install() {
-    struct sigaction current {};
+    struct sigaction current{};
     sigaction(SIGBUS, nullptr, &current);
     if ((current.sa_flags & SA_SIGINFO) && current.sa_sigaction == on_fault) return;
-    struct sigaction ours {};
+    struct sigaction ours{};
     ours.sa_sigaction = on_fault;
     ours.sa_flags = SA_SIGINFO; // On the thread's own stack: an alternative one may be too small for the buffers.
     sigemptyset(&ours.sa_mask);
@@ -280,6 +281,8 @@ NB_MODULE(_mapped, module) {
     nb::class_<Watch>(module, "Watch", "Keeps the process alive where a file, or the index of its log, is cut off, and notes it.")
         .def(nb::init<const nb::bytes &, unsigned long long, unsigned long long>(), nb::arg("path"), nb::arg("device"), nb::arg("inode"))
         .def("end", &Watch::end, "Watch it no longer.")
-        .def_prop_ro("file_is_cut", [](const Watch &watch) { return watch.is(Part::FILE); }, "Whether a read came upon an end of the file that was not there before.")
+        .def_prop_ro(
+            "file_is_cut", [](const Watch &watch) { return watch.is(Part::FILE); },
+            "Whether a read came upon an end of the file that was not there before.")
         .def_prop_ro("index_is_cut", [](const Watch &watch) { return watch.is(Part::INDEX); }, "The same of the index of its log.");
 }

@@ -220,8 +220,8 @@ std::uint16_t Lengths::shortest(Page two_bytes_each) {
     return static_cast<std::uint16_t>(least + 1);
 }
 
-std::optional<std::vector<Scored>> best(const std::vector<const ByBlock *> &words, const std::vector<double> &with, const Lengths &lengths, const Asked &asked,
-                                        std::optional<std::span<const std::int64_t>> among) {
+std::optional<std::vector<Scored>> best(const std::vector<const ByBlock *> &words, const std::vector<double> &with, const Lengths &lengths,
+                                        const Asked &asked, std::optional<std::span<const std::int64_t>> among) {
     struct Cursor {
         const ByBlock *word;
         std::size_t part;
@@ -229,7 +229,8 @@ std::optional<std::vector<Scored>> best(const std::vector<const ByBlock *> &word
     };
     constexpr std::size_t LOOKED_UP = 8; // A chunk is looked up among the postings of a block in the time in which so many are gone over.
     std::vector<Cursor> cursors;
-    for (std::size_t at = 0; at < words.size(); ++at) cursors.push_back({words[at], 0, inverse_document_frequency(asked.rows, with.at(at))});
+    for (std::size_t at = 0; at < words.size(); ++at)
+        cursors.push_back({words[at], 0, inverse_document_frequency(asked.rows, with.at(at))});
     Pool pool(asked.k);
     const auto shares = std::make_unique<Shares>(asked);
     const auto block = std::make_unique<Block>(*shares);
@@ -256,7 +257,8 @@ std::optional<std::vector<Scored>> best(const std::vector<const ByBlock *> &word
         // What is below the bar stays below the lowest score, however sums are rounded.
         const double bar = pool.lowest() * (1.0 - 1e-9);
         if (bar > 0.0 && shares->can_bound()) {
-            for (std::size_t at = spans.size(); at-- > 0;) rest[at] = rest[at + 1] + spans[at].weight * shares->at_most(spans[at].most, told->least);
+            for (std::size_t at = spans.size(); at-- > 0;)
+                rest[at] = rest[at + 1] + spans[at].weight * shares->at_most(spans[at].most, told->least);
         } else {
             std::fill(rest.begin(), rest.end(), std::numeric_limits<double>::infinity());
         }

@@ -49,7 +49,7 @@ struct Scored {
 // The k chunks of highest score, and all that tie with the last of them, highest first. Nothing where a length that is needed is not known.
 // among: the rows that may be found, ascending, unless it is empty. It takes least time where the rarest words come first.
 // with: of how many chunks it is taken that they have each word.
-std::optional<std::vector<Scored>> best(const std::vector<const ByBlock *> &words, const std::vector<double> &with, const Lengths &lengths, const Asked &asked,
-                                        std::optional<std::span<const std::int64_t>> among);
+std::optional<std::vector<Scored>> best(const std::vector<const ByBlock *> &words, const std::vector<double> &with, const Lengths &lengths,
+                                        const Asked &asked, std::optional<std::span<const std::int64_t>> among);
 
 } // namespace monograph

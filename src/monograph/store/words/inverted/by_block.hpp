@@ -21,7 +21,8 @@ class ByBlock {
     };
 
     ByBlock() = default;
-    // Of the postings of several segments, the last written first: of a row the last counts. What was taken out is left out. They may be used up.
+    // Of the postings of several segments, the last written first: of a row the last counts. What was taken out is left out. They may be
+    // used up.
     explicit ByBlock(std::span<Postings> segments);
 
     std::size_t size() const { return places_.size(); }

@@ -30,7 +30,8 @@ class Kept {
         const std::size_t size = BESIDE + word.size() + postings->bytes();
         if (size > most_ / LEAST_WORDS || !held_.try_emplace(word, One{postings, size, ++asked_}).second) return;
         for (size_ += size; size_ > most_;) {
-            const auto oldest = std::min_element(held_.begin(), held_.end(), [](auto &left, auto &right) { return left.second.asked < right.second.asked; });
+            const auto oldest = std::min_element(held_.begin(), held_.end(),
+                                                 [](auto &left, auto &right) { return left.second.asked < right.second.asked; });
             size_ -= oldest->second.size;
             held_.erase(oldest);
         }

@@ -30,15 +30,17 @@ namespace nb = nanobind;
 
 namespace {
 
-constexpr int PAGE_BITS = 37;             // A page's row is its segment's number, so many bits further up, and its own.
+constexpr int PAGE_BITS = 37; // A page's row is its segment's number, so many bits further up, and its own.
 constexpr std::int64_t NO_LIMIT = std::int64_t{1} << 62;
-constexpr std::uint64_t MOST_PAGES = 1u << 31, PAGE = 4'000, LARGE = 24; // Bytes of a page, and of what a chunk takes there: more than most do.
+constexpr std::uint64_t MOST_PAGES = 1u << 31, PAGE = 4'000,
+                        LARGE = 24; // Bytes of a page, and of what a chunk takes there: more than most do.
 
 using RowNumbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 Page page_of(nb::handle block) {
     if (!PyBytes_Check(block.ptr())) throw nb::type_error("a page is bytes");
-    return {reinterpret_cast<const unsigned char *>(PyBytes_AS_STRING(block.ptr())), static_cast<std::size_t>(PyBytes_GET_SIZE(block.ptr()))};
+    return {reinterpret_cast<const unsigned char *>(PyBytes_AS_STRING(block.ptr())),
+            static_cast<std::size_t>(PyBytes_GET_SIZE(block.ptr()))};
 }
 
 // Pages of a segment that follow each other, by their rows in the table of pages.
@@ -117,7 +119,8 @@ class Words {
         for (std::size_t at = 0; at < pages.size(); ++at) {
             const auto [place, first, last] = stretches[at];
             if (pages[at].size() != last - first + 1) return std::nullopt;
-            if (!read_postings(words[unread[place / segments.size()]], pages[at], last == whole[place].last, found[place])) return std::nullopt;
+            if (!read_postings(words[unread[place / segments.size()]], pages[at], last == whole[place].last, found[place]))
+                return std::nullopt;
         }
         for (std::size_t at = 0; at < unread.size(); ++at)
             if (counts[unread[at]] < 0) count(at);
@@ -156,8 +159,8 @@ class Words {
         if (among) rows.emplace(among->data(), among->size());
         const nb::gil_scoped_release released;
         lengths.sort();
-        const auto best = monograph::best(
-            postings, *with, lengths, {std::get<0>(totals), std::get<1>(totals), std::get<0>(weights), std::get<1>(weights), k}, rows);
+        const auto best = monograph::best(postings, *with, lengths,
+                                          {std::get<0>(totals), std::get<1>(totals), std::get<0>(weights), std::get<1>(weights), k}, rows);
         if (!best) return std::nullopt;
         std::vector<std::pair<std::int64_t, double>> made;
         for (const Scored &one : *best) made.emplace_back(one.row, one.score);
@@ -175,8 +178,8 @@ class Words {
     }
 
   private:
-    // The pages of words that are not counted yet. First not all of what may be long: of a word that has a limit only so much of one segment
-    // as may reach it, and of none the page behind the one that a word begins on, where most end.
+    // The pages of words that are not counted yet. First not all of what may be long: of a word that has a limit only so much of one
+    // segment as may reach it, and of none the page behind the one that a word begins on, where most end.
     std::string ask(bool is_first) {
         std::string made;
         stretches.clear();
@@ -184,7 +187,8 @@ class Words {
             const std::size_t word = unread[number];
             if (counts[word] >= 0) continue;
             const auto own = std::span(whole).subspan(number * segments.size(), segments.size());
-            const auto longest = std::max_element(own.begin(), own.end(), [](auto &left, auto &right) { return left.last - left.first < right.last - right.first; });
+            const auto longest = std::max_element(
+                own.begin(), own.end(), [](auto &left, auto &right) { return left.last - left.first < right.last - right.first; });
             for (std::size_t at = 0; at < own.size(); ++at) {
                 auto [place, first, last] = own[at];
                 if (!is_first && found[place].ended) continue;
@@ -197,7 +201,9 @@ class Words {
         return made.empty() ? made : made + "]";
     }
 
-    static std::uint64_t enough(std::int64_t most) { return std::min(static_cast<std::uint64_t>(most), MOST_PAGES * PAGE) * LARGE / PAGE + 2; }
+    static std::uint64_t enough(std::int64_t most) {
+        return std::min(static_cast<std::uint64_t>(most), MOST_PAGES * PAGE) * LARGE / PAGE + 2;
+    }
 
     void count(std::size_t number) {
         const std::size_t word = unread[number];
@@ -218,7 +224,8 @@ class Words {
     // In how many chunks a word stands at least: by the longest of its lists alone, up to where what newer segments tell of it is known,
     // all of which may be that it was taken out.
     static std::int64_t at_least(std::span<const Postings> lists) {
-        const auto longest = std::max_element(lists.begin(), lists.end(), [](auto &left, auto &right) { return left.all.size() < right.all.size(); });
+        const auto longest =
+            std::max_element(lists.begin(), lists.end(), [](auto &left, auto &right) { return left.all.size() < right.all.size(); });
         std::int64_t sure = 0, known = std::numeric_limits<std::int64_t>::max();
         for (auto newer = lists.begin(); newer != longest; ++newer) {
             if (!newer->ended) known = std::min(known, newer->all.empty() ? std::int64_t{0} : std::int64_t{newer->all.back().row});
@@ -238,9 +245,9 @@ class Words {
     std::vector<std::int64_t> most, counts;
     std::unordered_map<std::string, std::size_t> places;
     std::vector<Segment> segments;
-    std::vector<Stretch> whole, stretches; // Of each unread word and segment; what was asked for last.
-    std::vector<Postings> found;           // Of each unread word and segment.
-    std::vector<std::size_t> unread;       // Words that were not kept.
+    std::vector<Stretch> whole, stretches;            // Of each unread word and segment; what was asked for last.
+    std::vector<Postings> found;                      // Of each unread word and segment.
+    std::vector<std::size_t> unread;                  // Words that were not kept.
     std::vector<std::shared_ptr<const ByBlock>> held; // Of each word whose postings are known whole.
     bool is_known = false;
 };
@@ -255,21 +262,25 @@ NB_MODULE(_inverted, module) {
     nb::set_leak_warnings(false);
     module.attr("ROWS") = Lengths::ROWS;
     module.attr("NOT_TOLD") = Lengths::NOT_TOLD;
-    module.def("shortest", [](const nb::bytes &lengths) { return Lengths::shortest(page_of(lengths)); }, nb::arg("lengths"), "Of a block's lengths, the least that is told.");
+    module.def(
+        "shortest", [](const nb::bytes &lengths) { return Lengths::shortest(page_of(lengths)); }, nb::arg("lengths"),
+        "Of a block's lengths, the least that is told.");
     nb::class_<Kept>(module, "Kept", "Words' postings that stay in memory, within so many bytes.")
         .def(nb::init<std::size_t>(), nb::arg("most"))
         .def_prop_ro("size", &Kept::size, "Bytes of what is kept.");
     nb::class_<Words>(module, "Words", "The postings of a question's words.")
-        .def(nb::init<const nb::bytes &, std::vector<std::string>, std::vector<std::int64_t>, Kept &>(), nb::arg("layout"), nb::arg("words"), nb::arg("most"),
-             nb::arg("kept"))
+        .def(nb::init<const nb::bytes &, std::vector<std::string>, std::vector<std::int64_t>, Kept &>(), nb::arg("layout"),
+             nb::arg("words"), nb::arg("most"), nb::arg("kept"))
         .def_prop_ro("known", &Words::known, "Whether the record of the layout is of the format that is known here.")
         .def_prop_ro("segments", &Words::numbers, "The numbers of the segments, as JSON.")
         .def_prop_ro("count", &Words::counted, "In how many chunks each word stands, counted no further than its limit.")
         .def_prop_ro("missing", &Words::missing, "Words of which pages are to be read.")
         .def("keep", &Words::keep, nb::arg("kept"), "Keep what was read whole.")
         .def("begin", &Words::begin, nb::arg("first"), "Which pages to read, as JSON: [first, last] of each word and segment.")
-        .def("read", &Words::read, nb::arg("pages"), "Take them in; which others to read, nothing at the end, None where they do not add up.")
+        .def("read", &Words::read, nb::arg("pages"),
+             "Take them in; which others to read, nothing at the end, None where they do not add up.")
         .def("blocks", &Words::blocks, nb::arg("words"), "Blocks of the rows that have any of some words, ascending.")
         .def("best", &Words::best, nb::arg("words"), nb::arg("lengths"), nb::arg("totals"), nb::arg("weights"), nb::arg("k"),
-             nb::arg("among").none(), nb::arg("counts") = nb::none(), "The k best (row, score), and all that tie with the last, highest first; None where a length is not known.");
+             nb::arg("among").none(), nb::arg("counts") = nb::none(),
+             "The k best (row, score), and all that tie with the last, highest first; None where a length is not known.");
 }

@@ -180,7 +180,8 @@ class Rows {
             const std::uint64_t goes_on = eight & HIGH_BITS & ~std::uint64_t{0} >> (64 - 8 * size);
             if ((eight & 0xffff) != TEXT_FOLLOWS || goes_on >> (8 * size - 1)) break;
             row += step;
-            found.push_back({static_cast<std::uint32_t>(row), {0, static_cast<std::uint16_t>(size - 2 - ((goes_on >> 7) * LOW_BITS >> 56))}});
+            found.push_back(
+                {static_cast<std::uint32_t>(row), {0, static_cast<std::uint16_t>(size - 2 - ((goes_on >> 7) * LOW_BITS >> 56))}});
             at += head + size;
         }
         posting = found.back();

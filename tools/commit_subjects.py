@@ -1,0 +1,44 @@
+"""Check commit subjects: imperative, capitalised, at most 72 characters, no full stop.
+
+Without an argument the last 30 commits are checked; with one, the message in that file, as a commit-msg hook gives it.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+MOST = 72
+NO_IMPERATIVE = re.compile(r"\w+(ed|ing|tion)\b")
+EXCEPT = {"Bring", "Embed", "Feed", "Need", "Ping", "Seed", "Speed", "String"}
+
+
+def faults(subject: str) -> list[str]:
+    """Return what is wrong with a subject."""
+    first = subject.partition(" ")[0]
+    return [
+        fault
+        for fault, found in {
+            f"it has more than {MOST} characters": len(subject) > MOST,
+            "it ends with a full stop": subject.endswith("."),
+            "it does not begin with a capital letter": not first[:1].isupper(),
+            f"{first!r} is no imperative": NO_IMPERATIVE.fullmatch(first) is not None and first not in EXCEPT,
+        }.items()
+        if found
+    ]
+
+
+def main() -> int:
+    """Print the faults; return 1 if there are some."""
+    if len(sys.argv) > 1:
+        subjects = Path(sys.argv[1]).read_text().splitlines()[:1]
+    else:
+        command = ["git", "log", "--no-merges", "-30", "--format=%s"]
+        subjects = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+    found = [f"{subject}: {fault}" for subject in subjects for fault in faults(subject)]
+    print("\n".join(found), end="\n" if found else "")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
