@@ -184,7 +184,7 @@ def test_extractor_is_chosen_on_the_command_line(texts: Path, tmp_path: Path) ->
     file = tmp_path / "x.mono"
     assert "unknown extractor 'magic'" in run("sync", file, texts, "--extractor", "magic", code=2)
     assert "3 extractions, 0 model calls" in run("sync", file, texts, "--dry-run", "--extractor", "pattern")
-    assert "3 chunks extracted; " in run("sync", file, texts, "--extractor", "pattern")
+    assert "names extracted from 3 chunks; " in run("sync", file, texts, "--extractor", "pattern")
     assert json.loads(run("stats", file, "--json"))["extractor_spec"] == "pattern"
     assert json.loads(run("reextract", file, "--json"))["extracted"] == 0
     assert "extracted" not in run("reextract", file, "pattern")

@@ -367,7 +367,7 @@ def test_sync_command_prices_and_describes_pictures(tmp_path: Path) -> None:
         assert "1 pictures described, 1 model calls (at most " in priced.stdout
         assert server.calls == 0
         done = COMMANDS.run("monograph", *asked, cwd=tmp_path)
-        assert "1 described; " in done.stdout
+        assert "images 1 described; " in done.stdout
         assert server.calls == 1
 
 

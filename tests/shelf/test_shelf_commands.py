@@ -91,7 +91,7 @@ def test_a_shelf_is_built_and_brought_up_to_date(texts: Path, shelf: str, tmp_pa
         != []
     )
     assert "which has no ledger of costs" in run("costs", url, code=1)
-    assert "5 the same" in run("shelf", "build", url, folder)
+    assert "files 5 unchanged" in run("shelf", "build", url, folder)
     (folder / "boiler.md").write_text("The boiler was sold.")
     (folder / "comet.txt").unlink()
     (folder / "new.txt").write_text("The cellar was painted.")

@@ -329,11 +329,11 @@ def print_report(report: Report, path: str) -> None:
         f"vectors {report.embedded} embedded, {report.remembered} remembered",
     ]
     if report.extracted or report.fell_back:
-        parts.append(f"{report.extracted} chunks extracted{failed}")
+        parts.append(f"names extracted from {report.extracted} chunks{failed}")
     if report.summarized:
-        parts.append(f"{report.summarized} summaries")
+        parts.append(f"summaries {report.summarized} made")
     if report.described:
-        parts.append(f"{report.described} images described")
+        parts.append(f"images {report.described} described")
     out.print(f"{path}: {'; '.join(parts)}; {report.seconds:.2f} s")
 
 
