@@ -1,4 +1,4 @@
-"""Monograph for LangChain: a vector store and retrievers over a .mono file, and models across the border."""
+"""Monograph for LangChain: a vector store and retrievers over a .mono file, and adapters of models."""
 
 from __future__ import annotations
 

@@ -15,20 +15,20 @@ from monograph_tools import SPANS, reduce_texts
 
 
 class SCRCompressor(OverFile, BaseDocumentCompressor, extra="forbid"):
-    """Cuts documents down to the sentences that a question needs, and puts those first that answer it best.
+    """Reduces documents to the sentences that a question needs, and ranks the documents that answer it best first.
 
-    From whatever retriever they come: their ids and metadata stay, what is kept stands word for word in them, and the
-    documents that were given are left as they were. Those without text stay at the end. Nothing is asked of a model. Of
-    the file it takes how rare words are.
+    The documents can come from any retriever. Each keeps its id and metadata, its remaining sentences are verbatim, and
+    the given documents are not modified. Documents without text come last. No model is called. The file is read for the
+    frequencies of words.
     """
 
     cut: float = DEFAULT_CUT
-    """About which share of the tokens is to go, 0 to 1: MobileRAG's, on SQuAD."""
+    """Approximate share of the tokens to remove, 0 to 1. The default is MobileRAG's, on SQuAD."""
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
-        """Documents cut down, the best first.
+        """Return the documents reduced to the needed sentences, best first.
 
         Raises
         ------
@@ -45,7 +45,7 @@ class SCRCompressor(OverFile, BaseDocumentCompressor, extra="forbid"):
         return kept + [one for one in documents if not one.page_content.strip()]
 
     def as_runnable(self) -> Runnable[dict[str, Any], list[Document]]:
-        """The same as a step of a chain: from ``{"query": …, "documents": …}`` to documents."""
+        """Return the compressor as a step of a chain: from ``{"query": …, "documents": …}`` to documents."""
 
         def compress(given: dict[str, Any]) -> list[Document]:
             return self.compress_documents(given["documents"], given["query"])

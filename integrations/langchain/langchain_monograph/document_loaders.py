@@ -1,4 +1,4 @@
-"""The documents of a .mono file, as LangChain has them."""
+"""Loader of the documents of a .mono file as LangChain documents."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from monograph_tools import FileHandle, Given, whole_documents
 
 
 class MonographLoader(BaseLoader):
-    """Loads whole documents out of a monograph, under their own ids.
+    """Loads whole documents from a .mono file, with their ids.
 
-    Metadata has the title as ``title`` and the uri, or without one the id, as ``source``, unless a document has these
-    keys.
+    The metadata have the title as ``title``, and the uri, or the id if there is no uri, as ``source``, unless a
+    document has these keys itself.
 
     Parameters
     ----------
     monograph:
-        An open file, which stays the caller's to close; or the path of one, which is opened while it is read.
+        An open file, which the caller closes; or the path of a file, which is open only while it is read.
     names:
-        Ids or uris; all documents without them.
+        Ids or uris of documents; None for all documents.
     key:
-        Of an encrypted file; with a path only.
+        Key of an encrypted file; only with a path.
     """
 
     def __init__(self, monograph: Given, names: Iterable[str] | None = None, *, key: str | None = None) -> None:
@@ -31,12 +31,12 @@ class MonographLoader(BaseLoader):
         self._names = None if names is None else list(names)
 
     def lazy_load(self) -> Iterator[Document]:
-        """Documents one by one, in order of uri, then id.
+        """Yield documents one by one, ordered by uri, then id.
 
         Raises
         ------
         NotFound
-            If a name fits no document, or several.
+            If a name matches no document, or more than one.
         """
         for found in whole_documents(self._file, self._names):
             own = {"title": found.title, "source": found.uri or found.id}

@@ -1,4 +1,4 @@
-"""LangChain's documents as passages, and back again."""
+"""Conversion of LangChain documents to passages, and back."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _BLANK = "monograph_blank"
 
 
 def plain(value: Any) -> Any:
-    """A value with the dates and times in it as text, as ISO 8601 writes them."""
+    """Return a value with the dates and times in it as ISO 8601 text."""
     try:
         return _plain(value)
     except RecursionError:
-        return value  # What has no end is refused where it is to be stored.
+        return value  # An endless value is refused when it is stored.
 
 
 def _plain(value: Any) -> Any:
@@ -39,22 +39,22 @@ def _plain(value: Any) -> Any:
 
 
 def as_passage(document: Document, identifier: str) -> library.Document:
-    """A document as one of a single passage, under the id that LangChain knows it by."""
+    """Convert a document to a document of a single passage; both have the id of the LangChain document."""
     text, metadata = document.page_content, dict(plain(document.metadata))
     if not text.strip():
-        # Nothing can be said of no text; it is found by its metadata and its id.
+        # A chunk needs a text. A blank document gets its id as text, and is found by its metadata and its id.
         metadata[_BLANK] = text
         text = identifier
     return library.Document(id=identifier, passages=(library.Passage(text, identifier, metadata),))
 
 
 def documents_ids(documents: Sequence[Document], ids: Sequence[str | None] | None) -> list[str]:
-    """The id of each document: the one that is given, else its own, else a new one.
+    """Return an id for each document: the given one, else the document's own, else a new UUID.
 
     Raises
     ------
     InputError
-        If there is another number of ids than of documents.
+        If the numbers of ids and documents differ.
     """
     if ids is not None and len(ids) != len(documents):
         raise InputError(f"{len(documents)} documents, but {len(ids)} ids", "give one a document")
@@ -63,11 +63,11 @@ def documents_ids(documents: Sequence[Document], ids: Sequence[str | None] | Non
 
 
 def as_document(found: Hit | StoredChunk) -> Document:
-    """Convert a chunk, or the summary of a hit, to a document that is the same whatever the query was.
+    """Convert a chunk, or the summary of a hit, to a document that does not depend on the query.
 
-    A document of LangChain comes back as it was stored. Otherwise ``title`` and ``source`` (the uri) are added where
-    the chunk's document has them, and its id and the chunk's span under keys that begin with ``monograph_``. The
-    stored metadata take precedence.
+    A document stored from LangChain is returned as it was stored. For other chunks, ``title`` and ``source`` (the uri)
+    are added if the chunk's document has them, and its id and the chunk's span under keys that begin with
+    ``monograph_``. The stored metadata take precedence.
     """
     summary = getattr(found, "summary", None)
     if summary is not None:

@@ -1,4 +1,4 @@
-"""Embedders across the border: LangChain's in a .mono file, and a file's own in LangChain."""
+"""Adapters of embedding models: LangChain's for a .mono file, and a file's embedder for LangChain."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class LangChainEmbedder(BorrowedEmbedder):
     Parameters
     ----------
     embeddings:
-        LangChain's.
+        Embeddings of LangChain.
     name:
-        Distinguishes this model from others; by default its class and the name of its model, or, if it has no such
-        name, its module and class. Of ``CacheBackedEmbeddings`` those of the embeddings in it. Give a name if two
-        models of one class differ in something else.
+        Identifies the model and every setting that changes its vectors. The default is its class and the name of its
+        model, or its module and class if it has no such name. ``CacheBackedEmbeddings`` get the name of their
+        underlying embeddings. Pass a name if two models of one class differ in another setting.
     dimension:
-        Length of its vectors; found out by embedding a word where it is not given.
+        Length of its vectors. If None, it is measured by embedding one word.
     """
 
     def __init__(self, embeddings: Embeddings, name: str = "", dimension: int | None = None) -> None:
@@ -33,18 +33,18 @@ class LangChainEmbedder(BorrowedEmbedder):
 
 
 def _named(embeddings: Embeddings) -> str:
-    """Name a model by its class and its model's name, looking through caches."""
+    """Name a model by its class and its model's name; a cache is named by its underlying embeddings."""
     while isinstance(inner := getattr(embeddings, "underlying_embeddings", None), Embeddings):
         embeddings = inner
     kind = type(embeddings)
     found = [getattr(embeddings, name, None) for name in _MODEL]
-    # Some classes keep the loaded model itself under such a name.
+    # Some classes keep the model object, not its name, in such an attribute.
     named = [one for one in found if isinstance(one, str) and one]
     return f"{kind.__name__}/{named[0]}" if named else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def as_embedder(embeddings: Embeddings) -> Embedder:
-    """Convert LangChain's embeddings to an embedder of Monograph; those that came from Monograph come back as it."""
+    """Return LangChain's embeddings as an embedder of Monograph; unwrap :class:`MonographEmbeddings`."""
     return embeddings.embedder if isinstance(embeddings, MonographEmbeddings) else LangChainEmbedder(embeddings)
 
 
@@ -54,7 +54,7 @@ class MonographEmbeddings(Embeddings):
     Raises
     ------
     InputError
-        If the embedder is that of a file whose vectors were given: it makes none.
+        If the file's vectors are given by the caller, so that its embedder computes none.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -63,11 +63,11 @@ class MonographEmbeddings(Embeddings):
         self.model = embedder.key
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """One vector a text, of unit length."""
+        """Return one vector of unit length for each text."""
         made: list[list[float]] = self.embedder.embed(texts, "document").tolist()
         return made
 
     def embed_query(self, text: str) -> list[float]:
-        """The vector of a query, of unit length."""
+        """Return the vector of a query, of unit length."""
         made: list[float] = self.embedder.embed([text], "query")[0].tolist()
         return made

@@ -1,4 +1,4 @@
-"""Walks of langchain-graph-retriever over a store: along metadata, ids, and the names in the file's own graph."""
+"""Adapter for langchain-graph-retriever: edges along metadata, ids, and entities of the file's graph."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from monograph import StoredChunk
 from monograph_tools import build_graph
 
 ENTITIES = "monograph_entities"
-"""Edges from this to this lead from a document to all that name what it names."""
+"""Metadata key of a document's entities. An edge from this key to itself joins documents that name the same entity."""
 
 _COMBINERS = ("and", "or", "not", "$and", "$or", "$not")
 _NAMED = 1_000
-"""Most chunks that an edge along one name leads to."""
+"""Maximum number of chunks that an edge along one entity leads to."""
 
 
 class MonographAdapter(Adapter):
-    """Lets ``GraphRetriever`` walk over an ``EcoVectorStore``: ``GraphRetriever(store=MonographAdapter(store), …)``.
+    """Lets ``GraphRetriever`` traverse an ``EcoVectorStore``: ``GraphRetriever(store=MonographAdapter(store), …)``.
 
-    In a filter a value is met by one that equals it and by a list that holds it, as that package has it; an object of
-    operators is a ``where`` of Monograph's. A key with dots in it means what lies within as well.
+    In a filter a value matches an equal value and a list that contains it, as in that package. A mapping of operators
+    is a ``where`` filter of Monograph. A dot in a key also refers to a key of a nested mapping.
 
     Parameters
     ----------
     store:
-        The store, which stays the caller's to close.
+        The store, which the caller closes.
     entities:
-        Give what documents name in their metadata, as ``monograph_entities``: the names in the file's graph, which is
-        built here if the file has none. Of a document of several chunks those of all of them.
+        Add the entities of each document to its metadata as ``monograph_entities``, from all of its chunks. They come
+        from the file's graph, which is built here if the file has none.
     """
 
     def __init__(self, store: EcoVectorStore, entities: bool = False) -> None:
@@ -61,7 +61,7 @@ class MonographAdapter(Adapter):
         k: int = 4,
         filter: dict[str, Any] | None = None,  # noqa: A002
     ) -> tuple[list[float], list[Content]]:
-        """The vector of a query, and what is nearest to it; see :meth:`search`."""
+        """Return the vector of a query, and the documents nearest to it; see :meth:`search`."""
         embedding = self.store.query_vector(query)
         return embedding, self.search(embedding, k, filter)
 
@@ -71,12 +71,12 @@ class MonographAdapter(Adapter):
         k: int = 4,
         filter: dict[str, Any] | None = None,  # noqa: A002
     ) -> list[Content]:
-        """At most ``k`` documents nearest to a vector, the nearest first.
+        """Return at most ``k`` documents nearest to a vector, nearest first.
 
         Raises
         ------
         InputError
-            If the vector is of another dimension than the file's.
+            If the vector has another dimension than the file's.
         InvalidFilter
             If the filter cannot be understood.
         """
@@ -84,7 +84,7 @@ class MonographAdapter(Adapter):
             return []
         where, meets = self._understood(filter)
         most = k
-        while True:  # the store takes a part of a text for a value in a list: what is no value is left out here
+        while True:  # the store's filter also matches parts of texts, which are removed here
             found = self.store.similarity_search_by_vector(embedding, most, filter=where)
             kept = [document.id for document in found if meets(document)][:k]
             if len(kept) == k or len(found) < most:
@@ -96,7 +96,7 @@ class MonographAdapter(Adapter):
         ids: Sequence[str],
         filter: dict[str, Any] | None = None,  # noqa: A002
     ) -> list[Content]:
-        """The documents of these ids that are there and meet the filter, each once.
+        """Return the stored documents with these ids that match the filter, each once.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class MonographAdapter(Adapter):
         return _Along(base_filter or {}, edge)
 
     def _understood(self, given: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, Callable[[Document], bool]]:
-        """A filter as a ``where``, which may let more through, and what a document must meet besides."""
+        """Split a filter into a ``where``, which may match too much, and a predicate that checks each document."""
         pairs = list((given or {}).items())
         parts: list[dict[str, Any]] = []
         values: list[tuple[str, Any]] = []
@@ -153,7 +153,7 @@ class MonographAdapter(Adapter):
         return {"and": parts} if parts else None, lambda document: all(_held(document, *one) for one in held)
 
     def _naming(self, name: Any) -> list[str]:
-        """The chunks that name an entity."""
+        """Return the ids of the chunks that name an entity."""
         try:
             return [chunk.id for chunk in self._archive.graph.neighbourhood(str(name), 0, _NAMED).chunks]
         except NotFound:
@@ -161,7 +161,7 @@ class MonographAdapter(Adapter):
 
 
 class _Along(dict[str, Any]):
-    """A filter, and an edge that must lead to what is found."""
+    """Filter together with the edge that must lead to the results."""
 
     def __init__(self, given: Mapping[str, Any], edge: MetadataEdge) -> None:
         super().__init__(given)
@@ -169,7 +169,7 @@ class _Along(dict[str, Any]):
 
 
 def _can_be_asked(key: str, value: Any) -> bool:
-    """Whether the store can be asked for a value; what it cannot be is left to be looked at one by one."""
+    """Whether a ``where`` can express the condition; others are checked document by document."""
     if "." in key or key.startswith("$"):
         return False
     if isinstance(value, float):
@@ -182,7 +182,7 @@ def _held(document: Document, key: str, value: Any) -> bool:
 
 
 def _found(metadata: Mapping[str, Any], key: str) -> Iterable[Any]:
-    """Return the value under a key, and under the keys within it that its dots name."""
+    """Yield the value under a key, and the value under the nested keys that its dots separate."""
     if key in metadata:
         yield metadata[key]
     inner: Any = metadata

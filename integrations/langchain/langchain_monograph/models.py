@@ -1,4 +1,4 @@
-"""LangChain's chat models as Monograph's language models."""
+"""LangChain chat model as the language model of Monograph."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from monograph_tools import BorrowedModel
 
 
 class LangChainModel(BorrowedModel):
-    """Lets a LangChain chat model answer :meth:`monograph.Monograph.ask`.
+    """A LangChain chat model as the model that answers :meth:`monograph.Monograph.ask`.
 
     Parameters
     ----------
     model:
-        Any chat model.
+        Any chat model of LangChain.
     key:
-        Names the model and every setting that changes its answers: these are remembered under it.
+        Identifies the model and every setting that changes its answers. Answers are stored in the memo under this key.
     limit:
-        What the model calls the most tokens of an answer; empty to hand it none.
+        The model's parameter for the maximum number of tokens of an answer; empty to pass no limit.
     """
 
     called = "the chat model"

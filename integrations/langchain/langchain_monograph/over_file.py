@@ -1,4 +1,4 @@
-"""Base of components over a .mono file: the file, open or by its path, and how they are serialized with it."""
+"""Base class of components over a .mono file: it holds the file, and serializes it with the component."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ from monograph_tools import ClosesFile, FileHandle, archive_of
 
 
 class OverFile(ClosesFile, Serializable):
-    """A component over a file; LangChain's ``dumps`` and ``loads`` take it along, its file as a path."""
+    """Component over a file or shelf. LangChain's ``dumps`` and ``loads`` serialize it with the file's path."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     monograph: Reader | Shelf | EcoVectorStore | Path | str
-    """An open file or shelf, or a store over one, which stays the caller's to close; or the path of a file or the
-    address of a shelf, which is opened with the first question and closed by :meth:`close`."""
+    """An open file or shelf, or a store over one, which the caller closes; or the path of a file or the address of a
+    shelf, which is opened by the first question and closed by :meth:`close`.
+    """
     key: SecretStr | None = None
-    """Of an encrypted file; with a path only. It is never written down."""
+    """Key of an encrypted file; only with a path. It is never serialized."""
     collection: str | None = None
-    """See nothing but the documents of this one."""
+    """Read only the documents of this collection."""
     _file: FileHandle = PrivateAttr()
     _reads_only: ClassVar[bool] = True
 
     @field_validator("monograph", mode="before")
     @classmethod
     def _as_archive(cls, given: Any) -> Any:
-        """The archive of a store; a text as a path, unless it is the address of a bucket."""
+        """Return the archive of a store, and a string as a path unless it is the address of a bucket."""
         return Path(given) if isinstance(given, str) and "://" not in given else archive_of(given)
 
     def model_post_init(self, context: Any, /) -> None:
-        """Hold the file."""
+        """Create the handle of the file."""
         super().model_post_init(context)
         self._file = FileHandle(
             self.monograph,
@@ -53,7 +54,7 @@ class OverFile(ClosesFile, Serializable):
         return None if self.key is None else self.key.get_secret_value()
 
     def _embedder(self) -> Embedder | None:
-        """Return the embedder of queries; None for the file's own."""
+        """Return the embedder of queries; None for the file's own embedder."""
         return None
 
     def close(self) -> None:
@@ -62,17 +63,17 @@ class OverFile(ClosesFile, Serializable):
 
     @classmethod
     def is_lc_serializable(cls) -> bool:
-        """True: where its file is goes with it, and it is opened there again."""
+        """Return True: the path of the file is serialized, and the file is opened again after loading."""
         return True
 
     @property
     def lc_secrets(self) -> dict[str, str]:
-        """The environment variable with the key when the component is deserialized."""
+        """Environment variable that has the key when the component is deserialized."""
         return {"key": "MONOGRAPH_KEY"}
 
     @property
     def lc_attributes(self) -> dict[str, Any]:
-        """The file as its path, a shelf as its address. Raises InputError for a view or snapshot, which has neither."""
+        """Path of the file, or address of the shelf. Raises InputError for a view or snapshot, which has neither."""
         if isinstance(self.monograph, Reader) and not isinstance(self.monograph, Monograph):
             raise InputError("a view cannot be written down as a path", "give the file, and a collection")
         return {"monograph": self._file.address}

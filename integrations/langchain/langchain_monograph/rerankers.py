@@ -1,4 +1,4 @@
-"""LangChain's rerankers as a file's."""
+"""LangChain reranker as the reranker of a file."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class LangChainReranker(BorrowedReranker):
     Parameters
     ----------
     model:
-        LangChain's. A compressor must keep all that it is given, and write its score into each document's metadata, as
-        ``relevance_score``.
+        A cross-encoder or compressor of LangChain. A compressor must return every document, with a score in its
+        metadata as ``relevance_score`` or ``score``.
     name:
-        What tells this model from others, with every setting that changes its scores: these are remembered under it.
+        Identifies the model and every setting that changes its scores. Scores are stored under this name.
     weight:
-        What its scores count beside those of the search.
+        Weight of its scores relative to the scores of the search.
     """
 
     def __init__(self, model: BaseCrossEncoder | BaseDocumentCompressor, name: str, weight: float = 1.0) -> None:

@@ -1,4 +1,4 @@
-"""LangChain retrievers over an open monograph: by words and meaning, along the graph, through the tree."""
+"""LangChain retrievers over a file or shelf: hybrid, graph and tree search."""
 
 from __future__ import annotations
 
@@ -25,34 +25,35 @@ from monograph.models import Embedder
 from monograph_tools import build_graph, in_thread, warn_of_problems
 
 SEARCH_EVENT = "monograph_search"
-"""Name of LangChain's custom event with the query and each hit's id, relevance (0 to 1, falling), own score and
-explanation."""
+"""Name of the custom event of LangChain that each search sends. It has the query, and the id, relevance (0 to 1,
+descending), own score and explanation of each hit.
+"""
 
 
 class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
-    """Finds chunks of a monograph.
+    """Base of retrievers that return chunks of a file or shelf.
 
-    A document depends on the stored chunk alone, so that the results of several queries can be merged: it has the
+    A document depends on the stored chunk only, so that the results of several queries can be merged: it has the
     chunk's id, text and metadata, ``title`` and ``source`` (the uri), and ``monograph_document_id``,
     ``monograph_start`` and ``monograph_end``. Scores and explanations are in the custom event ``monograph_search``,
     which callbacks and ``astream_events`` receive; ``EcoVectorStore.similarity_search_with_score`` returns scores.
-    ``k``, ``filter`` and the fields of the kind of retriever can be overridden with each call of ``invoke``.
+    ``k``, ``filter`` and the fields of the subclass can be overridden in each call of ``invoke``.
     """
 
     k: int = 5
-    """Most documents to return."""
+    """Maximum number of documents to return."""
     filter: dict[str, Any] | None = None
-    """Only chunks whose metadata meet this filter."""
+    """Return only chunks whose metadata match this filter."""
     embedding: Embeddings | None = None
-    """Makes the vectors of queries, where the file's were made by LangChain's embeddings or given by the caller."""
+    """Computes the vectors of queries, if it computed the file's vectors or the caller gave them to the file."""
     as_of: str | None = None
-    """Search the file as it stood at the end of this moment, where it keeps that: see ``Monograph.as_of``."""
+    """Search the file as it was at the end of this moment, if it keeps history: see ``Monograph.as_of``."""
     reranker: str | Reranker | None = None
-    """Puts the first hits in order, or the text that names it; None for what the file was opened with."""
+    """Reranker of the first hits, or its spec as a string; None for the reranker that the file was opened with."""
 
     @property
     def lc_attributes(self) -> dict[str, Any]:
-        """The file as its path, and the reranker as the text that names it."""
+        """Serialized form of the file (its path or address) and of the reranker (its spec)."""
         given = self.reranker
         named = {} if given is None else {"reranker": given if isinstance(given, str) else given.spec}
         return super().lc_attributes | named
@@ -75,7 +76,7 @@ class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
 
     @abstractmethod
     def _search(self, query: str, *changed: Any, **named: Any) -> list[Hit]:
-        """The hits for a query, best first."""
+        """Return the hits for a query, best first."""
 
     def _found(self, query: str, how: str | Strategy, k: int | None, given: dict[str, Any] | None) -> list[Hit]:
         allowed = plain(self.filter if given is None else given)
@@ -105,14 +106,14 @@ def _of_search(query: str, hits: Sequence[Hit]) -> dict[str, Any]:
 
 
 class HybridRetriever(FileRetriever):
-    """Finds chunks of a monograph by words and by meaning, or any other way that a file can be searched."""
+    """Finds chunks by lexical and dense search, or by any other search mode."""
 
     how: str | Strategy = "auto"
-    """As for :meth:`monograph.Monograph.search`."""
+    """Search mode, as for :meth:`monograph.Monograph.search`."""
 
     @property
     def lc_attributes(self) -> dict[str, Any]:
-        """The file as its path, and how it is searched as a text."""
+        """Serialized form of the file (its path or address) and of the search mode (its text form)."""
         return super().lc_attributes | {"how": str(self.how)}
 
     def _search(
@@ -126,19 +127,19 @@ class HybridRetriever(FileRetriever):
 
 
 class MiniRAGRetriever(FileRetriever):
-    """Finds chunks hop by hop along the graph of what is named together (Fan et al., MiniRAG, arXiv 2501.06713).
+    """Finds chunks hop by hop along the entity graph (Fan et al., MiniRAG, arXiv 2501.06713).
 
-    By default Monograph's own walk along the graph runs, as with ``how="graph"``: it follows links from the most
-    probable chunks. ``faithful=True`` ranks by the paper's own formulas (Eq. 2 and 3) instead.
+    By default it runs Monograph's own graph search, ``how="graph"``, which follows links from the most probable chunks.
+    ``faithful=True`` ranks by the paper's formulas (Eq. 2 and 3) instead.
 
-    A file without a graph gets one here.
+    If the file has no graph, the graph is built here.
     """
 
     faithful: bool = False
-    """Rank by the paper's own formulas; otherwise by Monograph's own walk along the graph."""
+    """Rank by the paper's own formulas; otherwise by Monograph's own graph search."""
 
     def model_post_init(self, context: Any, /) -> None:
-        """Hold the file, and build its graph if it has none."""
+        """Create the handle of the file, and build its graph if it has none."""
         super().model_post_init(context)
         build_graph(self.monograph, self._secret, self._embedder())
 
@@ -153,12 +154,15 @@ class MiniRAGRetriever(FileRetriever):
 
 
 class TreeRetriever(FileRetriever):
-    """Finds chunks and the summaries that stand above them; a summary has ``monograph_layer``, ``monograph_chunks``."""
+    """Finds chunks and the summaries above them in the tree.
+
+    The metadata of a summary are its ``monograph_layer`` and ``monograph_chunks``, the ids of the chunks under it.
+    """
 
     detail: float | None = None
-    """The share of chunks among the documents, from 0 (summaries alone) to 1."""
+    """Share of chunks among the documents, from 0 (summaries only) to 1 (chunks only)."""
     budget: int | None = None
-    """Most tokens of all documents together."""
+    """Maximum number of tokens of all documents together."""
 
     def _search(
         self,
@@ -173,7 +177,7 @@ class TreeRetriever(FileRetriever):
 
 
 class EraRAGRetriever(TreeRetriever):
-    """:class:`TreeRetriever` with documents added and removed: the tree follows (Zhang et al., EraRAG).
+    """:class:`TreeRetriever` that also adds and deletes documents; the tree is updated (Zhang et al., EraRAG).
 
     The file must have a tree: ``Monograph.open(path, summarizer=...)``.
     """
@@ -181,7 +185,7 @@ class EraRAGRetriever(TreeRetriever):
     _reads_only: ClassVar[bool] = False
 
     def add_documents(self, documents: Sequence[Document], ids: Sequence[str] | None = None) -> list[str]:
-        """Store documents; one of a known id replaces that one. Returns their ids, in order."""
+        """Store documents and return their ids, in order; a document replaces the stored one with the same id."""
         names = documents_ids(documents, ids)
         if names:
             warn_of_problems(
@@ -192,7 +196,7 @@ class EraRAGRetriever(TreeRetriever):
         return names
 
     def delete(self, ids: Sequence[str]) -> bool:
-        """Take documents out; always True: afterwards none of them is there."""
+        """Delete documents. Always returns True, because an id that is not stored is no failure."""
         warn_of_problems(self._file.open_to_write().remove_chunks(ids))
         return True
 

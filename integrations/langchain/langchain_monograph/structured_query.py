@@ -1,4 +1,4 @@
-"""LangChain's structured queries as filters of Monograph."""
+"""Translation of LangChain's structured queries to filters of Monograph."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _COMPARATORS = {
 
 
 class MonographTranslator(Visitor):
-    """Lets LangChain's ``SelfQueryRetriever`` filter an ``EcoVectorStore``.
+    """Translates the filters of LangChain's ``SelfQueryRetriever`` for an ``EcoVectorStore``.
 
-    All comparators but ``like``; ``contain`` is met by a list that has the value and by a text that has it in it. Days
-    and times compare as the texts that they are stored as.
+    It supports all comparators except ``like``. ``contain`` matches a list that contains the value, and a text that
+    contains it. Dates and times are compared as the texts that are stored for them.
     """
 
     allowed_comparators = tuple(_COMPARATORS)
@@ -46,7 +46,7 @@ class MonographTranslator(Visitor):
         Raises
         ------
         InvalidFilter
-            If there is a comparator that is none of ours.
+            If a comparator is not supported.
         """
         return {operation.operator.value: [_visited(self, part) for part in operation.arguments]}
 
@@ -56,7 +56,7 @@ class MonographTranslator(Visitor):
         Raises
         ------
         InvalidFilter
-            If its comparator is none of ours.
+            If the comparator is not supported.
         """
         operator = _COMPARATORS.get(comparison.comparator)
         if operator is None:
@@ -71,7 +71,7 @@ class MonographTranslator(Visitor):
         return {comparison.attribute: {operator: [_scalar(one) for one in value] if listed else _scalar(value)}}
 
     def visit_structured_query(self, structured_query: StructuredQuery) -> tuple[str, dict[str, Any]]:
-        """The words to search for, and how the search is narrowed."""
+        """Return the text to search for, and the keyword arguments of the search (``filter``, or none)."""
         if structured_query.filter is None:
             return structured_query.query, {}
         return structured_query.query, {"filter": _visited(self, structured_query.filter)}
@@ -83,7 +83,7 @@ def _visited(translator: MonographTranslator, directive: FilterDirective) -> dic
 
 
 def _scalar(value: Any) -> Any:
-    """A value; days and times, which a model's query gives as an object, as text."""
+    """Return a value of a filter, with dates and times, which a structured query has as objects, as text."""
     if isinstance(value, dict) and value.get("type") in ("date", "datetime"):
         return value[value["type"]]
     return plain(value)

@@ -1,4 +1,4 @@
-"""Tools over a .mono file for an agent of LangChain."""
+"""Tools over a .mono file for a LangChain agent."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from monograph_tools import ClosesFile, FileHandle, archive_of, as_json, offered
 
 
 class MonographToolkit(ClosesFile, BaseToolkit):
-    """Tools to search, read and look around in a file; an answer is JSON, each text in it with the place it stands in.
+    """Tools to search, read and explore a file; they reply in JSON, with the source of each text.
 
-    ``outline`` is there where the file has a tree of summaries.
+    ``outline`` is offered only if the file has a tree of summaries.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     monograph: Reader | Shelf | EcoVectorStore | Path | str
-    """An open file or shelf, or a store over one, which stays the caller's to close; or the path of a file or the
-    address of a shelf, which is opened for the tools and closed by :meth:`close`."""
+    """An open file or shelf, or a store over one, which the caller closes; or the path of a file or the address of a
+    shelf, which is opened for the tools and closed by :meth:`close`.
+    """
     notes: bool = False
-    """Offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for what that added."""
+    """Offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for notes of ``add_note``."""
     key: SecretStr | None = None
-    """Of an encrypted file; with a path only."""
+    """Key of an encrypted file; only with a path."""
     _file: FileHandle = PrivateAttr()
 
     @field_validator("monograph", mode="before")
@@ -37,17 +38,17 @@ class MonographToolkit(ClosesFile, BaseToolkit):
         return archive_of(given)
 
     def model_post_init(self, context: Any, /) -> None:
-        """Hold the file."""
+        """Create the handle of the file."""
         super().model_post_init(context)
         key = None if self.key is None else self.key.get_secret_value()
         self._file = FileHandle(self.monograph, read_only=not self.notes, key=key)
 
     def close(self) -> None:
-        """Close the file if it was given as a path: the tools then answer with an error."""
+        """Close the file if it was given as a path; after that the tools reply with an error."""
         self._file.close()
 
     def get_tools(self) -> list[BaseTool]:
-        """The tools, for an agent. What goes wrong is said to it, with the hint."""
+        """Return the tools for an agent. They return errors to it as text, with their hint."""
         return [
             StructuredTool.from_function(
                 tool.answering(as_json, _failed),

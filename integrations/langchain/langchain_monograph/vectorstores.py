@@ -1,4 +1,4 @@
-"""LangChain's vector store over a .mono file."""
+"""LangChain vector store over a .mono file."""
 
 from __future__ import annotations
 
@@ -32,41 +32,41 @@ How: TypeAlias = "str | Strategy"
 
 
 class EcoVectorStore(tools.ClosesFile, VectorStore):
-    """Documents and their vectors in one file, with an inverted index beside them.
+    """Documents and their vectors in one file, with an inverted index.
 
-    Every id is kept, whatever it is, and stands for one document; adding one of a known id replaces it. ``filter`` is a
-    ``where`` of Monograph (``{"year": {">=": 2020}}``, LangChain's ``$`` spellings too) or a function of the document.
-    ``how`` is any way to search that finds documents: the same store searches by words, by
-    both, or along the graph. Safe for use by many threads. A copy is over the same open file, which stays the
-    original's to close; a store that is pickled opens the file of that path anew.
+    Any string can be an id and is kept. Adding a document replaces the stored one with the same id. ``filter`` is a
+    ``where`` of Monograph (``{"year": {">=": 2020}}``, also with LangChain's ``$`` spellings) or a function of the
+    document. ``how`` is any search mode that returns documents, so that one store can search lexically, densely, by
+    both, or along the graph. The store is safe to use from several threads. A copy shares the open file, which only the
+    original closes. An unpickled store opens the file at the same path again.
 
     Parameters
     ----------
     monograph:
-        An open file, which stays the caller's to close; or the path of one, which is opened here, made if it is
-        missing, and closed by :meth:`close`. A shelf, or its address, is only searched: what lists documents, stores
-        them or takes them out raises InputError.
+        An open file, which the caller closes; or the path of a file. A path is opened here, created if it does not
+        exist, and closed by :meth:`close`. A shelf or its address can only be searched: methods that list, store or
+        delete documents raise InputError.
     embedding:
-        Makes the vectors; with a path only. Without it the file's own embedder does.
+        Computes the vectors; only with a path. If it is None, the file's own embedder is used.
     how:
-        How searches are done that do not say it themselves: by default ``hybrid`` where the file's own embedder is
-        ``static``, and ``dense`` otherwise. A new file has a graph only if this is ``graph`` or
-        ``tfidf``; the graph of a file without one is then built here. ``archive.graph.build()`` builds it later.
+        Default search mode. If it is None: ``hybrid`` if no ``embedding`` is given and the file's embedder is
+        ``static``, else ``dense``. A new file has a graph only if this is ``graph`` or ``tfidf``; then a missing graph
+        of an existing file is built here, too. ``archive.graph.build()`` builds it later.
     collection:
-        Whose documents these are: nothing else of the file is found, listed or taken out, and what is added is in it.
-        An id is one in the whole file: that of a document in another collection is refused.
+        Search, list and delete only documents of this collection, and add new documents to it. An id is unique in the
+        whole file: adding a document with the id of a document in another collection is refused.
     key:
-        Of an encrypted file; with a path only.
+        Key of an encrypted file; only with a path.
     vector_index:
-        Design of a new file's vector index, ``codes`` (the default) or ``graph``; with a path only.
+        Design of a new file's vector index, ``codes`` (the default) or ``graph``; only with a path.
     scores:
-        What ``similarity_search_with_score`` gives: relevances (:mod:`monograph_tools.scores`), or distances as
-        other stores do. ``similarity_search_with_relevance_scores`` and thresholds are of relevances always.
+        Scores of ``similarity_search_with_score``: relevances (:mod:`monograph_tools.scores`), or distances as in other
+        stores. ``similarity_search_with_relevance_scores`` and thresholds always use relevances.
 
     Raises
     ------
     InputError
-        If an embedding, a key or a vector index is given besides an open file, or documents cannot be searched for so.
+        If an embedding, a key or a vector index is given with an open file, or ``how`` does not return documents.
     """
 
     def __init__(  # noqa: PLR0913 - each is a choice of its own
@@ -94,7 +94,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         self._discard: Callable[[], Any] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is pickled opens the file anew, and nobody else has that to close.
+        # An unpickled store opens the file itself, so it also has to close it.
         return {**self.__dict__, "_own": True, "_discard": None}
 
     def __copy__(self) -> EcoVectorStore:
@@ -106,7 +106,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         return self.__copy__()
 
     def close(self) -> None:
-        """Close the file if it was opened here; a temporary one is gone then."""
+        """Close the file if it was opened here, and delete it if it is temporary."""
         if self._own:
             self._whole.close()
         if self._discard is not None:
@@ -114,7 +114,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
 
     @property
     def embeddings(self) -> Embeddings | None:
-        """The model that makes the vectors; None for a file whose vectors were given."""
+        """The model that computes the vectors; None if the file's vectors are given by the caller."""
         from langchain_monograph.embeddings import MonographEmbeddings
         from monograph.models import is_given
 
@@ -134,9 +134,9 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         monograph: Given | None = None,
         **kwargs: Any,
     ) -> EcoVectorStore:
-        """A store of texts, in the file that ``monograph`` names; without one in a temporary file.
+        """Return a store of texts, in the file ``monograph``, or else in a temporary file.
 
-        That is gone when the store is closed or let go, or the program ends.
+        A temporary file is deleted when the store is closed or garbage-collected, or when the program ends.
         """
         store = cls._temporary(embedding, **kwargs) if monograph is None else cls(monograph, embedding, **kwargs)
         store.add_texts(texts, metadatas, ids=ids)
@@ -166,7 +166,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         Raises
         ------
         InputError
-            If there is another number of metadata or of ids than of texts.
+            If the number of metadata or of ids differs from the number of texts.
         """
         listed = list(texts)
         for name, given in (("metadatas", metadatas), ("ids", ids)):
@@ -185,14 +185,14 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         ids: Sequence[str | None] | None = None,
         batch_size: int | None = None,
     ) -> list[str]:
-        """Store documents; one of a known id replaces that one.
+        """Store documents; a document replaces the stored one with the same id.
 
         Parameters
         ----------
         documents:
-            Their metadata must be JSON; dates and times become text (``2031-03-02``), in filters too.
+            Their metadata must be JSON. Dates and times become text (``2031-03-02``), in filters too.
         ids:
-            One a document. Where one is missing the document's own id serves, or a new one is made.
+            One for each document. If one is missing, the document's own id is used, or a new one is created.
         batch_size:
             Has no effect: LangChain's ``index`` passes it. Documents are stored in batches of 1,024.
 
@@ -203,9 +203,10 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         Raises
         ------
         InvalidDocument
-            If metadata are not JSON, or a text cannot be stored: nothing of a batch of 1,024 documents then is.
+            If metadata are not JSON, or a text cannot be stored. Then nothing of the same batch of 1,024 documents is
+            stored.
         InputError
-            If there is another number of ids than of documents.
+            If the numbers of ids and documents differ.
         """
         names = documents_ids(documents, ids)
         if names:
@@ -222,11 +223,11 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         *,
         filter: Filter | None = None,  # noqa: A002
     ) -> bool:
-        """Take documents out, by id or by a filter; without either, everything that is in the collection.
+        """Delete documents by id, by a filter, or both; if neither is given, everything in the collection.
 
         Returns
         -------
-        True: afterwards none of them is there. An id that was not there is no failure.
+        Always True: an id that is not stored is no failure.
         """
         file = tools.to_write(self.monograph)
         if ids is None and filter is None:
@@ -239,7 +240,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """The documents that are there, in the order of the ids."""
+        """Return the documents that are stored, in the order of the ids."""
         return self._fetched(ids)
 
     def get(
@@ -250,12 +251,12 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Document]:
-        """List documents: those of ``ids`` in their order, or all that meet a filter, in reading order.
+        """List documents: those of ``ids`` in their order, or all that match a filter, in reading order.
 
         Parameters
         ----------
         limit, offset:
-            Most documents to return, and how many to skip before.
+            Maximum number of documents to return, and number of documents to skip first.
 
         Raises
         ------
@@ -278,14 +279,14 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         self.update_documents([document_id], [document])
 
     def update_documents(self, ids: Sequence[str], documents: list[Document]) -> None:
-        """Replace documents, one an id.
+        """Replace documents, one for each id.
 
         Raises
         ------
         NotFound
-            If there is none of an id: nothing is then replaced.
+            If an id is not stored. Then nothing is replaced.
         InputError
-            If there is another number of ids than of documents.
+            If the numbers of ids and documents differ.
         """
         there = {one.chunk.id for one in self.monograph.fetch(ids)}
         missing = [one for one in ids if one not in there]
@@ -294,11 +295,11 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         self.add_documents(documents, ids=ids)
 
     def delete_collection(self) -> None:
-        """Delete every document of the collection, or, without one, of the file. The store can be used on."""
+        """Delete every document of the collection, or, without one, of the file. The store remains usable."""
         self.delete()
 
     def reset_collection(self) -> None:
-        """Delete every document of the collection, as :meth:`delete_collection`; the next addition makes it anew."""
+        """Delete every document of the collection, as :meth:`delete_collection` does; later additions recreate it."""
         self.delete()
 
     def similarity_search(  # type: ignore[override]  # an unknown argument is an error
@@ -309,7 +310,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         filter: Filter | None = None,  # noqa: A002
         how: How | None = None,
     ) -> list[Document]:
-        """Documents, best first; see :meth:`similarity_search_with_score`."""
+        """Return documents, best first; see :meth:`similarity_search_with_score`."""
         return [document for document, _ in self.similarity_search_with_score(query, k, filter=filter, how=how)]
 
     def similarity_search_with_score(
@@ -320,23 +321,25 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         filter: Filter | None = None,  # noqa: A002
         how: How | None = None,
     ) -> list[tuple[Document, float]]:
-        """Documents and their relevances, best first: from 0 to 1, of ``dense`` the cosines (0 for a negative one).
+        """Return documents and their scores, best first.
 
-        What it is of other ways to search: :mod:`monograph.search.fusion`. Of a store with other ``scores``, these.
+        The default score is the relevance, from 0 to 1. In the mode ``dense`` it is the cosine (0 for a negative
+        cosine). For other search modes see :mod:`monograph.search.fusion`. The store's parameter ``scores`` selects
+        another convention.
 
         Parameters
         ----------
         query, k:
-            Words, and most documents to return.
+            Text of the query, and maximum number of documents to return.
         filter:
-            Only documents that meet it.
+            Return only documents that match it.
         how:
-            As for :meth:`monograph.Monograph.search`.
+            Search mode, as for :meth:`monograph.Monograph.search`.
 
         Raises
         ------
         InputError
-            If a number is out of range, or documents cannot be searched for so.
+            If a number is out of range, or ``how`` does not return documents.
         InvalidFilter
             If the filter cannot be understood.
         """
@@ -352,7 +355,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         *,
         filter: Filter | None = None,  # noqa: A002
     ) -> list[Document]:
-        """Documents nearest to a vector."""
+        """Return the documents nearest to a vector, nearest first."""
         return [document for document, _ in self.similarity_search_with_score_by_vector(embedding, k, filter=filter)]
 
     def similarity_search_with_score_by_vector(
@@ -362,12 +365,12 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         *,
         filter: Filter | None = None,  # noqa: A002
     ) -> list[tuple[Document, float]]:
-        """Documents nearest to a vector, and their cosines, 0 for a negative one; or what ``scores`` says instead.
+        """Return the documents nearest to a vector, with their cosines (0 if negative), or with the store's ``scores``.
 
         Raises
         ------
         InputError
-            If the vector is of another dimension than the file's.
+            If the vector has another dimension than the file's.
         """
         return self._search(k, filter, lambda most, where: self._nearest(embedding, most, where))
 
@@ -379,7 +382,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         filter: Filter | None = None,  # noqa: A002
         how: How | None = None,
     ) -> list[tuple[Document, list[float]]]:
-        """Documents with their vectors, of unit length, best first; see :meth:`similarity_search_with_score`."""
+        """Return documents with their vectors (unit length), best first; see :meth:`similarity_search_with_score`."""
         found = self.similarity_search(query, k, filter=filter, how=how)
         held = self.monograph.fetch([one.id for one in found if one.id is not None], vectors=True)
         vectors = {one.chunk.id: [] if one.vector is None else one.vector.tolist() for one in held}
@@ -394,7 +397,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         *,
         filter: Filter | None = None,  # noqa: A002
     ) -> list[Document]:
-        """Documents that are near to the query and unlike each other, chosen from the ``fetch_k`` nearest."""
+        """Return documents that are near to the query and unlike each other, chosen from the ``fetch_k`` nearest."""
         vector = self.query_vector(query)
         return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, filter=filter)
 
@@ -407,14 +410,14 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         *,
         filter: Filter | None = None,  # noqa: A002
     ) -> list[Document]:
-        """Choose documents as :meth:`max_marginal_relevance_search`, near to a vector.
+        """Choose documents as :meth:`max_marginal_relevance_search` does, but near to a vector.
 
-        ``lambda_mult`` 1 ranks by relevance only, 0 by diversity only.
+        ``lambda_mult``: 1 ranks by relevance only, 0 by diversity only.
 
         Raises
         ------
         InputError
-            If ``lambda_mult`` is not in [0, 1], or the vector is of another dimension than the file's.
+            If ``lambda_mult`` is not in [0, 1], or the vector has another dimension than the file's.
         """
         if not 0 <= lambda_mult <= 1:
             raise InputError(f"lambda_mult is {lambda_mult:g}", "give 0 to 1")
@@ -428,7 +431,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         Raises
         ------
         InputError
-            If the file's vectors were given, so that it has no model.
+            If the file's vectors are given by the caller, so that it has no model.
         """
         made = self.embeddings
         if made is None:
@@ -446,7 +449,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
 
     def _nearest(self, embedding: list[float], k: int, where: Mapping[str, Any] | None) -> list[Hit]:
         found = self.monograph.search("", k, how="dense", where=where, vector=embedding)
-        # Nothing that a filter allows is found only where the vector points nowhere.
+        # A filtered dense search returns nothing if the query's vector is zero.
         return found or (tools.allowed_hits(self.monograph, where, k) if where else [])
 
     def _search(
@@ -472,7 +475,7 @@ def _check_filter(wanted: Any) -> None:
 def _chosen(
     k: int, wanted: Callable[[Document], bool], search: Callable[[int, None], list[Hit]]
 ) -> Iterator[tuple[Document, float]]:
-    """The k best that a function takes: so many more are found each time, until they suffice or there are no others."""
+    """Yield the k best documents that a function accepts; search with a larger k until they suffice or hits run out."""
     most = max(4 * k, 50)
     while k > 0:
         hits = search(most, None)
@@ -490,7 +493,7 @@ def _discard(monograph: Archive, folder: str) -> None:
 
 
 def _checked(how: How) -> How:
-    """A way to search, unless it is one that finds summaries, which are no documents of anybody's."""
+    """Return a search mode as a strategy. Raises InputError for ``tree``, which returns summaries."""
     if str(how).partition(":")[0] == "tree":
         raise InputError("EcoVectorStore finds documents, not summaries", "take TreeRetriever for these")
     return library.strategy(how)

@@ -1,4 +1,4 @@
-"""Monograph for agents: a .mono file over the Model Context Protocol."""
+"""Monograph for agents: a file or shelf over the Model Context Protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Serving a file: over standard input and output, or over HTTP on this machine alone."""
+"""Serving a file or shelf over MCP: on standard input and output, or over HTTP on the loopback interface."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ def serve_http(
     notes: bool = False,
     ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve streamable HTTP at ``/mcp`` until interrupted, to those who know the token.
+    """Serve streamable HTTP at ``/mcp`` until interrupted, to clients that send the token.
 
     Parameters
     ----------
     monograph:
         The open file or shelf.
     token:
-        Asked for as ``Authorization: Bearer``; at least 16 characters.
+        Required in the header ``Authorization: Bearer``; at least 16 characters.
     host:
         A loopback address.
     port:
-        0 takes a free one.
+        0 takes a free port.
     notes:
         Offer the tools that write notes.
     ready:
-        Told the address once it answers.
+        Called with the server's address as soon as clients can connect.
 
     Raises
     ------
     InputError
-        If the token is too short, the host is not this machine alone, or the port is taken.
+        If the token is too short, the host is not a loopback address, or the port is taken.
     """
     import uvicorn
 
-    Credentials(token, port)  # One that will not do is refused before a port is taken.
+    Credentials(token, port)  # Refuses a bad token before a port is taken.
     with listen(host, port) as bound:
         credentials = Credentials(token, bound.getsockname()[1])
         app = Guarded(make_server(monograph, notes=notes).streamable_http_app(host="127.0.0.1"), credentials)

@@ -1,4 +1,4 @@
-"""The server: tools and resources of one file, or of one shelf."""
+"""MCP server with the tools and resources of one file or shelf."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from monograph_tools import Tool
 
 LISTED = 200
-"""Most documents that are listed as resources; all can be read, and searched for."""
+"""Maximum number of documents listed as resources. Every document can be read and searched."""
 
 INSTRUCTIONS = """{what}. Use search for questions, and read for the text around what was found, entity and paths for
 who and what belongs together, outline (where there is one) for what the whole is about. Every answer names its places:
@@ -56,7 +56,7 @@ class FileServer(MCPServer[Any]):
         self._archive = archive
 
     async def list_resources(self) -> list[Resource]:
-        """The file's documents, at most LISTED."""
+        """Return the documents of the file or shelf, at most LISTED."""
         return await anyio.to_thread.run_sync(self._listed)
 
     def _listed(self) -> list[Resource]:
@@ -64,23 +64,23 @@ class FileServer(MCPServer[Any]):
 
 
 def make_server(monograph: Archive, *, notes: bool = False) -> FileServer:
-    """A server over an open file or shelf, which stays the caller's to close.
+    """Return an MCP server over an open file or shelf, which the caller closes.
 
     Parameters
     ----------
     monograph:
         The file or the shelf.
     notes:
-        Offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for what that added.
+        Offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for notes of ``add_note``.
 
     Raises
     ------
     InputError
-        If notes are asked for in a shelf or a snapshot, which agents only read.
+        If notes are requested for a shelf or a snapshot, which agents can only read.
     """
     server = FileServer(monograph, [_served(one) for one in offered(monograph, notes=notes)])
 
-    # An id may look like a path: it is looked up in the file alone, never on the disk.
+    # An id that looks like a path is safe: it is only looked up in the file, never on the disk.
     @server.resource(
         "monograph://document/{identifier}",
         name="document",
@@ -99,10 +99,10 @@ def make_server(monograph: Archive, *, notes: bool = False) -> FileServer:
 
 
 class UncheckedArguments(FuncMetadata):
-    """The arguments of a tool that checks them itself: the library's own check leaves out those it does not know."""
+    """Arguments of a tool that validates them itself, because the library's own validation drops unknown arguments."""
 
     def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
-        """The arguments as they were sent; objects that were sent as JSON text are parsed."""
+        """Return the arguments as they were sent; parse objects that were sent as JSON text."""
         return self.pre_parse_json(arguments_to_validate)
 
 

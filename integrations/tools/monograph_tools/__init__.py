@@ -1,4 +1,4 @@
-"""Shared parts of the integrations: an agent's tools, a framework's models in a file, and file handles."""
+"""Shared parts of the integrations: tools for agents, adapters of frameworks' models, and file handles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models across the border: what the adapters of all frameworks share."""
+"""Base classes of the adapters that make a framework's models usable in Monograph."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class BorrowedEmbedder:
     Parameters
     ----------
     key:
-        Names the model and every setting that changes its vectors.
+        Identifies the model and every setting that changes its vectors.
     documents, query:
-        Make the vectors of texts, and that of a question.
+        Compute the vectors of texts, and the vector of a question.
     dimension:
-        Length of the vectors; found out by embedding a word where it is not given.
+        Length of the vectors. If None, it is measured by embedding one word.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class BorrowedEmbedder:
 
     @property
     def spec(self) -> str:
-        """Says where it comes from; nobody but the caller can make it again."""
+        """Name of the model. Monograph cannot load the model by this name; only the caller can create it."""
         return self.key
 
     @cached_property
@@ -55,12 +55,12 @@ class BorrowedEmbedder:
         return self._measured if self._dimension is None else self._dimension
 
     def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
-        """float32 (len(texts), dimension), rows of unit length.
+        """Return the vectors of texts: float32 (len(texts), dimension), rows of unit length; zeros for a zero vector.
 
         Raises
         ------
         ModelUnavailable
-            Whatever goes wrong in the model.
+            If the model raises any exception.
         """
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
@@ -77,9 +77,9 @@ class BorrowedEmbedder:
 
 
 def require_vectors(embedder: Embedder, place: str) -> None:
-    """Raise InputError if an embedder makes no vectors, so that a framework would store and search zeros.
+    """Raise InputError if an embedder computes no vectors, so that a framework would store and search zeros.
 
-    ``place`` is where the framework takes the model that made the file's vectors.
+    ``place`` names the framework's parameter for the model that computed the file's vectors.
     """
     if is_given(embedder):
         raise InputError(
@@ -94,11 +94,11 @@ class BorrowedReranker:
     Parameters
     ----------
     key:
-        Names the model and every setting that changes its scores: these are remembered under it.
+        Identifies the model and every setting that changes its scores. Scores are stored under this key.
     score:
-        Gives a score a text, the higher the better.
+        Returns a score for each text; higher is better.
     weight:
-        What its scores count beside those of the search.
+        Weight of its scores relative to the scores of the search.
     """
 
     def __init__(self, key: str, score: Callable[[str, list[str]], Sequence[float]], weight: float = 1.0) -> None:
@@ -108,16 +108,16 @@ class BorrowedReranker:
 
     @property
     def spec(self) -> str:
-        """Says where it comes from; nobody but the caller can make it again."""
+        """Name of the reranker. Monograph cannot load the reranker by this name; only the caller can create it."""
         return self.key
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:
-        """float64 (len(texts),): see :class:`monograph.Reranker`.
+        """Return the scores of texts: float64 (len(texts),). See :class:`monograph.Reranker`.
 
         Raises
         ------
         ModelUnavailable
-            Whatever goes wrong in the model.
+            If the reranker raises any exception.
         """
         try:
             return np.asarray(self._score(question, list(texts)), dtype=np.float64)
@@ -128,12 +128,12 @@ class BorrowedReranker:
 
 
 def all_scores(key: str, found: Mapping[int, Any], count: int) -> list[float]:
-    """Scores by place as a list.
+    """Return the scores by place, of texts 0 to ``count`` - 1, as a list.
 
     Raises
     ------
     ModelUnavailable
-        If a text has none: what a reranker leaves out cannot be put in order, and must not be remembered.
+        If a text has no score: incomplete scores give no order, and must not be stored.
     """
     given = {place: score for place, score in found.items() if isinstance(score, Real) and not isinstance(score, bool)}
     if len(given) != count:
@@ -150,9 +150,9 @@ class BorrowedModel(ABC):
     Parameters
     ----------
     key:
-        Names the model and every setting that changes its answers: these are remembered under it.
+        Identifies the model and every setting that changes its answers. Answers are stored in the memo under this key.
     limit:
-        What the model calls the most tokens of an answer; empty to hand it none.
+        The model's parameter for the maximum number of tokens of an answer; empty to pass no limit.
     """
 
     called = "the model"
@@ -162,14 +162,14 @@ class BorrowedModel(ABC):
         self._limit = limit
 
     def complete(self, prompt: str, max_tokens: int) -> Completion:
-        """Answer a prompt. Raises ModelUnavailable whatever goes wrong in the model."""
+        """Return the answer to a prompt. Raises ModelUnavailable if the model raises any exception."""
         try:
             return self._whole(prompt, self._limits(max_tokens))
         except Exception as error:
             raise self._unavailable(error) from error
 
     def stream(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
-        """Answer a prompt piece by piece. See :class:`monograph.models.StreamingModel`."""
+        """Yield the answer to a prompt in pieces, then all of it: see :class:`monograph.models.StreamingModel`."""
         text, read, written = "", 0, 0
         try:
             for piece in self._pieces(prompt, self._limits(max_tokens)):
@@ -183,11 +183,11 @@ class BorrowedModel(ABC):
 
     @abstractmethod
     def _whole(self, prompt: str, limits: dict[str, Any]) -> Completion:
-        """The model's answer."""
+        """Return the model's whole answer."""
 
     @abstractmethod
     def _pieces(self, prompt: str, limits: dict[str, Any]) -> Iterator[Completion]:
-        """The answer's pieces in order, each with the tokens of all until then as far as the model tells them."""
+        """Yield the answer's pieces in order, each with the token counts so far, if the model reports them."""
 
     def _limits(self, max_tokens: int) -> dict[str, Any]:
         return {self._limit: max_tokens} if self._limit else {}

@@ -1,4 +1,4 @@
-"""Calls of a file by components: problems become warnings, and asynchronous methods wait in threads."""
+"""Helpers for components that call a file: warnings for problems, and asynchronous methods that wait in threads."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ class ClosesFile:
 
 
 def warn_of_problems(report: Report) -> Report:
-    """Return a report after a warning for each of its problems, for which frameworks have no other place."""
+    """Issue a warning for each problem of a report, since frameworks do not show reports; return the report."""
     for one in report.problems:
         warnings.warn(f"{one.reason} ({one.hint})" if one.hint else one.reason, RuntimeWarning, stacklevel=3)
     return report
 
 
 def refuse_unknown(call: str, given: Iterable[str], known: Iterable[str] = ()) -> None:
-    """Raise InputError if a call has arguments that nothing reads: a filter must not be ignored.
+    """Raise InputError if a call has unknown arguments, because an ignored filter would change the result.
 
-    ``call`` is what the error names, ``given`` are the arguments' names, and ``known`` those that the call reads.
+    ``call`` is the name in the error, ``given`` are the arguments' names, and ``known`` the names that the call
+    accepts.
     """
     listed = sorted(known)
     unknown = sorted(set(given).difference(listed))

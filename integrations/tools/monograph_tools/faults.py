@@ -1,6 +1,6 @@
-"""Errors for agents: without the file's path, and without commands that an agent cannot run.
+"""Error messages for agents: without the file's path, and without commands that an agent cannot run.
 
-An agent can correct what it asked for. What is wrong with the file or a model is told to whoever serves it, in the log.
+An agent can correct its own request. Errors of the file or of a model are logged for the operator instead.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ SAID: dict[type[MonographError], str] = {
     ModelError: 'a model that this needs cannot be used here (search with how="lexical" needs none)',
     MonographError: "the file cannot be used as it is (go on without it)",
 }
-"""What an agent is told of what it cannot put right, by the kind of error: the first that it is."""
+"""Message to an agent for each kind of error that it cannot correct. The first matching kind applies."""
 
 
 def for_agents(error: MonographError, place: Path | str) -> str:
-    """An error in a sentence, with the hint where an agent can do it.
+    """Return an error as a sentence, with its hint if an agent can follow it.
 
     Parameters
     ----------
     error:
-        What was raised.
+        The error that was raised.
     place:
-        Where the file lies, or the address of a shelf: nobody's business.
+        Path of the file, or address of the shelf; it is removed from the message.
     """
     if not isinstance(error, InputError):
         _LOG.warning("told to an agent in other words: %s", error)

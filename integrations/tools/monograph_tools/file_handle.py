@@ -1,4 +1,4 @@
-"""A file or a shelf as it is handed to a component: open, or by its address."""
+"""Files and shelves as components take them: an open one, a store over one, or a path or address."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 
 class Store(Protocol):
-    """A store over an archive, whose collection it sees."""
+    """A store over a file or shelf, restricted to its collection."""
 
     @property
     def monograph(self) -> Archive:
-        """The open archive, or the part of it that is in the store's collection."""
+        """The open file or shelf, or the view of the store's collection."""
         ...
 
 
 Given: TypeAlias = "Archive | Store | str | os.PathLike[str]"
-"""An open archive, a store over one, the path of a file or the address of a shelf."""
+"""An open file, view, snapshot or shelf, a store over one, the path of a file, or the address of a shelf."""
 Model = TypeVar("Model")
 
 COLLECTION = "monograph_collection"
-"""The metadata key of the collection that a document is in; it is nobody's own, and not handed back."""
+"""Metadata key of the collection of a document. It is internal, and is removed from returned metadata."""
 
 
 @overload
@@ -47,12 +47,12 @@ def archive_of(given: Given) -> Archive | str | os.PathLike[str]: ...
 
 
 def archive_of(given: Given) -> Archive | str | os.PathLike[str]:
-    """Return the archive of a store, and any other argument as it is.
+    """Return the archive of a store, and any other argument unchanged.
 
     Raises
     ------
     InputError
-        If it is none of the four.
+        If the argument is none of the kinds of ``Given``.
     """
     if isinstance(given, Reader | str | os.PathLike):
         return given
@@ -65,7 +65,7 @@ def archive_of(given: Given) -> Archive | str | os.PathLike[str]:
 
 
 def is_address(given: Given) -> bool:
-    """Whether it is a path or an address, which a component opens and closes by itself."""
+    """Whether the argument is a path or an address, which a component opens and closes itself."""
     return isinstance(given, str | os.PathLike)
 
 
@@ -78,15 +78,16 @@ def opened(
     graph: bool = False,
     vector_index: Literal["codes", "graph"] | None = None,
 ) -> Archive:
-    """The open file or shelf itself, or one that is opened with a framework's embedding model, or with its own.
+    """Return an open file or shelf unchanged; open a path or address with the given embedding model or its own.
 
-    A new file has a graph only if one is wanted; the graph of a file that has none is built then. A shelf must be
-    there. ``vector_index`` is the design of a new file's vector index.
+    A path is created if it does not exist; a shelf must exist. If ``graph`` is True, a missing graph is built;
+    otherwise a new file has none. ``borrowed`` converts the framework's model to an embedder. ``vector_index`` is the
+    design of a new file's vector index.
 
     Raises
     ------
     InputError
-        If a model, a key or a design is given besides an open one, or a key or a design with a shelf.
+        If a model, a key or a design is given with an open file, or a key or a design with a shelf.
     """
     given = archive_of(given)
     if isinstance(given, str | os.PathLike):
@@ -117,12 +118,12 @@ def opened(
 def build_graph(given: Given, key: str | None = None, embedder: Embedder | None = None) -> None:
     """Build the graph of a file that has none. Do nothing for a shelf, or for a path where there is no file.
 
-    ``key`` and ``embedder`` are those of a path.
+    ``key`` and ``embedder`` are used to open a path.
 
     Raises
     ------
     InputError
-        If it is a view or snapshot of a file without a graph.
+        If the archive is a view or snapshot of a file without a graph.
     ReadOnlyFile
         If the file has no graph and cannot be written.
     """
@@ -140,7 +141,7 @@ def build_graph(given: Given, key: str | None = None, embedder: Embedder | None 
 
 
 def _file_of(path: str | os.PathLike[str], embedder: Embedder | None, *, read_only: bool, key: str | None) -> Monograph:
-    """Open a file that must be there, with an embedder unless its vectors are given."""
+    """Open an existing file, with ``embedder`` unless the file's vectors are given by the caller."""
     try:
         return Monograph.open(path, embedder, create=False, read_only=read_only, key=key)
     except ModelMismatch:
@@ -152,12 +153,12 @@ def _file_of(path: str | os.PathLike[str], embedder: Embedder | None, *, read_on
 
 
 def in_collection(archive: Archive, name: str | None) -> Archive:
-    """The documents of a collection alone; without a name all.
+    """Return the view of a collection; without a name the archive itself.
 
     Raises
     ------
     InputError
-        If the name is no text, or empty, or it is a shelf, which has no collections.
+        If the name is not a string, if it is empty, or if the archive is a shelf, which has no collections.
     """
     if name is None:
         return archive
@@ -167,28 +168,29 @@ def in_collection(archive: Archive, name: str | None) -> Archive:
 
 
 class FileHandle:
-    """A file or a shelf that is open, or one of this address, opened when it is first asked for; it must be there.
+    """A file or shelf that is already open, or that is opened at its first use by its path or address; it must exist.
 
-    A copy of an open file is the same; one of a path opens it for itself, and so does one that is pickled, which has no
-    key: what was given one is copied, but not pickled.
+    A copy of a handle shares an open file, but opens a path for itself. An unpickled handle opens the path again. A
+    handle with a key can be copied, but not pickled.
 
     Parameters
     ----------
     given:
-        An open file stays the caller's to close.
+        A file or shelf, open or by its address. The caller closes an open one.
     read_only:
         Whether a path is opened for reading only.
     key:
-        Of an encrypted file; with a path only.
+        Key of an encrypted file; only with a path.
     collection:
-        See nothing but the documents of this one.
+        Read only the documents of this collection.
     embedder:
-        Makes the vectors of queries. An archive must have been built with it, unless its vectors are given.
+        Computes the vectors of queries. The archive must have been built with it, unless its vectors are given by the
+        caller.
 
     Raises
     ------
     InputError
-        If a key is given besides an open file, or with a shelf.
+        If a key is given with an open file or with a shelf.
     ModelMismatch
         If an open archive was built with another embedder.
     """
@@ -231,7 +233,7 @@ class FileHandle:
 
     @property
     def address(self) -> str:
-        """The absolute path of a file, or the address of a shelf."""
+        """Absolute path of the file, or address of the shelf."""
         given = self._given
         if isinstance(given, Reader):
             return str(given.path.absolute())
@@ -240,12 +242,12 @@ class FileHandle:
         return given.url
 
     def open(self) -> Archive:
-        """The open file or shelf.
+        """Return the open file or shelf; open it if it is closed.
 
         Raises
         ------
         FileError
-            If there is no file of this path, or it cannot be read.
+            If there is no file at this path, or it cannot be read.
         ShelfError
             If a shelf cannot be read.
         """
@@ -259,7 +261,7 @@ class FileHandle:
             return self._seen
 
     def open_to_write(self) -> Monograph | View:
-        """The open file or view, to be written to. Raises as :func:`to_write`, and as :meth:`open`."""
+        """Return the open file or view for writing. Raises as :func:`to_write` and :meth:`open` do."""
         return to_write(self.open())
 
     def _of_address(self, address: str | os.PathLike[str]) -> Archive:
@@ -272,12 +274,13 @@ class FileHandle:
     def query_vector(
         self, text: str, how: str | Strategy, vector: Sequence[float] | None = None, argument: str = "embed_model"
     ) -> Sequence[float] | Float32 | None:
-        """Return the vector of a query: the given one, one of the ``embedder``, or None if the archive makes it.
+        """Return the given vector of a query, else one computed by ``embedder``, or None if the archive computes it.
 
         Raises
         ------
         InputError
-            If the search mode needs a vector and nothing makes it; the error names ``argument``, which takes a model.
+            If the search mode needs a vector that nothing can compute; the error names ``argument``, which takes a
+            model.
         """
         if vector is not None:
             return vector
@@ -290,7 +293,7 @@ class FileHandle:
         return None
 
     def close(self) -> None:
-        """Close the file if it was given as a path; what asks next opens it again."""
+        """Close the file if it was given as a path; the next use opens it again."""
         with self._opening:
             self._seen = None
             if self._opened is not None:
@@ -299,9 +302,9 @@ class FileHandle:
 
 
 def require_query_vector(archive: Archive, how: str | Strategy, argument: str) -> None:
-    """Raise InputError if a query has no vector, its search mode needs one, and the archive has no model to make it.
+    """Raise InputError if the search mode needs a vector, and the archive has no model to compute it.
 
-    ``argument`` is what takes the vector, or the model that makes it.
+    ``argument`` names the caller's parameter for the vector, or for the model that computes it.
     """
     if getattr(strategy(how), "needs_vector", False) and _is_given(archive):
         raise InputError(
@@ -312,11 +315,11 @@ def require_query_vector(archive: Archive, how: str | Strategy, argument: str) -
 
 
 SPANS = "monograph_spans"
-"""Metadata key of what is kept of a reduced text: [start, end] of each span in the text that was given."""
+"""Metadata key of the kept spans of a reduced text: [start, end] of each span in the original text."""
 
 
 def allowed_hits(archive: Archive, where: Mapping[str, Any], k: int) -> list[Hit]:
-    """Return at most k chunks that a filter allows, in reading order, of relevance 0: for a query without a vector."""
+    """Return at most k chunks that match a filter, in reading order, with relevance 0: for a query without a vector."""
     return [
         Hit(one.chunk, 0.0, rank, one.title, one.uri, one.metadata, ())
         for rank, one in enumerate(archive.fetch(where=where)[: max(0, k)])
@@ -326,11 +329,11 @@ def allowed_hits(archive: Archive, where: Mapping[str, Any], k: int) -> list[Hit
 def reduce_texts(
     held: FileHandle, question: str, texts: Sequence[str], cut: float
 ) -> list[tuple[int, str, list[list[int]]]]:
-    """Cut texts of any origin down to the sentences that a question needs.
+    """Reduce texts of any origin to the sentences that a question needs.
 
     Returns
     -------
-    (place among the texts, what is kept, [start, end] of each kept span) of every text that is not blank, best first.
+    (place among the texts, kept text, [start, end] of each kept span) of every text that is not blank, best first.
 
     Raises
     ------
@@ -352,7 +355,7 @@ def _refuse_vector_index(kind: Literal["codes", "graph"] | None) -> None:
 
 
 def _is_given(archive: Archive) -> bool:
-    """Whether all vectors of an archive are given to it; False where its model cannot be loaded."""
+    """Whether all vectors of an archive are given by the caller; False if its model cannot be loaded."""
     try:
         return is_given(archive.embedder)
     except ModelError:
@@ -374,21 +377,21 @@ def _refuse_key(key: str | None, why: str = "") -> None:
 
 
 def whole_documents(held: FileHandle, names: Iterable[str] | None = None) -> Iterator[Document]:
-    """Documents one by one, in order of uri, then id; a path is open while they are read.
+    """Yield documents one by one, ordered by uri, then id; a file given as a path is open only meanwhile.
 
     Parameters
     ----------
     held:
-        The file.
+        Handle of the file.
     names:
-        Ids or uris; all documents without them.
+        Ids or uris of documents; None for all documents.
 
     Raises
     ------
     NotFound
-        If a name fits no document, or several.
+        If a name matches no document, or more than one.
     """
-    # A copy: of two that read at once, none closes the other's file.
+    # Copy the handle, so that concurrent readers do not close each other's file.
     with contextlib.closing(copy.copy(held)) as file:
         listed = [one.id for one in file.open().documents()] if names is None else names
         for name in listed:

@@ -1,6 +1,6 @@
-"""Notes that an agent may write into a file, correct and forget.
+"""Notes that an agent can add to a file, change and delete.
 
-A note's id is a hash of its title and text, so that a document which only looks like one is never taken for one.
+A note's id is a hash of its title and text, so a document that merely looks like a note is never treated as one.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Notes:
         return True
 
     def _note(self, name: str) -> Document:
-        """A note of an agent's. Raises InputError for any other document, NotFound for none."""
+        """Return a note by its id. Raises InputError for any other document, NotFound if there is none."""
         found = self.monograph.document(name)
         if found.id != note_id(found.title, found.text, self.monograph.view) or "written" not in found.metadata:
             raise InputError(
@@ -80,7 +80,7 @@ class Notes:
 
 
 def note_id(title: str, text: str, view: str = "") -> str:
-    """The id that a note has: in each view of a file another, so that nobody learns what others note."""
+    """Return the id of a note. It depends on the view, so that an id does not reveal notes of other views."""
     return f"note/{content_id('note', title, text, *([view] if view else []))}"
 
 

@@ -1,4 +1,4 @@
-"""The tools for a file, as a framework wants them."""
+"""Tools for a file in the form that frameworks need."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Effect: TypeAlias = Literal["reads", "adds", "takes out"]
 
 TOLD, NAMED = 5, 100
-"""Most mistakes that one error names, and most characters of an argument's name in it."""
+"""Maximum number of mistakes in one error, and of characters of an argument's name in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Tool:
     Parameters
     ----------
     work:
-        What it does; raises MonographError.
+        The function that does the work; raises MonographError.
     effect:
-        What it does to the file.
+        What the tool does to the file.
     archive:
         The file or the shelf.
     """
@@ -46,16 +46,16 @@ class Tool:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the tool."""
         return self.work.__name__
 
     @property
     def description(self) -> str:
-        """Its description for an agent."""
+        """Description of the tool for an agent."""
         return inspect.getdoc(self.work) or ""
 
     def arguments(self) -> type[BaseModel]:
-        """Its arguments, with what an agent is told of each, and their bounds; any other is refused."""
+        """Return a model of the tool's arguments, with their descriptions and bounds; it refuses unknown arguments."""
         hints = get_type_hints(self.work, include_extras=True)
         fields: dict[str, Any] = {
             name: (hints[name], ... if one.default is one.empty else one.default)
@@ -64,10 +64,11 @@ class Tool:
         return create_model(self.name, __config__=ConfigDict(extra="forbid"), **fields)
 
     def answering(self, reply: Callable[[BaseModel], Any], failed: Callable[[str], Any]) -> Callable[..., Any]:
-        """It as a framework wants it: what it replies, and what comes of an error, which may be another one raised.
+        """Return the tool as a function for a framework.
 
-        It has the name, docstring and types: schemas are made of them where the names of that module are unknown. It
-        checks its arguments itself, so that all frameworks refuse the same ones, in the same words.
+        ``reply`` converts its result. ``failed`` converts an error message, or raises an exception with it. The
+        function has the name, docstring and resolved types of the tool, because frameworks derive schemas from them. It
+        validates its arguments itself, so that all frameworks refuse the same arguments with the same messages.
         """
         known = self.arguments()
 
@@ -88,9 +89,9 @@ class Tool:
 
 
 def offered(archive: Archive, *, notes: bool = False) -> list[Tool]:
-    """The tools for a file or a shelf: ``outline`` where it has a tree, and with ``notes`` those that write.
+    """Return the tools for a file or shelf: ``outline`` if it has a tree, and with ``notes`` those that write.
 
-    Raises InputError if notes are asked for in a shelf or a snapshot.
+    Raises InputError if notes are requested for a shelf or a snapshot.
     """
     tools = Reading(archive)
     made = [Tool(one, "reads", archive) for one in (tools.search, tools.read)]
@@ -108,7 +109,7 @@ def offered(archive: Archive, *, notes: bool = False) -> list[Tool]:
 
 
 def wrong_arguments(error: ValidationError) -> str:
-    """Return the faults of a tool's arguments, for the agent that gave them: each argument with its mistake."""
+    """Return a message for the agent that names each wrong argument of a tool and its mistake."""
     found = error.errors()
     said = [
         f"{'.'.join(map(str, one['loc']))[:NAMED]!r}: "
@@ -119,5 +120,5 @@ def wrong_arguments(error: ValidationError) -> str:
 
 
 def as_json(reply: BaseModel) -> str:
-    """A reply as text."""
+    """Return a reply as JSON text."""
     return reply.model_dump_json()

@@ -1,11 +1,11 @@
-"""Replies of the tools to an agent: each piece of text with its place."""
+"""Replies of the tools to an agent: each text with its place in a document."""
 
 from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
 CUT = " […]"
-"""What stands where a text was cut to keep a reply short."""
+"""Mark at the end of a text that was shortened."""
 
 
 class Citation(BaseModel):

@@ -1,4 +1,4 @@
-"""Scores as other stores have them, and hits that are unlike each other."""
+"""Conversion of scores to the conventions of other stores, and selection of diverse hits."""
 
 from __future__ import annotations
 
@@ -15,32 +15,33 @@ if TYPE_CHECKING:
     from monograph.values import Float32
 
 Convention: TypeAlias = Literal["relevance", "distance", "squared_l2"]
-"""``relevance``: 0 to 1, the best highest. ``distance``: 1 less that, the best lowest; of cosines the cosine distance.
-``squared_l2``: 2 less twice that; of cosines the squared Euclidean distance of vectors of unit length."""
+"""``relevance``: 0 to 1, higher is better. ``distance``: 1 - relevance, lower is better; the cosine distance if the
+relevance is a cosine. ``squared_l2``: 2 - 2 * relevance, lower is better; the squared Euclidean distance of unit
+vectors if the relevance is a cosine.
+"""
 
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 
 _LINES: Mapping[Convention, tuple[float, float]] = MappingProxyType(
     {"relevance": (0.0, 1.0), "distance": (1.0, -1.0), "squared_l2": (2.0, -2.0)}
 )
-"""The score of the relevance 0, and what a relevance of 1 adds to it."""
+"""Score at relevance 0, and the difference that a relevance of 1 adds to it."""
 
 
 def convert_score(score: float, given: Convention = "relevance", wanted: Convention = "distance") -> float:
-    """A score of one convention in another.
+    """Convert a score from one convention to another.
 
     Parameters
     ----------
     score:
-        A finite number; what is beyond 0 to 1 as a relevance counts as 0 or 1. So does, as a distance, a vector that
-        points away: its cosine is negative, and its relevance 0.
+        A finite number. Scores whose relevance is outside 0 to 1 are clipped; a negative cosine has relevance 0.
     given, wanted:
-        The conventions.
+        The conventions of the argument and of the result.
 
     Raises
     ------
     InputError
-        If a convention is none of these.
+        If a convention is unknown.
     """
     zero, step = _LINES[convention(given)]
     relevance = min(1.0, max(0.0, (score - zero) / step))
@@ -49,12 +50,12 @@ def convert_score(score: float, given: Convention = "relevance", wanted: Convent
 
 
 def convention(name: str) -> Convention:
-    """A convention by its name.
+    """Return a convention by its name.
 
     Raises
     ------
     InputError
-        If it is none of these.
+        If the name is unknown.
     """
     for known in CONVENTIONS:
         if name == known:
@@ -67,22 +68,23 @@ def most_diverse(
 ) -> list[str]:
     """Choose chunks by maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998).
 
-    LlamaIndex's own function compares with the last chosen one alone, so that of three twins it takes two.
+    A candidate is compared with every chosen chunk. LlamaIndex's own function compares it with the last chosen chunk
+    only, so that it can choose two of three identical chunks.
 
     Parameters
     ----------
     archive, ids:
-        The candidates; those without a vector are left out.
+        Ids of the candidates; candidates without a vector are left out.
     vector:
-        The query's, of any length.
+        Vector of the query; its length does not matter.
     k:
-        Most to choose.
+        Maximum number of chunks to choose.
     relevance:
-        1 ranks by likeness to the query only, 0 by unlikeness to what is chosen only.
+        1 ranks by similarity to the query only, 0 by dissimilarity to the chosen chunks only.
 
     Returns
     -------
-    The ids of the chosen, in the order in which they were.
+    The ids of the chosen chunks, in the order in which they were chosen.
     """
     held = {one.chunk.id: one.vector for one in archive.fetch(ids, vectors=True) if one.vector is not None}
     if not held or k <= 0:

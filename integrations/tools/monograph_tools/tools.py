@@ -35,10 +35,10 @@ Item = TypeVar("Item", bound=BaseModel)
 
 LEAST_TOKENS, MOST_TOKENS = 200, 8_000
 OVERHEAD = 120
-"""Tokens kept back for what stands around a text in a reply."""
+"""Tokens reserved for the parts of a reply around a text."""
 
 CITED = 2
-"""Most citations of one link."""
+"""Maximum number of citations of one link."""
 
 Tokens = Annotated[int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS, description="Most tokens of the reply")]
 Query = Annotated[str, Field(min_length=1, description="A question, words, or a code; quote what must stand verbatim")]
@@ -165,12 +165,12 @@ class Reading:
 
 
 def address(document: str) -> str:
-    """The uri of a document as a resource; any id will do."""
+    """Return the URI of a document as a resource; any id is allowed."""
     return f"monograph://document/{quote(document, safe='')}"
 
 
 def cite(document: str, title: str, uri: str, start: int, end: int) -> Citation:
-    """A span of a document."""
+    """Return the citation of a span of a document."""
     return Citation(document=document, title=title, uri=uri, start=start, end=end, resource=address(document))
 
 
@@ -224,12 +224,12 @@ def _link(one: Link, names: dict[str, str], stored: dict[str, StoredChunk]) -> L
 
 
 def weight(item: BaseModel) -> int:
-    """Tokens of a piece as it is sent."""
+    """Return the number of tokens of an item in the reply."""
     return count_tokens([item.model_dump_json()])[0]
 
 
 def fitting(items: Iterable[Item], room: int) -> tuple[list[Item], int]:
-    """The first pieces that have room together, and how many have none."""
+    """Return the leading items that fit into ``room`` tokens together, and the number of the remaining items."""
     taken: list[Item] = []
     left = 0
     for item in items:
@@ -243,7 +243,7 @@ def fitting(items: Iterable[Item], room: int) -> tuple[list[Item], int]:
 
 
 def shortened(text: str, room: int) -> str:
-    """The longest beginning of a text that has so many tokens at most, and at least one character."""
+    """Return the longest beginning of a text that has at most ``room`` tokens, and at least one character."""
     low, high = 1, len(text)
     if count_tokens([text])[0] <= room:
         return text
@@ -257,6 +257,6 @@ def shortened(text: str, room: int) -> str:
 
 
 def cut_to(text: str, room: int) -> tuple[str, bool]:
-    """A text, or its beginning with a mark, and whether it was cut."""
+    """Return the text, or its beginning with a mark, and whether it was shortened."""
     kept = shortened(text, room)
     return (text, False) if len(kept) == len(text) else (kept.rstrip() + CUT, True)

@@ -23,7 +23,7 @@ from monograph.store.words.terms import words_of
 from monograph.values import ABSTENTION, Answer, Chunk, Context, Timings, Turn, content_hash
 
 QUOTED = 3
-"""Passages that stand for an answer where there is no model: the best ones."""
+"""Maximum number of passages in an answer without a model."""
 
 MOST_TOKENS = 40
 MOST_TYPES = 3
@@ -59,7 +59,7 @@ class AnswerCache:
         return None
 
     def keep(self, key: bytes, made: Completion) -> None:
-        """Remember an answer; a file that is only read keeps none."""
+        """Store an answer; do nothing if the file is open for reading only."""
         if self._database.read_only:
             return
         value = {"text": made.text, "tokens_in": made.tokens_in, "tokens_out": made.tokens_out}
@@ -75,16 +75,16 @@ def stream(
     max_tokens: int,
     threshold: float | None = None,
 ) -> Iterator[str | Answer]:
-    """Yield an answer from a context piece by piece, and at the end all of it.
+    """Yield the answer to a context's question in pieces, then the whole answer.
 
-    A model is asked only where something relevant was found: where the confidence reaches ``threshold``, by default
-    LEAST_FOR_A_MODEL, and LEAST without a model. Its answer comes from ``memory`` if it gave it before, and is stored
-    there once it is whole.
+    The answer is an abstention if the confidence is below ``threshold``, by default LEAST_FOR_A_MODEL, or LEAST without
+    a model. Otherwise the model is called, unless ``memory`` has its answer to the same prompt. A new answer is stored
+    there when it is complete. Without a model the answer is the best sentence and passages.
 
     Raises
     ------
     ModelUnavailable
-        If the model does not answer, or breaks off.
+        If the model does not answer, or stops in between.
     """
     prompt = context.prompt()
     usual = LEAST if model is None else LEAST_FOR_A_MODEL
@@ -118,7 +118,7 @@ def stream(
 
 
 def after(before: Timings, asked: Timings) -> Timings:
-    """Return the timings of a whole answer: of its context, and of the model."""
+    """Return the timings of a whole answer: those of its context (``before``) and of the model (``asked``) combined."""
     waited = before.retrieval + before.reduction if asked.first_token else 0.0
     return replace(before, first_token=waited + asked.first_token, generation=asked.generation)
 
@@ -131,10 +131,9 @@ def _at_once(model: LanguageModel, prompt: str, max_tokens: int) -> Iterator[str
 
 
 def answered(context: Context, made: Completion, model: str) -> Answer:
-    """Return a model's text as an answer, its citations checked against the context.
+    """Return a model's text as an answer, with its citations checked against the context.
 
-    What it thought aloud is left out. Numbers that it cites and that the context does not have are taken out of the
-    text.
+    The first ``<think>`` block is removed. Citation numbers that the context does not have are removed from the text.
     """
     text = _THOUGHT.sub("", made.text, count=1).strip()
     known = {one.number: one for one in context.citations}
@@ -173,7 +172,7 @@ def _kept(numbers: str, known: Collection[int]) -> str:
 
 
 def answer_types(model: LanguageModel, memory: AnswerCache, question: str) -> tuple[str, ...]:
-    """Return of which types a model says the answer would be (MiniRAG, Sec. 3.2), the likeliest first; remembered.
+    """Return the types of the answer that a model predicts (MiniRAG, Sec. 3.2), likeliest first; cached in ``memory``.
 
     Raises
     ------
@@ -193,14 +192,14 @@ def answer_types(model: LanguageModel, memory: AnswerCache, question: str) -> tu
 
 
 TURNS = 3
-"""Last turns that a model is shown."""
+"""Number of last turns that a model is shown."""
 
 MOST_NAMES = 3
 QUESTION_TOKENS = 80
 SHOWN_CHARACTERS = 400
 
 FEW_WORDS = 3
-"""A question of fewer telling words hangs on what was said before it."""
+"""A question with fewer content words than this depends on the previous turns."""
 
 _NAMES = frozenset(("person", "organisation", "place", "work", "event", "name", "code"))
 
@@ -218,7 +217,9 @@ _REWRITE = (
 
 
 def alone(model: LanguageModel | None, question: str, turns: Sequence[Turn]) -> str:
-    """Return a question that can be searched for alone: rewritten by a model, or with the names of the turn before.
+    """Return a question that is understandable without the conversation.
+
+    A model rewrites it; without a model, the names of the previous turn are added if they are needed.
 
     Raises
     ------
@@ -231,7 +232,7 @@ def alone(model: LanguageModel | None, question: str, turns: Sequence[Turn]) -> 
 
 
 def rewritten(model: LanguageModel, question: str, turns: Sequence[Turn]) -> str:
-    """Return a question as a model rewrites it to be understood alone; the question itself if that fails.
+    """Return a question as a model rewrites it to be understood without the conversation; unchanged if that fails.
 
     Raises
     ------
@@ -251,14 +252,14 @@ def rewritten(model: LanguageModel, question: str, turns: Sequence[Turn]) -> str
 
 
 def carried(question: str, names: Sequence[str]) -> str:
-    """Return a question with names that were spoken of before it, where it hangs on them and does not name them.
+    """Return a question with names of previous turns appended, if it depends on them and does not contain them.
 
     Parameters
     ----------
     question:
-        As it was asked.
+        The original question.
     names:
-        Of the turns before it, those that matter most first.
+        Names of the previous turns, the most important first.
     """
     small = FUNCTION_WORDS[language_of(question)]
     telling = [word for word in words_of(question) if word not in small]
@@ -270,7 +271,7 @@ def carried(question: str, names: Sequence[str]) -> str:
 
 
 def spoken_of(turn: Turn) -> tuple[str, ...]:
-    """Return the names that a turn is about: those of what was searched for, then the title of what was found first."""
+    """Return the names that a turn is about: those in its search text, then the title of its first citation."""
     from monograph.derive.extract.pattern import PatternExtractor
 
     query = turn.answer.query or turn.question

@@ -1,17 +1,20 @@
 """Probability that the hits answer a question, the threshold to abstain, and the best sentence.
 
-:func:`confidence` asks no model. What tells best, on a year of chats and questions that they do not answer, is whether
-one passage has something near to every telling word of the question: the geometric mean of how near, each word weighing
-by how rare it is in the file, so that one rare word that is nowhere counts for much. Two passages together may have the
-words where the graph led from one to another, though that counts for less, and where yes or no is asked for: such
-questions often hold two statements against each other. Beside it counts how much of the question stands in a passage as
-it was put, three words in a row. A logistic model makes a probability of the two, chosen once on the dev halves of
-question sets, each question beside another that its file does not answer (docs/answering.md).
+:func:`confidence` calls no model. It computes two features and combines them by a logistic model:
 
-:func:`best_sentence` ranks the sentences of the best hits by a linear model; its weights were chosen once, by a softmax
+- Coverage: for each content word of the question, the similarity of the nearest word in one passage. The feature is
+  the geometric mean of these, weighted by the words' rarity in the file, so that one missing rare word lowers it
+  strongly. Two passages are combined, with a lower weight, if the graph led to one of them. For yes-or-no questions,
+  which often compare two statements, any two passages are combined with full weight.
+- Wording: the number of different triples of consecutive words of the question that occur in one passage.
+
+The weights were chosen once on the dev halves of question sets, with one unanswerable question for each answerable one
+(docs/how-to/answering.md).
+
+:func:`best_sentence` ranks the sentences of the best hits by a linear model. Its weights were chosen once, by a softmax
 over the sentences of each question, on SQuAD's questions whose id has an even SHA-256 and the dev halves of three other
-sets (docs/answering.md). It reads the words that :class:`monograph.answer.reading.Reading` has, and compares hits with
-each other, which :mod:`monograph.answer.reduce` does not.
+sets (docs/how-to/answering.md). It uses the features of :class:`monograph.answer.reading.Reading` and compares hits with each
+other, which :mod:`monograph.answer.reduce` does not.
 """
 
 from __future__ import annotations
@@ -33,25 +36,34 @@ from monograph.values import BestSentence, Hit, Mention, Span
 from monograph.values.answer import TokenCounter
 
 RANKED = (0.4, 4.29, 1.88, 2.68, 1.58, 5.46, 2.55, -0.48)
-"""Of a sentence: its log-odds in its passage; share of the question that its passage or title has, or has something
-near to; its hit's relevance, as a share of the best hit's; share of the question's pairs of words that it has; whether
-it names something of the kind that is asked for; share of the question that it or the title has or comes near to; what
-the sentence before adds; whether it is its passage's first."""
+"""Weights of the features of a sentence, in this order:
+
+- its log-odds within its passage;
+- mean similarity of its passage, or the title, to the words of the question, weighted by their rarity in the file;
+- its hit's relevance, divided by the best hit's;
+- share of the question's pairs of consecutive words that it contains;
+- whether it contains a name of the requested kind;
+- mean similarity of the sentence, or the title, to the words of the question, weighted as above;
+- share of the question's words that the previous sentence adds;
+- whether it is the first of its passage.
+"""
 
 HOLDS = Model(-1.09, (0.68,))
-"""That the best sentence holds the answer, if any does: the log-odds of its share in the softmax."""
+"""Model of the probability that the best sentence contains the answer, if any sentence does. Its feature is the
+log-odds of the sentence's share in the softmax.
+"""
 
 MARK = "» "
-"""What stands before the sentence most likely to answer, where there is no model."""
+"""Prefix of the sentence most likely to answer, in answers without a model."""
 
 WANTED = 1.5
-"""What a word of the name, date or number that is asked for counts, where a word of the question counts 1."""
+"""Value of a word of the requested name, date or number; a word of the question has the value 1."""
 
 BREAK = 0.3
-"""What it counts that a stretch begins, or ends, where a clause does."""
+"""Value of a stretch's beginning, or end, at a clause boundary."""
 
 AWAY = 0.05
-"""What each word counts that the middle of a stretch lies away from the middle of what is looked for."""
+"""Value subtracted for each word of distance between the middle of a stretch and the middle of the valued words."""
 
 _WORD = regex(r"\w+")
 _WRITTEN = regex(r"\S+")
@@ -64,16 +76,16 @@ _NARROW = frozenset(("person", "place", "date", "quantity"))
 def best_sentence(
     reading: Reading, hits: Sequence[Hit], named: Mapping[int, Sequence[Mention]], confidence: float
 ) -> BestSentence | None:
-    """Return the sentence most likely to answer; None where no sentence of a document was found.
+    """Return the sentence most likely to answer; None if no hit is a chunk with text, or the question has no words.
 
     Parameters
     ----------
     reading, hits:
-        The hits, held against the question, best first. Summaries are passed over: their words stand in no document.
+        The hits, compared with the question, best first. Summaries are skipped, because they are not in a document.
     named:
-        What in each hit is of the kind that is asked for, by its place among the hits.
+        Mentions of the requested kind in each hit, by the hit's place among the hits.
     confidence:
-        How probable it is that what was found answers at all.
+        Probability that the hits answer the question at all.
     """
     looked_at = [place for place, hit in enumerate(hits[:LOOKED_AT]) if hit.summary is None and hit.text.strip()]
     if not looked_at or not reading.question.words:
@@ -105,9 +117,9 @@ def best_sentence(
 def features(
     reading: Reading, hits: Mapping[int, Hit], named: Mapping[int, Sequence[Mention]]
 ) -> tuple[list[tuple[int, int, int]], Float64]:
-    """Return ((place, start, end) of all sentences of hits, in order; what the model reads of each).
+    """Return (place, start, end) of all sentences of the hits, in order, and the features of each.
 
-    ``hits`` and ``named`` are by place. The latter is float64 (sentences, len(RANKED)).
+    ``hits`` and ``named`` are by place. The features are float64 (sentences, len(RANKED)).
     """
     read = reading.sentences([titled(hit) for hit in hits.values()])
     places = [(place, *span) for place, some in zip(hits, read.spans, strict=True) for span in some]
@@ -133,7 +145,7 @@ def features(
 def fitted(asked: QueryTerms, best: BestSentence, budget: int, count: TokenCounter) -> BestSentence | None:
     """Return the best sentence without headings, or a stretch of it that fits the budget; None if no word fits.
 
-    The stretch holds the name, date or number that is asked for, where there is one and it has room.
+    The stretch contains the requested name, date or number if there is one and it fits.
     """
     inner = best.within
     wanted = None if inner is None else (inner.start - best.span.start, inner.end - best.span.start)
@@ -147,7 +159,7 @@ def fitted(asked: QueryTerms, best: BestSentence, budget: int, count: TokenCount
 
 
 def _within(asked: QueryTerms, hit: Hit, sentence: tuple[int, int], inside: Sequence[Mention]) -> Span | None:
-    """Return the mention in a sentence that stands nearest to the question's words in it."""
+    """Return the mention in a sentence that is nearest to the question's words in it."""
     if asked.kind not in _NARROW or not inside:
         return None
     if len(inside) == 1:
@@ -176,7 +188,7 @@ def _span(hit: Hit, start: int, end: int) -> Span:
 
 
 def may_answer(one: Mention, text: str) -> bool:
-    """Return whether a name may be an answer: one word of unknown kind at the head of a sentence is just a word."""
+    """Return whether a name may be an answer. A single word of unknown kind at the start of a sentence may not."""
     if one.kind != "name" or " " in one.name:
         return True
     before = text[: one.start].rstrip(" \t\"'“")
@@ -186,10 +198,10 @@ def may_answer(one: Mention, text: str) -> bool:
 def excerpt(
     asked: QueryTerms, text: str, wanted: tuple[int, int] | None, budget: int, count: TokenCounter
 ) -> tuple[int, int]:
-    """Return where the best stretch of at most ``budget`` tokens stands; (0, 0) where no word has room.
+    """Return (start, end) of the best stretch of at most ``budget`` tokens; (0, 0) if not even one word fits.
 
-    It is the paragraph with most of the question in it, or as many whole words of that as have room. A heading is
-    chosen only where there is nothing else. ``wanted`` is what in the text is most likely the answer itself.
+    It is the paragraph with the highest value, or the best whole words of it that fit. A heading is chosen only if
+    there is nothing else. ``wanted`` is (start, end) of the part of the text that is most likely the answer.
     """
     words = [found.span() for found in _WRITTEN.finditer(text)]
     if not words:
@@ -204,7 +216,7 @@ def excerpt(
     if count([text[words[first][0] : words[last - 1][1]]])[0] > budget:
         begin, end = _stretch(text, words[first:last], value[first:last], budget, count)
         first, last = first + begin, first + end
-    # Tokens of words alone add up to about those of the whole, not to exactly as many.
+    # The tokens of the single words add up only approximately to those of the stretch.
     while last > first and count([text[words[first][0] : words[last - 1][1]]])[0] > budget:
         last -= 1
     return (words[first][0], words[last - 1][1]) if last > first else (0, 0)
@@ -213,7 +225,7 @@ def excerpt(
 def _stretch(
     text: str, words: Sequence[tuple[int, int]], value: Float64, budget: int, count: TokenCounter
 ) -> tuple[int, int]:
-    """Return the words, from and to, that count most of those that have room by a count of each alone."""
+    """Return (first, last) of the words with the highest value that fit, counting the tokens of each word alone."""
     costs = np.maximum(count([text[start:end] for start, end in words]), 1)
     spent, gained = np.concatenate(([0], np.cumsum(costs))), np.concatenate(([0.0], np.cumsum(value)))
     sought = np.flatnonzero(value)
@@ -229,7 +241,7 @@ def _stretch(
 
 
 def _values(asked: QueryTerms, text: str, words: Sequence[tuple[int, int]], wanted: tuple[int, int] | None) -> Float64:
-    """Return the value of each word."""
+    """Return the value of each word: float64 (words,)."""
     stems = set(asked.stems)
     told = [float(not stems.isdisjoint(map(stem, words_of(text[start:end])))) for start, end in words]
     first, last = wanted or (0, 0)
@@ -239,21 +251,23 @@ def _values(asked: QueryTerms, text: str, words: Sequence[tuple[int, int]], want
 
 
 CONFIDENCE = Model(-4.65, (6.32, 0.89))
-"""That a file answers a question: how well a passage covers its words, 0 to 1; how many times three words of it stand
-in a row in one passage (up to 3, as a share). One question in two is taken to have no answer."""
+"""Probability that a file answers a question. Features: coverage of its words by a passage, 0 to 1; number of its
+triples of consecutive words in one passage (up to 3, divided by 3). The prior probability of an answer is one half.
+"""
 
 LEAST = 0.22
-"""Confidence below which a question counts as not answered by the file: one in twenty of the answerable questions of
-most sets lies below it (docs/answering.md)."""
+"""Confidence below which a question counts as not answered by the file. In most sets one in twenty of the answerable
+questions is below it (docs/how-to/answering.md).
+"""
 
 LEAST_FOR_A_MODEL = 0.06
-"""Confidence below which not even a model is asked: nothing that answerable questions of any dev set come near to."""
+"""Confidence below which no model is called; answerable questions of all dev sets are far above it."""
 
 LOOKED_AT = 10
-"""Hits that are looked at, the best ones."""
+"""Number of hits that are examined, from the best."""
 
 LED = 0.75
-"""What it counts for that two passages have the words where the graph led to one of them."""
+"""Weight of a coverage that combines two passages of which the graph led to one."""
 
 MOST_RUNS = 3
 
@@ -272,7 +286,7 @@ def check(threshold: float) -> None:
 
 
 def confidence(reading: Reading, hits: Sequence[Hit]) -> float:
-    """Return how probable it is that what was found answers a question, 0 to 1; 0 where nothing was found or asked."""
+    """Return the probability that the hits answer a question, 0 to 1; 0 if there are no hits or no words."""
     looked_at = hits[:LOOKED_AT]
     if not looked_at or not reading.question.words:
         return 0.0
@@ -280,7 +294,7 @@ def confidence(reading: Reading, hits: Sequence[Hit]) -> float:
 
 
 def read(reading: Reading, hits: Sequence[Hit]) -> Float64:
-    """Return the features of a question and its first hits, as the model reads them: float64 (2,)."""
+    """Return the features of a question and its first hits for the model: float64 (2,)."""
     passages = list(map(titled, hits))
     coverage = _coverage(reading.question, hits, reading.nearness(passages))
     return np.array([coverage, min(reading.triples(passages), MOST_RUNS) / MOST_RUNS])
@@ -295,13 +309,13 @@ def _coverage(asked: QueryTerms, looked_at: Sequence[Hit], near: Float64) -> flo
 
 
 def shares_words(asked: str, hits: Sequence[Hit]) -> bool:
-    """Return whether any telling word of a question stands, in whatever form, in what was found."""
+    """Return whether any content word of a question occurs in a hit or its title, in any inflected form."""
     stems = set(map(stem, telling_words(asked)))
     return any(not stems.isdisjoint(map(stem, words_of(f"{hit.title}\n{hit.text}"))) for hit in hits[:LOOKED_AT])
 
 
 def _with(near: Float64, others: Sequence[int]) -> Float64:
-    """Return each row, and the maximum of it and each of some others."""
+    """Return the rows, and the maximum of each row with each of the rows ``others``."""
     return np.concatenate([near, *(np.maximum(near, near[other]) for other in others)])
 
 

@@ -25,7 +25,7 @@ _WORD = regex(r"\w+")
 
 @telemetry.traced("monograph.pack")
 def make_context(reader: Reader, text: str, hits: Sequence[Hit], packing: Packing, over: Overview | None) -> Context:
-    """Return the context that hits make; its relevance is the confidence that they answer.
+    """Return the context of a question; its ``relevance`` is the confidence that the hits answer it.
 
     Parameters
     ----------
@@ -34,22 +34,22 @@ def make_context(reader: Reader, text: str, hits: Sequence[Hit], packing: Packin
     text:
         The question.
     hits:
-        What was found, best first.
+        Hits of a search, best first.
     packing:
-        Budget, cut, order, tokens.
+        Budget, cut, order and token counter.
     over:
-        The summaries that go with the hits; None for none.
+        Summaries for the context; None for none.
     """
     hits = hits if over is None else over.hits
     question = query_terms(reader, text)
     named = of_kind(reader, question, hits)
-    # Of a document that is read from its beginning, sentences are not judged.
+    # The beginning of a document is read in order: its sentences are not scored.
     is_opening, whole = over is not None and over.opening, over is not None and over.whole
     reading = Reading(question, map(titled, hits[:LOOKED_AT])) if is_opening else read_hits(question, hits)
     relevance = confidence(reading, hits)
     made = pack(reading, hits, packing, relations(hits), candidates(named, hits), over)
     if whole and made.citations:
-        return replace(made, relevance=1.0)  # What was asked for is the file itself: no one sentence answers.
+        return replace(made, relevance=1.0)  # A question about a whole document is not answered by one sentence.
     best = best_sentence(reading, hits, named, relevance)
     if best is not None:
         best = fitted(question, best, packing.budget - packing.count([MARK])[0], packing.count)
@@ -57,7 +57,7 @@ def make_context(reader: Reader, text: str, hits: Sequence[Hit], packing: Packin
 
 
 def relations(hits: Sequence[Hit]) -> tuple[str, ...]:
-    """Return the ways through the graph that led to the best hits, those that name something, each once."""
+    """Return the graph paths to the best hits as texts, each once; only paths with at least two entities."""
     told = [
         " → ".join(dict.fromkeys(" ".join(node.name.split()) for node in hit.path.nodes[1:]))
         for hit in hits[:LOOKED_AT]
@@ -67,9 +67,9 @@ def relations(hits: Sequence[Hit]) -> tuple[str, ...]:
 
 
 def of_kind(reader: Reader, question: QueryTerms, hits: Sequence[Hit]) -> dict[int, list[Mention]]:
-    """Return mentions of the kind that a question asks for, without its own names, by the place of the hit.
+    """Return the mentions of the kind that a question asks for, without names in the question, by the place of the hit.
 
-    Empty where its words tell no kind, or the hits have no graph.
+    Empty if the question's words do not indicate a kind, or the hits have no graph.
     """
     if not question.kinds:
         return {}
@@ -83,14 +83,14 @@ def of_kind(reader: Reader, question: QueryTerms, hits: Sequence[Hit]) -> dict[i
 
 
 def _is_said(name: str, words: frozenset[str]) -> bool:
-    """Return whether all of a name is among some words."""
+    """Return whether all words of a name are among ``words``."""
     if name.isascii() and (first := _WORD.search(name)) and first[0].lower() not in words:
         return False
     return words.issuperset(words_of(name))
 
 
 def candidates(named: Mapping[int, Sequence[Mention]], hits: Sequence[Hit]) -> tuple[str, ...]:
-    """Return the names among what is :func:`of_kind`, the most probable answer first."""
+    """Return the names among the mentions of :func:`of_kind`, the most probable answer first."""
     weights: dict[str, float] = {}
     for place, mentions in named.items():
         hit = hits[place]

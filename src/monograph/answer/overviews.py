@@ -1,8 +1,8 @@
 """Summaries for a context: those above the hits, or those of whole documents for a question about a whole.
 
-Where a file has a tree, a share of a context is theirs. Passages say what was asked for, summaries what it stands in.
-Who asks what a document is about is not served by the passages that are most like the question: there it is the tree
-from the top down, and how the document begins.
+If a file has a tree, summaries get a share of the context's budget. Passages contain the requested facts, and summaries
+their surroundings. A question such as "what is this document about" is not answered by the passages most similar to it.
+Its context has the summaries from the top of the tree down, and the beginning of the document.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from monograph.store.words.terms import words_of
 from monograph.values import Hit, Origin, Source, Summary, SummaryText
 
 SHARE = 0.2
-"""Of a budget, what goes to the summaries above what was found."""
+"""Share of the budget for the summaries above the hits."""
 
 WHOLE_SHARE = 0.5
-"""The same of a question about a whole."""
+"""Share of the budget for summaries if the question is about a whole."""
 
 LAYERS = 2
-"""How far up from a passage that was found."""
+"""Number of layers above a hit from which its summaries are taken."""
 
 LEAST = 2
-"""Passages that were found, at least, under a summary that goes with them."""
+"""Minimum number of hits under a summary that is included."""
 
 SCATTERED = 0.5
-"""Documents a passage above which what was found does not hang together."""
+"""Number of documents for each hit above which the hits are treated as unrelated."""
 
 LOOKED_AT = 10
 MOST_NODES = 64
-"""Summaries that are read for one context, at least; more where the budget is large."""
+"""Maximum number of summaries read for one context; more if the budget is large."""
 
 SUMMARY_TOKENS = 16
-"""Fewer than a summary has, as a rule."""
+"""Low estimate of the tokens of a summary."""
 
 CHUNK_TOKENS = 48
-"""Fewer than a chunk has, as a rule: so many openings are read that a budget is filled."""
+"""Low estimate of the tokens of a chunk, so that enough chunks are read to fill the budget."""
 
 _HEADS = ",:;–—|("
 
@@ -56,15 +56,15 @@ class Overview:
     Parameters
     ----------
     hits:
-        What they go with: what was found, or how the documents begin that a question about a whole is about.
+        The hits of the search, or the beginnings of the documents that a question about a whole refers to.
     summaries:
-        Hits that are summaries, those to be taken first ahead.
+        Hits that are summaries, in the order in which they are to be included.
     share:
-        Of the budget, at most, that is theirs.
+        Maximum share of the budget for the summaries.
     whole:
-        Whether the question is about a whole: then summaries stand first.
+        Whether the question is about a whole: then the summaries come first.
     opening:
-        Whether ``hits`` are beginnings, to be read in order.
+        Whether ``hits`` are beginnings of documents, to be read in order.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -77,7 +77,7 @@ class Overview:
 def overview(
     connection: Connection, question: str, hits: Sequence[Hit], allowed: Allowed, budget: int
 ) -> Overview | None:
-    """Return the summaries that go with what was found; None where there is no tree, or none goes with it."""
+    """Return the summaries that belong to the hits; None if the file has no tree, or no summary belongs to them."""
     if not store.exists(connection) or any(hit.summary is not None for hit in hits):
         return None
     named = _longest(_documents_named(connection, question)) if may_be_about_a_whole(question) else {}
@@ -91,9 +91,9 @@ def overview(
 
 
 def _above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
-    """Return the summaries above what was found, those first that stand over the most and the best of it.
+    """Return the summaries above the hits, first those above the most and best hits.
 
-    None where it comes from many documents: there each passage tells of something else, and wants its tokens.
+    Return none if the hits come from many documents: then each hit has another subject and needs the budget itself.
     """
     looked_at = hits[:LOOKED_AT]
     if len({hit.chunk.document_id for hit in looked_at}) > SCATTERED * len(looked_at):
@@ -110,7 +110,7 @@ def _above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
 
 
 def _of_whole(connection: Connection, named: list[int], hits: Sequence[Hit], allowed: Allowed, budget: int) -> Overview:
-    """Return the overview of named documents, or the only one, from their beginnings; else of the whole file."""
+    """Return the overview of the named documents, or of the only one, with their beginnings; else of the whole file."""
     most = max(MOST_NODES, budget // SUMMARY_TOKENS)
     asked = named or chunks.of_which_documents(connection, allowed, 2)
     if not named and len(asked) > 1:
@@ -132,7 +132,7 @@ def _of_whole(connection: Connection, named: list[int], hits: Sequence[Hit], all
 def _hits(
     connection: Connection, nodes: Sequence[int], allowed: Allowed, named: Sequence[int] | None = None
 ) -> tuple[Hit, ...]:
-    """Return summaries as hits, in order; of each what may be said."""
+    """Return summaries as hits, in order, each reduced to its quotable part: see :func:`quotable`."""
     found = quotable(connection, nodes, allowed, named)
     rows = store.load(connection, found)
     nearest = chunks.load(connection, (rows[node].nearest or 0 for node in found))
@@ -143,7 +143,7 @@ def _hits(
 
 
 def _documents_named(connection: Connection, question: str) -> dict[str, list[int]]:
-    """Return the documents that a question names, by the name that stands in it, even one within a longer one."""
+    """Return the documents that a question names, by the name that occurs in it, even within a longer name."""
     there = f" {' '.join(words_of(question))} "
     found: dict[str, list[int]] = {}
     for row, title, uri in documents.names(connection):
@@ -155,7 +155,7 @@ def _documents_named(connection: Connection, question: str) -> dict[str, list[in
 
 
 def _longest(found: Mapping[str, list[int]]) -> dict[str, list[int]]:
-    """Return documents by the names that stand in a question, without the names within longer ones."""
+    """Return the documents whose names are not part of a longer name in the question."""
     words = {name: f" {' '.join(words_of(name))} " for name in found}
     return {
         name: rows
@@ -165,7 +165,7 @@ def _longest(found: Mapping[str, list[int]]) -> dict[str, list[int]]:
 
 
 def _names(title: str, uri: str) -> Iterable[str]:
-    """Yield names of a document: its title, the title's head if it has several words, the name of its file."""
+    """Yield the names of a document: its title, the title's head if it has several words, and its file name."""
     if words_of(title):
         yield title
     head = title[: min((at for mark in _HEADS if (at := title.find(mark)) > 0), default=0)]
@@ -179,10 +179,11 @@ def _names(title: str, uri: str) -> Iterable[str]:
 def quotable(
     connection: Connection, nodes: Sequence[int], allowed: Allowed, documents: Sequence[int] | None = None
 ) -> dict[int, Summary]:
-    """Return summaries by node, of each what may be said; where documents are given, only of those.
+    """Return by node the part of each summary that the filter (and ``documents``, if given) permits.
 
-    One that repeats nothing word for word is there whole, where all chunks under it are allowed, and not at all else.
-    ``chunks`` are those that are repeated, or all under it.
+    A summary that quotes its sources keeps the sentences of permitted chunks. A summary in its own words is kept whole
+    if all chunks under it are permitted, and dropped otherwise. ``chunks`` of the result are the quoted chunks, or all
+    chunks under it.
     """
     rows = store.load(connection, nodes)
     gists = summaries.texts_of(connection, rows.values())
@@ -208,7 +209,7 @@ def quotable(
 
 
 def _quoting(row: store.NodeRow, gist: SummaryText, sources: Sequence[Source]) -> Summary:
-    """Return the sentences of a summary that have these places, each on a line."""
+    """Return a summary of only those sentences that have these sources, each on a line."""
     text, moved = "", []
     for one in sorted(sources, key=lambda one: (one.start, one.end)):
         text += "\n" if text else ""
@@ -218,10 +219,10 @@ def _quoting(row: store.NodeRow, gist: SummaryText, sources: Sequence[Source]) -
 
 
 STAND_IN = "this document"
-"""What a title is read as."""
+"""Phrase that replaces a document's name in a question."""
 
 LONGEST = 500
-"""Characters of a question; who writes more says what is wanted."""
+"""Maximum number of characters of a question about a whole; longer questions are more specific."""
 
 _NOUNS = (
     r"(?:documents?|texts?|files?|reports?|articles?|papers?|books?|stor(?:y|ies)|novels?|meetings?|transcripts?|minutes"
@@ -272,9 +273,9 @@ _BROAD = (
 
 
 def _asking_for(whole: str, ganzes: str, todo: str, repeated: str) -> re.Pattern[str]:
-    """Return the expression for questions about a whole, given how it is called in English, German and Spanish.
+    """Return the expression for questions about a whole, given its expressions in English, German and Spanish.
 
-    ``repeated`` is ``*`` or ``?``: how often what it is a part of may follow.
+    ``repeated`` is ``*`` or ``?``: how often a larger whole ("of this archive") may follow.
     """
     within = r"(?:of|in|from|across|within|throughout|covered (?:in|by)|discussed (?:in|at))"
     of = rf"(?:\s+{within}\s+{whole}){repeated}"
@@ -317,21 +318,21 @@ _QUOTES = str.maketrans("", "", '"“”„«»‘*`')
 
 
 def _bare(text: str) -> str:
-    """Return a question without asides at its end, and without marks of quotation or emphasis."""
+    """Return a question without parentheses at its end, and without marks of quotation or emphasis."""
     while (shorter := _ASIDE.sub("", text)) != text:
         text = shorter
     return " ".join(text.replace("’s ", "'s ").translate(_QUOTES).split())
 
 
 def is_about_a_whole(question: str, names: Iterable[str] = ()) -> bool:
-    """Return whether a question asks what a whole document, or all that is there, says.
+    """Return whether a question is about the content of a whole document, or of the whole file.
 
     Parameters
     ----------
     question:
-        As it was asked.
+        The original question.
     names:
-        Titles of documents that stand in it: each is read as "this document".
+        Names of documents that occur in it: each is replaced by "this document".
     """
     if len(question) > LONGEST:
         return False
@@ -342,5 +343,5 @@ def is_about_a_whole(question: str, names: Iterable[str] = ()) -> bool:
 
 
 def may_be_about_a_whole(question: str) -> bool:
-    """Return whether a question is about a whole if something in it is the title of a document."""
+    """Return whether a question is about a whole if some part of it is the name of a document."""
     return len(question) <= LONGEST and _ASKED_OF_ANYTHING.search(_bare(question)) is not None

@@ -32,11 +32,12 @@ from monograph.values.answer import TokenCounter, headed, name_of
 from monograph.values.arguments import BUDGET
 
 FAR = 4.0
-"""Where anything is to be cut, what is worth less than the best by this much goes too, though the budget has room: on
-the dev questions a tenth of the tokens, and no answer."""
+"""Difference from the best value above which a sentence is dropped even if the budget has room, unless the cut is 0.
+On the dev questions this removes a tenth of the tokens, and no answer.
+"""
 
 REPEATED = 24
-"""Characters; what is shorter (Yes. Thank you!) may be said again."""
+"""Characters of a sentence below which it may be repeated (Yes. Thank you!)."""
 
 _FENCE = "=====0123abcd\n"
 _SHORTER = 7 / 8
@@ -49,13 +50,13 @@ class Packing:
     Parameters
     ----------
     budget:
-        Most tokens of its text, at least 1.
+        Maximum number of tokens of its text, at least 1.
     cut:
-        About which share of the tokens of what was found is to go even where the budget has room, 0 to 1.
+        Approximate share of the hits' tokens to remove even if the budget has room, 0 to 1.
     order:
-        Of the pieces.
+        Order of the pieces.
     count:
-        How tokens are counted: as the model does that will read them.
+        Counts tokens as the model that will read the context does.
 
     Raises
     ------
@@ -79,7 +80,7 @@ DEFAULT_PACKING = Packing()
 
 
 class _Unit(NamedTuple):
-    """A sentence that may be kept, text[start:end] of a part of a piece; of a summary, all of it."""
+    """Sentence that may be kept: text[start:end] of a part of a piece. A summary's unit may be its whole text."""
 
     piece: int
     part: int
@@ -99,23 +100,23 @@ def pack(
 ) -> Context:
     """Pack hits into a context.
 
-    Chunks of a document that overlap or follow each other become one piece. The sentences of all pieces are judged
-    together, and the budget goes to the best of them, those of better hits weighing more. No sentence is kept twice; a
-    summary whose sentences are all there already is left out. Where not even one sentence fits, the best is cut at a
-    word.
+    Chunks of a document that overlap or follow each other become one piece. The sentences of all pieces are scored
+    together, with a deduction for the rank of their hits, and the best are kept within the budget. No sentence is kept
+    twice; a summary whose sentences are all included already is left out. If not even one sentence fits, the best is
+    truncated at a word boundary.
 
     Parameters
     ----------
     reading:
-        The hits, held against the question.
+        The hits, compared with the question.
     hits:
-        What was found, best first.
+        Hits of a search, best first.
     packing:
-        Budget, cut, order, tokens.
+        Budget, cut, order and token counter.
     relations, candidates:
-        Shown ahead of the pieces where the budget has room for them; of the candidates, those that stand in a piece.
+        Graph paths and names shown before the pieces if the budget has room; only candidates that occur in a piece.
     over:
-        Summaries that go with the hits, for a share of the budget: of what they say, what no passage here says.
+        Summaries that get a share of the budget. They contribute only sentences that no passage here contains.
     """
     pieces = gather(hits)
     opening = over is not None and over.opening
@@ -150,7 +151,7 @@ def pack(
 
 
 def _units(reading: Reading, pieces: Sequence[CitedPiece], cut: float) -> list[_Unit]:
-    """Return the sentences that are worth their tokens, the best first."""
+    """Return the sentences that are worth their tokens, best first."""
     places = [(number, part) for number, piece in enumerate(pieces) for part in range(len(piece.parts))]
     passages = [one for piece in pieces for one in titled_parts(piece)]
     units, least = [], least_value(cut)
@@ -173,7 +174,7 @@ def _units(reading: Reading, pieces: Sequence[CitedPiece], cut: float) -> list[_
 
 
 def _different(units: Sequence[_Unit], pieces: Sequence[CitedPiece]) -> list[_Unit]:
-    """Return units without the sentences of better ones, white space aside; a summary goes if others say all of it."""
+    """Return units without sentences of earlier units, ignoring white space; drop a summary that has nothing new."""
     said: set[str] = set()
     different = []
     for unit, spans in zip(units, spans_of_texts([unit.text for unit in units]), strict=True):
@@ -191,7 +192,7 @@ def _different(units: Sequence[_Unit], pieces: Sequence[CitedPiece]) -> list[_Un
 
 
 def _in_order(pieces: Sequence[CitedPiece]) -> list[_Unit]:
-    """Return all sentences in reading order; of several pieces the first of each, then the second of each."""
+    """Return all sentences in reading order; of several pieces the first sentence of each, then the second of each."""
     places = [
         (at, number, part, start, end)
         for number, piece in enumerate(pieces)
@@ -206,7 +207,7 @@ def _in_order(pieces: Sequence[CitedPiece]) -> list[_Unit]:
 
 
 class _Room:
-    """Remaining part of a token budget, by the count of each text alone; a piece's heading costs once."""
+    """Remaining token budget. Each text is counted by itself; the heading of a piece is counted once."""
 
     def __init__(self, budget: int, pieces: Sequence[CitedPiece], count: TokenCounter) -> None:
         fence, *self._headings = count([_FENCE, *(f"{heading(piece, 10)}\n\n" for piece in pieces)])
@@ -215,7 +216,7 @@ class _Room:
         self._opened: set[int] = set()
 
     def take(self, units: Sequence[_Unit], most: int | None = None) -> list[_Unit]:
-        """Return those of some units, in order, that there is room for; together at most so many tokens."""
+        """Return the units that fit, in order, using at most ``most`` tokens for all of them."""
         counts = self._count([f"{unit.text} …" for unit in units])
         kept_back = 0 if most is None else max(0, self.left - most)
         chosen = []
@@ -229,14 +230,14 @@ class _Room:
 
 
 def _fitting(units: Sequence[_Unit], pieces: Sequence[CitedPiece], packing: Packing) -> list[_Unit]:
-    """Return the best units that the budget has room for; at least one."""
+    """Return the best units that fit the budget; at least one."""
     return _Room(packing.budget, pieces, packing.count).take(units) or list(units[:1])
 
 
 def _with_summaries(
     units: Sequence[_Unit], pieces: Sequence[CitedPiece], over: Overview, packing: Packing
 ) -> tuple[list[CitedPiece], list[_Unit]]:
-    """Fill the summaries' share with what passages do not say, and the rest with passages."""
+    """Fill the summaries' share of the budget with sentences that passages lack, and the rest with passages."""
     every = [*pieces, *gather(over.summaries)]
     room = _Room(packing.budget, every, packing.count)
     share = int(packing.budget * over.share)
@@ -246,7 +247,7 @@ def _with_summaries(
     added = room.take(_unsaid(_said(every, len(pieces)), passages), share)
     taken = set(map(id, passages))
     passages += room.take(_without([unit for unit in units if id(unit) not in taken], added))
-    added = _unsaid(added, passages)  # units that now stand side by side may say together what neither said alone
+    added = _unsaid(added, passages)  # neighbouring units may together contain an added sentence
     passages.sort(key=lambda unit: -unit.value)
     if not passages and not added:
         return every, list(units[:1])
@@ -257,7 +258,7 @@ def _with_summaries(
 
 
 def _said(every: Sequence[CitedPiece], first: int) -> list[_Unit]:
-    """Return the sentences of summaries, the pieces from ``first`` on, in the order in which they are taken."""
+    """Return the sentences of summaries, the pieces from ``first`` on, in the order in which they are added."""
     units = []
     for number, piece in enumerate(every[first:], first):
         summary, text = piece.hit.summary, piece.hit.text
@@ -267,7 +268,7 @@ def _said(every: Sequence[CitedPiece], first: int) -> list[_Unit]:
 
 
 def _unsaid(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Unit]:
-    """Return units that do not stand word for word in others, or in one before."""
+    """Return the units whose text occurs neither in ``others`` nor in an earlier unit."""
     pieces: dict[int, list[str]] = {}
     for unit in sorted(others, key=lambda unit: (unit.piece, unit.part, unit.start)):
         pieces.setdefault(unit.piece, []).append(unit.text)
@@ -282,13 +283,13 @@ def _unsaid(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Unit]:
 
 
 def _without(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Unit]:
-    """Return units in which none of others stands word for word."""
+    """Return the units that contain none of the texts of ``others``."""
     there = [" ".join(unit.text.split()) for unit in others]
     return [unit for unit in units if not any(one in " ".join(unit.text.split()) for one in there)]
 
 
 def _less(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], excess: float) -> list[_Unit]:
-    """Return units without the worst, for a count that is ``excess`` times too high; of a single one return less."""
+    """Return units without the worst, for a token count ``excess`` times the budget; shorten a unit that is alone."""
     if len(chosen) > 1:
         return list(chosen[: max(1, min(len(chosen) - 1, int(len(chosen) / excess)))])
     (unit,) = chosen
@@ -301,7 +302,7 @@ def _less(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], excess: float) 
 
 
 def _citations(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], order: PassageOrder) -> tuple[Citation, ...]:
-    """Return the pieces of which something is kept, numbered in order."""
+    """Return the citations of the pieces with kept sentences, numbered in order."""
     best = {unit.piece: unit.value for unit in reversed(chosen)}
     ranked = sorted(best, key=lambda number: (-best[number], number))
     if order == "edges":
@@ -313,7 +314,7 @@ def _citations(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], order: Pas
 
 
 def _spans(chosen: Sequence[_Unit], number: int, piece: CitedPiece) -> list[list[tuple[int, int]]]:
-    """Return the kept spans of each part of a piece, in reading order; white space between spans joins them."""
+    """Return the kept spans of each part of a piece, in reading order; join spans separated by white space only."""
     kept_of: list[list[tuple[int, int]]] = [[] for _ in piece.parts]
     for unit in sorted(unit for unit in chosen if unit.piece == number):
         some, text = kept_of[unit.part], piece.parts[unit.part].text
@@ -325,7 +326,7 @@ def _spans(chosen: Sequence[_Unit], number: int, piece: CitedPiece) -> list[list
 
 
 def cite(piece: CitedPiece, number: int, spans: Sequence[Sequence[tuple[int, int]]], value: float) -> Citation:
-    """Return the citation of a piece of which some is kept: (start, end) in each part, in order."""
+    """Return the citation of a piece, with the kept (start, end) of each of its parts in order."""
     hit, summary = piece.hit, piece.hit.summary
     kept = tuple(
         Span(hit.chunk.document_id, part.start + start, part.start + end, part.text[start:end])
@@ -347,7 +348,7 @@ def cite(piece: CitedPiece, number: int, spans: Sequence[Sequence[tuple[int, int
 
 
 def heading(piece: CitedPiece, number: int) -> str:
-    """Return the heading of its citation under that number."""
+    """Return the heading of a piece's citation with that number."""
     hit, page = piece.hit, _page(piece.hit)
     return (
         headed(number, "", "summary")
@@ -361,7 +362,7 @@ def _page(hit: Hit) -> str:
 
 
 def _repeated(summary: Summary, kept: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
-    """Return the spans of documents that the kept part of a summary repeats word for word."""
+    """Return the spans of documents that the kept part of a summary quotes word for word."""
     return tuple(
         Span(one.document_id, one.document_start, one.document_end, summary.text[one.start : one.end])
         for one in summary.sources

@@ -31,22 +31,22 @@ if TYPE_CHECKING:
 Spans: TypeAlias = Sequence[tuple[int, int]]
 
 LONGEST_SENTENCE = 800
-"""Characters; what has no punctuation comes in parts of this."""
+"""Maximum number of characters of a sentence; longer text without punctuation is split into parts of this length."""
 
 BRIEF = 80
-"""Characters; where sentences are shorter on average (a chat, a table, code), one alone says little."""
+"""Average characters of a sentence below which a text is treated as brief (a chat, a table, code)."""
 
 JOINED = 150
-"""Characters; shorter sentences of such a text are judged together with those that follow."""
+"""Characters of a sentence of a brief text below which it is joined with the sentences that follow."""
 
 WRAPPED = 400
-"""Characters; lines of a longer sentence that begin in lower case are those of a chat or code without punctuation."""
+"""Characters of a sentence above which it is split at line breaks: it is a chat or code without punctuation."""
 
 TOLD, TOLD_OF_TEXT = 5, 1
-"""Numbers of a row beside two for each word of the question."""
+"""Columns of :func:`compare` for a stretch and for a text, in addition to two for each content word of the question."""
 
 DATE, AMOUNT, POINTER = 2, 4, 8
-"""The bits of what a word tells, as the compiled module has them."""
+"""Bits for the clues of a word; the compiled module has the same values."""
 
 _TIMES = """century centuries yesterday today tomorrow monday tuesday wednesday thursday friday saturday sunday januar
     january februar february march april may june july august september october november december"""
@@ -58,22 +58,32 @@ _CLUES = {
     **dict.fromkeys(_AMOUNTS.split(), AMOUNT),
     **dict.fromkeys(_POINTING.split(), POINTER),
 }
-"""What words in small letters tell."""
+"""Clues of lower-case words."""
 
 SENTENCE = Model(-0.12, (1.08, 3.16, 0.88, -2.3, 1.62, -0.83, 1.02, -0.32, -1.9, 0.77, 1.31, 1.1, 0.77, 0.46, 0.3))
-"""Whether a sentence holds the answer, or a step to it: a logistic model, chosen once on the dev halves of question
-sets (docs/answering.md). It reads words alone; vectors of whole sentences were tried beside these and added nothing.
+"""Probability that a sentence holds the answer, or a step to it: a logistic model, chosen once on the dev halves of
+question sets (docs/how-to/answering.md). It uses words only; vectors of whole sentences were tried in addition and did not
+improve it.
 
-Of a sentence, in its passage: share of the question that it has, each word weighing by how few sentences of the
-passage have it; share of the question beyond the title that it has, or has something near to in meaning; the same of
-the whole question, less the most of any sentence; how many sentences have more of it (0 to 1); what the sentence before
-adds to its words; ln(sentences); whether it is the first; whether it begins with a pronoun or the like; the most of any
-sentence; new names (up to 3, as a share), where a person, or a place, is asked for; a time, where that is; an amount,
-where that is; new names, or an amount, where the question's words do not tell."""
+Features of a sentence, in this order (similarities are weighted by the words' rarity in the file):
+
+- share of the question's words that it contains, each weighted by its rarity in the passage;
+- mean similarity to the question's words that are not in the title;
+- mean similarity to all words of the question, minus its maximum over the sentences of the passage;
+- fraction of the passage's sentences with a higher mean similarity;
+- share of the question's words that the previous sentence adds;
+- ln(number of sentences);
+- whether it is the first;
+- whether it begins with a pronoun or a similar word;
+- maximum of the mean similarity over the sentences of the passage;
+- names that the question lacks (up to 3, divided by 3), if a person is asked for; the same, if a place is asked for;
+- a date or time, if asked for; an amount, if asked for;
+- names that the question lacks, and an amount, if the kind of the answer is unknown.
+"""
 
 MOST_WORDS = 64
 LIGHTEST = 0.3
-"""What a word weighs at least: one that stands in every chunk still tells sentences apart a little."""
+"""Minimum weight of a word, before normalization: even a word of every chunk helps a little to rank sentences."""
 
 _POSSESSIVE = regex(r"['’]s\b")
 _KINDS = (
@@ -91,17 +101,17 @@ class QueryTerms:
     Parameters
     ----------
     text:
-        As it was asked.
+        The original question.
     words, stems:
-        Its telling words, folded, each once, in order; and their stems.
+        Its content words, folded, each once, in order; and their stems.
     weights:
-        Inverse document frequency of each in the file, all together 1; float64 (words,).
+        Inverse document frequency of each word in the file, normalized to sum 1; float64 (words,).
     every:
         All its folded words, in order.
     kinds:
-        Of which an answer may be; empty where the question's words do not tell.
+        Kinds of entities that may be the answer; empty if the question's words do not indicate them.
     kind:
-        Of the answer: ``person``, ``place``, ``date``, ``quantity``, or ``other`` where its words do not tell.
+        Kind of the answer: ``person``, ``place``, ``date``, ``quantity``, or ``other`` if it is unknown.
     """
 
     text: str
@@ -114,13 +124,13 @@ class QueryTerms:
 
 
 def query_terms(reader: Reader, text: str) -> QueryTerms:
-    """Return the terms of a question, its words weighed by how rare they are in a corpus."""
+    """Return the terms of a question, its words weighted by their rarity in the file or shelf."""
     words = telling_words(text)
     return weighed(text, reader.document_frequency(words), reader.total(), words)
 
 
 def telling_words(text: str) -> tuple[str, ...]:
-    """Return the folded words of a question that say what it is about; all of them, where these are none."""
+    """Return the folded content words of a question, without function words; all its words if none is left."""
     every = list(dict.fromkeys(terms.words_of(_POSSESSIVE.sub(" ", text))))
     small = FUNCTION_WORDS[language_of(text)]
     telling = [
@@ -132,7 +142,7 @@ def telling_words(text: str) -> tuple[str, ...]:
 
 
 def weighed(text: str, frequency: Mapping[str, int], total: int, words: tuple[str, ...] | None = None) -> QueryTerms:
-    """Return a question whose telling words are weighed by how many of ``total`` chunks have each."""
+    """Return the terms of a question, weighted by the number of chunks with each word, of ``total`` chunks."""
     words = telling_words(text) if words is None else words
     weights = np.array([max(LIGHTEST, math.log((total + 1) / (frequency.get(word, 0) + 0.5))) for word in words])
     kinds = answer_kinds(text)
@@ -149,7 +159,7 @@ def weighed(text: str, frequency: Mapping[str, int], total: int, words: tuple[st
 
 @dataclass(frozen=True, slots=True)
 class PiecePart:
-    """A stretch of a document, or a summary's text: ``text`` begins at ``start`` of it."""
+    """Part of a document, or a summary's text: ``text`` begins at character ``start``."""
 
     start: int
     text: str
@@ -157,7 +167,7 @@ class PiecePart:
 
 @dataclass(frozen=True, slots=True)
 class CitedPiece:
-    """Parts of one document in reading order, or a summary; ``hit`` is the best of those it is made of."""
+    """Parts of one document in reading order, or a summary; ``hit`` is the best of its hits."""
 
     hit: Hit
     chunks: tuple[str, ...]
@@ -166,7 +176,7 @@ class CitedPiece:
 
 @dataclass(frozen=True, slots=True)
 class TitledText:
-    """A text that was found, and the title of its document."""
+    """Text of a hit or piece, and the title of its document."""
 
     text: str
     title: str = ""
@@ -174,24 +184,25 @@ class TitledText:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sentences:
-    """The sentences of some passages, in order.
+    """Sentences of passages, in order, with their features.
 
     Parameters
     ----------
     spans:
-        (start, end) of each, passage by passage.
+        (start, end) of each sentence, passage by passage.
     at:
-        Where they stand: in which of the passages that have sentences.
+        Positions of the sentences in the passages that have any.
     near, has:
-        How near each comes to the question's words, and which of them it has: float64 (sentences, words).
+        Similarity of each sentence to each word of the question (0 to 1), and whether it contains the word (0 or 1):
+        float64 (sentences, words).
     told:
-        What else each tells: float64 (sentences, TOLD), as :func:`compare` has it.
+        Further features: float64 (sentences, TOLD), as :func:`compare` returns them.
     titles:
-        Which of the question's words stand in the title of each passage that has sentences: float64 (passages, words).
+        Which words of the question occur in the title of each passage that has sentences: float64 (passages, words).
     shares:
-        The share of the question that each has, rare words counting more: float64 (sentences,).
+        Share of the question in each sentence, weighted by the words' rarity in the passage: float64 (sentences,).
     odds:
-        The logarithm of the odds that each holds the answer, float64 (sentences,): see :data:`SENTENCE`.
+        Log-odds that each sentence holds the answer, float64 (sentences,): see :data:`SENTENCE`.
     """
 
     spans: Sequence[Spans]
@@ -205,14 +216,14 @@ class Sentences:
 
 
 class Reading:
-    """Passages held against a question. Safe for use by many threads.
+    """Passages compared with a question. Safe for use by many threads.
 
     Parameters
     ----------
     question:
-        Its words and their weights.
+        The terms of the question.
     passages:
-        All that will be asked for; one that comes twice is read once.
+        All passages that the methods will be called with; duplicates are compared once.
     """
 
     def __init__(self, question: QueryTerms, passages: Iterable[TitledText]) -> None:
@@ -230,20 +241,20 @@ class Reading:
         self._columns = self._columns_of(*self._parts(range(len(distinct))))
 
     def nearness(self, passages: Sequence[TitledText]) -> Float64:
-        """Return how near passages and their titles come to each word of the question, float64 (passages, words).
+        """Return the similarity of passages and their titles to each word of the question, float64 (passages, words).
 
-        1 where a passage has the word, else the highest cosine of any of its words, at least 0.
+        1 if a passage has the word, else the highest cosine of any of its words, at least 0.
         """
         places, size = [self._place[one] for one in passages], len(self.question.words)
         near: Float64 = np.maximum(self._titles[places], self._wholes[places])[:, :size]
         return near
 
     def triples(self, passages: Sequence[TitledText]) -> int:
-        """Return how many different triples of the question's words stand in a row in one of some passages, at most."""
+        """Return the number of different triples of consecutive question words in the passage that has most of them."""
         return int(self._wholes[[self._place[one] for one in passages], -1].max())
 
     def sentences(self, passages: Sequence[TitledText]) -> Sentences:
-        """Return what is read of the sentences of passages, in order."""
+        """Return the sentences of passages, in order, with their features."""
         places = [self._place[one] for one in passages]
         near, has, told, titles, at = self._parts(places)
         columns = self._columns[self._numbers(places)]
@@ -251,13 +262,13 @@ class Reading:
         return Sentences([self._spans[one] for one in places], at, near, has, told, titles, columns[:, 0], odds)
 
     def _numbers(self, places: Sequence[int]) -> npt.NDArray[np.int64]:
-        """Return the rows of the sentences of passages."""
+        """Return the row numbers of the sentences of passages."""
         return np.concatenate(
             [np.zeros(0, np.int64), *(np.arange(self._ends[one], self._ends[one + 1]) for one in places)]
         )
 
     def _parts(self, places: Sequence[int]) -> tuple[Float64, Float64, Float64, Float64, Places]:
-        """Return (how near, which words, what else, titles, where they stand) of the sentences of passages."""
+        """Return (similarities, contained words, further features, titles, positions) of the sentences of passages."""
         size, rows = len(self.question.words), self._rows[self._numbers(places)]
         held = [one for one in places if self._spans[one]]
         at = Places(np.array([len(self._spans[one]) for one in held], dtype=np.int64))
@@ -265,7 +276,7 @@ class Reading:
         return rows[:, :size], rows[:, size : 2 * size], rows[:, 2 * size :], titles, at
 
     def _columns_of(self, near: Float64, has: Float64, told: Float64, titles: Float64, at: Places) -> Float64:
-        """Return what the model reads of sentences: float64 (sentences, features)."""
+        """Return the features of sentences for the model: float64 (sentences, features)."""
         if not len(near):
             return np.zeros((0, len(SENTENCE.weights)))
         names, dated, amounts, pointing, _ = told.T
@@ -274,7 +285,7 @@ class Reading:
         best = at.most(meant)
         rare = at.rarity(has) * weights
         rare /= np.maximum(rare.sum(axis=1, keepdims=True), 1e-9)
-        # What the question's words weigh that do not stand in titles: (titles, words).
+        # Weights of the question's words that are not in the title: (titles, words).
         left = np.where(titles > 0, 0.0, weights)
         total = left.sum(axis=1, keepdims=True)
         beyond: Float64 = left / np.where(total > 0, total, 1.0)
@@ -296,7 +307,7 @@ class Reading:
 
 
 class Places:
-    """Places of sentences: the passage that each is ``of``, and its ``number`` there."""
+    """Positions of sentences: the passage that each is ``of``, and its ``number`` there."""
 
     def __init__(self, counts: npt.NDArray[np.int64]) -> None:
         self.counts = counts
@@ -305,25 +316,25 @@ class Places:
         self.number = np.arange(int(counts.sum())) - self._starts[self.of]
 
     def most(self, values: Float64) -> Float64:
-        """Return the most of a value in the passage of each sentence."""
+        """Return for each sentence the maximum of a value in its passage."""
         result: Float64 = np.maximum.reduceat(values, self._starts)[self.of]
         return result
 
     def rarity(self, has: Float64) -> Float64:
-        """Return how telling each word is in each passage, (passages, words): 0 where it does not stand there."""
+        """Return each word's rarity among the sentences of each passage, (passages, words); 0 if it does not occur."""
         counts = np.add.reduceat(has, self._starts, axis=0)
         result: Float64 = np.where(counts > 0, np.log((self.counts[:, None] + 1) / (counts + 0.5)), 0.0)
         return result
 
     def rank(self, values: Float64) -> Float64:
-        """Return which place each sentence takes in its passage by a value, from 0 to below 1."""
+        """Return each sentence's rank in its passage by a value, highest first, divided by the number of sentences."""
         order = np.lexsort((-values, self.of))
         ranks = np.empty(len(values))
         ranks[order] = self.number
         return ranks / self.counts[self.of]
 
     def before(self, rows: Float64) -> Float64:
-        """Return the row of the sentence before each, in its passage; zeros for the first."""
+        """Return for each sentence the row of the previous one in its passage; zeros for the first."""
         result = np.zeros_like(rows)
         result[1:] = rows[:-1]
         result[self.number == 0] = 0.0
@@ -331,7 +342,7 @@ class Places:
 
 
 def read_hits(question: QueryTerms, hits: Sequence[Hit]) -> Reading:
-    """Hold hits, and the pieces that they make, against a question."""
+    """Compare hits, and the pieces that they form, with a question."""
     return Reading(question, [*map(titled, hits), *(one for piece in gather(hits) for one in titled_parts(piece))])
 
 
@@ -346,7 +357,7 @@ def titled_parts(piece: CitedPiece) -> list[TitledText]:
 
 
 def gather(hits: Sequence[Hit]) -> list[CitedPiece]:
-    """Return hits as pieces to cite, those of the best hits first: chunks that overlap or follow each other are one."""
+    """Return hits as pieces to cite, best first; chunks that overlap or follow each other become one piece."""
     summaries = {hit.summary.id: hit for hit in reversed(hits) if hit.summary is not None}
     pieces = [
         CitedPiece(hit, hit.summary.chunks, (PiecePart(0, hit.text),)) for hit in summaries.values() if hit.summary
@@ -368,7 +379,7 @@ def gather(hits: Sequence[Hit]) -> list[CitedPiece]:
 
 
 def _piece(hits: Sequence[Hit]) -> CitedPiece:
-    """Return the piece of hits of one document that touch, in reading order."""
+    """Return the piece of adjacent hits of one document, given in reading order."""
     parts: list[PiecePart] = []
     for chunk in (hit.chunk for hit in hits):
         end = parts[-1].start + len(parts[-1].text) if parts else -1
@@ -391,22 +402,24 @@ def compare(question: QueryTerms, texts: Sequence[str], stretches: Sequence[Span
     Parameters
     ----------
     question:
-        Its telling words, and all its words in order.
+        The terms of the question.
     texts:
-        Any.
+        Any texts.
     stretches:
-        Of each text, in order; they leave out nothing but white space.
+        (start, end) of the stretches of each text, in order; they leave out nothing but white space.
 
     Returns
     -------
-    float64 (stretches, 2 words + TOLD), a row for each stretch of each text: how near it comes to each word of the
-    question, 0 to 1, by the highest cosine of any of its words; 1 for each that it has, of those that share a stem
-    for the last one only; words with a capital beyond its first that the question has not, 1 for three; 1 for a
-    time, an amount, a first word that points elsewhere; how many different pairs of the question's words stand in
-    a row in it.
+    float64 (stretches, 2 words + TOLD), a row for each stretch of each text:
 
-    float64 (texts, 2 words + TOLD_OF_TEXT), a row for each text: how near it comes to each; 1 for each that stands
-    in it in whatever form; how many different triples of the question's words stand in a row in it.
+    - its similarity to each word of the question, 0 to 1: the highest cosine of any of its words;
+    - 1 for each word that it contains; of words with the same stem only for the last;
+    - number of capitalized words after its first that the question lacks, divided by three, at most 1;
+    - 1 for a date or time; 1 for an amount; 1 if its first word is a pronoun or a similar word;
+    - number of different pairs of consecutive words of the question in it.
+
+    float64 (texts, 2 words + TOLD_OF_TEXT), a row for each text: its similarity to each word; 1 for each word that
+    occurs in it in any inflected form; number of different triples of consecutive words of the question in it.
     """
     vectors, words = stored_vectors().view(np.uint16), list(question.words)
     terms = compiled.AskedTerms(tokenizer(), vectors, words, list(question.every), _clues())
@@ -417,25 +430,25 @@ def compare(question: QueryTerms, texts: Sequence[str], stretches: Sequence[Span
 
 
 def runs_of(words: Sequence[str], length: int) -> frozenset[tuple[str, ...]]:
-    """Return the stems of words that follow each other, so many in a row."""
+    """Return the stems of all runs of ``length`` consecutive words."""
     stems = list(map(stem, words))
     return frozenset(zip(*(stems[start:] for start in range(length)), strict=False))
 
 
 def units(text: str) -> tuple[tuple[int, int], ...]:
-    """Return where the sentences of a text stand; where they are brief, several together."""
+    """Return (start, end) of the sentences of a text; brief sentences are joined."""
     return _units(text, sentence_spans(text))
 
 
 def units_of_texts(texts: Sequence[str]) -> list[tuple[tuple[int, int], ...]]:
-    """Return the units of several texts."""
+    """Return the :func:`units` of several texts."""
     return list(map(_units, texts, spans_of_texts(texts)))
 
 
 def _units(text: str, sentences: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     lengths = [end - start for start, end in sentences]
     if max(lengths, default=0) <= WRAPPED and sum(lengths) >= BRIEF * len(lengths):
-        return tuple(sentences)  # As nearly all are.
+        return tuple(sentences)  # The common case.
     spans = [
         part
         for span in sentences
@@ -455,7 +468,7 @@ def _units(text: str, sentences: list[tuple[int, int]]) -> tuple[tuple[int, int]
 
 
 def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Return a sentence; one that is too long for wrapped prose line by line."""
+    """Yield the span of a sentence, or the spans of its lines if it is too long for wrapped prose."""
     if end - start <= WRAPPED:
         yield start, end
         return

@@ -1,8 +1,8 @@
 """Reduction of hits to the sentences that a question needs (SCR), and the paper's sliding windows.
 
 MobileRAG's selective content reduction keeps the window of three sentences that is nearest to the question, and one
-more on either side: :func:`reduce_to_windows`. :func:`reduce` judges every sentence by itself and keeps as many as are
-worth it, from a hit of many good sentences more than from one of few.
+more sentence on either side: :func:`reduce_to_windows`. :func:`reduce` scores each sentence by itself and keeps those
+above a threshold, so that a hit with many good sentences keeps more of them.
 """
 
 from __future__ import annotations
@@ -26,18 +26,20 @@ if TYPE_CHECKING:
 
 _CUTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.42, 0.5, 0.6, 0.7, 1.0)
 _LEAST = (-30.0, -9.3, -8.65, -8.14, -7.67, -7.58, -7.22, -6.73, -6.12, 0.0)
-"""The least value that is kept so that so much goes, measured on gold passages of SQuAD (docs/answering.md)."""
+"""Least value of a kept sentence for each cut in ``_CUTS``, so that this share of the tokens is removed. Measured on
+gold passages of SQuAD (docs/how-to/answering.md).
+"""
 
 CUT_HINT = "give the share that is to go, from 0 to 1"
 
 SHORT = 240
-"""Characters of a text that is kept whole."""
+"""Characters of a text below which it is kept whole."""
 
 RANK = 1.5
-"""What a hit's rank takes off the value of its sentences, times ln(1 + rank)."""
+"""Subtracted from the value of a hit's sentences, times ln(1 + rank)."""
 
 SMALLEST_COST = 20
-"""Characters that a sentence costs beside its own: its place in what is shown."""
+"""Characters added to the cost of every sentence, for its place in the context."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,11 +49,12 @@ class SentenceScores:
     Parameters
     ----------
     spans:
-        (start, end) of each.
+        (start, end) of each sentence.
     values:
-        The logarithm of chance over cost, float64 (sentences,): what to keep first.
+        Logarithm of probability over cost, float64 (sentences,). Sentences with the highest values are kept first.
     told:
-        Whether any word of the question stands in the passage: where none does, nothing tells its sentences apart.
+        Whether any word of the question occurs in the passage. If none does, the values do not distinguish its
+        sentences.
     """
 
     spans: Spans
@@ -60,7 +63,7 @@ class SentenceScores:
 
 
 def score_sentences(reading: Reading, passages: Sequence[TitledText]) -> list[SentenceScores]:
-    """Judge the sentences of passages: one result a passage, in order."""
+    """Return the scores of the sentences of each passage, in order."""
     read = reading.sentences(passages)
     costs = np.array([end - start + SMALLEST_COST for some in read.spans for start, end in some], dtype=np.float64)
     values = -np.logaddexp(0.0, -read.odds) - np.log(costs)
@@ -73,7 +76,7 @@ def score_sentences(reading: Reading, passages: Sequence[TitledText]) -> list[Se
 
 
 def least_value(cut: float) -> float:
-    """Return the least value of a sentence that is kept where about ``cut`` of the tokens are to go.
+    """Return the least value of a kept sentence so that about the share ``cut`` of the tokens is removed.
 
     Raises
     ------
@@ -90,9 +93,9 @@ def least_value(cut: float) -> float:
 
 
 def kept(scores: SentenceScores, length: int, least: float) -> Bools:
-    """Return which sentences of a passage are kept, (sentences,): those worth ``least`` or more, and the best one.
+    """Return which sentences of a passage are kept, bool (sentences,): those of value ``least`` or more, and the best.
 
-    All are in a short text, and where no word of the question stands in it, so that nothing tells them apart.
+    All sentences are kept if the text is short, or if it has no word of the question, so that they cannot be ranked.
     """
     if length <= SHORT or not scores.told:
         return np.ones(len(scores.spans), dtype=bool)
@@ -102,23 +105,22 @@ def kept(scores: SentenceScores, length: int, least: float) -> Bools:
 
 
 def reduce(reading: Reading, hits: Sequence[Hit], cut: float = DEFAULT_CUT) -> list[ReducedHit]:
-    """Cut hits down to the sentences that a question needs.
+    """Reduce hits to the sentences that a question needs.
 
-    What is kept of a hit does not depend on the others, nor on their order: to reduce again changes nothing.
+    The sentences kept of a hit do not depend on the other hits or their order, so reducing again changes nothing.
 
     Parameters
     ----------
     reading:
-        The hits, held against the question.
+        The hits, compared with the question.
     hits:
-        What was found. A summary is kept whole.
+        Hits of a search. A summary is kept whole.
     cut:
-        About which share of their tokens is to go, 0 to 1. From texts that are to the point less goes than this, from
-        others more.
+        Approximate share of the tokens to remove, 0 to 1. Less is removed from relevant texts, more from others.
 
     Returns
     -------
-    One a hit, in order of their best sentences, those of better hits weighing more.
+    One reduced hit for each hit, ordered by the value of the best sentence, which the rank of the hit lowers.
 
     Raises
     ------
@@ -137,7 +139,7 @@ def reduce(reading: Reading, hits: Sequence[Hit], cut: float = DEFAULT_CUT) -> l
 
 
 def runs(spans: Sequence[tuple[int, int]], chosen: Sequence[bool]) -> list[tuple[int, int]]:
-    """Return the chosen spans in order, those that follow each other as one."""
+    """Return the chosen spans in order, with neighbours joined."""
     found: list[tuple[int, int]] = []
     before = False
     for (start, end), keep in zip(spans, chosen, strict=True):
@@ -151,16 +153,17 @@ def runs(spans: Sequence[tuple[int, int]], chosen: Sequence[bool]) -> list[tuple
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Options for cutting windows.
+    """Sizes of the sliding windows.
 
     Parameters
     ----------
     window:
-        Sentences of one.
+        Sentences in a window.
     overlap:
-        Sentences that it shares with the next. The paper calls this the step size; the step is window - overlap.
+        Sentences that a window shares with the next one. The paper calls this the step size; the step is window -
+        overlap.
     extension:
-        Sentences added on both sides of the best.
+        Sentences added on both sides of the best window.
 
     Raises
     ------
@@ -183,19 +186,19 @@ class Windows:
 
 
 PAPER = Windows()
-"""The paper's numbers."""
+"""Sizes used in the paper."""
 
 
 def reduce_to_windows(
     embedder: Embedder, question: str, hits: Sequence[Hit], windows: Windows = PAPER
 ) -> list[ReducedHit]:
-    """Cut each hit down to its window that is nearest to a question, and put them in order of that.
+    """Reduce each hit to its window that is nearest to the question, and order the hits by that similarity.
 
-    All windows of all hits are embedded in one batch, the question with them.
+    All windows of all hits are embedded in one batch.
 
     Returns
     -------
-    One a hit, those with the nearest window first; ``value`` is its cosine. A summary is kept whole.
+    One reduced hit for each hit, nearest window first; ``value`` is its cosine. A summary is kept whole.
     """
     sentences = [sentence_spans(hit.text) for hit in hits]
     cuts = [_cuts(len(some), windows) for some in sentences]
@@ -221,14 +224,14 @@ def reduce_to_windows(
 
 
 def _cuts(count: int, windows: Windows) -> list[tuple[int, int]]:
-    """Return (first, last) of each window of so many sentences; the last one ends where they end."""
+    """Return (first, last) of each window over ``count`` sentences; the last window ends with the last sentence."""
     step = windows.window - windows.overlap
     firsts = range(0, max(1, count - windows.window + step), step) if count else ()
     return [(first, min(count, first + windows.window)) for first in firsts if first < count]
 
 
 def _spans(hit: Hit, places: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
-    """Return stretches of a hit's chunk as spans of its document; none of a summary."""
+    """Return parts of a hit's chunk as spans of its document; nothing for a summary."""
     chunk = hit.chunk
     return tuple(
         Span(chunk.document_id, chunk.start + start, chunk.start + end, chunk.text[start:end])

@@ -1,4 +1,4 @@
-"""Answers and their sources, for people and as JSON."""
+"""Output of answers and their sources, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ NEAREST = 3
 
 
 def print_doubt(question: str, hits: Sequence[Hit], confidence: float, *, stderr: bool = False) -> None:
-    """Print a warning ahead of passages that may have nothing to do with the question."""
+    """Print a warning before passages that may be irrelevant to the question."""
     said = doubt_of(question, hits, confidence)
     if said:
         output.console(stderr=stderr).print_text(f"{said}\n")
 
 
 def doubt_of(question: str, hits: Sequence[Hit], confidence: float) -> str:
-    """Return that warning; empty if there is no doubt."""
+    """Return a warning that passages may be irrelevant to the question; empty if there is no doubt."""
     from monograph.answer.confidence import LEAST_FOR_A_MODEL, shares_words
 
     if hits and confidence < LEAST_FOR_A_MODEL:
@@ -62,14 +62,14 @@ def print_end(answer: Answer, *, with_model: bool, explain: bool) -> None:
 
 
 def source(citation: Citation) -> str:
-    """A citation on one line: number, name, place."""
+    """Return a citation on one line: number, name and place."""
     places = ", ".join(f"{span.start}–{span.end}" for span in citation.spans)
     where = " · ".join(part for part in (citation.uri, f"characters {places}" if places else "") if part)
     return f"{citation.heading}  {where}".rstrip()
 
 
 def best(sentence: BestSentence) -> str:
-    """The best sentence on one line: how likely, what in it answers, its document, place."""
+    """Return the best sentence on one line: confidence, the answer in it, its document and place."""
     one, inner = sentence.span, sentence.within
     said = (f"{sentence.confidence:.0%}", inner.text if inner else "", sentence.title or sentence.uri)
     return " · ".join(part for part in (*said, f"characters {one.start}–{one.end}") if part)
@@ -93,7 +93,7 @@ def explanation(answer: Answer) -> list[str]:
 
 
 def as_object(value: Answer | Context) -> dict[str, Any]:
-    """An answer or a context as JSON, without the hits that it was made of."""
+    """Convert an answer or a context to JSON types, without the hits of the context."""
     from monograph.values import Answer
 
     made: dict[str, Any] = output.as_json(value)

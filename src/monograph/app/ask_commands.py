@@ -1,4 +1,4 @@
-"""The commands that answer: ask, chat, context."""
+"""Commands that answer questions: ``ask``, ``chat`` and ``context``."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def context(
         if json_output:
             output.print_json(answer_output.as_object(found))
             return
-        # Standard output may go to a model.
+        # Standard output may be piped to a model, so the warning goes to standard error.
         answer_output.print_doubt(asked, found.hits, found.relevance, stderr=True)
         text = found.prompt() if prompt else found.markdown() if markdown else found.text
         output.console().print_text(text or "nothing found")
@@ -183,7 +183,7 @@ def chat(
 
 
 def load(model: str, api_key: str) -> LanguageModel | None:
-    """The model that a spec names, or None."""
+    """Return the model that a spec names, or None if the spec is empty."""
     from monograph.derive.loading import load_model
 
     return load_model(model, api_key) if model else None

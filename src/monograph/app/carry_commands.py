@@ -1,4 +1,4 @@
-"""The commands that carry contents out of a file, or into one: ``export`` and ``import``."""
+"""Commands that move contents between stores: ``export`` and ``import``."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def export(
 
 
 def kinds() -> list[str]:
-    """Return the completions of the first word behind import."""
+    """Return the completions of the first argument of import."""
     return list(KINDS)
 
 
@@ -93,7 +93,7 @@ def take_over(
     """Store in FILE what another store holds.
 
     An export of Monograph's own, Chroma, LightRAG, GraphRAG or RAGdb: texts and metadata, and vectors where FILE can
-    have them. See docs/coming-from.md.
+    have them. See docs/how-to/coming-from.md.
 
       monograph import jsonl notes-export notes.mono
       monograph import chroma ./chroma notes.mono --collection notes
@@ -106,7 +106,7 @@ def take_over(
     from monograph.library import carrying
     from monograph.settings import Settings
 
-    store = carrying.store_of(kind, source, collection)  # Before a file is made for it.
+    store = carrying.store_of(kind, source, collection)  # This fails before a new file is created.
     chosen = load_embedder(embedder) if embedder else None
     settings = Settings(history=True) if history else None
     with (

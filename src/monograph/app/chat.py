@@ -1,4 +1,4 @@
-"""A conversation on the command line: questions, and commands that begin with a slash."""
+"""Conversation on the command line: questions, and commands that begin with a slash."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from monograph.shelf import Archive
 
 REMEMBERED = 8
-"""Last turns that are kept."""
+"""Number of last turns that are kept."""
 
 _HELP = "/sources  /open N  /why  /new  /quit"
 
 
 class Chat:
-    """One conversation about one archive."""
+    """A conversation about one file or shelf."""
 
     def __init__(self, archive: Archive, choices: dict[str, Any], *, with_model: bool) -> None:
         self._archive = archive
@@ -36,7 +36,7 @@ class Chat:
         }
 
     def run(self, *, as_json: bool) -> None:
-        """Read lines until the input ends or ``/quit``."""
+        """Read and answer lines until the input ends or ``/quit`` is entered."""
         if not as_json and sys.stdin.isatty():
             output.console().print(f"{place_of(self._archive)}: ask away.  {_HELP}")
         for line in _lines():
@@ -96,7 +96,7 @@ class Chat:
             output.console().print(f"/open takes a number from 1 to {len(self._shown())}")
 
     def _opened(self, found: Citation) -> bool:
-        """Print where a citation comes from, the chunks there; False where none is known."""
+        """Print the chunks of a citation with their neighbours; return False if they are not stored."""
         stored = self._archive.fetch(found.chunks[:1])
         for chunk in (one.chunk for one in stored):
             chunks = self._archive.chunks(chunk.document_id)
@@ -117,7 +117,7 @@ class Chat:
 
 
 def _lines() -> Iterator[str]:
-    """Yield the lines that are typed, without empty ones."""
+    """Yield the entered lines, without empty ones."""
     shown = sys.stdin.isatty()
     while True:
         if shown:

@@ -1,4 +1,4 @@
-"""The decorator of commands, the options that they share and how they are read, and exit codes."""
+"""The decorator of commands, their common options, the parsing of arguments, and the exit codes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ DONE_WITH_PROBLEMS = 3
 INTERRUPTED = 130
 
 _OF_THE_FILE = (InvalidDocument, NameTaken, NotFound, NotOnShelf, OutsideView)
-"""Input errors that another file would not raise: no value that was typed is wrong in itself."""
+"""Input errors that depend on the file: the typed value is valid for other files."""
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The .mono file.", show_default=False)]
 QueryArgument = Annotated[
@@ -141,14 +141,14 @@ AsOfOption = Annotated[
 
 
 def narrowed(file: Reader, within: list[str] | None, as_of: str = "") -> Reader:
-    """Return a file, or the snapshot, view or both that --as-of and --within ask for."""
+    """Return a file, limited to the snapshot or view that --as-of and --within ask for."""
     where = where_of(within or [])
     part = file.as_of(as_of) if as_of else file
     return part if where is None else part.within(where)
 
 
 def warn_of_keys(archive: Archive, where: dict[str, Any] | None) -> None:
-    """Say of each key in a filter that no document has it, and which are spelled nearly so. A shelf is not asked."""
+    """Warn of keys in a filter that no document has, with keys of similar spelling. Shelves are not checked."""
     missing = getattr(archive, "missing_keys", None)
     if where is None or missing is None:
         return
@@ -160,7 +160,7 @@ def warn_of_keys(archive: Archive, where: dict[str, Any] | None) -> None:
 
 
 def warn_of_no_hits(k: int, query: str = "x") -> None:
-    """Say why nothing will be found where no hits are asked for, or nothing is asked."""
+    """Warn that nothing will be found if no hits are requested, or the query is empty."""
     if k == 0:
         output.console(stderr=True).print("-k 0 asks for none: nothing will be found")
     elif not query.strip():
@@ -168,7 +168,7 @@ def warn_of_no_hits(k: int, query: str = "x") -> None:
 
 
 class Result(NamedTuple):
-    """A value that a command returns, how to print it for people, and whether it ends with exit code 3."""
+    """Result of a command: its value, a function that prints it, and whether the exit code is 3."""
 
     value: Any
     show: Callable[[], None]
@@ -186,10 +186,10 @@ def report_result(report: Report, path: Path | str) -> Result:
 
 
 def command(work: Callable[..., Result | None]) -> Callable[..., None]:
-    """Make a command of a function: add ``--json``, print what it returns, and turn errors into exit codes.
+    """Wrap a function as a command: add ``--json``, print its result, and turn errors into exit codes.
 
-    With ``--json`` the value is printed as JSON, and ``quiet`` is set if the function takes it. A function that prints
-    by itself takes ``json_output`` and returns None.
+    With ``--json`` the value is printed as JSON, and ``quiet`` is set if the function has this parameter. A function
+    that prints its result itself takes ``json_output`` and returns None.
     """
     signature = inspect.signature(work, eval_str=True)
     own = [one for name, one in signature.parameters.items() if name != "json_output"]
@@ -215,7 +215,7 @@ def command(work: Callable[..., Result | None]) -> Callable[..., None]:
 
 @contextmanager
 def _errors_as_exit_codes(*, as_json: bool) -> Iterator[None]:
-    """Turn our errors and an interrupt into a message and an exit code."""
+    """Turn a MonographError or an interrupt into a message and an exit code."""
     from monograph.store.file.errors import translate_system_errors
 
     try:
@@ -241,12 +241,12 @@ def _errors_as_exit_codes(*, as_json: bool) -> Iterator[None]:
 
 
 def _refuse_swapped() -> None:
-    """Recognise a file that stands behind what it is to be asked, as in ``search comet notes.mono``.
+    """Detect that the file does not come first among the arguments, as in ``search comet notes.mono``.
 
     Raises
     ------
     InputError
-        Naming the command with its arguments in order.
+        If it does not; the hint is the command with its arguments in order.
     """
     context = get_current_context(silent=True)
     if context is None or "file" not in context.params:
@@ -275,7 +275,7 @@ def _opens(address: str) -> bool:
 
 @contextmanager
 def working(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
-    """Show the progress of long work, and let SIGTERM end it as Ctrl-C does: what is stored stays, and is reported."""
+    """Show the progress of long work. SIGTERM interrupts it as Ctrl-C does: stored work is kept and reported."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler) if _in_main_thread() else None
     try:
         with output.progress(phase, quiet=quiet) as on_progress:
@@ -290,12 +290,12 @@ def _in_main_thread() -> bool:
 
 
 def query_of(written: str) -> str:
-    """Return the text of an argument; for ``-`` the text on standard input.
+    """Return an argument, or, if it is ``-``, the text of standard input.
 
     Raises
     ------
     InputError
-        If nothing is there, or no text in UTF-8.
+        If standard input is empty, or is not UTF-8.
     """
     if written != "-":
         return written
@@ -309,7 +309,7 @@ def query_of(written: str) -> str:
 
 
 def where_of(written: list[str]) -> dict[str, Any] | None:
-    """Filters as people write them, all of which must hold: ``key operator value``, ``key=value``, or JSON."""
+    """Return one filter that requires all written ones (``key operator value``, ``key=value`` or JSON), or None."""
     return {"and": [_one_filter(text) for text in written]} if written else None
 
 

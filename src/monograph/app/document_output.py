@@ -1,4 +1,4 @@
-"""Hits, documents and passages on a terminal."""
+"""Output of hits, documents and passages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def print_hits(hits: Sequence[Hit], *, explain: bool) -> None:
-    """Hits with their sources, best first."""
+    """Print hits with their sources, best first."""
     out = console()
     if not hits:
         out.print("nothing found")
@@ -39,18 +39,18 @@ def headed(title: str, metadata: Metadata) -> str:
 
 
 def title_and_place(documents: Mapping[str, Document], identifier: str) -> tuple[str, str]:
-    """(title, uri or else id) of a document, by its id; one that is not there has only that."""
+    """Return (title, uri or else id) of a document by its id; an empty title and the id if it is unknown."""
     found = documents.get(identifier)
     return ("", identifier) if found is None else (found.title, found.uri or found.id)
 
 
 def section_of(title: str, metadata: Metadata) -> str:
-    """The headings above a chunk, without its document's title."""
+    """Return the headings above a chunk, without its document's title."""
     return str(metadata.get("section", "")).removeprefix(title).removeprefix(" > ")
 
 
 def placed(where: str, chunk: Chunk, metadata: Metadata) -> str:
-    """Return the place of a chunk: its document's uri or id, its characters, and its page or the like."""
+    """Return the place of a chunk: its document's uri or id, its characters, and its page or similar position."""
     place = f"{where}:{chunk.start}-{chunk.end}"
     from monograph.values import cite
 
@@ -67,7 +67,7 @@ def _indented(text: str) -> str:
 
 
 def print_documents(documents: Sequence[Document]) -> None:
-    """A line a document."""
+    """Print one line for each document."""
     made = Table("id", "title", "uri", folding=["id", "title", "uri"])
     for document in documents:
         made.add_row(document.id, document.title, document.uri)
@@ -75,7 +75,7 @@ def print_documents(documents: Sequence[Document]) -> None:
 
 
 def print_document(document: Document) -> None:
-    """A document with its text."""
+    """Print a document with its text."""
     out = console()
     out.print(document.title, style="bold")
     out.print(f"{document.uri}  [{document.id}]", style="dim")
@@ -90,13 +90,13 @@ def print_document(document: Document) -> None:
 
 
 def print_versions(versions: Sequence[Version]) -> None:
-    """The states of a document, oldest first."""
+    """Print one line for each version of a document, oldest first."""
     for one in versions:
         console().print(f"{one.valid}  {one.title}  {one.characters:,} characters  [{one.id}]")
 
 
 def print_neighbours(chunk: Chunk, near: Sequence[Chunk], count: int) -> None:
-    """A chunk among the chunks before and after it."""
+    """Print a chunk among the chunks before and after it."""
     out = console()
     for one in near:
         mark = "▶" if one.id == chunk.id else " "

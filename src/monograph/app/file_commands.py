@@ -1,4 +1,4 @@
-"""Commands about the file as a whole: what it holds and cost, copies of it, its key, and what is taken out of it."""
+"""Commands for the whole file: its contents and costs, copies, encryption, and removal of documents."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def costs(
 
 
 def _price(said: str) -> tuple[str, float, float]:
-    """A model, and what a million tokens of it cost that are read and written."""
+    """Return (model, price of a million tokens read, price of a million tokens written) of an option."""
     model, _, both = said.rpartition("=")
     try:
         read, written = map(float, both.split("/"))

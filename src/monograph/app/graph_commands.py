@@ -1,4 +1,4 @@
-"""The commands that look at the graph and at the tree of summaries: ``graph``, ``entities`` and ``outline``."""
+"""Commands that show the graph and the tree of summaries: ``graph``, ``entities`` and ``outline``."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def outline(
 
 
 def draw_answers(archive: Archive, query: str, hits: Sequence[Hit], path: Path, *, quiet: bool) -> None:
-    """Draw the ways from a question to its hits, with the chunks on them."""
+    """Write a page that draws the graph paths from a question to its hits, with their chunks."""
     from monograph.app.picture.ways import ways_to
 
     found, ways = ways_to(archive, query, hits)
@@ -140,13 +140,13 @@ def _write_page(
     from monograph.app.picture import picture_of
     from monograph.library import Reader
 
-    # Nobody may read the page who may not read the file.
+    # The page gets the file's read permissions, because it contains text of the file.
     mode = archive.path.stat().st_mode & 0o666 if isinstance(archive, Reader) else 0o600
     try:
         with open(
             path, "w", encoding="utf-8", newline="\n", opener=lambda name, flags: os.open(name, flags, mode)
         ) as page:
-            if path.is_file():  # And no pipe or terminal.
+            if path.is_file():  # Pipes and terminals keep their mode.
                 path.chmod(path.stat().st_mode & mode)
             page.write(picture_of(found, ways, title=title))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The graph as tables, and the tree of summaries as a table of contents, for people."""
+"""Output of the graph as tables, and of the tree of summaries as a table of contents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OUTLINE_CHARACTERS = 100
 
 
 def print_neighbourhood(neighbourhood: Neighbourhood) -> None:
-    """Print the entity that was asked for, its neighbours by hops, and the most telling chunks with their sources."""
+    """Print the requested entity, its neighbours by hops, and the most relevant chunks with their sources."""
     out = console()
     known = {entity.id: entity for entity in neighbourhood.entities}
     documents = {document.id: document for document in neighbourhood.documents}
@@ -40,7 +40,7 @@ def print_neighbourhood(neighbourhood: Neighbourhood) -> None:
 
 
 def print_entities(entities: Sequence[Entity], merges: Sequence[Merge] = ()) -> None:
-    """A line an entity, then a line a merge: which names were taken to mean one thing, and why."""
+    """Print one line for each entity, then one for each merge: the merged names and the reason."""
     out = console()
     if not entities and not merges:
         out.print("nothing found")
@@ -71,14 +71,14 @@ def _print_entity(entity: Entity, documents: Mapping[str, Document]) -> None:
 
 
 def _seen(entity: Entity) -> str:
-    """When documents that name an entity are from."""
+    """Return the first and last date of the documents that name an entity, as text."""
     if entity.first_seen == entity.last_seen:
         return f"seen on {entity.first_seen}"
     return f"first seen on {entity.first_seen}, last on {entity.last_seen}"
 
 
 def _print_neighbours(neighbourhood: Neighbourhood, known: dict[str, Entity]) -> None:
-    """A line a neighbour; of several links that lead to it from one hop nearer, the heaviest."""
+    """Print one line for each neighbour, with the heaviest of the links that lead to it from one hop nearer."""
     out = console()
     nearest = _nearest(neighbourhood)
     made = Table(
@@ -107,7 +107,7 @@ def _print_neighbours(neighbourhood: Neighbourhood, known: dict[str, Entity]) ->
 
 
 def _nearest(neighbourhood: Neighbourhood) -> dict[str, tuple[int, Link]]:
-    """Return the hops from the centre to every other entity, and the heaviest link that leads there, by id."""
+    """Return by entity id its number of hops from the centre, and the heaviest link that leads to it."""
     touching = defaultdict(list)
     for link in sorted(neighbourhood.links, key=lambda one: -one.weight):
         touching[link.source].append((link.target, link))
@@ -165,7 +165,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def print_outline(branches: Sequence[OutlineNode]) -> None:
-    """Branches as a table of contents: numbers by place, what they say, the passages under them, ids to open them."""
+    """Print branches as a numbered table of contents, with their texts, passage counts, and ids to open them."""
     out = console()
     if not branches:
         out.print("nothing to outline: the tree has no chunks yet")

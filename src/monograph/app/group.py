@@ -1,4 +1,4 @@
-"""A group of commands that forgives what people type, and help text whose examples stand as they are written."""
+"""Command group that suggests commands for wrong names, and help text whose examples are not wrapped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from monograph.app.output import safe
 
 PROGRAM = "monograph"
 HELP = {"help_option_names": ["--help", "-h"]}
-"""Settings of the outermost group: its commands inherit them."""
+"""Settings of the outermost group, which its commands inherit."""
 
 _MEANT = {
     "add": ("sync", "build"),
@@ -34,23 +34,23 @@ _MEANT = {
     "update": ("sync", "build"),
     "version": ("--version",),
 }
-"""Names that other programs have for a command: the first of these that a group has is suggested."""
+"""Commands to suggest for a name that other programs use; the first that a group has is suggested."""
 
 
 class CommandGroup(TyperGroup):
-    """Commands that take ``help`` in the place of ``--help``, suggest a name for another, and end quietly."""
+    """Group of commands that accepts ``help`` for ``--help``, suggests a command for a wrong name, and ends quietly."""
 
     def make_context(self, *arguments: Any, **named: Any) -> typer.Context:
-        """Read the arguments that stand before a command."""
+        """Parse the arguments before a command."""
         with _patience():
             return super().make_context(*arguments, **named)  # type: ignore[return-value]
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Read them, ``help search`` as ``search --help``."""
+        """Parse the arguments, with ``help search`` as ``search --help``."""
         return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
 
     def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
-        """Find the command that is named, or suggest another."""
+        """Return the named command, or raise an error that suggests another one."""
         try:
             return super().resolve_command(ctx, args)
         except UsageError as error:
@@ -60,14 +60,14 @@ class CommandGroup(TyperGroup):
             raise
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
-        """Run the command that is named."""
+        """Run the named command."""
         with _patience():
             return super().invoke(ctx)
 
 
 @contextmanager
 def _patience() -> Iterator[None]:
-    """Escape control characters of arguments in errors about them; end quietly when no one reads the output."""
+    """Escape control characters in errors about arguments; end quietly if the output pipe is closed."""
     try:
         yield
     except UsageError as error:
@@ -79,7 +79,7 @@ def _patience() -> Iterator[None]:
 
 
 def _write_nowhere() -> None:
-    """Let what is still to be written to a closed pipe, at the latest by Python at its end, vanish."""
+    """Discard pending output of a closed pipe, including output that Python flushes at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -90,9 +90,9 @@ def _write_nowhere() -> None:
 
 
 def as_written(text: str) -> str:
-    """Help text whose examples are not wrapped: the paragraphs that begin with the name of the program.
+    """Return help text in which paragraphs that begin with the name of the program are not wrapped.
 
-    They are indented by two, and marked by the line that click takes for "leave this paragraph as it is".
+    They are indented by two spaces, and marked with the line that makes click leave a paragraph unchanged.
     """
     return "\n\n".join(map(_paragraph, inspect.cleandoc(text).split("\n\n")))
 

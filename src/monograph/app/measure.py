@@ -1,4 +1,4 @@
-"""The command ``monograph eval``: a file to measure, the run, its tables."""
+"""The command ``monograph eval``: the file to measure, the run, and its tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from monograph.library import Monograph
 
 @dataclass(frozen=True, slots=True)
 class MeasureTask:
-    """Input of a measurement: a set, or a file and questions about it; with a set, other questions or another file."""
+    """Input of a measurement: a question set, or a file with questions.
+
+    A set can also be combined with other questions (``queries``) or another file.
+    """
 
     dataset: Path | None
     queries: Path | None
@@ -32,12 +35,12 @@ class MeasureTask:
 
 
 def run(task: MeasureTask, *, quiet: bool) -> tuple[list[runs.Result], str]:
-    """Results, one a way to search, and the name of the set or of the file of questions.
+    """Measure retrieval; return a result for each search mode, and the name of the set or of the file of questions.
 
     Raises
     ------
     InputError
-        If there is nothing to search or to ask, or evidence names nothing.
+        If there is no file or corpus, if there are no questions, or if no document matches the evidence.
     """
     if task.file is None:
         return _run_on_corpus(task, quiet=quiet)
@@ -64,7 +67,7 @@ def _run_on_corpus(task: MeasureTask, *, quiet: bool) -> tuple[list[runs.Result]
 
 
 def _questions(task: MeasureTask) -> tuple[EvaluationQuestion, ...]:
-    """The questions that are asked: the set's own, or others."""
+    """Return the questions to ask: those of ``queries`` if given, else those of the set."""
     if task.queries is not None:
         found = load_questions(task.queries)
     elif task.dataset is not None:

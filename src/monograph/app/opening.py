@@ -1,4 +1,4 @@
-"""Open the file or shelf that a command names: its key, and the models that its user lets it open."""
+"""Opening the file or shelf that a command names, with its key and the models that its user trusts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ UrlArgument = Annotated[
 
 KEY_VARIABLE = "MONOGRAPH_KEY"
 TRUSTED_VARIABLE = "MONOGRAPH_TRUSTED"
-"""The environment variable that lists addresses which any file may open, parted by spaces."""
+"""Environment variable with addresses that every file may open, separated by spaces."""
 
 _writing = threading.Lock()
 
@@ -41,12 +41,12 @@ _writing = threading.Lock()
 def opened_archive(
     address: str, *, trust: bool = False, named: Iterable[str] = (), engine: str = "", **options: Any
 ) -> Archive:
-    """Open the file or the shelf of an address, for its own models as :func:`opened` does.
+    """Open the file or shelf at an address; its own models may open trusted addresses only, as in :func:`opened`.
 
-    A shelf is asked by an engine (:mod:`monograph.app.shelf_engine`), if none is named by what the environment says.
-    ``options`` are those of :meth:`monograph.Monograph.open`; a shelf takes ``model`` and ``reranker`` of them.
+    ``engine`` names the engine of a shelf (:mod:`monograph.app.shelf_engine`); by default the environment variable
+    does. ``options`` are those of :meth:`monograph.Monograph.open`; a shelf uses only ``model`` and ``reranker``.
     """
-    # A file needs nothing of what a shelf is made of.
+    # The modules of shelves are not imported for a file.
     if "://" in address or os.path.isdir(address):  # noqa: PTH112 - it need not be a path
         from monograph.shelf import is_shelf
 
@@ -60,9 +60,9 @@ def opened_archive(
 
 
 def opened_shelf(url: str, *, trust: bool = False, named: Iterable[str] = (), **options: Any) -> Shelf:
-    """Open a shelf; its own models may ask the servers that its user has trusted with it, and no other.
+    """Open a shelf; its own models may call only the servers that its user has trusted.
 
-    With ``trust`` these are from now on those as well that models ask that it is given, by their specs ``named``.
+    With ``trust`` the servers of the models in ``named`` (specs) become trusted permanently.
     """
     from monograph.shelf import Shelf
 
@@ -74,12 +74,12 @@ def opened_shelf(url: str, *, trust: bool = False, named: Iterable[str] = (), **
 
 
 def known_as(address: str) -> str:
-    """Return the name of a shelf in the list of trusted addresses: its shards have an id each."""
+    """Return the name of a shelf in the list of trusted addresses: its address, because each shard has its own id."""
     return address.rstrip("/") if "://" in address else os.path.abspath(address)  # noqa: PTH100 - as above
 
 
 def narrowed_archive(archive: Archive, within: list[str] | None, as_of: str = "") -> Archive:
-    """Return a file as --as-of and --within limit it, or a shelf. Raises NotOnShelf for a shelf with either."""
+    """Return a file limited by --as-of and --within, or a shelf. Raises NotOnShelf for a shelf with either option."""
     if not within and not as_of:
         return archive
     from monograph.shelf import only_file
@@ -88,21 +88,21 @@ def narrowed_archive(archive: Archive, within: list[str] | None, as_of: str = ""
 
 
 def list_of_trusted() -> Path:
-    """Return the path of the list: a line of JSON for each file, by its own id, or shelf, and address."""
+    """Return the path of the list of trusted addresses: a line of JSON for each pair of file (or shelf) and address."""
     return Path(typer.get_app_dir("monograph")) / "trusted.jsonl"
 
 
 def opened(file: Path, *, trust: bool = False, named: Iterable[str] = (), **options: Any) -> Monograph:
-    """Open a file with its key; its own models open the addresses that its user has trusted, and no others.
+    """Open a file with its key; its own models may open only the addresses that its user has trusted.
 
     Parameters
     ----------
     file:
-        The file.
+        Path of the file.
     trust:
-        Trust it, from now on, with all addresses that it names, and with those of ``named``.
+        Trust the file permanently with all addresses of its own models, and of the models in ``named``.
     named:
-        Specs of models that it is given.
+        Specs of the models that the command was given.
     options:
         As for :meth:`monograph.Monograph.open`.
     """
@@ -127,9 +127,10 @@ def opened(file: Path, *, trust: bool = False, named: Iterable[str] = (), **opti
 
 
 def permission(*, trust: bool = False, name: str = "") -> Callable[[str, str], bool]:
-    """Whether a file of this id may open an address: one on the list or, from now on, any with ``trust``.
+    """Return a function of (file id, address): whether the file may open the address.
 
-    ``name`` stands on the list for the ids of all files that belong together.
+    It may if the address is trusted; with ``trust`` every requested address becomes trusted. ``name`` replaces the ids
+    of files that belong together, such as the shards of a shelf.
     """
 
     def may(identity: str, address: str) -> bool:
@@ -145,7 +146,7 @@ def permission(*, trust: bool = False, name: str = "") -> Callable[[str, str], b
 
 
 def remember(identity: str, wanted: Iterable[str]) -> None:
-    """Add addresses of a file to the list, and say so.
+    """Add addresses of a file to the list of trusted addresses, and print them.
 
     Raises
     ------
@@ -162,7 +163,7 @@ def remember(identity: str, wanted: Iterable[str]) -> None:
         lines = "".join(json.dumps({"file": identity, "address": address}) + "\n" for address in new)
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # One write at the end of the file: lines of several processes do not mix.
+            # A single appending write keeps the lines of several processes apart.
             with path.open("ab", buffering=0) as file:
                 file.write(lines.encode())
         except OSError as error:
@@ -179,7 +180,7 @@ def _say(what: str, some: Iterable[str]) -> None:
 
 
 def _trusted() -> Iterator[tuple[str, str]]:
-    """(id of a file, address) of every line that can be read."""
+    """Yield (id of a file, trusted address) for every line of the list."""
     path = list_of_trusted()
     try:
         lines = path.read_text("utf-8").splitlines()
@@ -208,7 +209,7 @@ def key_of(file: Path) -> str | None:
 
 
 def key_to_decrypt(file: Path) -> str:
-    """The key of a file that must have one. Raises InputError if there is nowhere to take it from."""
+    """Return the key of an encrypted file. Raises InputError if neither the environment nor a terminal provides one."""
     given = os.environ.get(KEY_VARIABLE)
     if given:
         return given
@@ -218,7 +219,7 @@ def key_to_decrypt(file: Path) -> str:
 
 
 def new_key(file: Path) -> str:
-    """A key for a file that has none; what is typed is asked for twice. Raises InputError as above."""
+    """Return a new key for a file; a typed key is asked for twice. Raises InputError as :func:`key_to_decrypt` does."""
     given = key_to_decrypt(file)
     if not os.environ.get(KEY_VARIABLE) and _typed("the same again: ") != given:
         raise InputError("these are two different keys", "type the same one twice")

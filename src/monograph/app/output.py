@@ -1,4 +1,4 @@
-"""Results as tables for people and as JSON for machines."""
+"""Output of results: tables for users and JSON for programs."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ SHOWN_CHARACTERS = 400
 SHOWN_LINES = 20
 PIPED_WIDTH = 160
 LINE_SECONDS = 10.0
-"""Between two lines of progress."""
+"""Seconds between two lines of progress."""
 _STYLED_ANYWAY = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
-"""Variables that make rich write colours where there is no terminal."""
+"""Environment variables that make rich write colours without a terminal."""
 
 _HARMLESS = "".join(map(chr, (0xA0, 0xAD, 0x1680, *range(0x2000, 0x200B), 0x200C, 0x200D, 0x202F, 0x205F, 0x3000)))
-"""Characters of texts that are not printable and stay as they are: spaces, soft hyphens and joiners."""
+"""Unprintable characters that are not escaped: spaces, soft hyphens and joiners."""
 
 _KINDS: tuple[ChangeKind, ...] = ("new", "changed", "gone", "same")
 
 
 def as_json(value: Any) -> Any:
-    """A value made of dataclasses as plain JSON: objects, lists, texts, numbers."""
+    """Convert a value made of dataclasses to plain JSON types: dicts, lists, strings, numbers."""
     from monograph.dates.span import TimeSpan
 
     if isinstance(value, TimeSpan):
@@ -63,7 +63,7 @@ def print_json(value: Any, *, indent: int | None = 2) -> None:
 
 
 class Table:
-    """Headings and rows; ``right`` names the columns of numbers, ``folding`` those that may take several lines."""
+    """A table of headings and rows; ``right`` names right-aligned columns, ``folding`` columns that may wrap."""
 
     def __init__(self, *headings: str, right: Iterable[str] = (), folding: Iterable[str] = ()) -> None:
         self._headings, self._right, self._folding = headings, set(right), set(folding)
@@ -74,7 +74,7 @@ class Table:
         self._rows.append(cells)
 
     def rendered(self) -> RichTable:
-        """Return it as rich prints it, each cell on a line."""
+        """Return the table for rich, with each cell on one line."""
         from rich.box import SIMPLE_HEAD
         from rich.table import Table as RichTable
 
@@ -88,7 +88,7 @@ class Table:
 
 
 class Lines:
-    """Printer of lines and tables, which escapes control characters in all that it prints.
+    """Printer of lines and tables, which escapes control characters in everything that it prints.
 
     It imports rich, which is slow to load, only for tables and terminals.
     """
@@ -99,11 +99,11 @@ class Lines:
         self._plain = not self._stream.isatty() and not any(map(os.environ.get, _STYLED_ANYWAY))
 
     def print(self, what: str | Table = "", style: str | None = None) -> None:
-        """Print one line, or a table. Text from files is printed as it is: never read as markup."""
+        """Print one line, or a table. Text is printed literally, never interpreted as markup."""
         self._print(visible(what) if isinstance(what, str) else what.rendered(), style)
 
     def print_text(self, text: str) -> None:
-        """Print a text of many lines."""
+        """Print a text of several lines."""
         self._print(safe(text), None)
 
     def _print(self, what: str | RichTable, style: str | None) -> None:
@@ -119,7 +119,7 @@ def console(*, stderr: bool = False) -> Lines:
 
 
 def print_piece(text: str) -> None:
-    """Print a piece of a text as soon as it comes."""
+    """Print a piece of a text at once, without a line break."""
     _write(sys.stdout, safe(text))
 
 
@@ -129,7 +129,7 @@ def _write(stream: TextIO, text: str) -> None:
 
 
 def escape_logs() -> None:
-    """Escape control characters in what the loggers of this process write to standard error."""
+    """Escape control characters in the log messages that this process writes to standard error."""
     import logging
 
     class Escaped(logging.Formatter):
@@ -148,7 +148,7 @@ def rich_console(*, stderr: bool) -> Console:
         def on_broken_pipe(self) -> None:
             raise  # noqa: PLE0704 - rich calls it where it has caught the error, and would end with code 1
 
-    # Where no terminal sets a width, no table is to be cut.
+    # Without a terminal, tables are not truncated to a narrow default width.
     width = None if (sys.stderr if stderr else sys.stdout).isatty() else PIPED_WIDTH
     return Piped(stderr=stderr, width=width, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
@@ -159,17 +159,17 @@ def shell_hint(hint: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Text on one line with control characters shown as escapes: a file's name cannot move the cursor."""
+    """Return text with control characters escaped, on one line, so that a file name cannot move the cursor."""
     return _escaped(text, lambda one: one.encode("unicode_escape").decode())
 
 
 def safe(text: str) -> str:
-    """Text on many lines, its other control characters shown as escapes."""
+    """Return text of several lines with control characters escaped, except the line breaks."""
     return "\n".join(visible(line.replace("\t", "    ")) for line in text.split("\n"))
 
 
 def _escaped(text: str, escape: Callable[[str], str]) -> str:
-    """Text with what moves the cursor, changes the terminal or the direction of writing escaped."""
+    """Return text with escaped characters that move the cursor, or change the terminal or the writing direction."""
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() or one in _HARMLESS else escape(one) for one in text)
@@ -177,7 +177,7 @@ def _escaped(text: str, escape: Callable[[str], str]) -> str:
 
 @contextmanager
 def progress(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
-    """Show on standard error how far work has come: as a bar, or every ten seconds as a line where no terminal is."""
+    """Show the progress of work on standard error: a bar, or without a terminal a line every ten seconds."""
     if quiet:
         yield None
     elif sys.stderr.isatty():
@@ -190,7 +190,7 @@ def progress(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
 
 @contextmanager
 def progress_lines(phase: str, seconds: float = LINE_SECONDS) -> Iterator[OnProgress]:
-    """Print a line to standard error every so many seconds while work goes on."""
+    """Print a line of progress to standard error every ``seconds`` seconds."""
     said, done, out = phase, threading.Event(), console(stderr=True)
 
     def watch(progress: Progress) -> None:
@@ -199,7 +199,7 @@ def progress_lines(phase: str, seconds: float = LINE_SECONDS) -> Iterator[OnProg
         said = f"{phase}: {progress.phase}, {count}" + (f", at {progress.item}" if progress.item else "")
 
     def print_lines() -> None:
-        with suppress(OSError):  # Nobody reads standard error any more.
+        with suppress(OSError):  # Standard error may be closed.
             while not done.wait(seconds):
                 out.print(said)
 
@@ -239,7 +239,7 @@ def _bar(phase: str) -> Iterator[OnProgress]:
 
 
 def print_problems(problems: Sequence[Problem]) -> None:
-    """One line a source that could not be taken in, or a kind of file that nothing here reads."""
+    """Print one line for each source that could not be read, grouped if the cause is the same."""
     if not problems:
         return
     out = console(stderr=True)
@@ -256,7 +256,7 @@ def print_problems(problems: Sequence[Problem]) -> None:
 
 
 def _alike(problems: Sequence[Problem]) -> list[list[Problem]]:
-    """Problems with those that are the same: files of one kind that cannot be read for want of an extra."""
+    """Group files of one kind that cannot be read because an extra is missing; every other problem is a group alone."""
     groups: dict[tuple[str, ...], list[Problem]] = {}
     for problem in problems:
         key = (_cause(problem), problem.hint) if problem.needs else (problem.uri, problem.reason, problem.hint)
@@ -265,7 +265,7 @@ def _alike(problems: Sequence[Problem]) -> list[list[Problem]]:
 
 
 def _cause(problem: Problem) -> str:
-    """A reason without the place in the file."""
+    """Return the reason of a problem without the place in the file."""
     return problem.reason.rpartition(": ")[2]
 
 
@@ -297,7 +297,7 @@ def print_cost(cost: Cost) -> None:
 
 
 def print_embedding_cost(cost: Cost, path: str) -> None:
-    """Print the cost of making every vector anew."""
+    """Print the cost of computing all vectors again."""
     asked = f", at most {cost.model_calls:,} model calls, {cost.model_tokens:,} tokens" if cost.model_calls else ""
     console().print(
         f"{path}: {cost.embeddings:,} embeddings ({cost.embedding_tokens:,} tokens)"
@@ -306,13 +306,13 @@ def print_embedding_cost(cost: Cost, path: str) -> None:
 
 
 def print_summaries_cost(cost: Cost, path: str) -> None:
-    """Print what making the tree of summaries would take."""
+    """Print the cost of building the tree of summaries."""
     asked = f", at most {cost.model_calls:,} model calls, {cost.model_tokens:,} tokens" if cost.model_calls else ""
     console().print(f"{path}: about {cost.typical_summaries:,} summaries, at most {cost.summaries:,}{asked}")
 
 
 def print_moves(moves: Sequence[Move]) -> None:
-    """A line a root that lies in another place than before."""
+    """Print one line for each root whose folder was moved."""
     for one in moves:
         console().print(f"{one.root} was moved: {one.old} is now {one.new}")
 
@@ -338,7 +338,7 @@ def print_report(report: Report, path: str) -> None:
 
 
 def print_findings(findings: Sequence[Finding]) -> None:
-    """A line a fault."""
+    """Print one line for each fault."""
     out = console()
     for finding in findings:
         otherwise = shell_hint(finding.hint) or "restore the file from a copy, or sync a new one"
@@ -348,7 +348,7 @@ def print_findings(findings: Sequence[Finding]) -> None:
 
 
 def in_bytes(size: int) -> str:
-    """A size as people read it."""
+    """Return a size in bytes as text with a unit, such as ``1.5 MB``."""
     amount = float(size)
     for unit in ("B", "KB", "MB"):
         if amount < 1000:

@@ -1,4 +1,4 @@
-"""The commands that derive anew: ``reembed``, ``reextract``, ``resummarize`` and ``build``."""
+"""Commands that derive values again: ``reembed``, ``reextract``, ``resummarize`` and ``build``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that find and read: ``search`` and ``show``."""
+"""Commands that search and read: ``search`` and ``show``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that serve files: to a browser and programs, and to agents."""
+"""Commands that serve files: ``serve`` to browsers and programs, ``mcp`` to agents."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ TokenOption = Annotated[
 ]
 
 GRACE_SECONDS = 2.0
-"""How long a call may go on after its client has gone, before the server ends in the middle of it."""
+"""Seconds that a call may continue after its client has disconnected, before the process is ended."""
 
 
 @command
@@ -103,7 +103,7 @@ def mcp(
 
 @contextlib.contextmanager
 def _without_collecting() -> Iterator[None]:
-    """Collect no garbage meanwhile: importing leaves none, and to look for it takes an eighth of a server's start."""
+    """Disable garbage collection during imports, where it takes an eighth of a server's start and finds nothing."""
     gc.disable()
     try:
         yield
@@ -113,14 +113,14 @@ def _without_collecting() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _ends_with_client() -> Iterator[None]:
-    """End this process soon after the client, at the other end of standard input, has closed it or was killed.
+    """End this process soon after the client closes standard input or is killed.
 
-    A server that waits for a call ends by itself then. One that starts, or has a call in progress, has
-    ``GRACE_SECONDS``: then the process ends, whatever its threads do. Transactions keep the file whole.
+    An idle server ends by itself. A server that is starting, or has a call in progress, gets ``GRACE_SECONDS``; then
+    the process ends, whatever its threads are doing. Transactions keep the file consistent.
     """
-    # A copy of its own: while the protocol is spoken, standard input itself leads nowhere.
+    # The descriptor is duplicated, because the protocol redirects standard input while it runs.
     client = select.poll()
-    client.register(os.dup(0), 0)  # A hang-up is reported without being asked for, and nothing else is.
+    client.register(os.dup(0), 0)  # With an event mask of 0 only a hang-up is reported.
     finished = threading.Event()
 
     def watch() -> None:

@@ -1,4 +1,4 @@
-"""The commands for a shelf: ``monograph shelf …``."""
+"""Commands for a shelf: ``monograph shelf …``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ``--engine`` option: names of the engines that ask the shards of a shelf."""
+"""The ``--engine`` option: names of the engines that call the shards of a shelf."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ EngineOption = Annotated[
 
 
 def engines_of(written: str) -> Engines:
-    """Return the engine of a text: ``local``, or ``ray`` with its options.
+    """Return the engine that a text names: ``local``, or ``ray`` with its options.
 
     Raises
     ------
     InputError
-        If it cannot be understood.
+        If the text cannot be understood.
     """
     from monograph.shelf.engines import local
     from monograph.shelf.ray_engine import OnRay
@@ -49,12 +49,12 @@ def engines_of(written: str) -> Engines:
 
 
 def tasks_of(written: str) -> Tasks | None:
-    """Return the tasks that make shards, as a text names them, such as ``ray:cpus=2``; None for ``local``.
+    """Return the settings of the tasks that build shards, from a text such as ``ray:cpus=2``; None for ``local``.
 
     Raises
     ------
     InputError
-        If it cannot be understood.
+        If the text cannot be understood.
     MissingExtra, ShelfUnreachable
         If Ray is not installed, or does not start.
     """
@@ -68,7 +68,7 @@ _Kinds: TypeAlias = Mapping[str, Callable[[str], Any]]
 
 
 def _read(written: str, ray: _Kinds, hint: str) -> tuple[str, dict[str, Any]]:
-    """A name, and what is to be otherwise."""
+    """Return the name of an engine, and its options."""
     name, _, rest = written.partition(":")
     try:
         kinds = {LOCAL: {}, "ray": ray}[name]

@@ -1,4 +1,4 @@
-"""Commands about where documents come from: ``sync``, ``sources``, ``retry`` and ``watch``."""
+"""Commands for the sources of documents: ``sync``, ``sources``, ``retry`` and ``watch``."""
 
 from __future__ import annotations
 

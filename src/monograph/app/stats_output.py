@@ -1,4 +1,4 @@
-"""Counts and sizes of a file or a shelf, for a terminal."""
+"""Output of the counts and sizes of a file or a shelf."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def print_stats(stats: Stats) -> None:
-    """Counts and sizes."""
+    """Print the counts and sizes of a file."""
     made = Table("what", "value", right=["value"])
     rows: list[tuple[str, str]] = [
         ("documents", f"{stats.documents:,}"),
@@ -59,7 +59,7 @@ def _index_rows(index: IndexStats) -> list[tuple[str, str]]:
 
 
 def print_version(stats: ShelfStats) -> None:
-    """Print the newest version, and what it holds."""
+    """Print the newest version of a shelf, with its counts and size."""
     console().print(
         f"{stats.url}: version {stats.version} has {stats.documents:,} documents, "
         f"{stats.chunks:,} chunks in {stats.shards:,} shards, {in_bytes(stats.bytes)}"
@@ -67,7 +67,7 @@ def print_version(stats: ShelfStats) -> None:
 
 
 def print_shelf_stats(stats: ShelfStats) -> None:
-    """Counts and sizes, then the documents of each shard."""
+    """Print the counts and sizes of a shelf, including the fewest and most documents in a shard."""
     made = Table("what", "value", right=["value"])
     most, least = max(stats.documents_by_shard, default=0), min(stats.documents_by_shard, default=0)
     rows = (
@@ -89,7 +89,7 @@ def print_shelf_stats(stats: ShelfStats) -> None:
 
 
 def print_forgotten(made: Forgotten, url: str, version: int) -> None:
-    """Print the removed objects, and where copies of them may still be."""
+    """Print the number of removed versions and objects, and that other machines may still have copies."""
     out = console()
     objects = len(made.digests)
     manifests = len(made.removed) - objects
@@ -99,7 +99,7 @@ def print_forgotten(made: Forgotten, url: str, version: int) -> None:
 
 
 def _tree_rows(tree: TreeStats | None) -> list[tuple[str, str]]:
-    """Lines of the table of stats."""
+    """Return the rows of the table of stats for the tree."""
     if tree is None:
         return [("summaries", "no tree")]
     sizes = " ".join(f"{size}:{count}" for size, count in tree.sizes)

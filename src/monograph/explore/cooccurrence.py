@@ -14,18 +14,26 @@ from monograph.store.graph import graphs, names
 from monograph.values import Link, Relation
 
 CROWDED = 24
-"""Names of a sentence up to which each is linked to each."""
+"""Most names of a sentence of which each is linked to every other."""
 
 NEAR = 8
-"""Names before and after it that a name of a more crowded sentence is linked to, in order of first mention."""
+"""Names before and after it, in order of first mention, to which a name of a more crowded sentence is linked."""
 
 
 @dataclass(slots=True)
 class Bond:
-    """A link of two entities: chunks that name both in one sentence, and relations of models and callers.
+    """A link of two entities: chunks that name both in one sentence, and relations from models and callers.
 
-    ``said`` has (chunk, strength, whether it leads from the entity of the smaller id to the other) of each relation;
-    ``told`` has the (source, label, target) of what callers told of the two, and of each whether it leads so.
+    Parameters
+    ----------
+    chunks:
+        Rows of the chunks.
+    said:
+        (chunk, strength, whether it leads from the entity of the smaller id to the other) of each relation that a model
+        found.
+    told:
+        For each asserted relation (source, label, target), whether it leads from the entity of the smaller id to the
+        other.
     """
 
     chunks: set[int] = field(default_factory=set)
@@ -35,7 +43,11 @@ class Bond:
 
 @dataclass(frozen=True, slots=True)
 class AssertedLink:
-    """A relation of two entities: (source, label, target) as a caller told it, and the rows of chunks that say it."""
+    """An asserted relation of two entities.
+
+    ``ends`` is (source id, label, target id) as the caller asserted it; ``chunks`` are rows of the chunks that it comes
+    from.
+    """
 
     source: EntityNode
     target: EntityNode
@@ -44,14 +56,14 @@ class AssertedLink:
 
 
 class CooccurrenceGraph:
-    """The bonds between the entities of the chunks that were read."""
+    """Bonds between the entities of the chunks that were added."""
 
     def __init__(self, nodes: Nodes) -> None:
         self.nodes = nodes
         self.bonds: dict[EntityNode, dict[EntityNode, Bond]] = {}
 
     def add(self, chunks: Iterable[int]) -> None:
-        """Add the bonds that chunks hold; each chunk once."""
+        """Add the bonds of chunks, which ``nodes`` must have read. Add each chunk only once."""
         for chunk in chunks:
             seen = self.nodes.seen[chunk]
             for one, other in _together(seen):
@@ -65,7 +77,7 @@ class CooccurrenceGraph:
                     bond.said.append((chunk, told.strength, self.nodes.id(source) < self.nodes.id(target)))
 
     def add_assertions(self, some: Iterable[EntityNode]) -> None:
-        """Add what callers told of some entities and of others."""
+        """Add the asserted relations between these entities and any others."""
         for one in asserted_links(self.nodes, some):
             bond = self._bond(one.source, one.target)
             bond.chunks |= one.chunks
@@ -78,30 +90,31 @@ class CooccurrenceGraph:
         return bond
 
     def _within(self, one: EntityNode, other: EntityNode) -> bool:
-        """Return whether a name is a part of the other, as York is of New York: they always stand together."""
+        """Return whether one name is part of the other, such as York of New York: these always occur together."""
         first, second = f" {self.nodes.key(one)} ", f" {self.nodes.key(other)} "
         return first in second or second in first
 
     def surprise(self, one: EntityNode, other: EntityNode, bond: Bond) -> float:
         """Return ln(1 + p(both) / (p(one) p(other))): pointwise mutual information, softened to be above 0.
 
-        The probabilities are shares of the chunks of the file; those of single entities are their names'. Plain
-        pointwise mutual information would leave an entity that every chunk names without any link.
+        The probabilities are shares of the file's chunks; that of a single entity counts all chunks that have its name,
+        in any sense. Plain pointwise mutual information would give no link to an entity that every chunk names.
         """
         expected = self.nodes.count_name(one) * self.nodes.count_name(other)
-        # What no chunk says, but a caller, counts as if one did.
+        # A link that only a caller asserted counts as if one chunk had it.
         return log1p(max(len(bond.chunks), 1) * self.nodes.total / expected)
 
     def weight(self, one: EntityNode, other: EntityNode, bond: Bond) -> float:
-        """Return the frequency of a link times its surprise; a chunk with a model's relation counts 1 + its strength.
+        """Return the frequency of a link times its surprise.
 
-        A relation that a caller told counts 1.
+        The frequency is the number of chunks, plus the strength of each relation that a model found, plus 1 for each
+        asserted relation.
         """
         often = len(bond.chunks) + fsum(strength for _, strength, _ in bond.said) + len(bond.told)
         return often * self.surprise(one, other, bond)
 
     def bound_to(self, some: Iterable[EntityNode], passed: set[EntityNode]) -> dict[EntityNode, float]:
-        """Return the heaviest weight with which any of some entities is bound to each that is not passed yet."""
+        """Return the weight of the heaviest bond to any of ``some``, by entity, for entities not in ``passed``."""
         found: dict[EntityNode, float] = {}
         for one in some:
             for other, bond in self.bonds.get(one, {}).items():
@@ -110,7 +123,7 @@ class CooccurrenceGraph:
         return found
 
     def among(self, some: Sequence[EntityNode]) -> Iterator[tuple[EntityNode, EntityNode, Bond]]:
-        """Return the bonds among entities, each once."""
+        """Yield (entity, other entity, bond) for the bonds among entities, each once."""
         place = {node: at for at, node in enumerate(some)}
         for one in some:
             for other, bond in self.bonds.get(one, {}).items():
@@ -118,7 +131,10 @@ class CooccurrenceGraph:
                     yield one, other, bond
 
     def links(self, some: Sequence[EntityNode]) -> list[tuple[EntityNode, EntityNode, Link]]:
-        """Return the links among entities, heaviest first, each with its ends in the direction that a model gave it."""
+        """Return (source, target, link) of the links among entities, heaviest first.
+
+        Source and target follow the direction of the relations: see :meth:`_directed`.
+        """
         bonds = [self._directed(*bond) for bond in self.among(some)]
         told = {chunk for _, _, bond in bonds for chunk, _, _ in bond.said}
         places = self.nodes.state.places({chunk for _, _, bond in bonds for chunk in bond.chunks})
@@ -129,7 +145,10 @@ class CooccurrenceGraph:
         return sorted(found, key=lambda one: (-one[2].weight, one[2].source, one[2].target))
 
     def _directed(self, one: EntityNode, other: EntityNode, bond: Bond) -> tuple[EntityNode, EntityNode, Bond]:
-        """Return the entity of the smaller id first, unless relations lead the other way by their strength."""
+        """Return (source, target, bond): the smaller id first, unless the relations together lead the other way.
+
+        Relations of models count by their strength, asserted ones count 1.
+        """
         small, big = sorted((one, other), key=self.nodes.id)
         forward = fsum(strength if ahead else -strength for _, strength, ahead in bond.said)
         forward += sum(1 if ahead else -1 for ahead in bond.told.values())
@@ -164,7 +183,7 @@ class CooccurrenceGraph:
         )
 
     def _relations(self, chunks: Sequence[int]) -> dict[tuple[int, EntityNode, EntityNode], list[Relation]]:
-        """Return the relations that a model found, by chunk, source and target."""
+        """Return the relations that a model found in chunks, by (chunk, source, target)."""
         values = self.nodes.state.extractions(chunks)
         found: dict[tuple[int, EntityNode, EntityNode], list[Relation]] = {}
         for chunk in chunks:
@@ -179,7 +198,7 @@ class CooccurrenceGraph:
 
 
 def _together(seen: Sequence[ChunkName]) -> Iterator[tuple[EntityNode, EntityNode]]:
-    """Return the entities that stand in one sentence; in crowded sentences only those near each other."""
+    """Yield the pairs of entities that share a sentence; in crowded sentences only those near each other."""
     sentences: dict[int, dict[EntityNode, None]] = {}
     for one in seen:
         for sentence in {one.first, one.second} - {NO_SENTENCE}:
@@ -193,9 +212,9 @@ def _together(seen: Sequence[ChunkName]) -> Iterator[tuple[EntityNode, EntityNod
 
 
 def asserted_links(nodes: Nodes, some: Iterable[EntityNode]) -> Iterator[AssertedLink]:
-    """Return the relations that were told of some entities and of others, which are met; none of an entity and itself.
+    """Yield the asserted relations between the entities ``some`` and any others, which are loaded into ``nodes``.
 
-    Of a homonym the plain name is meant.
+    A relation of an entity to itself is left out. A name with homonyms means the entity of the plain name.
     """
     told = nodes.state.asserted_relations({member.key for node in some for member in nodes.members.get(node.head, ())})
     if not told.said:

@@ -23,9 +23,10 @@ _LEAST_ALIKE = 0.7
 
 
 def find(state: GraphState, name: str) -> list[EntityNode]:
-    """Return the entity that a name means; of a homonym every sense, unless the name has its qualifier in parentheses.
+    """Return the entity that a name means; for a homonym all its senses, or the one whose qualifier the name has.
 
-    A name that no chunk has as it is given may be a part of one: whole words first, then a beginning, then any part.
+    The qualifier is in parentheses after the name. If no chunk has the name as it is given, it may be a part of one: as
+    whole words, else as a beginning, else as any part.
 
     Raises
     ------
@@ -58,7 +59,9 @@ def find(state: GraphState, name: str) -> list[EntityNode]:
 
 
 def most_named(state: GraphState, k: int, like: str = "") -> list[Entity]:
-    """Return at most k entities, those of most chunks first; with ``like`` only those with a name that contains it.
+    """Return at most k entities, those that most chunks name first.
+
+    With ``like``, only entities with a name that contains it.
 
     Raises
     ------
@@ -76,12 +79,14 @@ def most_named(state: GraphState, k: int, like: str = "") -> list[Entity]:
 
 
 def of_document(state: GraphState, name: str, k: int) -> list[Entity]:
-    """Return at most k entities of a document, those that most of its chunks name first, then in reading order.
+    """Return at most k entities of a document: those that most of its chunks name first, then in reading order.
 
     Raises
     ------
+    InputError
+        If k is negative.
     NotFound
-        If there is no such document.
+        If there is no such document, or several have that uri.
     """
     k = arguments.whole_number(k, "k", 0)
     rows = state.chunks_of(name)
@@ -94,7 +99,7 @@ def of_document(state: GraphState, name: str, k: int) -> list[Entity]:
 
 
 def on_paths(state: GraphState, paths: Iterable[Path]) -> list[Entity]:
-    """Return the entities that ways to chunks lead over, each once, in order, without those that are not known."""
+    """Return the known entities on the paths to chunks, each once, in order of the paths."""
     stations = {one.id: one.name for path in paths for one in path.nodes if one.kind == "entity"}
     known = names.known(state.names, {key for name in stations.values() for key in asked_keys(name)})
     heads = list(dict.fromkeys(row.head for row in known.values()))
@@ -113,7 +118,7 @@ def _shown(state: GraphState, head: int) -> list[EntityNode]:
 
 
 def _listed(state: GraphState, heads: Sequence[int]) -> str:
-    """Return entities as they are called, each once."""
+    """Return the names of entities, quoted and separated by commas, each once."""
     nodes = Nodes(state)
     nodes.read_entities(heads, MOST_LOOKED_AT)
     called = entities(nodes, [EntityNode(head) for head in heads])
@@ -121,7 +126,7 @@ def _listed(state: GraphState, heads: Sequence[int]) -> str:
 
 
 def _hint(state: GraphState, key: str) -> str:
-    """Return the names that are spelt most like a key, or where to see those that are there."""
+    """Return the names that are spelt most like a key, or the command that lists the names."""
     near = names.spelt_alike(state.names, key, signature(key), 3, _COMPARED)
     alike = {other: SequenceMatcher(None, key, other).ratio() for other in near}
     best = sorted((other for other in near if alike[other] >= _LEAST_ALIKE), key=lambda other: (-alike[other], other))
@@ -134,14 +139,21 @@ def _hint(state: GraphState, key: str) -> str:
 
 
 MOST_LOOKED_AT = 64
-"""Chunks of an entity in which it is looked up how its name is written."""
+"""Most chunks of an entity that are read to find how its name is written."""
 
 
 @dataclass(slots=True)
 class Forms:
-    """Spellings of an entity: the number of chunks with each form of a name, by the name's row, and short forms.
+    """Spellings of an entity, counted by chunks.
 
-    ``short`` counts chunks by the form and by the row of the full name that it stands for.
+    Parameters
+    ----------
+    full:
+        For each name, by its row: number of chunks with each written form.
+    short:
+        Number of chunks with each (short form, row of the full name that it means).
+    kinds:
+        Number of chunks with each kind, by its place in ENTITY_KINDS.
     """
 
     full: dict[int, Counter[str]] = field(default_factory=dict)
@@ -151,7 +163,7 @@ class Forms:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """One way in which a chunk writes a name; ``short`` if it is a last or first name that stands for a full one."""
+    """A written form of a name in a chunk; ``short`` if it is a last or first name that means a full name."""
 
     chunk: int
     node: EntityNode
@@ -163,8 +175,8 @@ class Writing:
 def entities(nodes: Nodes, wanted: Iterable[EntityNode]) -> list[Entity]:
     """Return the values of entities whose chunks were read, in the order given.
 
-    An entity is called as most of at most MOST_LOOKED_AT of its chunks write it; of two that as many write, the head's
-    name counts, then the alphabet. A homonym has its qualifier behind its name.
+    The name of an entity is the form that most of at most MOST_LOOKED_AT of its chunks write; on a tie the head's name
+    wins, then the first by alphabet. A homonym has its qualifier after its name.
     """
     asked = list(wanted)
     looked_at = {node: nodes.chunks_of(node)[:MOST_LOOKED_AT] for node in asked}
@@ -174,7 +186,7 @@ def entities(nodes: Nodes, wanted: Iterable[EntityNode]) -> list[Entity]:
 
 
 def forms(nodes: Nodes, looked_at: Mapping[EntityNode, Sequence[int]]) -> dict[EntityNode, Forms]:
-    """Return the spellings of entities in the chunks given for each."""
+    """Return the spellings of each entity in the chunks given for it."""
     found = {node: Forms() for node in looked_at}
     asked = {(node, chunk) for node, some in looked_at.items() for chunk in some}
     for node, chunk in asked:
@@ -188,7 +200,7 @@ def forms(nodes: Nodes, looked_at: Mapping[EntityNode, Sequence[int]]) -> dict[E
 
 
 def writings(nodes: Nodes, rows: Sequence[int]) -> Iterator[Writing]:
-    """Return every different way in which chunks that were read write their names."""
+    """Yield each distinct written form of each name in chunks that were read."""
     for row, extracted in nodes.state.extractions(rows).items():
         keys = keys_in(nodes, row)
         seen = {one.name: one.node for one in nodes.seen[row]}
@@ -203,12 +215,15 @@ def writings(nodes: Nodes, rows: Sequence[int]) -> Iterator[Writing]:
 
 
 def keys_in(nodes: Nodes, chunk: int) -> dict[str, int]:
-    """Return the rows of a chunk's names by key."""
+    """Return the rows of the names of a chunk, by key."""
     return {nodes.names[one.name].key: one.name for one in nodes.seen[chunk] if one.name in nodes.names}
 
 
 def named_by(key: str, keys: Mapping[str, int], *, short: bool = True) -> int | None:
-    """Return the row of the name that a key means: itself, or with ``short`` a name that it begins or ends."""
+    """Return the row of the name that a key means; None if there is none.
+
+    It is the name with that key or, with ``short``, a name of which the key is the first or last word.
+    """
     if key in keys:
         return keys[key]
     if short and key and " " not in key:
@@ -238,7 +253,7 @@ def _entity(nodes: Nodes, node: EntityNode, written: Forms, seen: TimeSpan | Non
 
 
 def _in_order(nodes: Nodes, node: EntityNode, written: Forms) -> list[str]:
-    """Return one form of each of an entity's names, the most frequent first; unseen names come last."""
+    """Return one form of each name of an entity, the most frequent first; names that no chunk writes come last."""
     ranked = []
     for one in nodes.members.get(node.head, ()):
         ways = _by_number(written.full.get(one.row, Counter()))
@@ -254,6 +269,6 @@ def _by_number(counted: Counter[Any]) -> list[tuple[Any, int]]:
 
 
 def title_or_key(nodes: Nodes, node: EntityNode, key: str) -> str:
-    """Return a name that no chunk writes, as a title writes it, else as its key."""
+    """Return the form of a name in a title; if no title has it, its key."""
     titles = (one.title.partition(" (")[0] for one in nodes.titled.get(node.head, ()))
     return next((title for title in titles if key_of(title) == key), key)

@@ -20,7 +20,11 @@ from monograph.values import AssertedNode, Assertions, Document, Extraction, Flo
 
 @dataclass(frozen=True, slots=True)
 class AssertedRelations:
-    """Relations as callers told them: (source, label, target) and rows of the chunks that say it; and keys of ends."""
+    """Relations as callers asserted them.
+
+    ``said`` has (source id, label, target id, rows of the chunks that it comes from) of each; ``called`` has the keys
+    of the names of each source and target, by its id.
+    """
 
     said: tuple[tuple[str, str, str, frozenset[int]], ...]
     called: Mapping[str, Collection[str]]
@@ -28,22 +32,22 @@ class AssertedRelations:
 
 @dataclass(frozen=True, slots=True)
 class GraphState:
-    """The graph of one state of a file. Rows of chunks, documents and names are true of this state.
+    """The graph of one state of a file. Rows of chunks, documents and names are valid only in this state.
 
-    Where a method takes ``members``, that is the row of an entity's head for every row of a name. A shelf's graph
-    answers the same methods: :class:`monograph.shelf.graph.ShelfGraphState`.
+    An argument ``members`` has the row of the entity's head for each row of a name. A shelf's graph has the same
+    methods: :class:`monograph.shelf.graph.ShelfGraphState`.
 
     Parameters
     ----------
     names:
-        A read transaction, in which the names of all entities can be read.
+        Connection in a read transaction, from which the names of all entities can be read.
     """
 
     names: Connection
 
     @property
     def place(self) -> str:
-        """Return the path or the address, for messages."""
+        """Path of the file, or address of the shelf, for messages."""
         return path_of(self.names)
 
     def total(self) -> int:
@@ -51,42 +55,48 @@ class GraphState:
         return graphs.count_nodes(self.names)
 
     def every_chunk(self) -> list[int]:
-        """Return the chunks in the graph, ascending."""
+        """Return the rows of all chunks in the graph, ascending."""
         return graphs.all_nodes(self.names)
 
     def titled(self, members: Mapping[int, int]) -> list[Titled]:
-        """See :func:`monograph.store.graph.graphs.titled`."""
+        """Return the documents whose titles name the entities, in order of id."""
         return graphs.titled(self.names, members)
 
     def chunk_counts(self, members: Mapping[int, int]) -> dict[int, int]:
-        """See :func:`monograph.store.graph.graphs.chunk_counts`."""
+        """Return the number of chunks that name each entity, by the row of its head."""
         return graphs.chunk_counts(self.names, members)
 
     def seen(self, members: Mapping[int, int]) -> dict[int, TimeSpan]:
-        """See :func:`monograph.store.graph.graphs.seen`."""
+        """Return the time span of the documents that name each entity, by the row of its head.
+
+        Documents without a date of their own do not count.
+        """
         return graphs.seen(self.names, members)
 
     def seen_in(self, chunks: Iterable[int]) -> TimeSpan | None:
-        """See :func:`monograph.store.graph.graphs.seen_in`."""
+        """Return the time span of the documents of chunks, as :meth:`seen` does; None if they have no dates."""
         return graphs.seen_in(self.names, chunks)
 
     def chunks_naming(self, members: Mapping[int, int], most: int) -> dict[int, list[int]]:
-        """See :func:`monograph.store.graph.graphs.chunks_naming`."""
+        """Return at most ``most`` chunks that name each entity, by the row of its head.
+
+        Chunks of documents about the entity come first, then the others, each in order of id.
+        """
         found: dict[int, list[int]] = {}
         for entity, _, _, chunk in graphs.chunks_naming(self.names, members, most):
             found.setdefault(entity, []).append(chunk)
         return found
 
     def first_chunks(self, documents: Iterable[int], most: int) -> dict[int, list[int]]:
-        """See :func:`monograph.store.graph.graphs.first_chunks`."""
+        """Return the first chunks of documents, at most ``most`` of each, by the row of the document."""
         return graphs.first_chunks(self.names, documents, most)
 
     def linked(self, chunks: Collection[int]) -> Mapping[int, tuple[Records, Records]]:
-        """See :func:`monograph.store.graph.graphs.linked`."""
+        """Return (names, links) of chunks by row: records NAMED and LINKED of :mod:`monograph.store.graph.graphs`."""
         return graphs.linked(self.names, chunks)
 
     def extractions(self, chunks: Sequence[int]) -> dict[int, Extraction]:
-        """Return the extractions of those chunks that have one, in order."""
+        """Return the extractions of chunks, by row, in order; chunks without one are left out."""
         values = graphs.extraction_values(self.names, chunks)
         held = [row for row in chunks if row in values]
         found = {}
@@ -96,32 +106,35 @@ class GraphState:
         return found
 
     def places(self, chunks: Iterable[int]) -> dict[int, ChunkPlace]:
-        """Return the documents of chunks, and their places in them."""
+        """Return the document of each chunk, and its place there, by row."""
         return graphs.places(self.names, chunks)
 
     def chunks(self, rows: Sequence[int]) -> dict[int, LoadedChunk]:
-        """Return chunks, in the order of their rows."""
+        """Return chunks by row, in the order of ``rows``."""
         return {one.row: one for one in stored_chunks.load(self.names, rows)}
 
     def chunks_of(self, name: str) -> list[int]:
-        """Return the chunks of a document, by its id or uri, in reading order. Raises NotFound if there is not one."""
+        """Return the chunks of a document, by id or uri, in reading order. Raises NotFound if not exactly one fits."""
         return stored_chunks.rows_of_document(self.names, only(self.names, name).row)
 
     def documents(self, ids: Collection[str]) -> dict[str, Document]:
-        """Return documents without their texts, for those ids that are there."""
+        """Return documents without their texts, by id; ids that do not exist are left out."""
         found = (documents.find(self.names, one) for one in ids)
         return {row.id: Document(id=row.id, title=row.title, uri=row.uri) for row in found if row is not None}
 
     def stated(self, keys: Sequence[str]) -> list[tuple[str, str, str, str]]:
-        """See :func:`monograph.store.graph.names.stated`."""
+        """Return (title, id, short key, full key) of the documents that state a short name of ``keys``, in order."""
         return names.stated(self.names, keys)
 
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
-        """Return (entity id, name as it is written) of names, each looked for in one chunk."""
+        """Return (entity id, written form) by row of the name.
+
+        ``where`` gives for each name the chunk in which it is looked up.
+        """
         return Names(self.names).written(where)
 
     def asserted_relations(self, keys: Collection[str]) -> AssertedRelations:
-        """Return the relations that callers asserted of things that have a name of some keys."""
+        """Return the asserted relations from or to nodes that have a name with one of the keys."""
         if assertions.is_empty(self.names):
             return AssertedRelations((), {})
         relations = assertions.relations(self.names, list(assertions.by_keys(self.names, keys)))
@@ -135,13 +148,13 @@ class GraphState:
         return AssertedRelations(said, assertions.keys_of(self.names, list(ends)))
 
     def asserted_nodes(self, ids: Sequence[str]) -> dict[str, AssertedNode]:
-        """See :func:`monograph.store.graph.assertions.nodes`."""
+        """Return asserted nodes by id, in the order in which they were added."""
         return assertions.nodes(self.names, ids)
 
     def asserted_embeddings(self, dimension: int) -> tuple[list[str], Float32]:
-        """See :func:`monograph.store.graph.assertions.embeddings`."""
+        """Return (ids, embeddings, float32 (n, dimension)) of the asserted nodes with such an embedding, by id."""
         return assertions.embeddings(self.names, dimension)
 
     def assertions(self, ids: Sequence[str] | None) -> Assertions:
-        """See :func:`monograph.store.graph.assertions.around`."""
+        """Return asserted nodes by id, or all, their relations, and the nodes at the other ends of these."""
         return assertions.around(self.names, ids)

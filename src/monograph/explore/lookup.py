@@ -27,13 +27,14 @@ def fetch(
     Parameters
     ----------
     connection:
-        A read transaction.
+        A connection in a read transaction.
     ids:
-        Of chunks: those that are there come in this order. None asks for all, in reading order, document by document.
+        Ids of chunks; the existing ones are returned in this order. None returns all chunks, document by document, in
+        reading order.
     allowed:
-        Which of them.
+        The chunks that may be returned.
     dimension:
-        Of the vectors that are to come with them; None leaves them out.
+        Dimension of the vectors to return with the chunks; None returns no vectors.
     """
     asked = None if ids is None else arguments.names(ids, "an id")
     rows = list(chunks.rows_of(connection, asked, allowed).values())
@@ -51,9 +52,9 @@ def document(connection: Connection, name: str) -> Document:
 
 
 def document_as_of(connection: Connection, name: str, second: int) -> Document:
-    """Return a document by id or uri as it stood at the end of a second, since 1970.
+    """Return a document by id or uri as it was at the end of a second, counted since 1970.
 
-    Raises NotFound if there was none, or several came from that uri.
+    Raises NotFound if there was none, or several had that uri.
     """
     name = arguments.names([path_to_text(name)], "an id")[0]
     rows, _ = sources.resolve(connection, [name])
@@ -71,7 +72,7 @@ def document_as_of(connection: Connection, name: str, second: int) -> Document:
 
 
 def versions_of(connection: Connection, name: str) -> list[Version]:
-    """Return the states of a document, or of those of a uri, oldest first. Raises NotFound if there is none."""
+    """Return the versions of the documents of an id or uri, oldest first. Raises NotFound if there is none."""
     name = arguments.names([path_to_text(name)], "an id")[0]
     rows, _ = sources.resolve(connection, [name])
     present = [Version(row.id, row.title, row.uri, row.characters, row.valid or Valid(FIRST)) for row in rows]
@@ -90,7 +91,7 @@ def every_document(connection: Connection) -> list[Document]:
 
 
 def listed(connection: Connection, like: str, start: int, limit: int) -> Listed:
-    """Return a part of the list of documents: see :meth:`monograph.Monograph.listed`."""
+    """Return one page of the list of documents: see :meth:`monograph.Monograph.listed`."""
     start, limit = arguments.whole_number(start, "start", 0), arguments.whole_number(limit, "limit", 0)
     if not like:
         some = documents.listed(connection, start, limit)
@@ -111,7 +112,7 @@ def chunks_of(connection: Connection, name: str) -> list[Chunk]:
 
 
 def only(connection: Connection, name: str) -> documents.DocumentRow:
-    """Return the row of the one document of an id or uri. Raises as :func:`document`."""
+    """Return the row of the only document with an id or uri. Raises as :func:`document`."""
     found, _ = sources.resolve(connection, arguments.names([path_to_text(name)], "an id"))
     if len(found) == 1:
         return found[0]

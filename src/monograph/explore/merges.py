@@ -13,7 +13,7 @@ from monograph.store.graph import names
 from monograph.values import Merge, content_id
 
 SHOWN_DOCUMENTS = 3
-"""Titles of documents that a merge names."""
+"""Most titles of documents that the detail of a merge names."""
 
 _DETAILS = {
     "plural": "the same words in the plural",
@@ -23,19 +23,22 @@ _DETAILS = {
 
 
 def merges(state: GraphState, heads: Sequence[int] | None = None) -> list[Merge]:
-    """Return the merges of a file, or those of some entities, in order of the entity's name.
+    """Return the merges of a file, or those of some entities; each group is in order of the entity's name.
 
-    Names that were joined in the whole file come first. For entities that are named, those that hold in one document
-    follow (``short form``: a last or first name that means one person there) and spellings that are one name to begin
-    with (``spelling variant``); both are looked for in the chunks that :class:`~monograph.explore.nodes.Nodes` reads.
-    Last come the merges that were taken back.
+    The groups, in order:
+
+    1. Merges that hold in the whole file.
+    2. If ``heads`` are given: merges that hold in one document (``short form``: a last or first name that means one
+       person there), then spellings with the same key (``spelling variant``). Both are looked for in the chunks that
+       :class:`~monograph.explore.nodes.Nodes` reads.
+    3. Merges that were undone.
 
     Parameters
     ----------
     state:
         The graph.
     heads:
-        Rows of the entities' heads; all of them without.
+        Rows of the entities' heads; None for all entities.
     """
     if heads is None:
         return [*_by_rule(state, ()), *_undone(state, None)]
@@ -87,7 +90,7 @@ def _some(documents: Sequence[str]) -> str:
 
 
 def _shown(state: GraphState, keys: Iterable[str]) -> dict[str, str]:
-    """Return names as the first of their chunks writes them, else as a title does, by key."""
+    """Return the written form of each name, by key: that of its first chunk, else that of a title, else the key."""
     asked = set(keys)
     rows = names.rows(state.names, asked)
     itself = {row: row for row in rows.values()}
@@ -133,7 +136,7 @@ def _variants(nodes: Nodes, ways: Sequence[Writing]) -> list[Merge]:
 
 
 def _most_written(ways: Sequence[Writing]) -> dict[int, str]:
-    """Return the most frequent form of each name, by row."""
+    """Return the most frequent written form of each name, by row."""
     counted: dict[int, dict[str, int]] = {}
     for one in ways:
         if not one.short:
@@ -143,7 +146,7 @@ def _most_written(ways: Sequence[Writing]) -> dict[int, str]:
 
 
 def _undone(state: GraphState, keys: Sequence[str] | None) -> list[Merge]:
-    """Return the pairs that were set apart; of some names, those with one of them as the first."""
+    """Return undone merges: all, or those in which a name of ``keys`` takes part."""
     pairs = {
         tuple(sorted(pair, key=lambda key: (-len(key.split()), -len(key), key)))
         for pair in names.cannot_link(state.names)

@@ -15,32 +15,32 @@ from monograph.store.graph import names
 from monograph.values import Chunk, Document, Entity, Link, Neighbourhood, arguments
 
 AT_ONCE = 4_096
-"""Chunks of the whole graph that are asked for together: they may have a way to come."""
+"""Chunks that :func:`whole` reads in one request, which may go over a network."""
 
 
 def neighbourhood(state: GraphState, centre: Sequence[EntityNode], hops: int, most: int) -> Neighbourhood:
     """Return the part of the graph around entities.
 
-    Two entities are linked where a chunk names both in one sentence, or a model or a caller states a relation of them.
-    What a link weighs is how often that is, times how surprising (see
-    :meth:`monograph.explore.cooccurrence.CooccurrenceGraph.weight`). Each hop adds the
-    entities that links to the hop before it bind most; when several hops are asked for, the room is shared among them.
+    Two entities are linked if a chunk names both in one sentence, or if a model or a caller states a relation between
+    them. The weight of a link is its frequency times its surprise (see
+    :meth:`monograph.explore.cooccurrence.CooccurrenceGraph.weight`). Each hop adds the entities with the heaviest links
+    to the hop before it. If several hops are requested, they share ``most`` between them.
 
-    It is a function of what is stored, the same in every file of the same documents. Of an entity in very many chunks
-    some are read (see :class:`monograph.explore.nodes.Nodes`), and with them all chunks of its rarer neighbours: a
-    link between two such entities may know fewer chunks than there are. An entity that no chunk names, only titles,
-    stands in the first sentence of their documents' first chunks.
+    The result depends only on the documents, and is the same in every file of the same documents. Of an entity in very
+    many chunks only some chunks are read (see :class:`monograph.explore.nodes.Nodes`), and in addition all chunks of
+    its rarer neighbours; so a link between two such entities may have fewer chunks than exist. An entity that only
+    titles name, and no chunk, counts as named in the first sentence of its documents' first chunks.
 
     Parameters
     ----------
     state:
         The graph.
     centre:
-        The entities asked for.
+        The entities in the middle.
     hops:
-        How far from these, at least 0; further than ``most`` is as far as that.
+        Largest distance from these in links, at least 0; values above ``most`` count as ``most``.
     most:
-        Most entities around them, and most chunks, at least 1.
+        Most entities around the centre, and most chunks, at least 1.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def neighbourhood(state: GraphState, centre: Sequence[EntityNode], hops: int, mo
     web.add_assertions(shown)
     links = web.links(shown)
     ordered = list(centre)
-    for inner, level in pairwise(levels):  # By now all chunks of these entities are read.
+    for inner, level in pairwise(levels):  # Now all chunks of these entities are read, so the weights are final.
         weights = web.bound_to(inner, set(inner))
         ordered += sorted(level, key=lambda node: (-weights.get(node, 0.0), nodes.key(node), node.sense))
     rows = _telling(web, centre, ordered, links)[:most]
@@ -69,8 +69,8 @@ def neighbourhood(state: GraphState, centre: Sequence[EntityNode], hops: int, mo
 def whole(state: GraphState) -> Neighbourhood:
     """Return the whole graph: every entity, every link and every chunk, all in memory.
 
-    Chunks come in order of their documents' ids. It is a function of what is stored, the same in every file of the same
-    documents.
+    Chunks are in order of their documents' ids. The result depends only on the documents, and is the same in every file
+    of the same documents.
     """
     nodes = Nodes(state)
     web = CooccurrenceGraph(nodes)
@@ -89,9 +89,9 @@ def whole(state: GraphState) -> Neighbourhood:
 def _around(
     web: CooccurrenceGraph, centre: Sequence[EntityNode], hops: int, most: int
 ) -> tuple[list[list[EntityNode]], int]:
-    """Return the entities of each hop, the centre as the first; and how many were left out."""
+    """Return (entities of each hop, the centre first; number of entities left out)."""
     levels, passed, left, cut = [list(centre)], set(centre), most, 0
-    hops = min(hops, most)  # Each hop has room for one.
+    hops = min(hops, most)  # So that each hop has room for at least one entity.
     for hop in range(hops):
         web.add(web.nodes.read_entities({one.head for one in levels[-1]}))
         web.add_assertions(levels[-1])
@@ -113,9 +113,9 @@ def _telling(
     shown: Sequence[EntityNode],
     links: Sequence[tuple[EntityNode, EntityNode, Link]],
 ) -> list[int]:
-    """Return the chunks that name any of some entities: those that name the centre first, then by what links they hold.
+    """Return the chunks that name any of the entities ``shown``: those that name the centre first, then by score.
 
-    A chunk tells as much as its links surprise, those of the centre counted twice.
+    The score of a chunk is the sum of the surprises of its links; links of the centre count twice.
     """
     nodes, wanted, middle = web.nodes, set(shown), set(centre)
     named = {chunk: {one.node for one in seen} & wanted for chunk, seen in nodes.seen.items()}
@@ -166,7 +166,7 @@ def _made(
 
 
 def _documents(state: GraphState, found: Sequence[chunks.LoadedChunk], shown: Sequence[Entity]) -> tuple[Document, ...]:
-    """Return the documents of chunks, and those about entities, without their texts, each once."""
+    """Return the documents of the chunks, and those about the entities, without their texts, each once."""
     known = {one.chunk.document_id: Document(id=one.chunk.document_id, title=one.title, uri=one.uri) for one in found}
     about = dict.fromkeys(name for entity in shown for name in entity.documents if name not in known)
     found_about = state.documents(about)

@@ -14,12 +14,12 @@ from monograph.store.graph import graphs, names
 from monograph.values import ENTITY_KINDS, content_id
 
 MOST_READ = 512
-"""Chunks of one entity that are read."""
+"""Most chunks of one entity that are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntityNode:
-    """An entity as it is shown: the row of its head, and the qualifier of a homonym, empty for the plain name."""
+    """An entity as shown to users: the row of its head, and a homonym's qualifier, empty for the plain name."""
 
     head: int
     sense: str = ""
@@ -27,7 +27,19 @@ class EntityNode:
 
 @dataclass(frozen=True, slots=True)
 class ChunkName:
-    """A name in a chunk: the entity, the name's row, its first two sentences, and its kind's place in KINDS."""
+    """A name in a chunk.
+
+    Parameters
+    ----------
+    node:
+        The entity.
+    name:
+        Row of the name.
+    first, second:
+        Numbers of the first two sentences that contain it; NO_SENTENCE for no second.
+    kind:
+        Place of its kind in ENTITY_KINDS.
+    """
 
     node: EntityNode
     name: int
@@ -38,7 +50,7 @@ class ChunkName:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRelation:
-    """A model's relation in a chunk: places of its ends among the chunk's names, and its strength."""
+    """A model's relation in a chunk: positions of its ends among the chunk's names, and its strength."""
 
     source: int
     target: int
@@ -48,21 +60,23 @@ class ChunkRelation:
 class Nodes:
     """Cache of the parts of a graph that were read. Each chunk is read once.
 
-    An entity in more than MOST_READ chunks is read in those of documents about it, then in those whose ids come
-    first (see :func:`monograph.store.graph.graphs.chunks_naming`): the same in every file of the same documents.
+    For an entity in more than MOST_READ chunks, those of documents about it are read first, then those with the first
+    ids (see :func:`monograph.store.graph.graphs.chunks_naming`): the same in every file of the same documents.
 
     Attributes
     ----------
     seen, told:
-        Names, in order of first mention, and a model's relations, by chunk row.
+        Names of each chunk, in order of first mention, and a model's relations in it, by chunk row.
     chunks:
-        Chunks that were chosen for each entity that was read, by the row of its head.
+        Chunks chosen for each entity that was read, by the row of its head.
     names:
-        Every name that was met, by row.
+        All names that were loaded, by row.
+    members:
+        Names of each loaded entity, by the row of its head.
     senses:
-        Of the homonyms that were met.
+        Senses of each loaded entity that is a homonym, by the row of its head.
     titled:
-        The documents whose titles name each entity that was met.
+        Documents whose titles name each loaded entity, by the row of its head.
     """
 
     def __init__(self, state: GraphState) -> None:
@@ -79,7 +93,7 @@ class Nodes:
         self._ids: dict[EntityNode, str] = {}
 
     def meet(self, heads: Iterable[int]) -> None:
-        """Learn of entities what they are called, what documents are about them, and how many chunks name them."""
+        """Load entities: their names, the documents about them, and the number of chunks that name them."""
         fresh = {head for head in heads if head not in self.members}
         found = names.members(self.state.names, fresh)
         rows = {one.row: head for head, some in found.items() for one in some}
@@ -93,7 +107,10 @@ class Nodes:
         self._counts.update(self.state.chunk_counts(rows))
 
     def read_entities(self, heads: Iterable[int], most: int = MOST_READ) -> list[int]:
-        """Read the chunks of entities, at most so many of each that is no homonym; returns those not read before."""
+        """Read the chunks of entities, and return the rows of those that were not read before, ascending.
+
+        ``most`` limits the chunks of each entity that is not a homonym.
+        """
         fresh = {head for head in heads if head not in self.chunks}
         self.meet(fresh)
         rows = {one.row: head for head in fresh for one in self.members[head]}
@@ -105,9 +122,9 @@ class Nodes:
         return self.read({chunk for head in fresh for chunk in self.chunks[head]})
 
     def read_titled(self, heads: Iterable[int]) -> list[int]:
-        """Let entities that titles name, and no chunk, stand in the first sentence of their documents' first chunks.
+        """Add the entities that only titles name to the first sentence of their documents' first chunks.
 
-        To be called before these are read otherwise; returns the chunks that were not read before.
+        Call this before these entities are read otherwise. Returns the rows of the chunks that were not read before.
         """
         asked = list(heads)
         self.meet(asked)
@@ -129,7 +146,7 @@ class Nodes:
         return fresh
 
     def read(self, chunks: Iterable[int]) -> list[int]:
-        """Read chunks; returns those that were not read before, ascending."""
+        """Read chunks, and return the rows of those that were not read before, ascending."""
         fresh = sorted(chunk for chunk in set(chunks) if chunk not in self.seen)
         held = self.state.linked(fresh)
         rows = {int(name) for some, _ in held.values() for name in some["name"]}
@@ -159,13 +176,16 @@ class Nodes:
         return log1p(self.total / max(self.names[name].uses, 1))
 
     def count(self, node: EntityNode) -> int:
-        """Return the number of chunks that name an entity; for a homonym only of those that were read."""
+        """Return the number of chunks that name an entity; for a homonym only the chunks that were read count."""
         if node.head not in self.senses:
             return self._counts.get(node.head, 0)
         return len(self.chunks_of(node))
 
     def seen_when(self, wanted: Iterable[EntityNode]) -> dict[EntityNode, TimeSpan]:
-        """Return the time spans of the documents that name entities; for a homonym only of chunks that were read."""
+        """Return the time span of the documents that name each entity; entities without one are left out.
+
+        For a homonym only the chunks that were read count.
+        """
         asked = list(wanted)
         rows = {one.row: node.head for node in asked for one in self.members.get(node.head, ())}
         plain = self.state.seen({row: head for row, head in rows.items() if head not in self.senses})
@@ -179,18 +199,21 @@ class Nodes:
         return found
 
     def count_name(self, node: EntityNode) -> int:
-        """Return the number of chunks that have the name of an entity, in any sense."""
+        """Return the number of chunks that have the name of an entity, in any sense, at least 1."""
         return max(self._counts.get(node.head, 0), 1)
 
     def chunks_of(self, node: EntityNode) -> list[int]:
-        """Return the chunks chosen for an entity that mean it."""
+        """Return the chunks chosen for an entity; for a homonym only those in which the name has this sense."""
         chosen = self.chunks.get(node.head, [])
         if node.head not in self.senses:
             return chosen
         return [chunk for chunk in chosen if any(one.node == node for one in self.seen.get(chunk, ()))]
 
     def nodes_of(self, head: int) -> list[EntityNode]:
-        """Return an entity as it is shown: of a homonym every sense, and the plain name where something means it."""
+        """Return an entity as shown to users: one node or, for a homonym, one for each sense.
+
+        A homonym's plain name is included only if a title or a chunk uses it.
+        """
         if head not in self.senses:
             return [EntityNode(head)]
         qualifiers = {one.qualifier for one in self.senses[head]}
@@ -203,7 +226,7 @@ class Nodes:
         return self.names[node.head].key if node.head in self.names else ""
 
     def id(self, node: EntityNode) -> str:
-        """Return the id of an entity: made from its name, and of a homonym from the qualifier too."""
+        """Return the id of an entity, a hash of its key and, for a homonym, of the qualifier."""
         found = self._ids.get(node)
         if found is None:
             key = self.key(node)
@@ -213,16 +236,16 @@ class Nodes:
 
 @dataclass(frozen=True, slots=True)
 class Sense:
-    """One of the things of a name.
+    """One meaning of a name that has several.
 
     Parameters
     ----------
     qualifier:
-        What the titles of its documents have in parentheses; empty for the plain name.
+        Key of the part in parentheses of the documents' titles; empty for the plain name.
     documents:
-        Rows of the documents whose titles name it so.
+        Rows of the documents whose titles name it with that qualifier.
     names:
-        Rows of the names in the first chunks of these.
+        Rows of the names in the first chunks of these documents.
     """
 
     qualifier: str
@@ -231,14 +254,16 @@ class Sense:
 
 
 def senses(state: GraphState, titled: Mapping[int, Sequence[graphs.Titled]]) -> dict[int, list[Sense]]:
-    """Return the senses, by qualifier, of entities that titles qualify in several ways; the others are left out.
+    """Return the senses of entities that titles give several qualifiers, in order of qualifier, by the entity's head.
+
+    Other entities are left out.
 
     Parameters
     ----------
     state:
         The graph.
     titled:
-        The documents whose titles name each entity.
+        The documents whose titles name each entity, by the row of its head.
     """
     several = {entity: some for entity, some in titled.items() if len({one.qualifier for one in some}) > 1}
     if not several:
@@ -256,19 +281,19 @@ def senses(state: GraphState, titled: Mapping[int, Sequence[graphs.Titled]]) -> 
 
 
 def meant(known: Collection[Sense], document: int, beside: Mapping[int, float]) -> str:
-    """Return the qualifier of the sense in which a chunk uses a name; empty for the plain name, or if none is nearest.
+    """Return the qualifier of the sense in which a chunk uses a name.
 
-    A document about one of the senses means that one. Any other chunk means the sense whose documents have most of the
-    names that it has too.
+    A document about exactly one of the senses means that one. Any other chunk means the sense whose documents share
+    most names with the chunk. It is empty for the plain name, or if no sense is nearest.
 
     Parameters
     ----------
     known:
         The senses of the name.
     document:
-        The chunk's.
+        Row of the chunk's document.
     beside:
-        How much each other name of the chunk counts, by row: the rarer, the more.
+        Weight of each other name of the chunk, by row: the rarer the name, the higher.
     """
     own = [one for one in known if document in one.documents]
     if len(own) == 1:

@@ -14,7 +14,7 @@ from monograph.store.file.errors import path_of
 from monograph.values import OutlineNode, Summary, arguments
 
 LEAST_DIGITS = 4
-"""Of an id, as many as are asked for to name a summary by its beginning."""
+"""Fewest leading digits of an id that may stand for a summary."""
 
 
 def outline(connection: Connection, name: str, layers: int) -> list[OutlineNode]:
@@ -23,14 +23,14 @@ def outline(connection: Connection, name: str, layers: int) -> list[OutlineNode]
     Raises
     ------
     NotFound
-        If no summary has that id, or several begin so.
+        If no summary has an id that begins with ``name``, or several have.
     """
     nodes = [_named(connection, name)] if name else store.roots(connection)
     return branches(connection, nodes, layers)
 
 
 def summary(connection: Connection, name: str) -> Summary:
-    """Return a summary by its id. Raises as :func:`outline`."""
+    """Return a summary by its id or the beginning of it. Raises as :func:`outline`."""
     node = _named(connection, name)
     return summaries.load(connection, [node])[node]
 
@@ -41,7 +41,7 @@ def over(connection: Connection, document: str) -> list[Summary]:
     Raises
     ------
     NotFound
-        If there is no such document.
+        If there is no such document, or several have that uri.
     """
     rows = chunks.rows_of_document(connection, only(connection, document).row)
     above = store.ancestors(connection, rows)
@@ -62,7 +62,7 @@ def _named(connection: Connection, name: str) -> int:
 
 
 def branches(connection: Connection, nodes: Sequence[int], layers: int) -> list[OutlineNode]:
-    """Return nodes as branches, opened so many layers deep, in the order given."""
+    """Return nodes as branches of the outline, with ``layers`` layers below them, in the order given."""
     rows = store.load(connection, nodes)
     texts = {node: gist.text for node, gist in summaries.texts_of(connection, rows.values()).items()}
     leaves = {row.node: row.chunk for row in rows.values() if row.chunk is not None}

@@ -10,22 +10,22 @@ from monograph.values import Link, Neighbourhood, Route
 
 
 def routes(parts: Sequence[Neighbourhood], starts: set[str], ends: set[str], hops: int, most: int) -> list[Route]:
-    """Return the ways of fewest links between entities; of these, those whose lightest link is heaviest come first.
+    """Return the shortest routes between entities; of these, those with the heaviest weakest link come first.
 
     Parameters
     ----------
     parts:
-        Parts of the graph, taken together.
+        Parts of the graph, which are searched together.
     starts, ends:
-        Ids of entities that may stand at either end.
+        Ids of the entities at which a route may start and end.
     hops:
-        Most links of a way.
+        Most links of a route.
     most:
-        Most ways.
+        Most routes.
 
     Returns
     -------
-    None where the parts do not join them in so many links, or an entity is at both ends.
+    An empty list if no route has at most ``hops`` links, or an entity is both a start and an end.
     """
     entities = {one.id: one for part in parts for one in part.entities}
     links = {_ordered(one.source, one.target): one for part in parts for one in part.links}
@@ -52,7 +52,7 @@ def _ordered(one: str, other: str) -> tuple[str, str]:
 
 
 def _distances(beside: dict[str, list[str]], ends: set[str]) -> dict[str, int]:
-    """Return links from each entity to the nearest of the ends, for those that lead there."""
+    """Return the number of links from each entity to the nearest end, for the entities that reach one."""
     found = dict.fromkeys(ends, 0)
     edge = sorted(ends)
     while edge:
@@ -69,7 +69,7 @@ def _distances(beside: dict[str, list[str]], ends: set[str]) -> dict[str, int]:
 def _best_first(
     links: dict[tuple[str, str], Link], beside: dict[str, list[str]], left: dict[str, int], starts: Sequence[str]
 ) -> Iterator[tuple[str, ...]]:
-    """Return every shortest way, by its lightest link, heaviest first."""
+    """Yield every shortest route, the one with the heaviest weakest link first."""
 
     def weight(name: str, other: str) -> float:
         return links[_ordered(name, other)].weight
@@ -77,7 +77,7 @@ def _best_first(
     def nearer(name: str) -> Iterator[str]:
         return (other for other in beside[name] if left.get(other) == left[name] - 1)
 
-    # The lightest link of the best way on from each entity: so no way is begun that is not finished before a worse one.
+    # The weakest link of the best remaining route from each entity. With it as priority, routes end in order.
     onward: dict[str, float] = {}
     for name in sorted(left, key=left.__getitem__):
         on = (min(weight(name, other), onward[other]) for other in nearer(name))

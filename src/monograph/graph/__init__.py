@@ -1,4 +1,4 @@
 """The entity–chunk graph."""
 
 GRAPH = 1
-"""The version of how parts of the graph are made: a file whose graph has another one gets its graph made anew."""
+"""Version of the code that builds the graph: a file whose graph has another version gets its graph rebuilt."""

@@ -1,7 +1,7 @@
 """A document's part of the graph, from its title, its chunks and what was extracted from them.
 
-A pure function: the graph of a file is the union of its documents' parts, so it does not matter in which order they
-came, and taking a document out takes out exactly its part.
+A pure function. The graph of a file is the union of its documents' parts, so the order of insertion does not matter,
+and removing a document removes exactly its part.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from monograph.values import Extraction, Mention
 
 MOST_LINKS = 1_024
 _LEAD = 12
-"""A document's subject is named within this many characters of its beginning."""
+"""Largest offset in characters at which the name that a document begins with may start."""
 
 _NO_SUBJECTS = frozenset(("date", "time", "quantity", "email", "url", "term", "code"))
 
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """A relation that a model found: places of its ends among the chunk's names, and its strength."""
+    """A relation that a model found: positions of its two ends among the chunk's names, and its strength."""
 
     source: int
     target: int
@@ -43,7 +43,7 @@ class Linked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkPart:
-    """A chunk's node: its words, and its edges in order of first mention."""
+    """A chunk's node in the graph: hashes of its words, its names in order of first mention, a model's relations."""
 
     words: Words
     names: tuple[NamedInChunk, ...]
@@ -52,7 +52,10 @@ class ChunkPart:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A name that a document is about: by its title (``by_title``), or because it begins with it."""
+    """A name that a document is about: because its title has it (``by_title``), or because its text begins with it.
+
+    ``qualifier`` is the key of the part of the title in parentheses; empty if there is none.
+    """
 
     key: str
     qualifier: str
@@ -61,7 +64,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """Two names of which a document says that they are one: ``short`` stands in parentheses after ``full``."""
+    """Two names that a document states to be one: ``short`` is in parentheses after ``full``."""
 
     short: str
     full: str
@@ -69,7 +72,7 @@ class Alias:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPart:
-    """A document's part of the graph: one part a chunk, in order; its subjects; the aliases it states."""
+    """A document's part of the graph: one part for each chunk, in order; its subjects; the aliases that it states."""
 
     chunks: tuple[ChunkPart, ...]
     subjects: tuple[Subject, ...]
@@ -79,16 +82,16 @@ class DocumentPart:
 def document_part(
     title: str, texts: Sequence[str], extractions: Sequence[Extraction], cannot_link: Pairs
 ) -> DocumentPart:
-    """Make a document's part of the graph; one without chunks, which nothing can find, has none.
+    """Return a document's part of the graph; it is empty for a document without chunks, which nothing can find.
 
     Parameters
     ----------
     title:
-        Of the document; may be empty.
+        Title of the document; may be empty.
     texts, extractions:
-        One a chunk, in reading order.
+        Text and extraction of each chunk, in reading order.
     cannot_link:
-        (short, full) keys that someone said are not one.
+        (short, full) keys that a user said are different names.
     """
     if not texts:
         return DocumentPart((), (), ())
@@ -113,7 +116,7 @@ def document_part(
 
 
 def _with_days(text: str, extraction: Extraction, own: date | None) -> Extraction:
-    """Return an extraction with the days that the text tells, relative to its own."""
+    """Return an extraction with the days added that the text gives relative to the document's own day."""
     days = [Mention(day, "date", at, at) for at, day in days_near(text, own)] if own is not None else []
     if not days:
         return extraction
@@ -135,7 +138,7 @@ def _links(extraction: Extraction, names: Sequence[NamedInChunk], known: Mapping
 
 
 def _subjects(title: str, extractions: Sequence[Extraction]) -> tuple[Subject, ...]:
-    """Return what a document is about: the name and the days in its title, and the name that its text begins with."""
+    """Return the names that a document is about: the name and days in its title, the name that its text begins with."""
     subjects = []
     key, qualifier = title_of(title)
     if key:
@@ -149,7 +152,7 @@ def _subjects(title: str, extractions: Sequence[Extraction]) -> tuple[Subject, .
 
 
 def _lead(mentions: Sequence[Mention]) -> str:
-    """The longest of the names that stand first, if they stand at the very beginning."""
+    """Return the key of the longest name at the first position, if that is within _LEAD characters; else empty."""
     near = [one for one in mentions if one.start <= _LEAD and one.kind not in _NO_SUBJECTS]
     if not near:
         return ""
@@ -160,14 +163,14 @@ def _lead(mentions: Sequence[Mention]) -> str:
 
 
 def _aliases(mentions: Sequence[Mention], brackets: Brackets) -> Iterator[Alias]:
-    """Names with their abbreviation in parentheses."""
+    """Yield the names that are followed by their abbreviation in parentheses."""
     for full, short in brackets:
         if _abbreviates(mentions[short].name, mentions[full].name):
             yield Alias(key_of(mentions[short].name), key_of(mentions[full].name))
 
 
 def _abbreviates(short: str, full: str) -> bool:
-    """Whether the capitals of a short name are the first letters of a longer one's words, small words aside."""
+    """Return whether a short name's capitals are the initials of a longer name's words, or of the capitalised ones."""
     letters = [character for character in short if character.isalpha()]
     if not 2 <= len(letters) <= 10 or not all(character.isupper() for character in letters):
         return False

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from monograph.text_pass._text_pass import Naming
 
 MOST_NAMES = 512
-"""Names kept of one chunk, the first ones: a list of ten thousand tells nothing of any."""
+"""Most names that are kept of one chunk, the first ones: in a list of ten thousand names, none means anything."""
 
 NO_SENTENCE = 255
 SHORTEST_KEY = 2
@@ -26,18 +26,18 @@ COURTESY = frozenset(
     ["mr", "mrs", "ms", "miss", "dr", "prof", "professor", "herr", "frau", "señor", "señora", "monsieur", "madame"]
 )
 JOINED = frozenset(("by", "or", "und", "oder", "im", "am", "mit", "y", "e", "et"))
-"""Words that stand between names, besides those that are small in a person's."""
+"""Words that join separate names, in addition to the small words of person names."""
 
 _MOST_WORDS = 4
 
 Brackets: TypeAlias = list[tuple[int, int]]
-"""(a mention, the one in brackets behind it), by their places: North Atlantic Treaty Organization (NATO)."""
+"""(mention, mention in brackets after it), by their positions: North Atlantic Treaty Organization (NATO)."""
 
 
 class NamedInChunk(NamedTuple):
-    """A name in a chunk: its key, its kind, and the first two sentences it stands in (NO_SENTENCE for no second).
+    """A name in a chunk: its key, its kind, and the first two sentences that contain it (NO_SENTENCE for no second).
 
-    A tuple, for there are many: made in a third of the time, and sent between processes in a tenth.
+    A tuple because there are many: it is created in a third of the time, and sent between processes in a tenth.
     """
 
     key: str
@@ -48,7 +48,7 @@ class NamedInChunk(NamedTuple):
 
 @functools.cache
 def _naming() -> Naming[NamedInChunk]:
-    """Return the compiled code that finds the names of chunks. Made once."""
+    """Return the compiled code that finds the names of chunks, created once."""
     sets = {"courtesy": COURTESY, "joined": JOINED, "no_person": NO_PERSON, "small": SMALL}
     return compiled.Naming(sets, list(ENTITY_KINDS), LONGEST_KEY, NamedInChunk, Mention, mention_key)
 
@@ -56,25 +56,25 @@ def _naming() -> Naming[NamedInChunk]:
 def chunk_names(
     texts: Sequence[str], mentions: Sequence[tuple[Mention, ...]], cannot_link: Pairs
 ) -> list[tuple[tuple[NamedInChunk, ...], Brackets]]:
-    """The names of each chunk of a document in order of first mention, and which of its mentions stand in brackets.
+    """Return (names in order of first mention, mentions in brackets) of each chunk of a document.
 
     Parameters
     ----------
     texts, mentions:
-        One a chunk, in reading order.
+        Text and mentions of each chunk, in reading order.
     cannot_link:
-        (short, full) keys that someone said are not one.
+        (short, full) keys that a user said are different names.
     """
     return _naming().of_chunks(list(texts), list(mentions), cannot_link)
 
 
 def known_names(mentions: Sequence[Sequence[Mention]], cannot_link: Pairs) -> dict[str, str]:
-    """Return the full names of the short names among a document's mentions: :func:`full_names`."""
+    """Return the full name of each short name among a document's mentions, by key: see :func:`full_names`."""
     return full_names(((mention_key(one.name, one.kind), one.kind) for some in mentions for one in some), cannot_link)
 
 
 def in_brackets(text: str, mentions: Sequence[Mention]) -> Brackets:
-    """Return (place, place of the mention in brackets behind it) of the mentions of a chunk."""
+    """Return (position of a mention, position of the mention in brackets after it) in a chunk."""
     by_start = {one.start: place for place, one in enumerate(mentions)}
     found = []
     for place, one in enumerate(mentions):
@@ -87,30 +87,30 @@ def in_brackets(text: str, mentions: Sequence[Mention]) -> Brackets:
 
 
 def is_short_form(key: str, full: str) -> bool:
-    """Whether a key is the first or the last word of a longer one."""
+    """Return whether a key is the first or the last word of a longer one."""
     words = full.split()
     return len(words) > 1 and key in (words[0], words[-1])
 
 
 def without_courtesy(key: str) -> str:
-    """A key without Mr., Dr. and the like before it."""
+    """Return the key without a leading Mr., Dr. or similar title."""
     first, _, rest = key.partition(" ")
     return rest if first in COURTESY and rest else key
 
 
 def full_names(mentions: Iterable[tuple[str, str]], cannot_link: Pairs) -> dict[str, str]:
-    """The full names of a document's persons, by themselves and by the first or last name that means only one of them.
+    """Return the full names of a document's persons, by themselves and by first or last names that mean only one.
 
-    A person is one that is taken for one; that bears the last name of one that a courtesy title marks (Mr. Okafor, and
-    elsewhere Emmanuel Okafor); or that is written with initials (T. Renk), and who else bears that last name. Of
-    T. Renk and Tobias Renk in one text, the short forms mean the latter.
+    A name counts as a person's if it was extracted as one; if it has the last name of a person with a courtesy title
+    (Mr. Okafor, and elsewhere Emmanuel Okafor); or if it has initials (T. Renk), and then also other names with that
+    last name. If T. Renk and Tobias Renk are in one text, the short forms mean the latter.
 
     Parameters
     ----------
     mentions:
-        (key, kind) of what the document names.
+        (key, kind) of each mention in the document.
     cannot_link:
-        (short, full) keys that someone said are not one.
+        (short, full) keys that a user said are different names.
     """
     told = set(mentions)
     persons = {without_courtesy(key) for key, kind in told if kind == "person" and key}
@@ -132,7 +132,10 @@ def full_names(mentions: Iterable[tuple[str, str]], cannot_link: Pairs) -> dict[
 
 
 def _bears(key: str, persons: Collection[str], last_names: Collection[str]) -> bool:
-    """Whether a name of several words ends with a person's last name; one known by initials alone is held to more."""
+    """Return whether a name ends with a person's last name.
+
+    If that last name is known from initials only, the name must also consist of plain words.
+    """
     words = key.split()
     if words[-1] in persons:
         return True
@@ -140,7 +143,7 @@ def _bears(key: str, persons: Collection[str], last_names: Collection[str]) -> b
 
 
 def _has_initials(key: str) -> bool:
-    """Whether a key is that of a person with initials, as T. Renk and J. R. R. Tolkien are."""
+    """Return whether a key is a person's name with initials, such as T. Renk and J. R. R. Tolkien."""
     *given, last = key.split()
     return (
         bool(given)

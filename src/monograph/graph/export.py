@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     import networkx
 
 SEPARATOR = "; "
-"""What stands between the texts of a list in GraphML, which knows no lists."""
+"""Separates the texts of a list in GraphML, which has no lists."""
 
 _ILLEGAL = regex("[^\t\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def to_networkx(neighbourhood: Neighbourhood) -> networkx.Graph:
-    """A neighbourhood as an undirected graph whose nodes are known by their ids.
+    """Return a neighbourhood as an undirected graph; its nodes are the ids of entities and chunks.
 
     Nodes have ``kind``, ``"entity"`` or ``"chunk"``. Entities have ``name``, ``type``, ``names``, ``documents``,
-    ``count`` (of chunks that name it) and ``centre``; chunks ``document``, ``start``, ``end`` and ``text``.
+    ``count`` (number of chunks that name it) and ``centre``; chunks have ``document``, ``start``, ``end`` and ``text``.
 
     Edges have ``kind`` too. ``"link"`` joins two entities, with ``weight``, ``chunks``, ``description`` and
     ``keywords``; ``"mention"`` joins an entity to a chunk that names it. Two links between the same two entities, one
-    in each direction, become one: their weights add up, and what they say is put together.
+    in each direction, become one: their weights are added, and their chunks, descriptions and keywords are combined.
 
     Raises
     ------
@@ -64,16 +64,16 @@ def to_networkx(neighbourhood: Neighbourhood) -> networkx.Graph:
 
 
 def to_graphml(neighbourhood: Neighbourhood, path: str | Path, mode: int = 0o666) -> None:
-    """Write a neighbourhood as GraphML, for Gephi, Cytoscape, yEd and the like.
+    """Write a neighbourhood as GraphML, for programs such as Gephi, Cytoscape and yEd.
 
     Nodes and edges are those of :func:`to_networkx`. Texts of a list are joined by ``"; "``, control characters that
-    XML cannot hold are left out, and lines end in a line feed. The file is there whole or not at all. It gets at
-    most the permissions of ``mode``.
+    XML does not allow are left out, and lines end in a line feed. The file is written completely or not at all. It gets
+    at most the permissions of ``mode``.
 
     Raises
     ------
     InputError
-        If the file cannot be written, or two ids differ only in characters that XML cannot hold.
+        If the file cannot be written, or two ids differ only in characters that XML does not allow.
     MissingExtra
         If networkx is not installed.
     """
@@ -90,7 +90,7 @@ def to_graphml(neighbourhood: Neighbourhood, path: str | Path, mode: int = 0o666
         attributes.update({key: _legal(value) for key, value in attributes.items()})
     place = Path(path)
     try:
-        # Written beside the file first, to take its place.
+        # Write to a temporary file in the same folder, then rename it.
         with tempfile.TemporaryDirectory(prefix=f".{place.name[:40]}.", dir=place.parent) as folder:
             part = Path(folder) / "part.graphml"
             networkx.write_graphml_xml(legal, part)
@@ -122,7 +122,7 @@ def _together(one: Link, other: Link) -> Link:
 
 
 def _legal(value: Any) -> Any:
-    """A value as GraphML may hold it: lists joined, lines ending in a line feed, no character that XML forbids."""
+    """Return a value as GraphML allows it: lists joined, lines ending in a line feed, no character that XML forbids."""
     if isinstance(value, tuple):
         return SEPARATOR.join(_legal(one) for one in value)
     return _ILLEGAL.sub("", re.sub("\r\n?", "\n", value)) if isinstance(value, str) else value

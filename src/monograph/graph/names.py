@@ -12,7 +12,7 @@ from monograph.text_pass import compiled
 from monograph.values import content_id
 
 LONGEST_KEY = 160
-"""Characters; a longer name is compared by its head."""
+"""Most characters of a key; a longer name is cut."""
 
 _QUALIFIER = regex(r"^(?P<name>.*\S)\s*\((?P<qualifier>[^()]*)\)\s*$", re.DOTALL)
 _PARTS = regex(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
@@ -20,32 +20,33 @@ _PREFIXES = frozenset(("Mc", "Mac", "De", "Di", "Du", "La", "Le", "Van", "Von"))
 _SUFFIXES = ("ings", "ing", "ors", "ers", "ed", "es", "or", "er", "s", "e")
 _SHORTEST_STEM = 4
 SIGNED = 5
-"""Letters of a name's last word that its signature goes by."""
+"""Letters of a name's last word that are part of its signature."""
 SHORTEST_HEAD = 8
-"""Letters of a word by itself that is near to one of the shortest spelling."""
+"""Fewest letters of a single-word key that a rule may merge with another: one letter fewer than the shortest key that
+is compared by spelling."""
 
 _DIGIT = regex(r"[0-9]")
 
 
 @lru_cache(maxsize=65_536)
 def key_of(name: str) -> str:
-    """The key under which a name is known: folded words, one blank between them; empty where it has no word.
+    """Return the key by which a name is compared: folded words with one blank between them; empty if it has no word.
 
-    ``The Beatles``, ``beatles`` and ``Beatles'`` share one; so do ``J.R.R. Tolkien`` and ``JRR Tolkien``.
+    ``The Beatles``, ``beatles`` and ``Beatles'`` have one key; so have ``J.R.R. Tolkien`` and ``JRR Tolkien``.
     """
     return compiled.key_of(name, LONGEST_KEY)
 
 
 @lru_cache(maxsize=65_536)
 def spaced(name: str) -> str:
-    """A name written as one word, as chats have it, in its parts: ``JenniferMoore`` is ``Jennifer Moore``."""
+    """Return a name that chats write as one word in its parts: ``JenniferMoore`` becomes ``Jennifer Moore``."""
     parts = _PARTS.split(name)
     return " ".join(parts) if " " not in name and min(map(len, parts)) > 1 and parts[0] not in _PREFIXES else name
 
 
 @lru_cache(maxsize=65_536)
 def mention_key(name: str, kind: str) -> str:
-    """The key of a name in a text: of a day for a date, of its parts for a person written as one word."""
+    """Return the key of a mention: for a date the key of its day, for a person in one word that of its parts."""
     if kind == "date":
         days = days_in(name)
         return key_of(days[0] if days else name)
@@ -53,12 +54,12 @@ def mention_key(name: str, kind: str) -> str:
 
 
 def asked_keys(name: str) -> list[str]:
-    """The keys that a name may be known by that someone asks for, the likeliest first."""
+    """Return the keys by which a name that a user asks for may be known, the likeliest first."""
     return list(dict.fromkeys((key_of(name), mention_key(name, "person"), mention_key(name, "date"))))
 
 
 def title_of(title: str) -> tuple[str, str]:
-    """(key, key of the qualifier) of a title: ``Green (album)`` is ``green`` and ``album``."""
+    """Return (key, key of the qualifier) of a title: ``Green (album)`` gives ``green`` and ``album``."""
     found = _QUALIFIER.match(title)
     if found is None or not key_of(found["name"]):
         return key_of(title), ""
@@ -67,7 +68,7 @@ def title_of(title: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """A folded word without its last suffix, so that ``director``, ``directed`` and ``directs`` meet."""
+    """Return a folded word without its last suffix, so that ``director``, ``directed`` and ``directs`` are equal."""
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST_STEM:
             return word[: -len(suffix)]
@@ -77,27 +78,27 @@ def stem(word: str) -> str:
 def signature(key: str) -> int:
     """Return the number that all spellings of a name share: CRC-32 of its initial and its last word's first letters.
 
-    Only names of one signature are ever held against each other.
+    Rules only compare names of the same signature.
     """
     last = key.rpartition(" ")[2]
     return zlib.crc32(f"{key[:1]} {last[:SIGNED]}".encode())
 
 
 def stands_alone(key: str) -> bool:
-    """Whether a key is one that no other of its signature is ever joined with by a rule: a day's, a short word's."""
+    """Return whether no rule ever merges a key with another of its signature, such as a day or a short word."""
     if has_digit(key):
-        # Only as a plural or its singular, and where the last word is shorter these differ in their signatures.
+        # It could only be a plural or its singular, whose signatures differ if the last word is shorter.
         return len(key.rpartition(" ")[2]) < SIGNED
     return " " not in key and len(key) < SHORTEST_HEAD
 
 
 def has_digit(key: str) -> bool:
-    """Whether a key has a digit of any script."""
+    """Return whether a key has a digit of any script."""
     if key.isascii():
         return _DIGIT.search(key) is not None
     return any(character.isdigit() for character in key)
 
 
 def entity_id(key: str) -> str:
-    """The id of the entity whose head has this key: it stays while the name does."""
+    """Return the id of the entity whose head has this key; it is the same as long as the key is."""
     return content_id("entity", key)

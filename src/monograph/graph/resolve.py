@@ -1,8 +1,8 @@
 """Rules that merge spellings of one entity: plurals, initials, middle names and typing errors.
 
-Only names of one signature (see :func:`monograph.graph.names.signature`) and names that a document states to be one
-are held against each other, so a change touches few. A name is given a head, a fuller or better known name, only where
-exactly one qualifies; where several do, all stay apart. Pure functions of the names that live: no history counts.
+Only names of one signature (see :func:`monograph.graph.names.signature`), and names that a document states to be one,
+are compared, so a change affects few names. A name gets a head, a fuller or better known name, only if exactly one name
+qualifies; if several do, it gets none. The result is a pure function of the names in use, whatever came before.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from math import cos, pi
 from monograph.graph.names import has_digit, stands_alone
 
 LARGEST_GROUP = 200
-"""In a larger group spellings are not compared: that could cost the square of its size."""
+"""In larger groups spellings are not compared, because the cost grows with the square of the size."""
 
 LEAST_SIMILARITY = 0.92
-"""Of spelling, as difflib's ratio, for two long names to be one."""
+"""Least similarity of the spelling of two long names, as difflib's ratio, to be one."""
 
 LEAST_COSINE = 0.6
-"""Of the names' embeddings, estimated by the share of equal signs."""
+"""Least cosine of the names' embeddings to be one, estimated from the share of equal signs."""
 
 _LEAST_OF_WORD = 0.8
 _SHORTEST_SPELLING = 9
@@ -37,7 +37,7 @@ battle house party company band album film season championship cup lake road bri
 series festival airport railway hotel theatre theater hospital mountain valley beach district province state
 """
 NO_PERSON = frozenset(_NO_PERSON_WORDS.split())
-"""Last words of names that are no person's."""
+"""Last words of names that are not persons' names."""
 
 _SMALL_WORDS = """
 of the and in on at for de la von van der du di da del al el & to with from
@@ -47,7 +47,7 @@ SMALL = frozenset(_SMALL_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A name that lives.
+    """A name in use that may be merged with others.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ class Candidate:
     subject:
         Whether a document is about it.
     person:
-        Whether a chunk takes it for a person's.
+        Whether a chunk has it as a person's name.
     code:
-        Signs of its embedding, packed (bit 1 for above 0); empty where it has none.
+        Signs of its embedding, packed (bit 1 for above 0); empty if it has none.
     """
 
     name: int
@@ -72,7 +72,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class NameHead:
-    """The name that another is a form of, and why: ``reason`` is plural, initials, middle name or spelling."""
+    """The head of a name, by rows, and why: ``reason`` is plural, initials, middle name or spelling."""
 
     name: int
     head: int
@@ -80,16 +80,16 @@ class NameHead:
 
 
 def heads(group: Sequence[Candidate], cannot_link: Collection[tuple[str, str]], size: int = 0) -> list[NameHead]:
-    """The heads of the names of one signature; names without one are left out.
+    """Return the heads of the names of one signature; names without one are left out.
 
     Parameters
     ----------
     group:
-        Living names of the signature, with all that :func:`related` says may be one with any of them.
+        Names in use of the signature, with all that :func:`related` returns for any of them.
     cannot_link:
-        (key, key of the head) pairs that someone said are not one.
+        (key, key of the head) pairs that a user said are different names.
     size:
-        How many names of the signature live that do not stand alone, where that is more than the group has.
+        Number of names of the signature in use that do not stand alone; it matters if the group has fewer.
     """
     compared = sorted((one for one in group if not stands_alone(one.key)), key=lambda one: one.key)
     by_key = {one.key: one for one in compared}
@@ -105,17 +105,17 @@ def heads(group: Sequence[Candidate], cannot_link: Collection[tuple[str, str]], 
 
 
 def _last(key: str) -> str:
-    """Return the key that a name and a fuller one share."""
+    """Return the last word of a key, which a short name and its full name share."""
     return key.rpartition(" ")[2]
 
 
 def _initials(key: str) -> str:
-    """Return the key that two spellings of a name share: the first letter of every word."""
+    """Return the first letters of the words of a key, which two spellings of a name share."""
     return "".join([word[0] for word in key.split()])
 
 
 def _grouped(group: Iterable[Candidate], shared: Callable[[str], str]) -> dict[str, list[Candidate]]:
-    """Names by what of their keys is shared."""
+    """Return the candidates by the part of their keys that ``shared`` returns."""
     found = defaultdict(list)
     for one in group:
         found[shared(one.key)].append(one)
@@ -123,7 +123,7 @@ def _grouped(group: Iterable[Candidate], shared: Callable[[str], str]) -> dict[s
 
 
 def _flat(found: dict[int, NameHead]) -> list[NameHead]:
-    """Heads of heads: every name points at one that has no head itself."""
+    """Return the heads with chains resolved: every name points to a name that has no head itself."""
     result = []
     for one in found.values():
         head, seen = one.head, {one.name}
@@ -136,7 +136,7 @@ def _flat(found: dict[int, NameHead]) -> list[NameHead]:
 
 
 def _singular(one: Candidate, by_key: dict[str, Candidate]) -> tuple[Candidate, str] | None:
-    """Solar panels → solar panel; but John Williams is not John William."""
+    """Return the singular of a plural: solar panels → solar panel, but not John Williams → John William."""
     for key in _singulars(one.key):
         if key in by_key and not (one.person or by_key[key].person):
             return by_key[key], "plural"
@@ -144,14 +144,14 @@ def _singular(one: Candidate, by_key: dict[str, Candidate]) -> tuple[Candidate, 
 
 
 def _singulars(key: str) -> tuple[str, ...]:
-    """The keys that one may be the plural of."""
+    """Return the keys that this key may be the plural of."""
     if " " not in key or not key.endswith("s") or key.endswith("ss") or len(key) <= 4:
         return ()
     return (key[:-1], f"{key[:-3]}y") if key.endswith("ies") else (key[:-1],)
 
 
 def _fuller(one: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str] | None:
-    """The only longer name that this one shortens: J. Smith → John Smith, Arthur Lane → Arthur Francis Lane."""
+    """Return the only longer name that this one shortens: J. Smith → John Smith, Arthur Lane → Arthur Francis Lane."""
     words = one.key.split()
     if not _is_shortened(words):
         return None
@@ -175,12 +175,15 @@ def _is_shortened(words: Sequence[str]) -> bool:
 
 
 def is_plain(words: Sequence[str]) -> bool:
-    """Whether the words of a key are letters alone, and none of them small."""
+    """Return whether the words of a key have only letters, and none of them is a small word."""
     return all(word.isalpha() and word not in SMALL for word in words)
 
 
 def _shortens(words: Sequence[str], longer: Sequence[str]) -> str:
-    """The reason why words may be a short form of longer ones, which share initial and last word; empty if not."""
+    """Return the reason why words may be a short form of longer ones, ``initials`` or ``middle name``; empty if not.
+
+    The last words must be equal, and the first given names must match.
+    """
     if list(words) == list(longer) or words[-1] != longer[-1] or not is_plain(longer) or len(longer) > 5:
         return ""
     given, full = words[:-1], longer[:-1]
@@ -199,7 +202,7 @@ def _shortens(words: Sequence[str], longer: Sequence[str]) -> str:
 
 
 def _respelt(one: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str] | None:
-    """The only name of almost the same spelling and meaning that comes first: a subject, or by alphabet."""
+    """Return the only name of almost the same spelling and meaning that comes first: a subject, then by key."""
     if len(one.key) < _SHORTEST_SPELLING or has_digit(one.key):
         return None
     near = [other for other in group if other is not one and _before(other, one) and _is_near(one, other)]
@@ -222,7 +225,7 @@ def _is_near(one: Candidate, other: Candidate) -> bool:
 
 
 def _may_be_spelt(one: str, other: str) -> bool:
-    """Whether two keys are near in spelling, but for the order of letters, which costs the most to compare."""
+    """Return whether two keys may be near in spelling, by tests that cost less than comparing the order of letters."""
     if abs(len(one) - len(other)) > 3 or one.count(" ") != other.count(" "):
         return False
     # Every word must be almost the same: Elizabeth I is not Elizabeth II, East Ham not West Ham.
@@ -232,21 +235,21 @@ def _may_be_spelt(one: str, other: str) -> bool:
         return False
     if not (_ROMAN.isdisjoint(one.split()) and _ROMAN.isdisjoint(other.split())):
         return False  # Super Bowl XXXVII is not Super Bowl XXXVIII.
-    # No ratio is above that of the letters they share.
+    # The ratio of the shared letters is an upper bound of difflib's ratio.
     shared = sum(min(one.count(letter), other.count(letter)) for letter in set(one))
     return 2.0 * shared / (len(one) + len(other)) >= LEAST_SIMILARITY
 
 
 def _differing(one: str, other: str) -> list[tuple[str, str]]:
-    """Pairs of words that are not the same."""
+    """Return the pairs of words, by position, that differ."""
     return [(a, b) for a, b in zip(one.split(), other.split(), strict=True) if a != b]
 
 
 def related(changed: Iterable[str], living: Collection[str]) -> set[str]:
-    """The living keys of a signature whose heads may be others once those that changed, came or went are so.
+    """Return the keys in use of a signature whose heads may change when ``changed`` keys come, change or go.
 
-    They are the ones that a rule may join with them, whatever else is known of both, with what it may join with those,
-    and so on: heads of names that no such step leads to hang on nothing that changed.
+    These are the keys that a rule may merge with a changed key, whatever else is known of both, then the keys that a
+    rule may merge with those, and so on. The heads of all other keys do not depend on the change.
     """
     found: set[str] = set()
     waiting = list(changed)
@@ -260,7 +263,7 @@ def related(changed: Iterable[str], living: Collection[str]) -> set[str]:
 
 
 def _near(one: str, living: Collection[str]) -> set[str]:
-    """The other keys that a rule may join with one, in either order, for some persons, subjects and embeddings."""
+    """Return the other keys that a rule may merge with one, in either order, whatever their embeddings and kinds."""
     found = {other for other in (*_singulars(one), f"{one}s", f"{one[:-1]}ies") if other in living}
     words, others = one.split(), [other for other in living if other != one]
     if _is_shortened(words):
@@ -278,7 +281,7 @@ def _ratio(one: str, other: str) -> float:
 
 
 def _cosine(one: bytes, other: bytes) -> float:
-    """Cosine of two vectors from the signs of their values: cos(pi x share of differing signs). 1 without codes."""
+    """Return the cosine of two vectors, estimated as cos(pi x share of differing signs); 1 if sizes differ."""
     if not one or len(one) != len(other):
         return 1.0
     differing = (int.from_bytes(one, "big") ^ int.from_bytes(other, "big")).bit_count()

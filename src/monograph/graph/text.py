@@ -14,20 +14,23 @@ from monograph.graph.names import stem
 from monograph.text_pass import compiled
 
 Words: TypeAlias = npt.NDArray[np.uint32]
-"""Hashes of different stems, ascending."""
+"""Hashes of different stems, uint32 (n,), ascending."""
 
 
 @lru_cache(maxsize=262_144)
 def word_hash(word: str) -> int:
-    """CRC-32 of a folded word's stem. Of a hundred thousand words two meet by chance; little hangs on it."""
+    """Return the CRC-32 of a folded word's stem.
+
+    Of a hundred thousand words two collide by chance, which matters little.
+    """
     return zlib.crc32(stem(word).encode())
 
 
 def word_hashes(texts: Sequence[str]) -> list[Words]:
-    """The hashes of the words of each text."""
+    """Return the hashes of the words of each text."""
     return [np.frombuffer(one, dtype=np.uint32) for one in compiled.word_hashes(list(texts))]
 
 
 def sentence_starts(text: str) -> list[int]:
-    """Return the starts of a chunk's sentences, ascending; the first is 0. Rough: abbreviations end sentences too."""
+    """Return the offsets of the sentences of a text, ascending from 0. Rough: abbreviations also end sentences."""
     return compiled.sentence_starts(text)

@@ -1,6 +1,7 @@
 """The part of the entity graph around the entities of a question, loaded into memory.
 
-Entities and chunks are known by row, and chosen among by key and by id: of the same documents the same part is read.
+Entities and chunks are identified by row. Choices among them go by key and by chunk id, so files of the same documents
+give the same part.
 """
 
 from __future__ import annotations
@@ -17,40 +18,40 @@ from monograph.store.documents.filters import Allowed
 from monograph.values import ENTITY_KINDS
 
 MOST_TOGETHER = 64
-"""Names of one sentence that are linked to each other; a sentence of more is a list."""
+"""Most names of one sentence that are linked to each other; a sentence with more is a list, and links none."""
 
 HUB = 2_000
-"""A name of more uses is looked for in the favoured chunks only."""
+"""Names with more uses are looked for only in the favoured chunks."""
 
 ENTITIES = 400
-"""Most entities that are read; the starts count too, and are always in."""
+"""Most entities that are loaded. The starting entities count too, and are always loaded."""
 
 NEIGHBOURS = 12
-"""Most neighbours that one entity brings in: those that most chunks name beside it."""
+"""Most neighbours that one entity adds: those that most chunks name together with it."""
 
 CHUNKS = 8
-"""Most chunks of one entity that are read: the favoured ones first, then in order of id."""
+"""Most chunks of one entity that are read: favoured ones first, then in order of id."""
 
 _NAMED = Struct("<iBBB")
 """A record of :data:`monograph.store.graph.graphs.NAMED`."""
 
 Edge: TypeAlias = tuple[int, int]
-"""Two entities, the lower row first."""
+"""Rows of two entities, the lower one first."""
 
 
 @dataclass(frozen=True, slots=True)
 class PathGraph:
-    """Entities by row, each with those it is linked to, ascending; what links one way links the other."""
+    """Undirected graph: the neighbours of each entity, as rows, ascending."""
 
     neighbours: Mapping[int, tuple[int, ...]]
 
     def edges(self) -> list[Edge]:
-        """Every edge once, in order."""
+        """Return every edge once, in ascending order."""
         return sorted((one, other) for one, some in self.neighbours.items() for other in some if one < other)
 
 
 def graph_of(nodes: Iterable[int], pairs: Iterable[tuple[int, int]]) -> PathGraph:
-    """A graph of nodes, and of pairs of them in either order; a pair of one node with itself is no edge."""
+    """Return the graph of the nodes and of pairs of them, in either order; a pair of equal nodes adds no edge."""
     found: dict[int, set[int]] = {node: set() for node in nodes}
     for one, other in pairs:
         if one != other:
@@ -61,20 +62,20 @@ def graph_of(nodes: Iterable[int], pairs: Iterable[tuple[int, int]]) -> PathGrap
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surroundings:
-    """Entities around some starts.
+    """Entities around some starting entities.
 
     Parameters
     ----------
     graph:
-        Linked are entities that some chunk names in one sentence, or that a model linked.
+        Entities, linked if a chunk names both in one sentence, or if a model linked them.
     kinds:
-        Of each entity, as most of the chunks read take it.
+        Kind of each entity: the most frequent one in the chunks that were read.
     written:
-        (row of its name, chunk that has it) of each entity.
+        (row of a name of the entity, row of a chunk that has it) of each entity.
     named:
         The entities of each favoured chunk.
     keys:
-        Of each entity.
+        The key of each entity.
     """
 
     graph: PathGraph
@@ -84,7 +85,7 @@ class Surroundings:
     keys: Mapping[int, str]
 
     def numbered(self) -> tuple[Surroundings, dict[int, int]]:
-        """The same with entities numbered in the order of their keys; and the number of each by row."""
+        """Return (the same, with entities numbered in the order of their keys; number of each entity by row)."""
         number = {row: place for place, row in enumerate(sorted(self.kinds, key=self.keys.__getitem__))}
         part = Surroundings(
             graph_of(number.values(), ((number[one], number[other]) for one, other in self.graph.edges())),
@@ -103,20 +104,20 @@ def around(
     favoured: Sequence[int],
     allowed: Allowed,
 ) -> Surroundings:
-    """Read what lies around entities.
+    """Return the entities around some starting entities.
 
     Parameters
     ----------
     snapshot:
-        What is searched.
+        The state to read.
     starts:
-        Rows of entities; one that no allowed chunk names is left out.
+        Rows of the starting entities; those that no allowed chunk names are left out.
     hops:
-        How far.
+        Largest distance from a start, in links.
     favoured:
-        Chunks that are allowed, the most telling first.
+        Rows of allowed chunks, the most telling first; they are read before any others.
     allowed:
-        Which chunks may link.
+        The chunks whose links count.
     """
     reader = _AroundReader(snapshot, allowed)
     reader.read(favoured)
@@ -140,14 +141,17 @@ def around(
 
 @dataclass(slots=True, eq=False)
 class _ChunkNames:
-    """Names of a chunk in order of first mention, their links, and the entity of each."""
+    """Names of a chunk in order of first mention, their links, and the entity of each name."""
 
     records: list[tuple[int, int, int, int]]
     links: list[tuple[int, int, float]]
     entities: list[int]
 
     def neighbours(self, entity: int) -> set[int]:
-        """Return the entities that stand in a sentence with an entity or are linked to it; it may be among them."""
+        """Return the entities that share a sentence with an entity, or are linked to it.
+
+        The entity itself may be among them.
+        """
         sentences = set()
         for other, (_, first, second, _) in zip(self.entities, self.records, strict=True):
             if other == entity:
@@ -168,7 +172,7 @@ class _ChunkNames:
         return found
 
     def _named_in(self, sentence: int) -> set[int]:
-        """The entities of a sentence."""
+        """Return the entities that a sentence names."""
         return {
             entity
             for entity, (_, first, second, _) in zip(self.entities, self.records, strict=True)
@@ -178,7 +182,10 @@ class _ChunkNames:
 
 @dataclass(slots=True, eq=False)
 class _AroundReader:
-    """Reader of entities around others: ``chunks`` by row, and ``favoured``, by entity, those of them that name it."""
+    """Reader of the entities around others.
+
+    ``chunks`` has the chunks read so far, by row; ``favoured`` has the favoured chunks that name each entity.
+    """
 
     snapshot: Reader
     allowed: Allowed
@@ -188,10 +195,10 @@ class _AroundReader:
     favoured: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     def read(self, wanted: Iterable[int]) -> None:
-        """Read chunks that were not."""
+        """Read those of the chunks that were not read yet."""
         held = self.snapshot.linked([chunk for chunk in dict.fromkeys(wanted) if chunk not in self.chunks])
         lists = {
-            # Many times faster than an array's own way to a list.
+            # Many times faster than the array's tolist().
             chunk: (list(_NAMED.iter_unpack(records.tobytes())), links.tolist())
             for chunk, (records, links) in held.items()
         }
@@ -201,27 +208,30 @@ class _AroundReader:
             self.chunks[chunk] = _ChunkNames(records, links, [heads.get(record[0], record[0]) for record in records])
 
     def meet(self, names: Iterable[int]) -> None:
-        """Find out of which entities names are."""
+        """Load the entity of each name, and its key."""
         heads, keys = self.snapshot.names.entities(set(names).difference(self.heads))
         self.heads.update(heads)
         self.keys.update(keys)
 
     def favour(self, favoured: Iterable[int]) -> None:
-        """Take some chunks, which were read, for the most telling."""
+        """Add chunks, which must have been read, to the favoured chunks of the entities that they name."""
         for chunk in favoured:
             for entity in set(self.entities(chunk)):
                 self.favoured[entity].append(chunk)
 
     def key(self, entity: int) -> str:
-        """The key of an entity."""
+        """Return the key of an entity; empty if it is not known."""
         return self.keys.get(entity, "")
 
     def entities(self, chunk: int) -> Sequence[int]:
-        """The entities that a chunk names."""
+        """Return the entities that a chunk names."""
         return self.chunks[chunk].entities if chunk in self.chunks else ()
 
     def expand(self, entities: Sequence[int]) -> list[tuple[int, int]]:
-        """(entity, another) for the neighbours that entities bring in; those of most chunks first."""
+        """Return (entity, neighbour) pairs, those that most chunks name together first.
+
+        Each entity has at most NEIGHBOURS of them.
+        """
         wanted = self._chunks_of(entities)
         self.read(chunk for some in wanted.values() for chunk in some)
         keys = self.keys
@@ -239,7 +249,7 @@ class _AroundReader:
         return [(entity, other) for *_, entity, other in sorted(found)]
 
     def _chunks_of(self, entities: Sequence[int]) -> dict[int, list[int]]:
-        """The chunks to read of each entity."""
+        """Return the chunks to read for each entity, at most CHUNKS of each."""
         members = self.snapshot.names.members(entities)
         rare = [one.row for some in members.values() for one in some if one.uses <= HUB]
         mentions = self.snapshot.mentions(rare, self.allowed)
@@ -255,7 +265,10 @@ class _AroundReader:
         return found
 
     def kinds(self, entities: Iterable[int]) -> tuple[dict[int, str], dict[int, tuple[int, int]]]:
-        """(kind that most chunks give it, of several the one that tells most; (name, chunk) read first) by entity."""
+        """Return (kind of each entity, (name, chunk) of the first chunk read that names it).
+
+        The kind is the one that most chunks give it; of several such kinds, the first in ENTITY_KINDS.
+        """
         counts: dict[int, dict[int, int]] = {entity: {} for entity in entities}
         written: dict[int, tuple[int, int]] = {}
         for chunk, one in self.chunks.items():

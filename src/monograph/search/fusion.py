@@ -1,22 +1,27 @@
 """Fusion of rankings: the weights of lexical and dense scores, z-scores, relevance, and the hits made of them.
 
-A retriever returns chunks by row number, best first, those that tie in order of id. A row number tells when a chunk
-came, its id what it is: the same chunks are ranked alike in every file.
+A ranking has chunks by row number, best first. Equal scores are ordered by chunk id: a row number depends on the order
+of insertion, an id only on the content, so the same chunks are ranked alike in every file.
 
-Each retriever's scores are standardised over the candidates (chosen by measurement: docs/measuring.md), so that a
-retriever that is sure of itself counts for more than one whose scores are all alike. Chunks with a word-for-word match
-are lifted above all others.
+Each retriever's scores are standardised over the candidates (chosen by measurement: docs/explanation/measuring.md). So a retriever
+that separates the candidates clearly counts for more than one whose scores are all alike. A word-for-word match of a
+code or a quoted phrase adds to a chunk's score (LIFTS).
 
-What a relevance means depends on the way to search. By meaning (``dense``, ``tree``, MiniRAG's formulas) it is the
-cosine, or 0 where that is negative: the same in every file and for every question. All other ways say how the hits of
-one question compare, and it is a share of what the best one has: of the score by words (``lexical``, ``tfidf``); in
-``hybrid`` of how far the score is above that of a chunk which neither words nor vectors find; along the graph of the
-probability that the chunk is evidence, which for codes and quoted phrases that stand in it word for word is at least
-the share of them. Probabilities themselves would not do: they were fitted on files of thousands of chunks, and in a
-small one even what answers the question exactly seldom comes to a half.
+The meaning of ``relevance`` depends on the search mode. In ``dense``, ``tree`` and MiniRAG's formulas it is the cosine,
+or 0 if that is negative, so it can be compared across files and questions. In all other modes it compares the hits of
+one question, as a share of the best hit's value:
 
-Hits are not always in the order of what they are worth alone: along the graph each is to add to those before it. One
-that is worth more than a hit above it is told as worth as much as that one, so that more hits never change the first.
+- ``lexical`` and ``tfidf``: share of the best score.
+- ``hybrid``: share of the best score's distance above the score of a chunk that neither words nor vectors find.
+- ``graph``: share of the best hit's probability of being evidence. For a chunk that contains codes or quoted phrases
+  word for word, that probability counts as at least the share of them that it contains.
+
+The probabilities themselves would not do as relevance. They were fitted on files of thousands of chunks; in a small
+file even a chunk that answers the question exactly seldom reaches 0.5.
+
+Hits are not always in the order of their own worth: in a graph search each hit should add to those before it. A hit
+that is worth more than one above it gets the relevance of that one, so that asking for more hits never changes the
+first ones.
 """
 
 from __future__ import annotations
@@ -41,27 +46,27 @@ if TYPE_CHECKING:
     from monograph.values import Effort, Float32, Path
 
 POOL = 100
-"""Candidates that each retriever gives to a fusion, or k when that is more. Scores are relative to them: to ask for
-more hits must not change the first ones."""
+"""Candidates that each retriever passes to a fusion, or k if that is more. Scores are relative to the candidates, and
+asking for more hits must not change the first ones."""
 
 LIFTS = {"exact": 1000.0, "phrase": 2.0}
-"""What a full match of the query's codes, or of its quoted phrases, adds to a score.
+"""Added to a chunk's score for a full match of the query's codes (``exact``) or of its quoted phrases (``phrase``).
 
 A code names one thing: its chunks come first, whatever the scores. A quoted phrase often names one of several things
-asked for, so it counts, and does not decide.
+that are asked for, so it adds to the score without deciding the order.
 """
 
 WEIGHTS = {"lexical": 1.0, "dense": 0.5}
-"""What each retriever's standardised score counts, chosen on dev sets with the static embedder (docs/measuring.md)."""
+"""Weight of each retriever's standardised score, chosen on dev sets with the static embedder (docs/explanation/measuring.md)."""
 
 NO_PATHS: Mapping[int, Path] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """One retriever's chunks: row numbers and absolute scores, highest first; and what the search took, if it says.
+    """Chunks found by one retriever: row numbers and absolute scores, highest first, and the effort if it is known.
 
-    It is exhaustive where every other chunk is known to score 0.
+    ``is_exhaustive`` is true if every chunk that is not in the ranking is known to score 0.
     """
 
     retriever: str
@@ -72,10 +77,13 @@ class Ranking:
 
 
 def highest(reader: Reader, scores: Mapping[int, float], k: int | None = None) -> list[int]:
-    """Return the k chunks of highest score, or all, by row number; ties by id, which is read only where scores tie."""
+    """Return the rows of the k chunks of highest score, or of all, best first; ties by id.
+
+    Ids are read only for chunks whose scores tie.
+    """
     best = sorted(scores, key=scores.__getitem__, reverse=True)
     if k is not None and k < len(best):
-        # All that tie with the last may be it.
+        # Keep all chunks that tie with the k-th: their ids decide which are among the k.
         least = scores[best[k - 1]] if k > 0 else float("inf")
         while scores[best[-1]] < least:
             best.pop()
@@ -94,26 +102,26 @@ def highest(reader: Reader, scores: Mapping[int, float], k: int | None = None) -
 def ranking(
     reader: Reader, retriever: str, scored: Iterable[tuple[int, float]], k: int, effort: Effort | None = None
 ) -> Ranking:
-    """Return the k best of (row, score) pairs, ties by id."""
+    """Return a ranking of the k best of (row, score) pairs, ties by id."""
     scores = dict(scored)
     rows = highest(reader, scores, k)
     return Ranking(retriever, tuple(rows), tuple(map(scores.__getitem__, rows)), effort)
 
 
 def nearest(reader: Reader, vector: Float32, k: int, allowed: Allowed, *, stretch: float = 1.0) -> Ranking:
-    """Return the k chunks of highest cosine; none for a query without any known word, whose vector is zero.
+    """Return a ranking of the k chunks of highest cosine; it is empty if the query has no known word (vector zero).
 
-    ``stretch`` is a factor on the window of the search's stop condition.
+    ``stretch`` multiplies the window of the stop condition of the vector search.
     """
     found = reader.pool(PoolRequest(k, allowed, vector=vector, stretch=stretch))
     return ranking(reader, "dense", found.dense, k, found.effort)
 
 
 def standardised(scores: Float64) -> Float64:
-    """Return (score - mean) / standard deviation of scores (n,), which makes them comparable; 0 where all are alike."""
+    """Return (score - mean) / standard deviation of scores, float64 (n,); 0 if all scores are equal."""
     if not len(scores):
         return np.zeros(0)
-    # As numpy's mean and std have it, to the bit, which make the mean twice.
+    # Equal to numpy's mean and std to the bit, but computes the mean once.
     centred: Float64 = scores - np.add.reduce(scores) / len(scores)
     spread = np.sqrt(np.add.reduce(centred * centred) / len(scores))
     return centred / spread if spread > 0 else np.zeros(len(scores))
@@ -122,17 +130,17 @@ def standardised(scores: Float64) -> Float64:
 def fuse(
     rankings: Sequence[Ranking], lifts: Sequence[Ranking], weights: Mapping[str, float] = WEIGHTS
 ) -> tuple[dict[int, float], float]:
-    """Return the fused score of each chunk by row number, and that of a chunk which no retriever finds.
+    """Return (fused score of each chunk by row number, score of a chunk that no retriever finds).
 
     Parameters
     ----------
     rankings:
-        One a retriever. A chunk that a ranking lacks counts there as its lowest, or as 0 where all others are known to
-        score that.
+        One a retriever. A chunk that a ranking lacks gets the ranking's lowest score, or 0 if the ranking is
+        exhaustive.
     lifts:
-        Word-for-word matches: each adds its score times LIFTS.
+        Rankings of word-for-word matches. Each adds its scores times LIFTS.
     weights:
-        What each retriever's score counts.
+        Weight of each retriever's standardised score, by the retriever's name.
     """
     totals = {row: 0.0 for one in (*rankings, *lifts) for row in one.rows}
     unfound = 0.0
@@ -146,7 +154,7 @@ def fuse(
 
 
 def lifted(totals: Mapping[int, float], lifts: Sequence[Ranking]) -> dict[int, float]:
-    """Return scores by row, with what word-for-word matches add to them."""
+    """Return scores by row, raised by the scores of word-for-word matches times LIFTS."""
     result = dict(totals)
     least = min(totals.values(), default=0.0)
     for one in lifts:
@@ -156,11 +164,11 @@ def lifted(totals: Mapping[int, float], lifts: Sequence[Ranking]) -> dict[int, f
 
 
 def with_zeros(rankings: Sequence[Ranking]) -> list[Ranking]:
-    """Return rankings to be standardised: an exhaustive one gets the chunks that others found, at a score of 0.
+    """Return the rankings, with the chunks that only others found added to exhaustive ones at a score of 0.
 
-    Without these a single chunk that has a word of the question would lie no deviation above the mean, and count as
-    much there as those that have none. They come in the order in which others found them: row numbers tell when a
-    chunk came, and nothing may hang on that.
+    Without them, a single chunk that has a word of the question would have a z-score of 0, and would count as much as
+    the chunks that have none. They are added in the order in which the other rankings found them, because the order of
+    row numbers depends on when chunks were inserted.
     """
     filled = []
     for one in rankings:
@@ -175,7 +183,7 @@ def with_zeros(rankings: Sequence[Ranking]) -> list[Ranking]:
 
 
 def origins_of(rankings: Sequence[Ranking], wanted: Set[int]) -> dict[int, tuple[Origin, ...]]:
-    """Return where each wanted chunk was found: by row number, in the order of the rankings."""
+    """Return the origins of each wanted chunk by row number, in the order of the rankings."""
     found: dict[int, tuple[Origin, ...]] = {}
     for one in rankings:
         for rank, (row, score) in enumerate(zip(one.rows, one.scores, strict=True)):
@@ -191,7 +199,10 @@ def hits_of(
     origins: Mapping[int, tuple[Origin, ...]],
     paths: Mapping[int, Path] = NO_PATHS,
 ) -> list[Hit]:
-    """Return hits of the loaded ones among some chunks, by row and in the order of their ``relevance``, best first."""
+    """Return a hit for each loaded chunk, in the order of ``relevance``, which must be best first.
+
+    All mappings are by row number. Chunks that were not loaded are left out.
+    """
     hits: list[Hit] = []
     for row, share in relevance.items():
         one = loaded.get(row)
@@ -209,7 +220,10 @@ def hits_of(
 def best_hits(
     reader: Reader, scores: Mapping[int, float], rankings: Sequence[Ranking], k: int, unfound: float = 0.0
 ) -> list[Hit]:
-    """Return the k hits of highest score, ties by id; the relevance is the share of the best, above ``unfound``."""
+    """Return the k hits of highest score, ties by id.
+
+    The relevance is the score's distance above ``unfound``, as a share of that of the best hit.
+    """
     rows = highest(reader, scores, k)
     shares = shares_of([scores[row] for row in rows], unfound)
     return hits_of(reader.show(rows)[0], scores, dict(zip(rows, shares, strict=True)), origins_of(rankings, set(rows)))
@@ -217,21 +231,27 @@ def best_hits(
 
 @telemetry.traced("monograph.search.hits")
 def cosine_hits(reader: Reader, found: Ranking, k: int) -> list[Hit]:
-    """Return the first k chunks of a ranking whose scores are cosines; the relevance is the cosine, at least 0."""
+    """Return hits for the first k chunks of a ranking by cosine; the relevance is the cosine, at least 0."""
     scores = dict(zip(found.rows[:k], found.scores[:k], strict=True))
     relevance = {row: min(1.0, max(0.0, score)) for row, score in scores.items()}
     return hits_of(reader.show(list(scores))[0], scores, relevance, origins_of([found], scores.keys()))
 
 
 def shares_of(scores: Sequence[float], unfound: float = 0.0) -> list[float]:
-    """Return how far each score is above that of a chunk which nothing finds, as a share of the first one's."""
+    """Return the distance of each score above ``unfound``, as a share of that of the first score, in [0, 1].
+
+    ``unfound`` is the score of a chunk that no retriever finds. All shares are 1 if the first score is not above it.
+    """
     if not scores or scores[0] <= unfound:
         return [1.0] * len(scores)
     return [min(1.0, max(0.0, (score - unfound) / (scores[0] - unfound))) for score in scores]
 
 
 def with_falling_relevance(hits: Sequence[Hit]) -> list[Hit]:
-    """Return hits with relevances that never rise; where a strategy told none, they are shares of the best score."""
+    """Return the hits with relevances that never rise from one hit to the next.
+
+    If the search mode set no relevance, each is the share of the best score.
+    """
     given = [hit.relevance for hit in hits]
     if hits and not any(given) and hits[0].score > 0:
         given = shares_of([hit.score for hit in hits])

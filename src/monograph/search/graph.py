@@ -1,8 +1,9 @@
 """Graph search: the default walk, made into hits with a readable path to each.
 
-What a question leaves open, the first passage often tells: who the director was is in the one about the film. A model
-that reads texts in context embeds the question and that passage as one, and the passage about the director is near
-(pseudo-relevance feedback). Vectors of words alone only add the words of both, which the graph does better.
+The first passage often states what the question leaves open: a passage about a film names its director. An embedder
+that reads texts in context embeds the question and that passage as one text, and the passage about the director is then
+near to it (pseudo-relevance feedback). Embedders that average word vectors only add the words of both, which the graph
+does better.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ if TYPE_CHECKING:
     from monograph.values import Float32, Hit
 
 READ = 3
-"""Most probable chunks that the question is read together with."""
+"""Number of most probable chunks that are embedded together with the question."""
 
 EXCERPT = 250
-"""Characters of each."""
+"""Characters of each of these chunks."""
 
 LONGEST = 4
-"""Links of a way."""
+"""Most links of a path."""
 
 SHOWN = 40
-"""Characters of a chunk without a title."""
+"""Characters that are shown of a chunk whose document has no title."""
 
 
 def search(reader: Reader, query: Query, question: Question) -> list[Hit]:
-    """Search along the graph; ``question`` is the query, parsed."""
+    """Return at most ``query.k`` hits along the graph; ``question`` is the parsed query."""
     pool = max(POOL, query.k)
     if query.vector is None:
         vector, *_ = made = reader.models.embed([query.text, *question.clauses])
@@ -61,7 +62,7 @@ def search(reader: Reader, query: Query, question: Question) -> list[Hit]:
         near = feedback(reader, query.text, found.scores.chances(), reader.models.embed)
         rankings.append(near)
         in_context = dict(zip(near.rows, near.scores, strict=True))
-    # Of what has no match only the first k may be among the best.
+    # Among the chunks without a match, only the first k can be among the k best.
     most = None if sum([len(one.rows) for one in matches]) else query.k
     head = walk.head(found, in_context, most)
     first = rerank.NOTHING
@@ -75,22 +76,24 @@ def search(reader: Reader, query: Query, question: Question) -> list[Hit]:
 def feedback(
     reader: Reader, question: str, chances: Mapping[int, float], embed: Callable[[Sequence[str]], Float32]
 ) -> Ranking:
-    """Rank the COVERED most probable chunks by their cosines to the question read together with the first of them.
+    """Return the ranking of the COVERED most probable chunks by cosine to the question in context.
+
+    The question is embedded together with each of the READ most probable chunks.
 
     Parameters
     ----------
     reader:
         The corpus.
     question:
-        As it was asked.
+        The text of the question.
     chances:
-        How probable it is that a chunk is evidence, by row.
+        Probability of each chunk to be evidence, by row.
     embed:
-        float32 (n, dimension) of n texts, rows of unit length.
+        Returns float32 (n, dimension) for n texts, rows of unit length.
 
     Returns
     -------
-    Those that have a vector, by the highest of their cosines.
+    The chunks that have a vector, by the highest of their cosines.
     """
     best = highest(reader, chances, COVERED)
     texts = [text[:EXCERPT] for _, text in reader.titled_texts(best[:READ])]
@@ -104,7 +107,7 @@ def feedback(
 
 @dataclass(frozen=True, slots=True)
 class _Rankings:
-    """Other scores of chunks: retrievers, matches word for word, and a reranker."""
+    """Other scores of chunks: of retrievers, of word-for-word matches, and of a reranker."""
 
     retrievers: Sequence[Ranking]
     matches: Sequence[Ranking]
@@ -112,12 +115,12 @@ class _Rankings:
 
 
 def _hits(k: int, found: Walk, ordered: Sequence[tuple[int, float]], others: _Rankings) -> list[Hit]:
-    """Return the k best of what a walk put in order, those with matches word for word above all others."""
+    """Return the k best hits of the chunks that a walk ordered, raised by their word-for-word matches."""
     matches = others.matches
     matched = {row for one in matches for row in one.rows}
     values = fusion.lifted(dict(ordered), matches)
     ranks = {row: rank for rank, (row, _) in enumerate(ordered)}
-    # What the walk did not come by has a match, and no rank.
+    # A chunk that the walk did not reach has a match but no rank.
     may_be = matched.union([row for row, _ in ordered[: k + len(matched)]])
     ids = found.snapshot.ids(matched - ranks.keys()) if matched else {}
     keys = sorted([(-values[row], ranks.get(row, len(ranks)), ids.get(row, ""), row) for row in may_be])
@@ -140,9 +143,9 @@ def _hits(k: int, found: Walk, ordered: Sequence[tuple[int, float]], others: _Ra
 
 
 def _paths(found: Walk, best: Sequence[int]) -> tuple[dict[int, LoadedChunk], dict[int, Path]]:
-    """Return chunks that can be read, and the most probable way to each that the graph led to, by row.
+    """Return (chunks that can be read, most probable path to each that was reached over the graph), by row.
 
-    Chunks that were found by themselves have no way.
+    Chunks that were found by themselves have no path.
     """
     ways = {row: way for row in best if (way := _way(found, row)) is not None}
     where: dict[int, int] = {}
@@ -171,7 +174,7 @@ def _paths(found: Walk, best: Sequence[int]) -> tuple[dict[int, LoadedChunk], di
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """A way to a chunk: its start, the (name, chunk that has it) of its links in order, and its chance."""
+    """Path to a chunk: its first chunk, the (name, chunk that has it) of its links in order, and its probability."""
 
     head: int
     links: tuple[tuple[int, int], ...]
@@ -179,7 +182,7 @@ class _Way:
 
 
 def _way(found: Walk, row: int) -> _Way | None:
-    """Return the best way to a chunk; None for a chunk found by itself."""
+    """Return the most probable path to a chunk; None for a chunk found by itself."""
     links: list[tuple[int, int]] = []
     at, chance = row, found.scores.own(row)
     passed = {row}
@@ -198,6 +201,6 @@ def _way(found: Walk, row: int) -> _Way | None:
 
 
 def chunk_node(one: LoadedChunk) -> PathNode:
-    """Return the last node of a way: a chunk by its document's title, or its first words."""
+    """Return the last node of a path: a chunk, shown by its document's title or its first words."""
     text = one.title or " ".join(one.chunk.text[:SHOWN].split())
     return PathNode("chunk", one.chunk.id, text)

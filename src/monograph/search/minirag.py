@@ -1,11 +1,12 @@
 """MiniRAG by the paper's own formulas (``Graph(faithful=True)``; Sec. 3.2, Eq. 2 and 3, errata corrected).
 
-Of the chunks that the dense search gives, those stay that name an entity on one of the best paths, in order of their
-similarity to the query. Answer nodes are looked for in all that was read around the starting nodes, not only among
-these; and paths are followed by a beam, for all of them would be too many.
+Of the chunks that the dense search returns, those stay that name an entity on one of the best paths, in order of their
+similarity to the query. Answer nodes are looked for among all entities read around the starting nodes, not only among
+the starting nodes. Paths are followed by beam search, because there are too many to follow all.
 
-The paper's k is both how far around an edge is looked and how many paths are kept. Here ``RADIUS`` is the one,
-``Beam.kept`` the other: fifty steps around an edge are all that it hangs together with, and tell no two edges apart.
+The paper's k is both the radius around an edge and the number of paths that are kept. Here these are two numbers,
+``RADIUS`` and ``Beam.kept``: fifty steps around an edge reach its whole connected component, so every edge would have
+the same relevance.
 """
 
 from __future__ import annotations
@@ -33,16 +34,16 @@ from monograph.values import Float32, Hit, Path, PathNode
 
 @dataclass(frozen=True, slots=True)
 class Beam:
-    """Options for the search of paths.
+    """Options of the search for paths.
 
     Parameters
     ----------
     length:
         Most edges of a path: the paper's n.
     width:
-        Paths of each length that are followed further, the best ones. With a width above their number all are.
+        Number of best paths of each length that are extended. If there are not more paths than this, all are.
     kept:
-        Best paths of each start: the paper's k, as a number of paths.
+        Number of best paths of each start that are kept: the paper's k, as a number of paths.
     """
 
     length: int = 2
@@ -52,37 +53,37 @@ class Beam:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPath:
-    """Entities in the order they are passed, and the path's score."""
+    """Rows of the entities on a path, in order, and its score."""
 
     nodes: tuple[int, ...]
     score: float
 
 
 MOST_ASKED = 32
-"""Names of a question that are looked at, the longest first."""
+"""Most names of a question that are looked at, the longest first."""
 
 RADIUS = 2
-"""Steps around an edge within which Eq. 2 counts."""
+"""Steps around an edge within which Eq. 2 counts special nodes."""
 
 KEY_EDGES = 100
-"""Edges of highest relevance that count in Eq. 3."""
+"""Most edges that count in Eq. 3, those of highest relevance."""
 
 BEAM = Beam()
 """Length, width and number of the paths of each starting node."""
 
 ALIKE = 4
-"""Names nearest in meaning to each name of the question, itself among them, whose entities are starting nodes."""
+"""Names nearest to each name of the question, itself among them, whose entities are starting nodes."""
 
 LEAST_COSINE = 0.8
-"""Of the name's embedding to the question's name, to be one of them."""
+"""Least cosine of a name's embedding to that of the question's name for its entity to be a starting node."""
 
 
 def search(reader: Reader, query: Query) -> list[Hit]:
-    """Search by MiniRAG's formulas: the chunks of the dense search that the best paths lead to, by similarity.
+    """Return hits by MiniRAG's formulas: the chunks of the dense search that the best paths reach, by similarity.
 
-    The graph is read as far around the starting nodes as paths or the neighbourhoods of Eq. 2 reach: what lies farther
-    is not counted. Where the question names no entity that leads to any of the chunks, the hits are the dense search's,
-    and have no way.
+    The graph is read as far around the starting nodes as paths, or the neighbourhoods of Eq. 2, reach; entities farther
+    away do not count. If no entity of the question leads to any of the chunks, the hits are those of the dense search,
+    without paths.
     """
     vector, k, embedder = query.vector_by(reader), rerank.most(query), reader.models.embedder
     question = parse(reader, query)
@@ -91,7 +92,7 @@ def search(reader: Reader, query: Query) -> list[Hit]:
     if not starts or not pool.rows:
         return rerank.hits(query, cosine_hits(reader, pool, k))
     hops = max(RADIUS, BEAM.length)
-    # Paths and edges that tie go by the numbers of their entities.
+    # Paths and edges that tie are ordered by the numbers of their entities.
     part, number = around(reader, starts, hops, pool.rows, query.filter).numbered()
     starts = {number[entity]: similarity for entity, similarity in starts.items() if entity in number}
     kinds = answer_kinds(question.text, query.answer_types) or nearest_kind(embedder, vector)
@@ -118,7 +119,10 @@ def search(reader: Reader, query: Query) -> list[Hit]:
 
 
 def _starting_nodes(snapshot: Reader, embedder: Embedder, question: Question) -> dict[int, float]:
-    """Entities by row, and how similar each is to a name of the question; 1 for one that has that name."""
+    """Return the similarity of each starting entity to a name of the question, by row of the entity.
+
+    It is 1 for an entity that has a name of the question.
+    """
     known = [one.name for one in question.names[:MOST_ASKED]]
     found = {name.head: 1.0 for name in known}
     texts = list(dict.fromkeys([*(name.key for name in known), *map(key_of, question.unknown)]))[:MOST_ASKED]
@@ -137,7 +141,10 @@ def _starting_nodes(snapshot: Reader, embedder: Embedder, question: Question) ->
 
 
 def _ways(paths: Iterable[ScoredPath], part: Surroundings) -> dict[int, ScoredPath]:
-    """The shortest way to each favoured chunk, as far as the first entity on it that the chunk names; ties by score."""
+    """Return the shortest path to each favoured chunk, by row; of equally short paths the highest score wins.
+
+    A path ends at the first entity on it that the chunk names.
+    """
     naming: dict[int, list[int]] = {}
     for chunk, some in part.named.items():
         for entity in some:
@@ -151,7 +158,10 @@ def _ways(paths: Iterable[ScoredPath], part: Surroundings) -> dict[int, ScoredPa
 
 
 def _with_descriptions(snapshot: Reader, embedder: Embedder, rows: Iterable[int], vector: Float32) -> dict[int, float]:
-    """Similarity of the query to each chunk that has descriptions, and to these; a chunk's own vector says the rest."""
+    """Return the similarity of the query to each chunk that has descriptions, embedded with them, by row.
+
+    Other chunks keep the similarity of their stored vectors.
+    """
     described = {}
     for row, descriptions in snapshot.descriptions(rows).items():
         said = dict.fromkeys(filter(None, descriptions))
@@ -171,14 +181,14 @@ def _with_descriptions(snapshot: Reader, embedder: Embedder, rows: Iterable[int]
 
 
 def edge_relevance(graph: PathGraph, special: Collection[int], radius: int) -> dict[Edge, int]:
-    """Eq. 2 for every edge: how many special nodes lie within ``radius`` steps of either of its ends.
+    """Return Eq. 2 for every edge: the number of special nodes within ``radius`` steps of either of its ends.
 
     Parameters
     ----------
     graph:
-        What is walked.
+        The graph.
     special:
-        Starting and answer nodes; one that is both counts once.
+        Starting and answer nodes; a node that is both counts once.
     radius:
         Steps, 0 or more.
     """
@@ -198,7 +208,7 @@ def edge_relevance(graph: PathGraph, special: Collection[int], radius: int) -> d
 
 
 def key_edges(relevance: Mapping[Edge, int], most: int) -> dict[Edge, int]:
-    """The edges of highest relevance, above 0 and at most ``most``; ties by the edge."""
+    """Return the at most ``most`` edges of highest relevance, if it is above 0, with it; ties by the edge."""
     telling = ((-value, edge) for edge, value in relevance.items() if value > 0)
     return {edge: -value for value, edge in nsmallest(most, telling)}
 
@@ -210,24 +220,24 @@ def best_paths(
     answers: Collection[int],
     beam: Beam,
 ) -> list[ScoredPath]:
-    """The paths from a start that score highest by Eq. 3, and pass no entity twice.
+    """Return the paths from a start with the highest scores by Eq. 3; none passes an entity twice.
 
     Parameters
     ----------
     graph:
-        What is walked.
+        The graph.
     start:
-        An entity, and how similar it is to the question's: 0 or more.
+        (entity, its similarity to the question's name, 0 or more).
     key:
         Relevance of the key edges: see :func:`key_edges`.
     answers:
         Entities of a kind that answers the question.
     beam:
-        How far, how widely, and how many.
+        Length, width and number of paths.
 
     Returns
     -------
-    Highest first; ties by length, then by nodes. The start alone is a path too.
+    At most ``beam.kept`` paths, highest score first; ties by length, then by nodes. The start by itself is a path too.
     """
     node, similarity = start
     # The sum in Eq. 3, negated: 1, the relevance of a path's key edges, and the number of answer nodes on it.

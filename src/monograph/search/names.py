@@ -30,30 +30,32 @@ if TYPE_CHECKING:
     from monograph.values import Float32
 
 MOST_MENTIONS = 25
-"""A name that more chunks have is not followed to them."""
+"""A name with more uses is not followed to the chunks that have it."""
 
 MOST_JOINED = 25
-"""An entity that relations of callers join to more others is not followed to them."""
+"""A name that asserted relations join to more other names is not followed along them."""
 
 MOST_DOCUMENTS = 12
-"""Chunks of documents about a name that it links to: of many homonyms the first chunks."""
+"""Most chunks of documents about a name that are linked to it: for many homonyms, the first chunks."""
 
 NamedText: TypeAlias = tuple[str, str, bytes, str]
-"""Title, text, names as bytes of :data:`monograph.store.graph.graphs.NAMED`, and the document's subjects as JSON."""
+"""(title, text, names as bytes of :data:`monograph.store.graph.graphs.NAMED`, rows of the document's subjects as
+JSON)."""
 
 Signs: TypeAlias = dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]]
-"""(rows (n,), signs of their embeddings (n, bytes) as bits) of names in order of key, by the number of bytes."""
+"""By the number of bytes of a code: (rows of names, int64 (n,), and signs of their embeddings as bits, uint8 (n,
+bytes)), in order of key."""
 
 _SIGNS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32) * 2 - 1
 
 LONGEST_TITLE = 8
-"""Words of a title that is looked for in a text."""
+"""Most words of a title that is looked for in a text."""
 
 MOST_SMALL = 3
-"""Words without a capital that follow each other in a title."""
+"""Most words without a capital that may follow each other in a title."""
 
 LONGEST_UNSPACED = 12
-"""Characters of a name that is looked for in Chinese text."""
+"""Most characters of a name that is looked for in Chinese text."""
 
 _RUN = regex("[\u3400-\u4dbf\u4e00-\u9fff][\u3400-\u4dbf\u4e00-\u9fff0-9·•・]+")
 _DOTS = regex("[·•・]")
@@ -65,7 +67,7 @@ _SMALL_WORDS = FUNCTION_WORDS["english"]
 
 @dataclass(frozen=True, slots=True)
 class NearName:
-    """A name by its row, and the estimated cosine of its embedding, in [-1, 1]."""
+    """Row of a name, and the estimated cosine of its embedding to a vector, in [-1, 1]."""
 
     name: int
     cosine: float
@@ -73,17 +75,20 @@ class NearName:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StartText:
-    """A text that a walk starts from, and those of its names that may lead on.
+    """Text of a chunk from which a walk starts, and the names in it whose links may be followed.
 
     Parameters
     ----------
     title, text:
-        Of the document, and of the chunk.
+        The document's title, and the chunk's text.
     begins:
-        Offsets at which the text's sentences begin, ascending; the first is 0.
+        Offsets at which the sentences of the text begin, ascending; the first is 0.
     names:
-        The names; ``sentences`` are the places of the sentences that have each, and ``own`` tells whether the text's
-        document is about it.
+        The names.
+    sentences:
+        For each name, the numbers of the sentences that contain it; empty if no sentence does.
+    own:
+        For each name, whether the chunk's document is about it.
     """
 
     title: str
@@ -96,9 +101,18 @@ class StartText:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leads:
-    """Links of an entity: chunks of documents about it, and all others that name it, by row.
+    """Links of an entity to chunks, as rows.
 
-    Of the first ``by_beginning`` tells which documents only begin with it, ``rarity`` is 1 / sqrt(documents about it).
+    Parameters
+    ----------
+    documents:
+        Chunks of documents about the entity.
+    by_beginning:
+        For each of ``documents``, whether the document names the entity only at its beginning, not in its title.
+    rarity:
+        For each of ``documents``, 1 / sqrt(number of documents about the name).
+    others:
+        All other chunks that name the entity.
     """
 
     documents: tuple[int, ...]
@@ -112,16 +126,20 @@ NOWHERE = Leads((), (), (), ())
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkRequest:
-    """Entities whose links are to be read.
+    """Entities whose links are to be read, and all the names needed for that.
 
     Parameters
     ----------
     heads:
-        Rows of their heads.
-    members, joined:
-        The names of each, and those of entities that relations of callers join to it, by the row of its head.
-    names, rare:
-        Rows of all these, and of those few enough chunks have.
+        Rows of the entities' heads.
+    members:
+        The names of each entity, by the row of its head.
+    joined:
+        The names of other entities that asserted relations join to each entity, by the row of its head.
+    names:
+        Rows of all these names.
+    rare:
+        Rows of the names with at most MOST_MENTIONS uses.
     """
 
     heads: Sequence[int]
@@ -131,9 +149,9 @@ class LinkRequest:
     rare: Sequence[int]
 
     def leads(self, subjects: Sequence[SubjectChunk], naming: Mapping[int, Sequence[int]]) -> dict[int, Leads]:
-        """Return where each entity leads, by the row of its head, in the order of ``heads``.
+        """Return the links of each entity, by the row of its head, in the order of ``heads``.
 
-        ``subjects`` are the chunks of documents about the names; ``naming`` the chunks that have each rare name.
+        ``subjects`` are the chunks of documents about the names; ``naming`` has the chunks that name each rare name.
         """
         about: dict[int, list[SubjectChunk]] = {}
         for one in subjects:
@@ -151,7 +169,7 @@ class LinkRequest:
 
 
 def leads_of(about: Sequence[SubjectChunk], naming: Sequence[int]) -> Leads:
-    """Return where an entity leads: to chunks of documents about it, and to other chunks that name it."""
+    """Return the links of an entity: to chunks of documents about it, and to other chunks that name it."""
     if not about:
         return Leads((), (), (), tuple(naming)) if naming else NOWHERE
     documents = tuple([one.chunk for one in about])
@@ -165,16 +183,16 @@ def leads_of(about: Sequence[SubjectChunk], naming: Sequence[int]) -> Leads:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Names:
-    """The names in one state of a file, or in the catalogue of a shelf. Names are known by their rows there.
+    """Names in one state of a file, or in the catalogue of a shelf. Names are identified by their rows there.
 
     Parameters
     ----------
     connection:
-        In a read transaction.
+        A connection in a read transaction.
     ahead:
         Announces pages that are about to be read.
     signs:
-        Cache of this state for :meth:`like`.
+        Cache of the embeddings' signs for :meth:`like`, for this state only.
     """
 
     connection: Connection
@@ -182,41 +200,45 @@ class Names:
     signs: Signs = field(default_factory=dict)
 
     def known(self, keys: Collection[str]) -> dict[str, NameRow]:
-        """Return the names in use among some keys, by key."""
+        """Return the names that have one of the keys and are in use, by key."""
         self.ahead.keys(self.connection, keys)
         return names.known(self.connection, keys)
 
     def called(self, first: Collection[str]) -> list[NameRow]:
-        """Return the persons of some first names that only one person has."""
+        """Return the person names that begin with one of these first names, if only one person has that first name."""
         self.ahead.called(self.connection, first)
         return names.called(self.connection, first)
 
     def subjects_among(self, rows: Collection[int]) -> set[int]:
-        """Return those of some names that a document is about."""
+        """Return the rows of the names that a document is about."""
         return graphs.are_subjects(self.connection, rows)
 
     def load(self, rows: Collection[int]) -> dict[int, NameRow]:
-        """Return names by row."""
+        """Return names by row; rows that do not exist are left out."""
         return names.load(self.connection, rows)
 
     def members(self, heads: Collection[int]) -> dict[int, list[NameRow]]:
-        """Return all names in use of entities, by the row of their head, which comes first; the others by key."""
+        """Return all names in use of each entity, by the row of its head.
+
+        The head itself comes first, the other names in order of key.
+        """
         self.ahead.leads(self.connection, heads)
         return names.members(self.connection, heads)
 
     def entities(self, rows: Collection[int]) -> tuple[dict[int, int], dict[int, str]]:
-        """Return (the entity of each of some names, the key of each name and entity), by row."""
+        """Return (row of the entity of each name, key of each name and of each entity), both by row."""
         found = names.heads(self.connection, rows) if rows else []
         keys = {head: key for *_, head, key in found}
         keys.update((row, key) for row, key, *_ in found)
         return {row: head for row, _, head, _ in found}, keys
 
     def like(self, vectors: Float32, k: int) -> list[list[NearName]]:
-        """Return the k names in use nearest to each of some vectors (n, dimension), nearest first, ties by key.
+        """Return the k names in use that are nearest to each vector, nearest first, ties by key.
 
-        A vector without a direction is near nothing, nor is a name that is not embedded. Of an embedding the signs of
-        its values are stored. The cosine of a vector to the signs, times sqrt(pi / 2), estimates its cosine to the
-        embedding, as though the embedding's values were normally distributed: of 256 values, within about 0.05.
+        ``vectors`` is float32 (n, dimension). A vector of zeros has no near names, and a name without an embedding is
+        near nothing. Only the signs of an embedding's values are stored. The cosine of a vector to the signs, times
+        sqrt(pi / 2), estimates its cosine to the embedding if the embedding's values were normally distributed: within
+        about 0.05 for 256 values.
         """
         lengths = np.linalg.norm(vectors, axis=1)
         asked = np.flatnonzero(lengths > 0)
@@ -227,7 +249,7 @@ class Names:
         size = names.code_size(dimension)
         padded = np.zeros((len(asked), size * 8), dtype=np.float32)
         padded[:, :dimension] = vectors[asked] / lengths[asked, None] / sqrt(dimension)
-        # What each value of each byte of a code adds to the cosine, (n, bytes, 256).
+        # For each vector and byte of a code, the cosine that each value of the byte contributes: (n, bytes, 256).
         table: Float32 = padded.reshape(len(asked), size, 8) @ _SIGNS_OF_BYTE.T
         held = self.signs.get(size)
         if held is None:
@@ -243,7 +265,7 @@ class Names:
         return best
 
     def starts(self, given: Sequence[NamedText]) -> list[StartText]:
-        """Return texts with the names in them, in an order that depends on each text alone."""
+        """Return the start texts of chunks, in order. The order of a text's names depends on that text alone."""
         named = [np.frombuffer(packed, dtype=graphs.NAMED).tolist() for *_, packed, _ in given]
         own = [frozenset[int](json.loads(rows)) for *_, rows in given]
         titles = title_phrases([text for _, text, *_ in given])
@@ -253,7 +275,7 @@ class Names:
         wanted = {name for some in named for name, *_ in some}.union(*own, subjects.values())
         self.ahead.names(self.connection, wanted)
         loaded, alone = names.load_with_single(self.connection, wanted)
-        # A name that nothing else uses leads back to where it stands, and is left out: it is every second one.
+        # A name that nothing else uses leads only back to its own chunk, so leave it out. Every second name is such.
         alone -= self._joined_among([loaded[row] for row in alone])
         found = []
         for (title, text, *_), records, about, within in zip(given, named, own, titles, strict=True):
@@ -274,7 +296,7 @@ class Names:
         return found
 
     def links(self, heads: Sequence[int]) -> LinkRequest:
-        """Return the names whose links are to be read for some entities."""
+        """Return the request for the links of some entities: their names, and those joined by asserted relations."""
         members = names.members(self.connection, heads)
         joined = self._joined(members)
         beyond = {row for some in joined.values() for row in some} - {row for some in members.values() for row in some}
@@ -283,21 +305,21 @@ class Names:
         return LinkRequest(heads, members, joined, [name.row for name in every], rare)
 
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
-        """Return (entity id, name as it is written) of names, each looked for in one chunk of the file, by row.
+        """Return (entity id, written form of the name) by row of the name.
 
-        A name is written as in the title of that chunk's document if that is the name, else as in the chunk, else as
-        its key.
+        ``where`` gives for each name the chunk of this file in which it is looked up. The form is the title of that
+        chunk's document if the title is the name, else the form in the chunk, else the name's key.
         """
         heads, keys = self.entities(where)
         return as_entities(heads, keys, written(self.connection, where, keys))
 
     def _joined_among(self, some: Sequence[NameRow]) -> set[int]:
-        """Return the rows of those of some names that relations of callers join to others."""
+        """Return the rows of the names that asserted relations join to other names."""
         rows = {one.key: one.row for one in some}
         return {rows[key] for key in assertions.joined(self.connection, rows, MOST_JOINED)}
 
     def _joined(self, members: Mapping[int, Sequence[NameRow]]) -> dict[int, list[NameRow]]:
-        """Return the names of the entities that relations of callers join to some, by the row of their head."""
+        """Return the names of the entities that asserted relations join to each entity, by the entity's head."""
         keys = [name.key for some in members.values() for name in some]
         joined = assertions.joined(self.connection, keys, MOST_JOINED)
         if not joined:
@@ -315,9 +337,10 @@ class Names:
 
 
 def written(connection: Connection, where: Mapping[int, int], keys: Mapping[int, str]) -> dict[int, str]:
-    """Return names as a chunk, or the title of a document about them, writes them, by number; empty if neither does.
+    """Return the written form of each name, by the name's number; empty if neither a title nor a chunk has it.
 
-    ``where`` has the chunk of each name, ``keys`` its key.
+    ``where`` has the chunk in which each name is looked up, ``keys`` the key of each name. The title of the chunk's
+    document wins over the chunk's text.
     """
     values = graphs.extraction_values(connection, set(where.values()))
     texts = dict(zip(values, stored_chunks.titled_texts(connection, values), strict=True))
@@ -333,7 +356,7 @@ def written(connection: Connection, where: Mapping[int, int], keys: Mapping[int,
     for chunk, wanted in sought.items():
         with extractions.decoding_of(connection, chunk):
             for one in extractions.unpack(values[chunk], texts[chunk][1]).mentions:
-                # Most names are found near the beginning of the text.
+                # Most names are found near the beginning of the text, so stop once none is missing.
                 found.update((name, one.name) for name in wanted.pop(mention_key(one.name, one.kind), ()))
                 if not wanted:
                     break
@@ -343,17 +366,17 @@ def written(connection: Connection, where: Mapping[int, int], keys: Mapping[int,
 def as_entities(
     heads: Mapping[int, int], keys: Mapping[int, str], written: Mapping[int, str]
 ) -> dict[int, tuple[str, str]]:
-    """Return (entity id, name as it is written, or its key) of names by row, from :meth:`Names.entities`."""
+    """Return (entity id, written form or else key) of names by row; see :meth:`Names.entities` for the arguments."""
     return {
         row: (entity_id(keys.get(heads.get(row, row), "")), text or keys.get(row, "")) for row, text in written.items()
     }
 
 
 def title_phrases(texts: Sequence[str]) -> list[dict[str, int]]:
-    """Keys of the phrases of one sentence that may be a title, and where each stands first, of each text.
+    """Return, for each text, the keys of phrases that may be a title, with the offset of the first occurrence.
 
-    They begin with a capital or digit, and no more than MOST_SMALL words follow each other without one; in Chinese any
-    run of characters may be one.
+    A phrase is in one sentence, begins with a capital or digit, and has at most MOST_SMALL words without one in a row.
+    In Chinese, any run of characters may be a title.
     """
     found = compiled.title_phrases(list(texts), _SMALL_WORDS, LONGEST_TITLE, MOST_SMALL, LONGEST_KEY)
     for text, one in zip(texts, found, strict=True):
@@ -364,7 +387,7 @@ def title_phrases(texts: Sequence[str]) -> list[dict[str, int]]:
 
 
 def unspaced_spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield (start, end, key) of runs of 2 to LONGEST_UNSPACED characters that may be names, in order of start."""
+    """Yield (start, end, key) of runs of 2 to LONGEST_UNSPACED Chinese characters that may be names, by start."""
     if text.isascii():
         return
     for run in _RUN.finditer(text):

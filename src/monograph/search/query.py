@@ -20,29 +20,32 @@ if TYPE_CHECKING:
     from monograph.values import Float32, Hit
 
 MOST_CHARACTERS = 16_384
-"""Longer queries are cut: about 2,700 words."""
+"""Longest query in characters, about 2,700 words; longer ones are cut."""
 
 SMALL = 1e-9
-"""A query's vector whose largest value is smaller, or larger than its inverse, is scaled to a largest value of 1."""
+"""If the largest absolute value of a query's vector is below this, or above its inverse, the vector is scaled so that
+it is 1."""
 
 
 @runtime_checkable
 class Strategy(Protocol):
-    """A search mode. One of your own may be given wherever the name of one may.
+    """A search mode. Callers may pass an object of their own wherever a mode's name is accepted.
 
-    It may have attributes that are read before it is called: ``needs_graph``, whether a file without a graph is to be
-    refused; ``needs_vector``, whether results depend on the query's vector; ``asks_model``, whether it reads
-    ``query.answer_types``.
+    Optional attributes, read before the search: ``needs_graph`` (refuse files without a graph), ``needs_vector``
+    (results depend on the query's vector) and ``asks_model`` (it reads ``query.answer_types``).
     """
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
-        """Return at most ``query.k`` hits of one open state of an archive, best first; ranks count from 0."""
+        """Return at most ``query.k`` hits from one open state of an archive, best first; ranks count from 0."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reranking:
-    """A reranker for one search: how well each of some texts answers a question, and the weight of that."""
+    """A reranker for one search, and the weight of its scores.
+
+    ``score`` takes a question and texts, and returns how well each text answers the question.
+    """
 
     score: Callable[[str, Sequence[str]], list[float]]
     weight: float = 1.0
@@ -50,29 +53,29 @@ class Reranking:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Query:
-    """A search, as the public method builds it.
+    """A validated search request, built by the public search methods.
 
     Parameters
     ----------
     text:
-        The question; if it is longer than MOST_CHARACTERS, the first of these, with a warning.
+        The question. If it is longer than MOST_CHARACTERS it is cut to that length, with a warning.
     k:
-        Most hits, at least 0.
+        Maximum number of hits, at least 0.
     how:
-        The strategy.
+        The search mode.
     filter:
-        Which chunks may be found.
+        The chunks that may be found.
     vector:
-        The question's vector, float32 (dimension,), if the caller gave it.
+        The question's vector, float32 (dimension,), if the caller gave one.
     reranker:
         Reranks the first hits: see :mod:`monograph.search.rerank`.
     answer_types:
-        The types that the answer may have, according to a language model; empty unless the strategy ``asks_model``.
+        The entity types that a language model expects of the answer; empty unless the mode has ``asks_model``.
 
     Raises
     ------
     InputError
-        If the text cannot be searched for, or k is no such number.
+        If the text cannot be searched for, or k is not a whole number of at least 0.
     """
 
     text: str
@@ -92,12 +95,12 @@ class Query:
         object.__setattr__(self, "k", arguments.whole_number(self.k, "k", 0))
 
     def vector_by(self, reader: Reader) -> Float32:
-        """Return the question's vector, (dimension,): the given one, or one by the archive's embedder."""
+        """Return the question's vector, float32 (dimension,): the caller's, or one from the archive's embedder."""
         return reader.models.embed([self.text])[0] if self.vector is None else self.vector
 
 
 def given_vector(vector: Sequence[float] | Float32 | None) -> Float32 | None:
-    """Return a vector that the caller gave, as float32 (dimension,).
+    """Return the caller's vector as float32 (dimension,), or None if there is none.
 
     Raises
     ------
@@ -110,5 +113,5 @@ def given_vector(vector: Sequence[float] | Float32 | None) -> Float32 | None:
     largest = float(np.abs(made).max(initial=0.0))
     if not math.isfinite(largest):
         raise InputError("the query's vector holds a value that is not finite", "check what made it")
-    # Its direction is what counts, and the square of its length must be a float32.
+    # Only the direction matters, and the square of the length must fit in a float32.
     return made if largest == 0 or SMALL < largest < 1 / SMALL else (made / np.float32(largest)).astype(np.float32)

@@ -32,14 +32,15 @@ if TYPE_CHECKING:
     from monograph.store.graph.names import NameRow
 
 LONGEST_NAME = 10
-"""Words of a name that is looked for."""
+"""Most words of a name that is looked for in a question."""
 
 YEARS = range(1900, 2100)
 MOST_YEARS = 3
-"""A day without a year means that day in the years in which the file knows it, if these are no more."""
+"""Most years for a day without a year. If the file names that day in at most this many years, the question means all of
+them; otherwise none."""
 
 MOST_READ = 2_000
-"""Characters of a question in which a time is looked for."""
+"""Characters of a question in which a period is looked for."""
 
 MOST_WORDS = 64
 MOST_CLAUSES = 8
@@ -55,7 +56,7 @@ _CLAUSE = regex(
 
 @dataclass(frozen=True, slots=True)
 class NamedEntity:
-    """A name in the question: its row, its entity's row, and which share of the question's words it is."""
+    """A name in the question, with its entity's row, and its share of the weight of the question's words, 0 to 1."""
 
     name: NameRow
     share: float
@@ -63,26 +64,27 @@ class NamedEntity:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """A question taken apart.
+    """A parsed question.
 
     Parameters
     ----------
     text:
-        As it was asked.
+        The question's text.
     keys:
-        Its folded words, all of them.
+        All its words, folded.
     words, weights:
-        Hashes of its telling words, ascending, and what each weighs: inverse document frequency, all together 1.
+        Hashes of its telling words, ascending, uint32, and the weight of each: its inverse document frequency, float64,
+        scaled to a sum of 1.
     place:
-        Of each hash among ``words``.
+        Position of each hash in ``words``.
     names:
-        The longest names in it that the file knows, none within another.
+        The longest names in it that the file knows; none is part of another.
     unknown:
-        What looks like a name and is none that the file knows.
+        Capitalised words after the first one that are in no name that the file knows.
     clauses:
-        Its parts of three words or more, itself where it has only one.
+        Its parts of at least three words; the whole text if it has no such part.
     counts:
-        Of all its words, codes and phrases.
+        Counts of all its words, codes and phrases.
     """
 
     text: str
@@ -96,7 +98,7 @@ class Question:
     counts: Counts
 
     def places(self, words: Iterable[str]) -> frozenset[int]:
-        """Return the places in ``words`` of the question's words that are among some folded ones."""
+        """Return the positions in ``words`` of those of the folded ``words`` that the question has."""
         places = set(map(self.place.get, map(word_hash, words)))
         places.discard(None)
         return cast("frozenset[int]", frozenset(places))
@@ -104,7 +106,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """A word as it is written, its key, and whether it has a capital and is no small word."""
+    """A word as it is written, its key, and whether it has a capital and is not a function word."""
 
     written: str
     key: str
@@ -113,7 +115,7 @@ class _Token:
 
 @telemetry.traced("monograph.search.question")
 def parse(reader: Reader, query: Query) -> Question:
-    """Return the query's text taken apart, with the counts of its words."""
+    """Return the parsed question of a query, with the counts of its words."""
     text = query.text
     small = FUNCTION_WORDS[language_of(text)] | ASKING_WORDS
     tokens: list[_Token] = []
@@ -122,7 +124,7 @@ def parse(reader: Reader, query: Query) -> Question:
         if key := key_of(written):
             tokens.append(_Token(written, key, key not in small and written[0].isupper()))
             if key not in small:
-                # A word of Latin writing is one of the index; a run of Chinese is several pairs.
+                # A Latin word is one word of the index; a run of Chinese characters is several pairs.
                 telling += words_of(key)
     words = words_of(text)
     counts = count(
@@ -157,13 +159,13 @@ def parse(reader: Reader, query: Query) -> Question:
 
 
 def clauses(text: str) -> tuple[str, ...]:
-    """The parts of a question, of three words or more; the whole of it where it has fewer than two such parts."""
+    """Return at most MOST_CLAUSES parts of a question, each of at least three words; the whole text if it has none."""
     parts = [part.strip() for part in _CLAUSE.split(text) if len(part.split()) >= SHORTEST_CLAUSE]
     return tuple(parts[:MOST_CLAUSES]) or (text,)
 
 
 def _weights(known: Counts, keys: list[str]) -> dict[str, float]:
-    """Inverse document frequency of the telling words: known to the file, in at most half of the chunks."""
+    """Return the inverse document frequency of the telling words that some chunk has, and at most half of all have."""
     telling = list(dict.fromkeys(keys))[:MOST_WORDS]
     total, frequency = known.total, known.chunks
     return {
@@ -172,7 +174,7 @@ def _weights(known: Counts, keys: list[str]) -> dict[str, float]:
 
 
 def _names(snapshot: Reader, tokens: list[_Token], small: Collection[str]) -> tuple[list[NameRow], tuple[str, ...]]:
-    """(the longest known names, what has capitals and is none of them)."""
+    """Return (the longest known names, capitalised words after the first that are in none of them)."""
     keys = [token.key for token in tokens]
     spans: dict[tuple[int, int], str] = {}
     for length in range(min(LONGEST_NAME, len(tokens)), 0, -1):
@@ -186,7 +188,7 @@ def _names(snapshot: Reader, tokens: list[_Token], small: Collection[str]) -> tu
         row = known.get(key)
         if row is None or any(taken[first:last]):
             continue
-        # Words are meant as a name if they have a capital or digit, or are several and a document's subject.
+        # Words count as a name if they begin with a capital or digit, or if they are several and a document's subject.
         alone = last - first == 1
         is_name = not alone and row.row in about
         for token in tokens[first:last]:
@@ -202,7 +204,10 @@ def _names(snapshot: Reader, tokens: list[_Token], small: Collection[str]) -> tu
 
 
 def _unspaced(snapshot: Reader, text: str, found: Sequence[NameRow]) -> list[NameRow]:
-    """The longest names in Chinese that the file knows; of two characters only what a document is about."""
+    """Return the longest names in Chinese text that the file knows, without those in ``found``.
+
+    A name of two characters counts only if a document is about it.
+    """
     spans = list(unspaced_spans(text))
     known = snapshot.names.known({key for *_, key in spans})
     about = snapshot.names.subjects_among([row.row for row in known.values()])
@@ -219,13 +224,13 @@ def _unspaced(snapshot: Reader, text: str, found: Sequence[NameRow]) -> list[Nam
 
 
 def _otherwise_written(snapshot: Reader, text: str, tokens: list[_Token], found: Sequence[NameRow]) -> list[NameRow]:
-    """Names that the file knows in another form: days, persons written as one word, persons by their first names."""
+    """Return names that the file knows in another form: days, persons by one word or by first name, in order of key."""
     written = [parts for token in tokens if (parts := spaced(token.written)) != token.written]
     yearless: list[NameRow] = []
     if any(map(str.isdecimal, text)):  # A text without a digit names no day.
         written += days_in(text)
         yearless = _yearless(snapshot, text)
-    # Words with a capital that stand between words without.
+    # A capitalised word between uncapitalised ones may be a first name.
     capital = [False, *[token.is_capital for token in tokens], False]
     first = {
         token.key
@@ -240,7 +245,7 @@ def _otherwise_written(snapshot: Reader, text: str, tokens: list[_Token], found:
 
 
 def _yearless(snapshot: Reader, text: str) -> list[NameRow]:
-    """The days that a question may mean which names no year; none where the file knows them in many."""
+    """Return the days that a day without a year may mean; none if the file names it in more than MOST_YEARS years."""
     found: list[NameRow] = []
     for month, day in yearless_days_in(text):
         of_years = snapshot.names.known([f"{year} {month:02} {day:02}" for year in YEARS])
@@ -249,10 +254,11 @@ def _yearless(snapshot: Reader, text: str) -> list[NameRow]:
 
 
 def times_of(reader: Reader, query: Query) -> tuple[TimeSpan, ...]:
-    """Return the times that a question asks for, if documents have dates; none if a reranker reads the question.
+    """Return the periods that a question asks for; none if no document has a date or a reranker reads the question.
 
-    What it counts from its own day, as *last week*, is counted from that of the newest document: of a corpus that rests
-    that is nearer to what is meant than the clock, and the same question finds the same whenever it is asked.
+    Relative periods, such as *last week*, are counted from the day of the newest document. If a corpus no longer grows,
+    its users mean a time near that day rather than near today. It also means that the same question finds the same hits
+    whenever it is asked.
     """
     text = query.text[:MOST_READ]
     if query.reranker is not None or TIMES.search(text) is None:

@@ -1,7 +1,8 @@
 """``Reader``: the protocol through which a search reads one state of a file or of a shelf.
 
-Each method is one network round of a search of a shelf: count, pool, starts and leads for each hop, show. Chunks, names
-and documents are known by rows, which are numbers of the reader's own. No answer depends on an earlier call.
+In a search of a shelf each method is one network round: count, pool, then starts and leads for each hop, and show.
+Chunks, names and documents are identified by rows, which are numbers that only this reader uses. No answer depends on
+an earlier call.
 """
 
 from __future__ import annotations
@@ -26,25 +27,26 @@ if TYPE_CHECKING:
     from monograph.values import Effort, Float32, Mention, Summary
 
 EVIDENCE = np.dtype([("row", "<i8"), ("document", "<i8"), ("words", "<u8"), ("hash", "<u8")])
-"""Record that scores a chunk: its row, its document's (NO_DOCUMENT of the store's graphs if it is not in the graph), a
-bit for each of the question's words, by their places, that it has, and a hash of all its words."""
+"""Record that is used to score a chunk: its row, its document's row (NO_DOCUMENT of :mod:`monograph.store.graph.graphs`
+if the chunk is not in the graph), a bit for each of the question's words that it contains (bit i for word i), and a
+hash of all its words."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """Counts of a question's words, and the chunks that hold its codes and phrases word for word.
+    """Counts of a question's words, and the chunks that contain its codes and phrases word for word.
 
     Parameters
     ----------
     total:
-        Chunks in the corpus.
+        Number of chunks in the corpus.
     chunks:
-        The number of chunks that have each folded word; words in no chunk are left out. Words that name nothing are
-        counted until they are common.
+        Number of chunks that have each folded word; words that no chunk has are left out. Function words are counted
+        only until they are common.
     held:
-        (row, worth) of the chunks that hold each code or phrase: see :func:`monograph.search.words.worth`.
+        (row, worth) of the chunks that contain each code or phrase: see :func:`monograph.search.words.worth`.
     postings:
-        What a file read to count, by which it ranks.
+        Postings that a file read to count, and ranks by; None if it did not read any.
     """
 
     total: int
@@ -55,10 +57,16 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WalkRequest:
-    """Request of a graph search about the chunks of its pool.
+    """Data that a graph search requests about the chunks of its pool.
 
-    ``names`` are rows of the question's names; ``words`` are hashes of its words; ``clauses`` are vectors of its
-    clauses, float32 (n, dimension).
+    Parameters
+    ----------
+    names:
+        Rows of the question's names.
+    words:
+        Hashes of the question's words, ascending.
+    clauses:
+        Vectors of the question's clauses, float32 (n, dimension).
     """
 
     names: Collection[int]
@@ -68,22 +76,24 @@ class WalkRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoolRequest:
-    """The candidates that a search asks for.
+    """Request for the candidates of a search.
 
     Parameters
     ----------
     k:
-        Most chunks by words, and as many by meaning; and all that tie with the last.
+        Most chunks by words, and most by vector; chunks that tie with the last are returned as well.
     filter:
-        Which chunks may be found.
-    words, counts:
-        Folded words to rank by, and the counts that they are among. None are ranked without words.
+        The chunks that may be found.
+    words:
+        Folded words to rank by. Without any there is no lexical ranking.
+    counts:
+        Counts that include those of ``words``.
     vector:
-        float32 (dimension,); chunks are not searched by meaning without one, or if it is zero.
+        float32 (dimension,). If it is None or zero there is no dense ranking.
     stretch:
-        A factor on the window of the stop condition of the search by meaning.
+        Factor on the window of the stop condition of the vector search.
     walk:
-        What is asked about the chunks that are found.
+        Additional data to return about the chunks, for a graph search.
     """
 
     k: int
@@ -96,10 +106,13 @@ class PoolRequest:
 
 
 class Evidence(Protocol):
-    """Documents and words of chunks that one round of a search found."""
+    """Documents and words of the chunks that one round of a search found."""
 
     def evidence(self, rows: Sequence[int], words: Words) -> Records:
-        """Return records of EVIDENCE (n,) of different chunks that were found; ``words`` are the question's."""
+        """Return EVIDENCE records (n,) of ``rows``, which must be different chunks of this round.
+
+        ``words`` are hashes of the question's words.
+        """
         ...
 
 
@@ -113,18 +126,21 @@ class Pool:
     Parameters
     ----------
     evidence:
-        Documents and words of all chunks of the pool; of none without a walk.
-    lexical, dense:
-        (row, score) of the k best chunks by FTS5's BM25 (k1 = 1.2, b = 0.75) over title and text, and by cosine; with
-        all that tie with the last.
+        Documents and words of all chunks of the pool; of none if no walk was requested.
+    lexical:
+        (row, score) of the k best chunks by FTS5's BM25 (k1 = 1.2, b = 0.75) over title and text, and of all that tie
+        with the last.
+    dense:
+        (row, cosine) of the k nearest chunks, and of all that tie with the last.
     effort:
-        The effort of the search by meaning.
+        Effort of the vector search; None without one.
     subjects:
-        The first chunks of the documents about the question's names, by their place in the document, ties by id.
+        The first chunks of the documents about the question's names, in order of their place in the document, then of
+        id.
     named:
-        (name, chunk) of the chunks of the pool that have any of the question's names.
+        (name, chunk) pairs, by row, for the chunks of the pool that have a name of the question.
     cosines:
-        (rows of those chunks that have a vector, their cosines to the clauses (clauses, rows)).
+        (rows of the chunks of the pool that have a vector, their cosines to the clauses, float32 (clauses, rows)).
     """
 
     evidence: Evidence
@@ -139,7 +155,7 @@ class Pool:
 NOWHERE: Mapping[int, int] = MappingProxyType({})
 
 Shown: TypeAlias = tuple[dict[int, LoadedChunk], dict[int, tuple[str, str]]]
-"""(chunks by row, (entity id, name as it is written) of names by row)."""
+"""(chunks by row, (entity id, written form) of names by row)."""
 
 
 class SearchModels(Protocol):
@@ -147,18 +163,18 @@ class SearchModels(Protocol):
 
     @property
     def embedder(self) -> Embedder:
-        """The model that made the vectors. Raises ModelError if it cannot be loaded here."""
+        """The embedder of the stored vectors. Raises ModelError if it cannot be loaded here."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Float32:
-        """Return vectors of queries, float32 (n, dimension), of unit length, by that model. Raises ModelError."""
+        """Return vectors of queries, float32 (n, dimension), of unit length, from that embedder. Raises ModelError."""
         ...
 
 
 class Reader(Protocol):
-    """One state of a corpus, for as long as a search goes on. Rows that are not there are left out of results.
+    """One state of a corpus, for the duration of a search. Rows that do not exist are left out of results.
 
-    ``allowed`` says which chunks may be found, or be passed on the way.
+    ``allowed`` is the filter of the chunks that may be found, and that a walk may pass.
     """
 
     @property
@@ -168,7 +184,7 @@ class Reader(Protocol):
 
     @property
     def names(self) -> Names:
-        """The names of the archive. They are not read in rounds: a shelf has those of all its files in one place."""
+        """Names of the archive. They take no network round: a shelf has the names of all its files in one place."""
         ...
 
     # Words are folded ones, as monograph.store.words.terms.words_of returns them.
@@ -178,25 +194,25 @@ class Reader(Protocol):
         ...
 
     def newest(self) -> int | None:
-        """Return the last second, since 1970, that any document may be from; None if no document has a date."""
+        """Return the end of the latest document date, in seconds since 1970; None if no document has a date."""
         ...
 
     def has_graph(self) -> bool:
-        """Whether there is a graph to walk along."""
+        """Return whether there is a graph that a walk can follow."""
         ...
 
     def count(
         self, words: Collection[str], small: Collection[str] = (), held: Collection[str] = (), *, allowed: Allowed
     ) -> Counts:
-        """Return the counts of some words, and the chunks that hold some codes and phrases.
+        """Return the counts of folded words, and the chunks that contain the codes and phrases in ``held``.
 
-        ``small`` are words that name nothing, which are counted until they are common. Of the chunks that have the
-        words of a code or phrase in a row, :data:`monograph.search.words.CANDIDATES` are read.
+        ``small`` are function words, which are counted only until they are common. For each code or phrase, at most
+        :data:`monograph.search.words.CANDIDATES` chunks that contain its words one after the other are read.
         """
         ...
 
     def document_frequency(self, words: Collection[str]) -> dict[str, int]:
-        """Return the number of chunks that have each word, of very many; words in no chunk are left out."""
+        """Return the number of chunks that have each of very many words; words that no chunk has are left out."""
         ...
 
     def pool(self, request: PoolRequest) -> Pool:
@@ -204,59 +220,71 @@ class Reader(Protocol):
         ...
 
     def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
-        """Return at most k chunks that may contain a folded text."""
+        """Return at most k chunks that may contain a folded text; the caller must check them."""
         ...
 
     def cosines(self, chunks: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
-        """Return (rows of the chunks that have a vector, their cosines (n, rows) to vectors (n, dimension))."""
+        """Return (rows of the chunks that have a vector, their cosines to the vectors).
+
+        ``vectors`` is float32 (n, dimension); the cosines are float32 (n, rows).
+        """
         ...
 
     def titled_texts(self, rows: Iterable[int]) -> list[tuple[str, str]]:
-        """Return (title of the document, text) of chunks, in order; empty texts for one that cannot be read."""
+        """Return (title of the document, text) of chunks, in order; empty texts for a chunk that cannot be read."""
         ...
 
     def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
-        """Return texts that sort chunks as their ids do, by row; maybe of other chunks too."""
+        """Return sort keys by row, which order chunks as their ids do. The result may have other chunks too."""
         ...
 
     # The graph.
 
     def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
-        """Return (extraction as a number, title) of chunks by row: equal ones say the same."""
+        """Return (number of the extraction, title) by chunk row: the same for chunks of the same title and text."""
         ...
 
     def starts(self, chunks: Sequence[int]) -> list[StartText]:
-        """The texts of chunks that are there, with the names in them, in an order that hangs on the chunks alone.
+        """Return the start texts of chunks, with their names in an order that depends on the chunks alone.
 
-        Names that nothing else names may be left out.
+        Names that no other chunk or relation uses may be left out.
         """
         ...
 
     def leads(self, heads: Sequence[int], words: Words, allowed: Allowed) -> tuple[list[Leads], Evidence]:
-        """Return where each of some entities leads, and the evidence of the chunks that they lead to.
+        """Return the links of each entity, and the evidence of the chunks that they lead to.
 
-        ``words`` are hashes of the question's words.
+        ``heads`` are rows of the entities' heads; ``words`` are hashes of the question's words.
         """
         ...
 
     def mentions(self, names: Collection[int], allowed: Allowed) -> dict[int, list[int]]:
-        """The chunks that name each of some names, ascending."""
+        """Return the chunks that have each name, ascending, by the row of the name."""
         ...
 
     def linked(self, chunks: Collection[int]) -> dict[int, tuple[Records, Records]]:
-        """Return (names, links) by chunk row, in the order asked: records of NAMED and LINKED of the store's graphs."""
+        """Return (names, links) by chunk row, in the order of ``chunks``.
+
+        They are records of NAMED and LINKED of :mod:`monograph.store.graph.graphs`.
+        """
         ...
 
     def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
-        """Return the mentions of some kinds in chunks of some texts, by id; without chunks that the graph lacks."""
+        """Return the mentions of the given kinds in chunks, by chunk id; chunks that the graph lacks are left out.
+
+        ``texts`` has the text of each chunk by its id.
+        """
         ...
 
     def descriptions(self, chunks: Iterable[int]) -> dict[int, list[str]]:
-        """Return a model's descriptions in chunks, by row, in the order asked; chunks without any are left out."""
+        """Return a model's descriptions in chunks, by row, in order; chunks without any are left out."""
         ...
 
     def show(self, rows: Collection[int], where: Mapping[int, int] = NOWHERE) -> Shown:
-        """Return chunks by row, in order, and names as they are written in the chunk that ``where`` gives each."""
+        """Return chunks by row, in order, and the written forms of names.
+
+        ``where`` gives, by the row of a name, the chunk in which it is looked up.
+        """
         ...
 
     # The tree of summaries.
@@ -264,13 +292,16 @@ class Reader(Protocol):
     def nearest_summaries(
         self, vector: Float32, k: int, allowed: Allowed
     ) -> tuple[list[tuple[int, float]], Effort | None]:
-        """Return (node, cosine) of the k summaries nearest to a vector; ties by key, a hash of a summary's sources.
+        """Return (node, cosine) of the k summaries nearest to a vector, and the effort.
 
-        A summary is left out unless all chunks under it are allowed. A vector that is zero has none. Raises InputError
-        if there is no tree.
+        Ties are ordered by key, the hash of a summary's sources. A summary is left out unless all chunks under it are
+        allowed. A zero vector has no near summaries. Raises InputError if there is no tree.
         """
         ...
 
     def summaries(self, nodes: Sequence[int]) -> dict[int, tuple[Summary, int]]:
-        """Return summaries by node, with the chunk under each that is nearest to it; none that cannot be read."""
+        """Return (summary, row of the chunk under it that is nearest to it) by node.
+
+        Summaries that cannot be read are left out.
+        """
         ...

@@ -1,10 +1,12 @@
 """Reordering of the first hits: by a reranker's scores, or for the period that a question asks for.
 
-A reranker's scores and those of the search, both standardised, count as its weight says. Along the graph the search
-knows what no reranker can see, that a passage is evidence because another leads to it; the reranker reads what the
-search only counted. Together they say which chunk has which place, and not what the places are worth: the first takes
-on the score of the best, and so on. So a reranker's scores may be of any kind, and what builds on those of the search
-goes on as ever: along the graph each hit is to add to those before it, and exact matches come first.
+The new order follows the sum of two standardised scores: the search's, and the reranker's times its weight. A graph
+search knows that a passage is evidence because another one leads to it, which no reranker can see. The reranker reads
+the text, which the search only counts.
+
+Only the order changes: the first place keeps the best score, the second place the second best, and so on. So a
+reranker's scores may have any scale, and later steps keep working: in a graph search each hit adds to those before it,
+and exact matches come first.
 """
 
 from __future__ import annotations
@@ -26,23 +28,26 @@ if TYPE_CHECKING:
     from monograph.values import Hit
 
 FIRST = 30
-"""So many are put in order by a reranker."""
+"""Number of hits that a reranker puts in order."""
 
 PLACES = 10
-"""So many places a hit from a requested time is lifted; docs/measuring.md holds it against fewer and more."""
+"""Places that a hit from a requested period moves up; docs/explanation/measuring.md compares fewer and more."""
 
 _NAME = "rerank"
 
 
 @dataclass(frozen=True, slots=True)
 class Reordered:
-    """The first of some chunks in their new order, and what the reranker says of them."""
+    """The first chunks of a ranking in their new order, as rows, and the reranker's own ranking of them."""
 
     rows: Sequence[int] = ()
     ranking: Ranking = field(default_factory=lambda: Ranking(_NAME, (), ()))
 
     def handed_on(self, worth: Mapping[int, float]) -> dict[int, float]:
-        """Return what each of the chunks is worth in its place, by what each was worth before."""
+        """Return the value of each of these chunks in its new place, by row: the highest value goes to the first chunk.
+
+        ``worth`` has the values of the chunks before the reordering.
+        """
         return dict(zip(self.rows, sorted([worth[row] for row in self.rows], reverse=True), strict=True))
 
 
@@ -50,12 +55,15 @@ NOTHING = Reordered()
 
 
 def most(query: Query) -> int:
-    """Return how many hits to look for: at least as many as are put in order."""
+    """Return the number of hits to look for: k, or FIRST if that is more and there is a reranker."""
     return query.k if query.reranker is None else max(query.k, FIRST)
 
 
 def chunks(reader: Reader, query: Query, worth: Sequence[tuple[int, float]]) -> Reordered:
-    """Put the first of some (row, value), the best first, in order; nothing without a reranker."""
+    """Return the first FIRST chunks, reordered by the query's reranker; NOTHING if there is no reranker.
+
+    ``worth`` has (row, value) of chunks, best first.
+    """
     if query.reranker is None or not query.text.strip():
         return NOTHING
     first = worth[:FIRST]
@@ -68,9 +76,9 @@ def chunks(reader: Reader, query: Query, worth: Sequence[tuple[int, float]]) -> 
 
 
 def hits(query: Query, found: list[Hit]) -> list[Hit]:
-    """Return at most ``query.k`` hits, the first of those that were found put in order by the query's reranker.
+    """Return at most ``query.k`` hits, the first FIRST of them reordered by the query's reranker.
 
-    Those with codes of the query word for word stay before all others.
+    Hits that contain a code of the query word for word stay before all others.
     """
     if query.reranker is None or not query.text.strip():
         return found[: query.k]
@@ -87,15 +95,15 @@ def hits(query: Query, found: list[Hit]) -> list[Hit]:
 
 
 def read(title: str, text: str) -> str:
-    """Return what a reranker reads of a chunk: its text, under its document's title."""
+    """Return the text that a reranker gets for a chunk: the document's title, then the chunk's text."""
     return f"{title}\n{text}" if title and not text.startswith(title) else text
 
 
 def lifted(found: list[Hit], times: Sequence[TimeSpan], k: int) -> list[Hit]:
-    """Return at most k hits, those from any of some times moved up by PLACES.
+    """Return at most k hits, with those from any of the periods moved up by PLACES.
 
-    The places keep their scores. Those with codes of the query word for word stay before all others, and where all hits
-    are from such a time, or none is, all stay as they are.
+    Each place keeps its score. Hits that contain a code of the query word for word stay before all others. If all hits
+    are from the periods, or none is, the order stays the same.
     """
     within = {place: Origin("time", place, 1.0) for place, hit in enumerate(found) if _is_from(hit, times)}
     if len(within) in (0, len(found)):
@@ -105,7 +113,7 @@ def lifted(found: list[Hit], times: Sequence[TimeSpan], k: int) -> list[Hit]:
 
 
 def _placed(found: Sequence[Hit], order: Sequence[int], told: Mapping[int, Origin]) -> list[Hit]:
-    """Return hits in another order, with the origins of ``told``; the places keep their scores."""
+    """Return hits in a new order, with the origins in ``told`` added by place; each place keeps its score."""
     worth = sorted([hit.score for hit in found], reverse=True)
     relevance = sorted([hit.relevance for hit in found], reverse=True)
     return [
@@ -121,12 +129,12 @@ def _placed(found: Sequence[Hit], order: Sequence[int], told: Mapping[int, Origi
 
 
 def _is_exact(hit: Hit) -> bool:
-    """Return whether a hit holds a code of the query word for word."""
+    """Return whether a hit contains a code of the query word for word."""
     return any(one.retriever == "exact" for one in hit.origins)
 
 
 def _is_from(hit: Hit, times: Sequence[TimeSpan]) -> bool:
-    """Return whether a hit's document may be from one of some times, as far as it tells that itself."""
+    """Return whether a hit's document may be from one of the periods; a file's mtime does not count."""
     if hit.date is None or hit.date.told_by == FILE:
         return False
     when = hit.date.when
@@ -140,5 +148,5 @@ def _together(values: Sequence[float], scores: Sequence[float], weight: float) -
 
 
 def _in_order(values: Sequence[float]) -> list[int]:
-    """Places, that of the highest value first; of equal ones the first."""
+    """Return the places of the values, highest value first; the first of equal values comes first."""
     return sorted(range(len(values)), key=lambda place: (-values[place], place))

@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from monograph.values import Hit
 
 LEAST = 10
-"""Chunks that a dense search looks for, at least: up to here, a search for more hits finds the same ones first."""
+"""Fewest chunks that a dense search looks for, so that asking for up to this many hits finds the same ones first."""
 
 STRETCH = 4.0
-"""On the window of a dense search's stop condition. It is calibrated on texts, and questions lie elsewhere than those:
-without, 86 % of the ten nearest to a question were found where 95 % were wanted; so, 91 %, as when a hundred are looked
-for."""
+"""Factor on the window of a dense search's stop condition. The condition is calibrated on texts, and questions lie
+elsewhere in the vector space. Without it, 86 % of the ten nearest to a question were found where 95 % were wanted; with
+it 91 %, as when a hundred are looked for."""
 
 NOT_MADE = "without a graph: archive.graph.build() builds it"
 
 
 class BuiltIn:
-    """A strategy of this package: as a text it is what :func:`strategy` reads."""
+    """Base class of the search modes of this package. ``str()`` returns the text that :func:`strategy` parses."""
 
     __slots__ = ()
     needs_graph: ClassVar[bool] = False
-    """Whether it reads the graph or the trigrams, which a file with ``Settings(graph=False)`` lacks."""
+    """Whether the mode reads the graph or the trigrams, which a file with ``Settings(graph=False)`` lacks."""
     needs_vector: ClassVar[bool] = True
     """Whether results depend on the query's vector."""
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -45,19 +45,19 @@ class BuiltIn:
 
 @dataclass(frozen=True, slots=True)
 class Auto(BuiltIn):
-    """``Graph``; or ``Hybrid`` until the graph is built, and for questions without a name that the file knows.
+    """``Graph``, or ``Hybrid`` if the graph is not built or the file knows no name of the question.
 
-    Hits from a time that the question asks for are lifted above others of about their rank.
+    If the question asks for a period, hits from it are lifted above other hits of about the same rank.
     """
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
-        """Search as ``Graph`` or ``Hybrid``; hits of a file without a graph have a note that says so."""
+        """Return hits of ``Graph`` or ``Hybrid``; hits of a file without a graph have a note that says so."""
         from monograph.search import rerank
         from monograph.search.question import parse, times_of
 
         question = parse(reader, query)
         times = times_of(reader, query)
-        # Hits from such a time are lifted among the first from as many places below them.
+        # A hit moves up by at most this many places, so look for that many more.
         wide = replace(query, k=query.k + rerank.PLACES) if times else query
         if question.names and reader.has_graph():
             from monograph.search import graph
@@ -72,23 +72,23 @@ class Auto(BuiltIn):
 
 @dataclass(frozen=True, slots=True)
 class Dense(BuiltIn):
-    """``Hybrid(alpha=1)``: the chunks whose vectors are nearest to the query's."""
+    """The chunks whose vectors are nearest to the query's: the same as ``Hybrid(alpha=1)``."""
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
-        """Scores are cosines."""
+        """Return the nearest chunks, best first; the scores are cosines."""
         return _search_hybrid(reader, query, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Graph(BuiltIn):
-    """Hybrid search, continued hop by hop along the entities that chunks name together.
+    """Hybrid search that follows, hop by hop, the entities that chunks name together.
 
     Parameters
     ----------
     faithful:
-        Search by MiniRAG's own formulas instead, which keep of the dense search's chunks those that the best paths
-        through the graph lead to. The model, if the file was opened with one, is asked once of which types the answer
-        may be.
+        Use MiniRAG's own formulas instead. They keep those chunks of the dense search that the best paths through the
+        graph reach. If the file was opened with a language model, it is asked once which entity types the answer may
+        have.
     """
 
     needs_graph: ClassVar[bool] = True
@@ -97,11 +97,14 @@ class Graph(BuiltIn):
 
     @property
     def asks_model(self) -> bool:
-        """Whether it reads the types that the answer may have."""
+        """Whether the search reads the types that the answer may have."""
         return self.faithful
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
-        """Every hit that the graph led to has the path to it; by MiniRAG's formulas there may be fewer than k."""
+        """Return hits, best first. A hit that was reached over the graph has its path.
+
+        With ``faithful`` there may be fewer than k hits.
+        """
         if self.faithful:
             from monograph.search import minirag
 
@@ -119,8 +122,7 @@ class Hybrid(BuiltIn):
     Parameters
     ----------
     alpha:
-        What meaning counts beside words, from 0 (words alone) to 1 (vectors alone); None for the weights that did best
-        on question sets.
+        Weight of the vectors: 0 uses words only, 1 vectors only. None uses the weights that did best on question sets.
 
     Raises
     ------
@@ -136,18 +138,21 @@ class Hybrid(BuiltIn):
             object.__setattr__(self, "alpha", arguments.share(self.alpha, "alpha", hint))
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
-        """Scores are fused ones; the origins have those of each retriever."""
+        """Return hits, best first; the scores are fused, and each hit's origins have those of the retrievers."""
         return _search_hybrid(reader, query, self.alpha)
 
 
 @dataclass(frozen=True, slots=True)
 class Lexical(BuiltIn):
-    """``Hybrid(alpha=0)``: BM25; codes and quoted phrases that a chunk has word for word come first."""
+    """BM25, the same as ``Hybrid(alpha=0)``.
+
+    Chunks that contain a code of the query word for word come first; quoted phrases add to the score.
+    """
 
     needs_vector: ClassVar[bool] = False
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
-        """Scores are BM25's, above 0, and what a match word for word adds."""
+        """Return hits, best first; the scores are BM25 (above 0) plus the lifts of word-for-word matches."""
         return _search_hybrid(reader, query, 0.0)
 
 
@@ -163,7 +168,7 @@ class Tfidf(BuiltIn):
     Raises
     ------
     InputError
-        If one is not finite.
+        If one of them is not finite.
     """
 
     needs_graph: ClassVar[bool] = True
@@ -177,7 +182,7 @@ class Tfidf(BuiltIn):
             object.__setattr__(self, name, arguments.finite(getattr(self, name), name))
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
-        """Scores lie in [0, alpha + beta]."""
+        """Return hits, best first; the scores are in [0, alpha + beta]."""
         from monograph.search import words
 
         return words.search_tfidf(reader, query, self.alpha, self.beta)
@@ -185,21 +190,21 @@ class Tfidf(BuiltIn):
 
 @dataclass(frozen=True, slots=True)
 class Tree(BuiltIn):
-    """The chunks and the summaries that are nearest to the query: see :mod:`monograph.search.tree`.
+    """The chunks and summaries nearest to the query: see :mod:`monograph.search.tree`.
 
     Parameters
     ----------
     detail:
-        The share of chunks among the hits, from 0 (summaries alone) to 1 (chunks alone); None takes what is nearest,
-        whatever it is. Where both are asked for and there is too little of one, the other fills up.
+        Share of chunks among the hits, from 0 (summaries only) to 1 (chunks only). None takes the nearest of both
+        kinds. Strictly between 0 and 1, missing hits of one kind are replaced by hits of the other.
     budget:
-        Most tokens of all hits together, shared as ``detail`` says; a hit that would go over is passed over. None for
-        no bound.
+        Most tokens of all hits together, divided as ``detail`` says; a hit that exceeds it is skipped. None for no
+        limit.
 
     Raises
     ------
     InputError
-        If a number is out of range.
+        If ``detail`` or ``budget`` is out of range.
     """
 
     detail: float | None = None
@@ -212,7 +217,7 @@ class Tree(BuiltIn):
             object.__setattr__(self, "budget", arguments.whole_number(self.budget, "budget", 0))
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
-        """Scores are cosines. A summary is found only if all chunks under it are allowed.
+        """Return hits, best first; the scores are cosines. A summary is found only if all chunks under it are allowed.
 
         Raises InputError if the file has no tree.
         """
@@ -222,7 +227,7 @@ class Tree(BuiltIn):
 
 
 def _search_hybrid(reader: Reader, query: Query, alpha: float | None = None, counts: Counts | None = None) -> list[Hit]:
-    """Search by words (``alpha`` 0), by meaning (1) or by both; ``counts`` are those of the query's words."""
+    """Return hits by words (``alpha`` 0), vectors (1) or both. ``counts`` are the counts of the query's words."""
     from monograph.search import fusion, rerank, words
 
     k = query.k if query.reranker is None else rerank.most(query)
@@ -262,18 +267,18 @@ def strategies() -> tuple[str, ...]:
 
 
 def strategy(how: str | Strategy) -> Strategy:
-    """Return a strategy.
+    """Return the search mode that a text or object describes.
 
     Parameters
     ----------
     how:
-        A strategy; or the name of one, ``tree``, with parameters that differ from their defaults:
+        A search mode; or the name of one, such as ``tree``, with the parameters that differ from their defaults:
         ``tree:detail=0.5,budget=800``.
 
     Raises
     ------
     InputError
-        If no strategy has that name, it knows no such parameter, or a value is out of range.
+        If no mode has that name, it has no such parameter, or a value is out of range.
     """
     if not isinstance(how, str):
         from monograph.search.query import Strategy

@@ -1,7 +1,7 @@
 """Tree search: chunks and summaries of all layers ranked together by cosine.
 
-EraRAG's collapsed search (Alg. 2 of Zhang et al. 2025), and its search of two shares: so much of what is asked for
-from chunks, the rest from summaries.
+Implements EraRAG's collapsed search (Alg. 2 of Zhang et al. 2025), and its search with two shares: a set share of the
+hits from chunks, the rest from summaries.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def search(reader: Reader, query: Query, detail: float | None, budget: int | None) -> list[Hit]:
-    """See :class:`monograph.search.strategies.Tree`."""
+    """Return the chunks and summaries nearest to the query: see :class:`monograph.search.strategies.Tree`."""
     vector, k = query.vector_by(reader), rerank.most(query)
     scored, effort = reader.nearest_summaries(vector, k, query.filter)
     over = Ranking("tree", tuple(node for node, _ in scored), tuple(one for _, one in scored), effort)
@@ -32,11 +32,11 @@ def search(reader: Reader, query: Query, detail: float | None, budget: int | Non
 
 
 _Place = tuple[bool, int]
-"""Whether it is a summary, and its place in that ranking."""
+"""(Whether it is a summary, its position in the ranking of chunks or of summaries)."""
 
 
 def _chosen(near: Ranking, over: Ranking, k: int, detail: float | None) -> list[_Place]:
-    """Places in the two rankings, best first; of equal scores the chunk."""
+    """Return the places of at most k hits, best first; at equal scores the chunk comes before the summary."""
     places = [(False, place) for place in range(len(near.rows))], [(True, place) for place in range(len(over.rows))]
     if detail is not None:
         few = round(detail * k)
@@ -72,7 +72,10 @@ def _hits(reader: Reader, near: Ranking, over: Ranking, chosen: list[_Place]) ->
 
 
 def _within(hits: list[Hit], budget: int, detail: float | None) -> list[Hit]:
-    """The hits that fit, in order: each kind in its share of the tokens first, then any in what is left."""
+    """Return the hits that fit into the budget, in order.
+
+    With ``detail``, chunks and summaries first get their own shares of the tokens; the rest then goes to any hit.
+    """
     tokens = count_tokens([hit.text for hit in hits])
     kept: set[int] = set()
     shares: list[tuple[bool | None, int]] = [(None, budget)]

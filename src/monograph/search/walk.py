@@ -29,10 +29,11 @@ _KEY = attrgetter("key")
 
 @dataclass(slots=True, eq=False)
 class Walk:
-    """One search while it goes on; chunks are told by their rows.
+    """State of one walk along the graph. Chunks are identified by their rows.
 
-    ``scores`` are the chances of chunks. ``asked`` is the question's name that a chunk's document is about, by row.
-    ``entities`` are those that the question names, with all their names, by the row of their head.
+    ``scores`` has the probability of each chunk to be evidence. ``asked`` has, by chunk row, the row of the question's
+    name that the chunk's document is about. ``entities`` has the names of each entity that the question names, by the
+    row of its head.
     """
 
     snapshot: Reader
@@ -49,13 +50,13 @@ class Walk:
         self.scores = WalkScores(self.question.weights.tolist(), list(heads), models, evidence.COVERAGE)
 
     def learn(self, missing: Sequence[int], known: Evidence) -> None:
-        """Take in the documents of different chunks that are not known, and which of the question's words they have."""
+        """Register new chunks, with their documents and the question's words that they contain."""
         if missing:
             records = known.evidence(missing, self.question.words)
             self.scores.learn(records.view(np.int64).reshape(len(missing), 4))
 
     def highest(self, most: int | None = None) -> list[int]:
-        """The most probable chunks, at most so many; ties by id."""
+        """Return the rows of the most probable chunks, at most ``most``, best first; ties by id."""
         best, chances, tied = self.scores.highest(most)
         if tied:
             ids = self.snapshot.ids(tied)
@@ -64,8 +65,8 @@ class Walk:
         return best[:most]
 
     def deduplicate(self, best: list[int]) -> tuple[list[int], list[int]]:
-        """(the first chunk of each title and text, those that say the same again), each in order."""
-        # What says the same has the same words: of nearly all chunks nothing more has to be read.
+        """Return (first chunk of each title and text, chunks that repeat an earlier one), both in order."""
+        # Copies have the same words, so the extractions of almost no other chunk have to be read.
         missing = [chunk for chunk in self.scores.alike(best) if chunk not in self._same]
         told = self.snapshot.titled_extractions(missing) if missing else {}
         self._same.update((chunk, told.get(chunk, (-chunk, ""))) for chunk in missing)
@@ -85,22 +86,22 @@ def walk(
     pool: Pool,
     allowed: Allowed,
 ) -> Walk:
-    """Start from what rankings and the question's names give, and follow the graph.
+    """Return the walk that starts from the rankings and the question's names, and follows the graph for HOPS hops.
 
     Parameters
     ----------
     snapshot:
-        What is searched.
+        The state to search.
     question:
-        Taken apart.
+        The parsed question.
     entities:
-        All names of the entities that the question names, by the row of their head.
+        All names of the entities that the question names, by the row of the entity's head.
     rankings:
-        With the weight of each one's standardised scores.
+        Rankings, each with the weight of its standardised scores.
     pool:
         The candidates that are ranked.
     allowed:
-        Which chunks may be found, and be passed on the way.
+        The chunks that may be found, and that the walk may pass.
     """
     found = Walk(snapshot, question, allowed, entities)
     _start(found, rankings, pool)
@@ -115,7 +116,7 @@ def walk(
 
 
 def follow(found: Walk, starts: Sequence[int]) -> None:
-    """Add the links that lead out of some chunks that are known, and what these make of the chances of others."""
+    """Add the links that lead out of some known chunks, and update the probabilities of all chunks."""
     texts = found.snapshot.starts(starts)
     asked = compiled.AskedWords(found.question.words.tolist(), found.question.weights.tolist())
     tells = [
@@ -129,7 +130,7 @@ def follow(found: Walk, starts: Sequence[int]) -> None:
 
 
 def _most_probable(found: Walk) -> list[int]:
-    """The chunks to follow links from, best first."""
+    """Return the chunks whose links are followed next, best first, each title and text once."""
     told: list[int] = []
     for most in (2 * evidence.STARTS, evidence.COVERED):
         told, _ = found.deduplicate(found.highest(most))
@@ -140,9 +141,10 @@ def _most_probable(found: Walk) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The most probable chunks, each title and text once, with the logarithms of their chances; and those after them.
+    """The most probable chunks, each title and text once, and the chunks that come after them.
 
-    They stand in order of chance; where a reranker put them in order, in that of the logarithms.
+    ``chunks`` are in order of probability, or in a reranker's order. ``logarithms`` are the logarithms of their
+    probabilities; after :meth:`put` they belong to the places. ``after`` are the other chunks.
     """
 
     chunks: Sequence[int]
@@ -150,11 +152,11 @@ class Head:
     after: Sequence[int]
 
     def by_chance(self) -> list[tuple[int, float]]:
-        """(chunk, logarithm), the most probable first."""
+        """Return (chunk, logarithm of its probability) pairs, the most probable first."""
         return sorted(zip(self.chunks, self.logarithms, strict=True), key=itemgetter(1), reverse=True)
 
     def put(self, first: Reordered) -> Head:
-        """The same with the first of them in another order; the first takes on the highest chance."""
+        """Return this head in a reranker's order, with the highest probability given to the first chunk."""
         if not first.rows:
             return self
         worth = dict(self.by_chance())
@@ -164,10 +166,18 @@ class Head:
 
 
 def head(found: Walk, in_context: Mapping[int, float], most: int | None = None) -> Head:
-    """Return the chunks to put in order: all that were found, or at least so many.
+    """Return the head of a walk: the chunks to order by what they add, and all others after them.
 
-    Of chunks with the same title and text the most probable counts; the others come after all that are put in order.
-    ``in_context`` are cosines of the first of them: see :func:`monograph.search.graph.feedback`.
+    Of chunks with the same title and text only the most probable is in ``chunks``; the copies are in ``after``.
+
+    Parameters
+    ----------
+    found:
+        The walk.
+    in_context:
+        Cosines of the first chunks to the question in context, by row: see :func:`monograph.search.graph.feedback`.
+    most:
+        Chunks that are needed; None for all that were found.
     """
     best = found.highest(None if most is None else max(most, evidence.COVERED))
     chunks, copies = found.deduplicate(best[: evidence.COVERED])
@@ -182,7 +192,11 @@ def head(found: Walk, in_context: Mapping[int, float], most: int | None = None) 
 
 
 def in_order(found: Walk, first: Head, most: int | None = None) -> list[tuple[int, float]]:
-    """(chunk, value) of all that is in a head and after it, or of at least so many, best first; values never rise."""
+    """Return (chunk, value) of the head's chunks and then of those after it, best first; values never rise.
+
+    Each chunk is ordered by what it adds to those before it. ``most`` limits the work: at least so many are returned,
+    None returns all.
+    """
     if not first.chunks:
         return []
     ordered = found.scores.in_order(first.chunks, list(first.logarithms), most)
@@ -196,10 +210,10 @@ def in_order(found: Walk, first: Head, most: int | None = None) -> list[tuple[in
 def _subjects_asked(
     found: Walk, subjects: Sequence[SubjectChunk]
 ) -> tuple[dict[int, int], list[tuple[int, bool, float, float, float]]]:
-    """Return the most telling name of the question, by chunk, that the chunk's document is about; and how it is.
+    """Return, for each chunk of a document about a name of the question, the most telling name, and its features.
 
-    That is (chunk, whether by its title, the name's share of the question, how the title's qualifier fits, 1 / square
-    root of the number of such documents).
+    The features are (chunk, whether the title names it, the name's share of the question, fit of the title's qualifier
+    from -0.5 to 0.5, 1 / square root of the number of documents about the name).
     """
     asked = {one.name.row: one for one in found.question.names}
     key = {one.name.row: one.name.key for one in found.question.names}
@@ -230,7 +244,7 @@ def _start(found: Walk, rankings: Sequence[tuple[Ranking, float]], pool: Pool) -
     found.learn(found.scores.unknown(rows), pool.evidence)
     found.asked.update(subjects)
     with_vector, cosines = pool.cosines
-    among = set(rows)  # The pool has more: all chunks that tie with the last.
+    among = set(rows)  # The pool also has all chunks that tie with the last.
     ranked = np.array([row in among for row in with_vector.tolist()], dtype=bool)
     said = [sorted(found.question.places(words_of(clause))) for clause in found.question.clauses]
     found.scores.start(
@@ -243,7 +257,7 @@ def _start(found: Walk, rankings: Sequence[tuple[Ranking, float]], pool: Pool) -
 
 
 def _naming(found: Walk, pairs: Sequence[tuple[int, int]], rows: Set[int]) -> dict[int, float]:
-    """By chunk, its share of the entities that the question names, rare ones counting more."""
+    """Return by chunk its share of the entities that the question names, weighted by rarity."""
     total = found.question.counts.total
     rarity: dict[int, float] = {}
     entity: dict[int, int] = {}
@@ -253,7 +267,7 @@ def _naming(found: Walk, pairs: Sequence[tuple[int, int]], rows: Set[int]) -> di
             uses += one.uses
             entity[one.row] = one.head
         rarity[head] = max(0.0, math.log((total + 1) / (uses + 0.5)))
-    whole = math.fsum(rarity.values())  # The same in any order.
+    whole = math.fsum(rarity.values())  # fsum is exact, so the order does not matter.
     if not whole:
         return {}
     named: dict[int, set[int]] = {}

@@ -24,21 +24,22 @@ if TYPE_CHECKING:
     from monograph.values import Float32, Hit
 
 MOST_WORDS = 64
-"""A longer query is cut down to its rarest words."""
+"""Most words of a query that are looked up; of a longer query, only the rarest."""
 
 COMMON = 0.08
 SOME = 250
-"""Words that stand in more than this share of the chunks, and in more than so many of them or in half, are not looked
-up, unless there are no others: they cost most and tell least (docs/measuring.md)."""
+"""A word is common if it is in more than COMMON (a share) of all chunks, and in more than SOME or more than half of
+them. Common words are looked up only if the query has no others: they cost most and matter least
+(docs/explanation/measuring.md)."""
 
 CANDIDATES = 256
 """Most chunks whose text is read to verify one code or phrase."""
 
 TFIDF_CANDIDATES = 64
-"""Chunks that TF-IDF reads, or four times k if that is more: the best by BM25, and those that hold a code."""
+"""Chunks that TF-IDF scores, or four times k if that is more: the best by BM25, and those that contain a code."""
 
 LOOSE = 0.5
-"""What a code is worth that stands there as a part of a longer one (INV-2024 in INV-2024-A)."""
+"""Score of a code that occurs only as a part of a longer one (INV-2024 in INV-2024-A)."""
 
 _QUOTED = regex(r'"([^"]{2,200})"|“([^”]{2,200})”|„([^“]{2,200})“|«([^»]{2,200})»')
 _JOINED = r"[-_./:#@+]"
@@ -47,18 +48,21 @@ _YEARS = regex(r"\d{4}[-/]\d{4}")
 
 
 def common_above(total: int) -> float:
-    """Return the number of chunks, of ``total``, above which a word is common."""
+    """Return the number of chunks above which a word is common, in a corpus of ``total`` chunks."""
     return max(total * COMMON, min(total / 2, SOME))
 
 
 def counted_words(query: str) -> tuple[set[str], set[str]]:
-    """Return (the words of a question, those that name nothing)."""
+    """Return (the content words of a question, its function words), folded."""
     words, small = set(terms.words_of(query)), FUNCTION_WORDS[language_of(query)]
     return words - small, words & small
 
 
 def count(reader: Reader, query: Query, counted: tuple[Collection[str], Collection[str]] | None = None) -> Counts:
-    """Return the counts of a query's words, or of ``counted`` ones, and the chunks that hold its codes and phrases."""
+    """Return the counts of a query's words, and the chunks that contain its codes and quoted phrases.
+
+    ``counted`` is (content words, function words) to count instead of those of the query.
+    """
     words, small = counted_words(query.text) if counted is None else counted
     return reader.count(words, small, [*codes(query.text), *phrases(query.text)], allowed=query.filter)
 
@@ -66,13 +70,13 @@ def count(reader: Reader, query: Query, counted: tuple[Collection[str], Collecti
 def pool(
     reader: Reader, query: Query, counts: Counts, k: int, vector: Float32 | None = None, walk: WalkRequest | None = None
 ) -> tuple[Pool, list[Ranking]]:
-    """Return the candidates of a search, and their rankings: BM25's, and by cosine if there is a vector.
+    """Return the candidates of a search, and their rankings: by BM25, and by cosine if there is a vector.
 
-    Common words are not looked up, unless there are no others; in half of the chunks they have no weight in BM25. A
-    lexical ranking is exhaustive if fewer than k chunks have any of the words.
+    Common words are not looked up unless the query has no others; BM25 gives no weight to a word that half of the
+    chunks have. The lexical ranking is exhaustive if fewer than k chunks have any of the words.
     """
     words = list(dict.fromkeys(terms.words_of(query.text)))
-    # A single character of writing without spaces matches pairs, which have frequencies of their own.
+    # A single character of a script without spaces matches all pairs that begin with it; only the pairs have counts.
     known, most = counts.chunks, common_above(counts.total)
     found = {word: known.get(word, 0) for word in words if 0 < known.get(word, len(word) == 1) <= most}
     if not found:
@@ -88,10 +92,10 @@ def pool(
 
 
 def word_for_word(reader: Reader, retriever: str, counts: Counts, wanted: Sequence[str], k: int) -> Ranking:
-    """Return chunks that hold codes or phrases word for word (RAGdb, Sec. 4.2, corrected).
+    """Return the chunks that contain codes or phrases word for word (RAGdb, Sec. 4.2, corrected).
 
-    The paper lifts a text that holds the whole query as a substring: that does nothing for a question, and finds
-    INV-2024 inside INV-20245. Here each code counts by itself, at word boundaries.
+    The paper lifts a text that contains the whole query as a substring. That never applies to a question, and it finds
+    INV-2024 inside INV-20245. Here each code counts separately, at word boundaries.
 
     Parameters
     ----------
@@ -100,7 +104,7 @@ def word_for_word(reader: Reader, retriever: str, counts: Counts, wanted: Sequen
     retriever:
         The ranking's name: ``exact`` for :func:`codes`, ``phrase`` for :func:`phrases`.
     counts:
-        The chunks that hold each.
+        The chunks that contain each code or phrase.
     wanted:
         The codes or phrases.
     k:
@@ -108,7 +112,7 @@ def word_for_word(reader: Reader, retriever: str, counts: Counts, wanted: Sequen
 
     Returns
     -------
-    Scores in (0, 1]: the mean over ``wanted`` of 1 (stands alone), 0.5 (is a part of a longer code) or 0.
+    Scores in (0, 1]: the mean over ``wanted`` of 1 (occurs by itself), 0.5 (is part of a longer code) or 0.
     """
     found: dict[int, float] = {}
     for text in wanted:
@@ -119,7 +123,7 @@ def word_for_word(reader: Reader, retriever: str, counts: Counts, wanted: Sequen
 
 
 def matches(reader: Reader, query: Query, counts: Counts, k: int) -> list[Ranking]:
-    """Return the chunks that hold the query's codes, and those that hold its quoted phrases, word for word."""
+    """Return two rankings: chunks that contain the query's codes, and chunks that contain its quoted phrases."""
     if not counts.held:
         return []
     return [
@@ -129,7 +133,7 @@ def matches(reader: Reader, query: Query, counts: Counts, k: int) -> list[Rankin
 
 
 def substring(reader: Reader, query: str, k: int, allowed: Allowed) -> Ranking:
-    """Chunks whose text holds the whole query as a substring, case and accents aside; each scores 1."""
+    """Return chunks whose folded text (no case, no accents) contains the whole query; each scores 1."""
     needle = terms.fold(query.strip())
     rows = reader.containing(needle, CANDIDATES, allowed)
     texts = reader.titled_texts(rows)
@@ -138,10 +142,10 @@ def substring(reader: Reader, query: str, k: int, allowed: Allowed) -> Ranking:
 
 
 def codes(query: str) -> list[str]:
-    """The parts of a query that name one thing exactly: INV-2024, UNIQUE_CODE_7, XK42B, x.25, 555-123-4567.
+    """Return the parts of a query that look like codes: INV-2024, UNIQUE_CODE_7, XK42B, x.25, 555-123-4567.
 
     A code has a digit and a letter, and starts with a letter or has a capital; or it has eight digits and a joining
-    mark. 2024, 3rd, 24-yard and the years 1992-93 are none.
+    mark (one of ``-_./:#@+``). 2024, 3rd, 24-yard and the years 1992-93 are not codes.
     """
     if not any(map(str.isdigit, query)):
         return []
@@ -161,7 +165,7 @@ def phrases(query: str) -> list[str]:
 
 
 def worth(code: str, text: str) -> float:
-    """1 where the code stands alone, LOOSE where it is a whole word of a longer code, else 0."""
+    """Return 1 if the code occurs by itself, LOOSE if it is a whole word of a longer code, else 0."""
     folded, pattern = terms.fold(text), re.escape(terms.fold(code.strip()))
     if re.search(rf"(?<!\w)(?<!\w{_JOINED}){pattern}(?!\w)(?!{_JOINED}\w)", folded):
         return 1.0
@@ -169,11 +173,11 @@ def worth(code: str, text: str) -> float:
 
 
 def search_tfidf(reader: Reader, query: Query, alpha: float, beta: float) -> list[Hit]:
-    """Search by RAGdb's hybrid score (Sec. 4): ``alpha`` times the cosine, and ``beta`` for a word-for-word match.
+    """Return hits by RAGdb's hybrid score (Sec. 4): ``alpha`` times the cosine + ``beta`` for a word-for-word match.
 
-    The cosine is that of sublinear TF-IDF, tf = 1 + ln f and idf = ln(N / (1 + df)) + 1, of vectors of unit length. The
-    published code keeps whole vectors, which are wrong as soon as one document changes N or df; here only the index's
-    counts are stored and idf is computed at query time.
+    The cosine is that of sublinear TF-IDF vectors of unit length, with tf = 1 + ln f and idf = ln(N / (1 + df)) + 1.
+    The published code stores whole vectors, which become wrong as soon as one document changes N or df. Here only the
+    counts of the index are stored, and idf is computed at query time.
     """
     counts = count(reader, query)
     k = rerank.most(query)
@@ -198,12 +202,12 @@ def search_tfidf(reader: Reader, query: Query, alpha: float, beta: float) -> lis
 
 
 def inverse_document_frequency(frequency: Mapping[str, int], total: int) -> dict[str, float]:
-    """ln(N / (1 + df)) + 1 by word, for the words that stand in some chunk."""
+    """Return ln(N / (1 + df)) + 1 by word. ``frequency`` has the df of each word, ``total`` is N."""
     return {word: math.log(total / (1 + count)) + 1 for word, count in frequency.items()}
 
 
 def unit_vector(counts: Mapping[str, int], idf: Mapping[str, float]) -> dict[str, float]:
-    """(1 + ln f) * idf by word, of length 1; words without an idf are left out."""
+    """Return (1 + ln f) * idf by word, scaled to unit length; words without an idf are left out."""
     weights = {word: (1 + math.log(count)) * idf[word] for word, count in counts.items() if word in idf}
     length = math.sqrt(sum(weight * weight for weight in weights.values()))
     return {word: weight / length for word, weight in weights.items()} if length > 0 else {}

@@ -1,8 +1,8 @@
-"""A part of the graph, and the ways that led to an answer, as one HTML page.
+"""Picture of a part of the graph, and of the paths that led to an answer, as one HTML page.
 
-The page is whole: style, scripts and data stand in it, and its content security policy lets it run the two scripts
-written here and fetch nothing. What comes from files is data: JSON in a block that no browser runs, put into the page
-as text.
+The page contains its styles, scripts and data. Its content security policy allows only the two scripts written here,
+and no requests. Text from files is only in the data: JSON in a block that browsers do not execute, inserted into the
+page as text.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ _PLACE = regex(r"\{\{(\w+)\}\}")
 
 
 def picture_of(neighbourhood: Neighbourhood, paths: Sequence[Path] = (), *, title: str) -> str:
-    """One HTML page that draws a neighbourhood and the paths through it; it needs no network, ever.
+    """Return an HTML page that draws a neighbourhood and the paths through it; it makes no network requests.
 
-    What is very large is cut, and the page says so: see :func:`monograph.app.picture.data.data_of`.
+    Large inputs are truncated, and the page says so: see :func:`monograph.app.picture.data.data_of`.
 
     Parameters
     ----------
     neighbourhood:
-        What is drawn.
+        The part of the graph to draw.
     paths:
-        Listed beside the picture, in this order; stations outside the neighbourhood are drawn too.
+        Paths to list next to the picture, in this order. Their nodes outside the neighbourhood are drawn too.
     title:
-        The heading: an entity's name or the question.
+        Heading: an entity's name or the question.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def picture_of(neighbourhood: Neighbourhood, paths: Sequence[Path] = (), *, titl
 
 
 def _policy(scripts: Sequence[str], style: str) -> str:
-    """A content security policy that lets run and apply what is written here, known by its hash, and nothing else."""
+    """Return a content security policy that allows only these scripts and this style, by their hashes."""
     allowed = " ".join(_source(script) for script in scripts)
     return f"default-src 'none'; script-src {allowed}; style-src {_source(style)}; base-uri 'none'; form-action 'none'"
 

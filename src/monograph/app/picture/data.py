@@ -1,4 +1,4 @@
-"""Data of a picture, as JSON that may stand inside HTML."""
+"""Data of a picture, as JSON that is safe inside HTML."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _HALF = regex("[\ud800-\udfff]")
 
 
 def shortened(text: str, limit: int) -> str:
-    """Text of at most ``limit`` characters, with an ellipsis where it was cut."""
+    """Return text of at most ``limit`` characters, with an ellipsis if it was truncated."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 def data_of(neighbourhood: Neighbourhood, paths: Sequence[Path]) -> str:
-    """A neighbourhood and paths as JSON without any character that HTML or a script could take for its own.
+    """Return a neighbourhood and paths as JSON, with characters escaped that HTML or JavaScript would interpret.
 
-    Nodes are known by their place in ``entities``, ``chunks`` and ``questions``, not by their ids. At most the first
+    Nodes are referred to by their index in ``entities``, ``chunks`` and ``questions``, not by their ids. Only the first
     ``ENTITIES``, ``LINKS``, ``CHUNKS`` and ``PATHS`` are kept, ``CHUNK_CHARACTERS`` of each chunk and
-    ``ALL_CHARACTERS`` of all chunks together, the most telling first.
+    ``ALL_CHARACTERS`` of all chunks together, the most relevant first.
     """
     cut_paths = max(0, len(paths) - PATHS)
     paths = paths[:PATHS]
@@ -70,7 +70,7 @@ def data_of(neighbourhood: Neighbourhood, paths: Sequence[Path]) -> str:
 def _entities(
     neighbourhood: Neighbourhood, stations: Sequence[PathNode], documents: Mapping[str, Document]
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Entities and their places by id; those that only a path knows come last, with a name and nothing else."""
+    """Return entities, and their indexes by id; entities outside the neighbourhood, with only a name, come last."""
     kept = neighbourhood.entities[:ENTITIES]
     known = {entity.id: entity for entity in neighbourhood.entities}
     ids = {entity.id for entity in kept}
@@ -94,7 +94,7 @@ def _entity(entity: Entity, documents: Mapping[str, Document]) -> dict[str, Any]
 def _chunks(
     neighbourhood: Neighbourhood, stations: Sequence[PathNode], documents: Mapping[str, Document]
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Chunks and their places by id; those of the paths come first, and get their text first."""
+    """Return chunks, and their indexes by id; chunks of the paths come first, and so get their text first."""
     known = {chunk.id: chunk for chunk in neighbourhood.chunks}
     names = {one.id: one.name for one in stations if one.kind == "chunk"}
     ids = [*names, *(chunk.id for chunk in neighbourhood.chunks[:CHUNKS] if chunk.id not in names)]

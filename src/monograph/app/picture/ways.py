@@ -1,4 +1,4 @@
-"""The ways from a question to its hits, as a part of the graph that can be drawn."""
+"""The graph paths from a question to its hits, as a neighbourhood that can be drawn."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def ways_to(archive: Archive, query: str, hits: Sequence[Hit]) -> tuple[Neighbourhood, list[Path]]:
-    """The chunks that were found, what the ways to them lead over, and the ways, which begin with the query."""
+    """Return a neighbourhood of the hits' chunks and their paths' nodes, and the paths, which begin at the query."""
     ways = [
         replace(
             hit.path,

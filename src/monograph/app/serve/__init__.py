@@ -1,4 +1,4 @@
-"""The page and its API: files served over HTTP to this machine alone (extra ``serve``)."""
+"""Web page and HTTP API for files, served on the loopback interface (extra ``serve``)."""
 
 from monograph.errors import MissingExtra
 

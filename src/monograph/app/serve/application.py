@@ -1,4 +1,4 @@
-"""The application: the API, the page, and what guards both."""
+"""The web application: the API, the page, and the guard of both."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from monograph.values.arguments import shown
 ROUTERS = tuple(module.router for module in (state, questions, reading, originals, graph, changing))
 
 MOST_BODY = 1_000_000
-"""Bytes of a JSON body."""
+"""Maximum number of bytes of a JSON body."""
 SILENCE_SECONDS = 30.0
-"""Between two pieces of a body."""
+"""Maximum number of seconds between two parts of a body."""
 BODY_SECONDS = 600.0
-"""For all of a body."""
+"""Maximum number of seconds for a whole body."""
 _GONE = 499
-"""The status of a response that nobody is there to take."""
+"""Status of a response to a client that has disconnected."""
 _LOG = logging.getLogger(__name__)
 
 HEADERS = {
@@ -48,7 +48,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 NOTHING = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox"
-"""The policy of what is no page: even where a browser is made to show it as one, it can do nothing."""
+"""Content security policy of responses that are not pages: if a browser shows one as a page, it runs nothing."""
 _HINTS = {
     "int": "give a number",
     "float": "give a number",
@@ -60,17 +60,17 @@ _HINTS = {
     "greater": "give {ge} or more",
     "less": "give {le} or less",
 }
-"""What to do about an error of pydantic, by the first word of its type."""
+"""Hint for each error of pydantic, by the first word of its type."""
 
 
 class Api(FastAPI):
-    """The API, whose description says what it writes."""
+    """The API, with a description that matches what it returns."""
 
     def openapi(self) -> dict[str, Any]:
-        """Return the description, by OpenAPI 3.1."""
+        """Return the OpenAPI 3.1 description."""
         if self.openapi_schema is None:
             described = super().openapi()
-            # FastAPI calls a body optional if all in it is, but only_known refuses a request without one.
+            # FastAPI describes a body of optional fields as optional, but only_known refuses a request without a body.
             for operation in chain.from_iterable(path.values() for path in described["paths"].values()):
                 if "requestBody" in operation:
                     operation["requestBody"]["required"] = True
@@ -80,7 +80,7 @@ class Api(FastAPI):
                     schema |= {"additionalProperties": False, "description": "Parameters."}
                 elif schema["type"] == "object":
                     schema["required"] = list(schema["properties"])
-            # Of a time only its text is written; of a context not its hits, and the best sentence beside it.
+            # Times are returned as text, contexts without hits, and an answer's best sentence next to its context.
             schemas["Dated"]["properties"]["when"] = {"type": "string"}
             del schemas["TimeSpan"]
             context, answer = schemas["Context"], schemas["Answer"]
@@ -92,16 +92,16 @@ class Api(FastAPI):
 
 
 def application(served: Served, credentials: Credentials, beside: Sequence[Starlette] = ()) -> Application:
-    """All that is answered, guarded.
+    """Return the whole application, with its guard.
 
     Parameters
     ----------
     served:
-        The files.
+        The served files.
     credentials:
-        What one must know who asks.
+        Credentials that requests must have.
     beside:
-        Other applications, as those for agents, which are asked at addresses of their own.
+        Further applications with addresses of their own, such as those for agents.
     """
 
     @contextlib.asynccontextmanager
@@ -112,7 +112,7 @@ def application(served: Served, credentials: Credentials, beside: Sequence[Starl
             yield
         served.close()
 
-    # The guard below looks at token and cookie: here they are only described.
+    # The guard below checks the token and the cookie; this only describes them in OpenAPI.
     secured = [
         Security(HTTPBearer(auto_error=False)),
         Security(APIKeyCookie(name=credentials.cookie_name, auto_error=False)),
@@ -124,7 +124,7 @@ def application(served: Served, credentials: Credentials, beside: Sequence[Starl
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        telemetry={  # Nothing is told to anybody, whatever the environment says.
+        telemetry={  # No telemetry is sent, whatever the environment variables say.
             "tracing": False,
             "metrics": False,
             "logs": False,
@@ -166,7 +166,7 @@ def application(served: Served, credentials: Credentials, beside: Sequence[Starl
 
 
 class _Bounded:
-    """Adds security headers to every response, and ends requests whose bodies are too large, or do not come."""
+    """Adds security headers to every response, and refuses requests whose bodies are too large or too slow."""
 
     def __init__(self, inner: ASGIApp) -> None:
         self._inner = inner

@@ -1,4 +1,4 @@
-"""Operations that follow folders, take documents in and out, and tell of changes."""
+"""Operations that sync folders, upload and remove documents, and report changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from monograph.read.paths import path_to_text
 from monograph.values import OnProgress, Plan, Report
 
 LOOKED = 0.5
-"""Seconds between two looks at a file that may change."""
+"""Seconds between two checks whether a file has changed."""
 
 Yes = Annotated[bool, Body(strict=True)]
 Sources = Annotated[
@@ -217,8 +217,8 @@ async def changes(served: ServedFiles, file: FileName = "") -> EventSourceRespon
     async def events() -> AsyncGenerator[ServerSentEvent]:
         seen = None
         while not served.ending.is_set():
-            # The version of a shelf that is open is searched until the end.
-            with suppress(MonographError):  # It is in use, or damaged: what asks for more of it says so.
+            # A shelf stays at the version that was opened.
+            with suppress(MonographError):  # The file is in use or damaged; other requests report that.
                 now = await served.run(archive.generation) if isinstance(archive, Reader) else archive.version
                 if now != seen:
                     yield event("change", Changed(name, now))

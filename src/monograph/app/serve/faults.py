@@ -1,4 +1,4 @@
-"""Errors as answers: the JSON that the command line prints, under a status of HTTP."""
+"""Errors as HTTP responses: the JSON that the command line prints, and a status code."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ class Fault:
 
 
 class NoSuchAddress(NotFound):
-    """Nothing is at this address."""
+    """No operation or page has this address."""
 
 
 class TooLarge(InputError):
-    """More bytes than are taken."""
+    """A request with more bytes than the limit."""
 
 
 class TooSlow(InputError):
-    """A body that does not come."""
+    """A request whose body does not arrive in time."""
 
 
 class TooMany(InputError):
-    """More at one time than is done."""
+    """More concurrent requests, jobs or uploads than the limit."""
 
 
 class NotWritable(InputError):
@@ -83,10 +83,10 @@ _STATUS: tuple[tuple[type[MonographError], int], ...] = (
 
 
 def status_of(error: MonographError) -> int:
-    """The status of HTTP that an error has: of its kinds the first above."""
+    """Return the HTTP status code of an error: that of the first matching class in ``_STATUS``."""
     return next(status for kind, status in _STATUS if isinstance(error, kind))
 
 
 def fault_of(error: MonographError) -> Fault:
-    """An error as it is told."""
+    """Return an error as it is sent to clients."""
     return Fault(error.message, shell_hint(error.hint), type(error).__name__)

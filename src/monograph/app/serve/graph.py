@@ -1,4 +1,4 @@
-"""Operations that look at names, and how they hang together."""
+"""Operations that read the graph: entities, links and routes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from monograph.library import Monograph
 from monograph.values import Entity, Merge, Neighbourhood, Path, Route
 
 FRAMED = "frame-ancestors 'self'; sandbox allow-scripts"
-"""The policy of a picture, beside that which stands in it: it may be shown in a frame of this server's page."""
+"""Content security policy of a picture, in addition to the one in the page: only this server's page may frame it."""
 MOST_ENTITIES = 1_000
 
 Name = Annotated[str, Query(description="An entity, as a text writes it.")]
@@ -101,7 +101,7 @@ class Drawing:
     as_of: AsOf = ""
 
     def parts(self) -> tuple[Neighbourhood, list[Path]]:
-        """Return what the picture shows, and the paths that are marked in it."""
+        """Return the neighbourhood to draw, and the paths to mark in it."""
         if bool(self.name) == bool(self.q):
             raise InputError("a name or a question says what is drawn", "give name or q")
         if self.name:

@@ -1,4 +1,4 @@
-"""Work that goes on by itself: begun by one request, looked at by others, one job of a file after the other."""
+"""Jobs that run in the background: started by one request, observed by others, one at a time for each file."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ JobState: TypeAlias = Literal["waiting", "running", "done", "failed", "stopped"]
 Work: TypeAlias = Callable[[OnProgress], Plan | Report]
 
 KEPT = 50
-"""Jobs that have ended, the last ones."""
+"""Number of ended jobs that are kept, the latest."""
 WAITING = 20
-"""Jobs of one file that wait or run; more are refused."""
+"""Maximum number of jobs of one file that wait or run; further jobs are refused."""
 LOOKED = 0.2
-"""Seconds between two looks at a job, while its events are read."""
+"""Seconds between two checks of a job while its events are read."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -69,11 +69,11 @@ class Job:
 
 
 class _Stopped(Exception):
-    """The job is to end at its next step."""
+    """Raised in a job that was stopped, at its next step."""
 
 
 class Jobs:
-    """All jobs of a server. Those that have ended are kept for a while, and none longer than the server runs."""
+    """All jobs of a server. Ended jobs are kept in memory for a while."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -82,12 +82,12 @@ class Jobs:
         self._threads: dict[str, Threads] = {}
 
     def begin(self, file: str, kind: JobKind, work: Work) -> Job:
-        """Begin something, once what was begun before on the same file is done.
+        """Start a job, which runs after the earlier jobs of the same file.
 
         Raises
         ------
         TooMany
-            If too many jobs wait already.
+            If too many jobs of the file wait already.
         """
         job = Job(secrets.token_hex(8), file, kind, "waiting", created=time.time())
         with self._lock:
@@ -102,27 +102,27 @@ class Jobs:
         return job
 
     def all(self, file: str) -> list[Job]:
-        """The jobs of a file, the newest first, without what came of them."""
+        """Return the jobs of a file, newest first, without their results."""
         with self._lock:
             found = [one for one in self._jobs.values() if one.file == file]
         return [replace(one, plan=None, report=None) for one in reversed(found)]
 
     def named(self, identifier: str) -> Job:
-        """A job. Raises NotFound if there is none of that id."""
+        """Return a job by its id. Raises NotFound if there is none."""
         with self._lock:
             if identifier not in self._jobs:
                 raise NotFound(f"there is no job {identifier!r}", "jobs end with the server; GET /jobs lists them")
             return self._jobs[identifier]
 
     def stop(self, identifier: str) -> Job:
-        """Let a job end at its next step; what was stored stays. Raises as :meth:`named`."""
+        """Stop a job at its next step; stored work is kept. Raises as :meth:`named` does."""
         job = self.named(identifier)
         with self._lock:
             self._stopping.add(identifier)
         return job
 
     async def events(self, identifier: str) -> AsyncGenerator[ServerSentEvent]:
-        """A job as it is, and again whenever it has changed, until it has ended. Raises as :meth:`named`."""
+        """Yield an event with the job, and another after each change, until it ends. Raises as :meth:`named` does."""
         seen = None
         while True:
             job = self.named(identifier)
@@ -138,7 +138,7 @@ class Jobs:
         self._stopping.update(list(self._jobs))
 
     def close(self, seconds: float) -> None:
-        """Wait so long for what is being done."""
+        """Wait at most ``seconds`` seconds for the running jobs of each file."""
         for threads in self._threads.values():
             threads.close(seconds)
 

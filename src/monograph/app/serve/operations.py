@@ -1,4 +1,4 @@
-"""Operations of the API: their parameters, how they are called, and how they are described."""
+"""Operations of the API: their parameters, their execution on threads, and their description."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from monograph.values.arguments import MOST, shown
 
 BASE = "/api/v1"
 MOST_HITS = 1_000
-"""Of one answer."""
+"""Maximum number of hits in one response."""
 SLOW = ("/document/page", "/document/boxes", "/check", "/names/apart", "/names/unite")
-"""Operations that may take minutes: they have threads of their own."""
+"""Operations that may take minutes; they run on separate threads."""
 EVENTS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}}}
-"""The description of a stream."""
+"""OpenAPI description of a stream of events."""
 _ERRORS: dict[int | str, str] = {
     400: "A value will not do.",
     401: "No token, or another.",
@@ -49,11 +49,11 @@ _ERRORS: dict[int | str, str] = {
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": Fault, "description": text} for status, text in _ERRORS.items()
 }
-"""The description of errors, the same for all operations."""
+"""OpenAPI description of the errors, the same for all operations."""
 
 
 class Operations(APIRouter):
-    """A router whose functions run on threads, and whose values are written as the command line prints them."""
+    """Router that runs its functions on threads, and returns their values as the JSON that the command line prints."""
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         """Add an operation, described by its docstring."""
@@ -80,7 +80,7 @@ def _on_thread(call: Callable[..., Any], status: int, *, slow: bool) -> Callable
 
 
 async def only_known(request: Request) -> None:
-    """Refuse a body that is no JSON object, and parameters that are unknown or given twice."""
+    """Refuse a body that is not a JSON object, and parameters that are unknown or given twice."""
     known = parameters_of(request.scope["route"].dependant)
     names, in_body = list(request.query_params), any(isinstance(one, InBody) for one in known.values())
     if in_body:
@@ -128,7 +128,7 @@ async def _file(served: ServedFiles, file: FileName = "") -> Reader:
 
 
 def to_change(call: str) -> Any:
-    """Return the dependency on the (name, file) that a request changes; ``call`` is the method it needs."""
+    """Return a dependency that provides the (name, file) to change; ``call`` is the method that the operation needs."""
 
     async def file_to_change(served: ServedFiles, file: FileInBody = "") -> ToChange:
         return served.writable_file(file, call)
@@ -137,7 +137,7 @@ def to_change(call: str) -> Any:
 
 
 def at_most(most: int) -> AfterValidator:
-    """Return what lowers a number that is above a bound, so that an answer does not grow without one."""
+    """Return a validator that lowers a number to a maximum, so that responses have a bounded size."""
     return AfterValidator(lambda number: max(min(number, most), -MOST))
 
 
@@ -150,9 +150,9 @@ Hits: TypeAlias = Annotated[int, Ge(0), at_most(MOST_HITS)]
 FROM_WHOLE_FLOAT = BeforeValidator(
     lambda given: int(given) if isinstance(given, float) and given.is_integer() else given
 )
-"""Converts 5.0 to 5 before it is validated: both are integers to JSON Schema."""
+"""Converts 5.0 to 5 before validation: both are integers in JSON Schema."""
 Flag: TypeAlias = Annotated[bool, BeforeValidator(lambda given: given == "" or given)]
-"""True if it is given without a value."""
+"""True if the parameter is given without a value."""
 
 DocumentId: TypeAlias = Annotated[str, Query(alias="id", description="The document's id or uri.")]
 Question: TypeAlias = Annotated[str, Query(description="A question, words, or a code.")]

@@ -1,4 +1,4 @@
-"""Operations that show the file a document was read from: its bytes, its pages, and where a span stands on them."""
+"""Operations that return a document's original file: its bytes, its pages, and the place of a span on them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _MAGIC = (
 )
 _HEAD = 16
 OTHER = "application/octet-stream"
-"""What no browser tries to show."""
+"""Media type that browsers save instead of showing."""
 KINDS = (*dict.fromkeys(kind for _, kind in _MAGIC), "image/webp", OTHER)
-"""What an original may be sent as."""
+"""Media types that an original may be sent as."""
 
 
 _PIECE = 1 << 16
@@ -65,7 +65,7 @@ def original(file: FromFile, identifier: DocumentId) -> Response:
 
 
 def kind_of(head: bytes) -> str:
-    """The media type of an image by its first bytes; of all else one that no browser shows."""
+    """Return the media type of an image by its first bytes; of other files one that browsers do not show."""
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for magic, kind in _MAGIC if head.startswith(magic)), OTHER)

@@ -1,4 +1,4 @@
-"""The page: its files, under a policy that lets them fetch from this server alone."""
+"""Files of the web page, with a content security policy that allows requests to this server only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from monograph.app import picture
 from monograph.app.serve.operations import BASE
 
 VIEWS = ("/", "/search", "/ask", "/document", "/entity", "/outline", "/sources", "/state")
-"""Addresses of views: each is answered by the one page, which then shows it."""
+"""Addresses of views; the same page answers each of them and then shows the view."""
 
 POLICY = "; ".join(
     (
@@ -35,20 +35,20 @@ _KINDS = (".html", ".js", ".css", ".svg", ".png", ".json")
 
 
 class _Files(StaticFiles):
-    """The files of a package that browsers load: none of its modules."""
+    """Files of a package for browsers, without its Python modules."""
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
         return super().lookup_path(path) if path.endswith(_KINDS) else ("", None)
 
 
 def is_open(method: str, path: str) -> bool:
-    """Whether an address holds nothing of any file, so that the token is not asked for."""
+    """Whether an address returns no content of any file, so that no token is needed."""
     return method in ("GET", "HEAD") and path != BASE and not path.startswith((f"{BASE}/", "/mcp"))
 
 
 def addresses() -> list[BaseRoute]:
     """Return the routes of the page."""
-    mimetypes.add_type("text/javascript", ".js")  # Before 3.12 Python knew it by another name.
+    mimetypes.add_type("text/javascript", ".js")  # Before 3.12 Python used another media type.
     page = _Files(packages=[(__package__ or "", "page")])
 
     async def view(request: Request) -> Response:

@@ -1,6 +1,6 @@
-"""Texts cut into pieces to be shown: where they are marked, paragraph by paragraph.
+"""Texts divided into blocks (paragraphs, headings, tables), and these into pieces at their marks.
 
-Offsets count characters, as Python's slices do. JavaScript's count otherwise: so what is marked is cut out here.
+Offsets count characters as Python's slices do. JavaScript counts UTF-16 units, so the marked pieces are cut out here.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _TABLE_LINE = regex(r"\s*\|.*\|\s*$")
 _RULE = regex(r"\s*\|?[\s:|-]*-[\s:|-]*\|?\s*$")
 _CELL = regex(r"(?:\\.|[^|\\])+")
 _LONGEST = 4_000
-"""Characters of a paragraph of a window that begins or ends within it."""
+"""Maximum number of characters by which a window is extended to the boundary of a paragraph."""
 
 Span: TypeAlias = tuple[int, int]
 
 _NAME = regex(r"(?:\A|; )([^:;\n]{1,80}): ")
 _LEAST = 2
-"""Values that a row has at least, and rows that a table has."""
+"""Minimum number of values of a row, and of rows of a table."""
 
-# A vowel sign of Devanagari, say, is no letter to \w, and is part of its word.
+# A vowel sign, for example of Devanagari, does not match \w, but is part of its word.
 _WORD = regex(r"[\w\u0300-\u036f\u0900-\u0dff]+")
 _UNSPACED = regex(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]+"
@@ -90,13 +90,13 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Marks in a text: spans of it, and the words of a question."""
+    """Marks of a text: spans of it, and the words of a question."""
 
     spans: tuple[tuple[int, int], ...] = ()
     words: Words | None = None
 
     def cut(self, text: str, start: int, end: int) -> tuple[Piece, ...]:
-        """``text[start:end]`` in pieces."""
+        """Return ``text[start:end]`` as pieces."""
         if start >= end:
             return ()
         stretch = text[start:end]
@@ -114,7 +114,7 @@ class Marks:
 
 
 def window(text: str, start: int, length: int) -> tuple[int, int]:
-    """About ``text[start:start + length]``, wider so that no paragraph of common length is cut."""
+    """Return the span ``start`` to ``start + length``, extended to whole paragraphs unless they are very long."""
     start = min(max(start, 0), len(text))
     end = min(start + max(length, 1), len(text))
     before = text.rfind("\n\n", max(0, start - _LONGEST), start)
@@ -125,7 +125,7 @@ def window(text: str, start: int, length: int) -> tuple[int, int]:
 
 
 def blocks(text: str, start: int, end: int, sections: Sequence[Section], marks: Marks) -> list[Block]:
-    """``text[start:end]`` paragraph by paragraph; ``sections`` are those of the whole text."""
+    """Return ``text[start:end]`` as blocks; ``sections`` are those of the whole text."""
     levels = [(section.start, len(section.path)) for section in sections]
     made: list[Block] = []
     waiting = list(_paragraphs(text, start, end))
@@ -157,7 +157,7 @@ def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _of_paragraph(text: str, start: int, end: int, levels: Sequence[tuple[int, int]], marks: Marks) -> Iterator[Block]:
-    """A paragraph, in which lines may be headings or a table."""
+    """Yield the blocks of a paragraph, in which lines may be headings or a table."""
     waiting = start
     lines = list(_lines(text, start, end))
     number = 0
@@ -182,7 +182,7 @@ def _of_paragraph(text: str, start: int, end: int, levels: Sequence[tuple[int, i
 
 
 def _level(text: str, start: int, end: int, levels: Sequence[tuple[int, int]]) -> int:
-    """The level of the heading that a line is; 0 where it is none. A number may stand before a heading's words."""
+    """Return the level of the heading in a line, or 0 if it is none. A number may precede the words of a heading."""
     at = bisect_left(levels, (start, 0))
     if at == len(levels) or levels[at][0] >= end:
         return 0
@@ -205,7 +205,7 @@ def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _table(text: str, lines: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The lines that are a table of Markdown, if the first one begins one."""
+    """Return the lines of the Markdown table that begins with the first line; empty if there is none."""
     if len(lines) < 2 or not _TABLE_LINE.match(text[slice(*lines[0])]) or not _RULE.match(text[slice(*lines[1])]):
         return []
     rows = []
@@ -229,13 +229,13 @@ def _cells(text: str, start: int, end: int, marks: Marks) -> tuple[tuple[Piece, 
 
 @dataclass(slots=True)
 class TextTable:
-    """Rows that follow each other: where each name stood first, and where each value of each row stands."""
+    """Consecutive rows of a table: the first span of each column name, and the spans of each row's values."""
 
     names: dict[str, Span] = field(default_factory=dict)
     rows: list[dict[str, Span]] = field(default_factory=list)
 
     def takes(self, row: dict[str, tuple[Span, Span]]) -> bool:
-        """Take a row, if it is of this table; the first row always is."""
+        """Add a row and return True, if the row belongs to this table; the first row always does."""
         if self.rows and len(self.names.keys() & row.keys()) < _LEAST:
             return False
         for name, (where, _) in row.items():
@@ -245,7 +245,7 @@ class TextTable:
 
 
 def row_of(text: str, start: int, end: int) -> dict[str, tuple[Span, Span]]:
-    """(where it stands, where its value stands) of every name in a row; nothing where the paragraph is none."""
+    """Return by column name the span of the name and of its value in a row; empty if the paragraph is not a row."""
     paragraph = text[start:end]
     found = list(_NAME.finditer(paragraph))
     if "\n" in paragraph or len(found) < _LEAST or found[0].start():
@@ -259,7 +259,7 @@ def row_of(text: str, start: int, end: int) -> dict[str, tuple[Span, Span]]:
 
 
 def table_at(text: str, paragraphs: Sequence[Span], first: int) -> tuple[TextTable, int]:
-    """The table that a paragraph begins, and how many paragraphs are of it; none where fewer than two rows are."""
+    """Return the table that begins at a paragraph, and its number of paragraphs; 0 if it has fewer than two rows."""
     table = TextTable()
     for number in range(first, len(paragraphs)):
         row = row_of(text, *paragraphs[number])
@@ -269,7 +269,7 @@ def table_at(text: str, paragraphs: Sequence[Span], first: int) -> tuple[TextTab
 
 
 class Words:
-    """The telling words of a question, in whatever form they stand in a text."""
+    """The content words of a question, which match any inflected form in a text."""
 
     def __init__(self, question: str) -> None:
         self._judged: dict[str, bool] = {}
@@ -294,7 +294,7 @@ class Words:
         return self._judged[word]
 
     def _pairs(self, run: str, start: int) -> list[tuple[int, int]]:
-        """Pairs of characters of writing without blanks; those that touch are one."""
+        """Return the matching pairs of characters in writing without spaces; adjacent pairs are joined."""
         found: list[tuple[int, int]] = []
         for at in range(max(1, len(run) - 1)):
             pair = run[at : at + _PAIR]

@@ -1,4 +1,4 @@
-"""Operations that search, make contexts and answer questions."""
+"""Operations that search, build contexts and answer questions."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def search(
         try:
             context = archive.context(q, k=k, how=how, where=where_of(list(where)), as_of=as_of or None)
         except MonographError as error:
-            # What will not do for one file will do for none, and is no answer.
+            # The error of a single file is raised; among several files, it is reported next to the hits of the others.
             if len(named) == 1:
                 raise
             found.append(FoundInFile(name, error=fault_of(error)))
@@ -185,7 +185,7 @@ class Said(BaseModel):
     title: str = ""
 
     def turn(self) -> Turn:
-        """Convert it to a turn of the library."""
+        """Convert the turn to a turn of the library."""
         first = (Citation(1, self.title, "", "", (), (), "", summary=False, value=0.0),) if self.title else ()
         return Turn(self.question, Answer(self.answer, (), Context(self.question, first), query=self.query))
 

@@ -16,9 +16,9 @@ from monograph.values import Chunk, Document, Listed, Section
 from monograph.values.arguments import MOST
 
 MOST_LISTED = 1_000
-"""Documents of one answer."""
+"""Maximum number of documents in one response."""
 MOST_READ = 1_000_000
-"""Characters of one answer."""
+"""Maximum number of characters in one response."""
 MOST_MARKS = 200
 
 _SPAN = regex(r"(\d{1,12})-(\d{1,12})")
@@ -95,12 +95,12 @@ def text(
 
 
 def spans_of(written: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
-    """Spans as they are written: ``17-22``.
+    """Return the spans of texts such as ``17-22``.
 
     Raises
     ------
     InputError
-        If one is no span, or there are too many.
+        If a text is not a span, or there are too many.
     """
     if len(written) > MOST_MARKS:
         raise InputError(f"there are {len(written):,} marks", f"give at most {MOST_MARKS:,}")

@@ -1,4 +1,4 @@
-"""Replies: values as JSON, errors under their status, and streams of events."""
+"""HTTP responses: values as JSON, errors with their status, and streams of events."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from monograph.errors import MonographError
 from monograph.values import Answer, Context
 
 SILENT_SECONDS = 15
-"""A stream that is silent for so long says that it is still there."""
+"""Seconds without an event after which a stream sends a ping."""
 
 
 def as_text(value: Any) -> str:
-    """A value as JSON on one line, by the names that the command line prints."""
+    """Return a value as JSON on one line, with the field names that the command line prints."""
     shaped = answer_output.as_object(value) if isinstance(value, Answer | Context) else output.as_json(value)
     text = json.dumps(shaped, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace").decode()
 
 
 class Json(Response):
-    """A value as JSON."""
+    """Response with a value as JSON."""
 
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        """Write the value."""
+        """Return the value as JSON bytes."""
         return as_text(content).encode()
 
 
 def failed(error: MonographError) -> Response:
-    """An error of ours as a response. What is left of a body that is too large, or too slow, is not read."""
+    """Return an error as a response. It closes the connection if the body was too large or too slow."""
     headers = {"Connection": "close"} if isinstance(error, TooLarge | TooSlow) else None
     return Json(fault_of(error), status_of(error), headers)
 
 
 def event(name: str, data: Any) -> ServerSentEvent:
-    """One event of a stream."""
+    """Return an event of a stream."""
     return ServerSentEvent(as_text(data), event=name, sep="\n")
 
 
 async def streamed(events: AsyncGenerator[ServerSentEvent]) -> EventSourceResponse:
-    """Events as a response. An error before the first is raised; later it becomes the last event."""
+    """Return events as a streaming response. Raise an error before the first event; send a later one as an event."""
     first = await anext(events, None)
 
     async def all_events() -> AsyncGenerator[ServerSentEvent]:

@@ -1,4 +1,4 @@
-"""The files that are served, by name, and the threads that answer from them."""
+"""The served files by name, and the threads that answer requests."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ P = ParamSpec("P")
 Result = TypeVar("Result")
 
 LAST_SECONDS = 3.0
-"""For what is at work when a server ends."""
+"""Seconds that running work may take when the server ends."""
 QUICK, SLOW = 4, 8
-"""Requests that are answered at one time: what takes moments, and what may take minutes, as what a model writes."""
+"""Number of threads for quick requests, and for slow ones, which may take minutes, such as answers of a model."""
 UPLOADS = 4
-"""Files that are taken at one time; more are refused."""
+"""Maximum number of concurrent uploads; further uploads are refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +38,17 @@ class Served:
     Parameters
     ----------
     files:
-        Open files and shelves by name, the first one first.
+        Open files and shelves by name; the first is the default.
     write:
-        Whether they may be changed.
+        Whether files may be changed.
     model:
         Key of the language model that answers; empty without one.
     agents:
         Whether agents are served at ``/mcp``.
     pages, jobs:
-        What draws pages of each file that is no shelf, and what works by itself.
+        Renderers of pages by file name (not for shelves), and the background jobs.
     quick, slow, uploads:
-        The threads that answer, and how many files may be taken at one time.
+        The threads that answer requests, and the limit of concurrent uploads.
     ending:
         Set when the server is about to end.
     """
@@ -69,16 +69,19 @@ class Served:
         object.__setattr__(self, "pages", alone)
 
     async def run(self, call: Callable[..., Result], *values: object, slow: bool = False) -> Result:
-        """Call a function on a thread. Whoever goes away leaves it to its end. Raises TooMany if too many wait."""
+        """Call a function on a thread and return its result. Raises TooMany if too many calls wait.
+
+        The function runs to its end even if the client disconnects.
+        """
         return await asyncio.get_running_loop().run_in_executor(self.slow if slow else self.quick, call, *values)
 
     def end(self) -> None:
-        """Say that the end has come: jobs stop at their next step, and nobody waits for changes any more."""
+        """Prepare the end of the server: jobs stop at their next step, and streams of changes end."""
         self.ending.set()
         self.jobs.end()
 
     def close(self) -> None:
-        """End what works by itself; the files stay the caller's to close."""
+        """Stop the threads, jobs and renderers; the caller closes the files."""
         self.end()
         for threads in (self.quick, self.slow):
             threads.close(LAST_SECONDS)
@@ -87,34 +90,37 @@ class Served:
             pages.close()
 
     def named(self, name: str) -> tuple[str, Archive]:
-        """A file or a shelf, and its name; the first one for an empty name. Raises NotFound if none has that name."""
+        """Return the name and the archive of a file or shelf; the first one for an empty name.
+
+        Raises NotFound if none has that name.
+        """
         chosen = name or next(iter(self.files))
         if chosen not in self.files:
             raise NotFound(f"no file named {chosen!r} is served", f"name one of {', '.join(self.files)}")
         return chosen, self.files[chosen]
 
     def archive(self, name: str) -> Archive:
-        """A file or a shelf. Raises as :meth:`named`."""
+        """Return a file or shelf by name. Raises as :meth:`named` does."""
         return self.named(name)[1]
 
     def file(self, name: str) -> Reader:
-        """A file, view or snapshot. Raises as :meth:`named`, and NotOnShelf for a shelf."""
+        """Return a file, view or snapshot by name. Raises as :meth:`named` does, and NotOnShelf for a shelf."""
         return only_file(self.archive(name), "such thing")
 
     def pages_of(self, name: str) -> Pages:
-        """Return the renderer of a file's pages. Raises as :meth:`file`."""
+        """Return the renderer of a file's pages. Raises as :meth:`file` does."""
         self.file(name)
         return self.pages[self.named(name)[0]]
 
     def writable(self, name: str) -> tuple[str, Monograph | View]:
-        """A file or a view that may be changed, and its name.
+        """Return the name of a file or view, and the file or view, for changing it.
 
         Raises
         ------
         NotWritable
-            If the server was started without ``--write``, or it is a shelf.
+            If the server was started without ``--write``, or the archive is a shelf.
         OutsideView
-            If it is a snapshot.
+            If the archive is a snapshot.
         """
         if not self.write:
             raise NotWritable("files are only read here", "monograph serve FILE --write")
@@ -124,13 +130,16 @@ class Served:
         return chosen, to_write(archive)
 
     def writable_file(self, name: str, call: str) -> tuple[str, Monograph]:
-        """A whole file, to call a method that changes it. Raises as :meth:`writable`, and OutsideView for a view."""
+        """Return the name and a whole file, to call the method ``call``.
+
+        Raises as :meth:`writable` does, and OutsideView for a view.
+        """
         chosen, archive = self.writable(name)
         return chosen, whole_file(archive, call, call)
 
 
 def names_of(addresses: Sequence[str]) -> list[str]:
-    """A name for each address, made unique: ``notes`` for ``/home/ann/notes.mono``, then ``notes 2``."""
+    """Return a unique name for each address: ``notes`` for ``/home/ann/notes.mono``, then ``notes 2``."""
     made: list[str] = []
     for address in addresses:
         path = PurePath(address)

@@ -1,4 +1,4 @@
-"""The server: the application on a socket of this machine, ready to be run."""
+"""The server: the application on a listening socket of the loopback interface."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from monograph.app.serve.served import LAST_SECONDS, Served
 from monograph.loopback import Credentials
 
 CONNECTIONS = 400
-"""At one time; more are told to come back."""
+"""Maximum number of connections; further requests are refused with status 503."""
 IDLE_SECONDS = 30
-"""After which a connection is closed on which nothing is asked."""
+"""Seconds after which an idle connection is closed."""
 
 HEAD_SECONDS = 10.0
-"""From the connection to the end of the headers of its first request."""
+"""Seconds from the connection to the end of the headers of its first request."""
 TAKING_SECONDS = 30.0
-"""Until some of what waits to be sent is taken."""
+"""Seconds that a client may leave pending data unread."""
 
 
 def server(served: Served, token: str, listening: socket.socket, *, beside: Sequence[Starlette] = ()) -> uvicorn.Server:
-    """Return the server on a listening socket, ready to be run.
+    """Return the server on a listening socket, ready to run.
 
     Parameters
     ----------
     served:
-        The files.
+        The served files.
     token:
-        What those who ask must know, at least 16 characters.
+        Token that requests must have, at least 16 characters.
     listening:
-        On a loopback address; it stays the caller's to close.
+        Socket on a loopback address, which the caller closes.
     beside:
-        Other applications, as those for agents, which are asked at addresses of their own.
+        Further applications with addresses of their own, such as those for agents.
 
     Raises
     ------
@@ -61,23 +61,23 @@ def server(served: Served, token: str, listening: socket.socket, *, beside: Sequ
 
 
 class _Server(uvicorn.Server):
-    """A server that tells what works by itself that the end has come, so that no stream waits for it."""
+    """Server that stops jobs and streams of events when it is asked to exit, so that they do not delay its end."""
 
     def __init__(self, config: uvicorn.Config, served: Served) -> None:
         super().__init__(config)
         self._served = served
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to end."""
+        """Stop jobs and streams, then the server."""
         self._served.end()
         super().handle_exit(sig, frame)
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP as uvicorn speaks it, to clients that send a head and take what they asked for."""
+    """HTTP/1.1 protocol of uvicorn with time limits for the headers of a request, and for unread responses."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Give a new connection so long for the head of its first request."""
+        """Start the time limit for the headers of the first request."""
         super().connection_made(transport)
         self._taking: asyncio.TimerHandle | None = None
         self._head = self.loop.call_later(HEAD_SECONDS, self._require_head)
@@ -87,18 +87,18 @@ class PatientProtocol(H11Protocol):
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timers."""
+        """Stop the time limits."""
         self._head.cancel()
         self.resume_writing()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Give a client that does not take what waits for it so long to take some."""
+        """Start the time limit for a client that does not read pending data."""
         super().pause_writing()
         self._taking = self.loop.call_later(TAKING_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Go on."""
+        """Stop the time limit for unread data."""
         if self._taking is not None:
             self._taking.cancel()
         super().resume_writing()

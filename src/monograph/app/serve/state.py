@@ -1,4 +1,4 @@
-"""Operations that say what is served, what a file holds, and what is wrong with it."""
+"""Operations that describe the served files, their contents, and their faults."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from monograph.shelf import Archive, ShelfStats, only_file, whole_file
 from monograph.values import Finding, LedgerEntry, OutlineNode, Problem, Stats, Summary, SyncedSource
 
 MOST_LAYERS = 3
-"""Of one answer: each layer has some ten times as many summaries as the one above it."""
+"""Maximum number of layers in one response: each layer has about ten times as many summaries as the one above it."""
 
 router = Operations()
 

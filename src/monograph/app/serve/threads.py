@@ -1,4 +1,4 @@
-"""Threads that answer requests: few, and they stay, since each has connections of its own."""
+"""Threads that answer requests: a fixed number, because each thread keeps database connections of its own."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ P = ParamSpec("P")
 Result = TypeVar("Result")
 
 WAITING = 200
-"""Calls that wait for a thread; more are refused."""
+"""Maximum number of calls waiting for a thread; further calls are refused."""
 
 
 class Threads(Executor):
-    """An executor of a fixed number of threads, which do not keep a program from ending as those of the library do."""
+    """Executor with a fixed number of daemon threads, which do not delay the end of the program as the library's do."""
 
     def __init__(self, most: int, name: str) -> None:
         self._most, self._name = most, name
@@ -31,7 +31,7 @@ class Threads(Executor):
         self._lock = threading.Lock()
 
     def submit(self, call: Callable[P, Result], /, *args: P.args, **kwargs: P.kwargs) -> Future[Result]:
-        """Call a function on the next free thread. Raises TooMany if too many calls wait."""
+        """Call a function on the next free thread and return its future. Raises TooMany if too many calls wait."""
         future: Future[Result] = Future()
         with self._lock:
             if self._unfinished >= self._most + WAITING:
@@ -44,7 +44,7 @@ class Threads(Executor):
         return future
 
     def close(self, seconds: float) -> None:
-        """Take no more calls, and wait so long for those that are running."""
+        """Accept no more calls, and wait at most ``seconds`` seconds for those that are running."""
         end = time.monotonic() + seconds
         for _ in self._threads:
             self._calls.put(None)
@@ -69,8 +69,8 @@ class Threads(Executor):
 async def iterate_on(threads: Threads, items: Callable[[], Generator[Result]]) -> AsyncGenerator[Result]:
     """Yield the items of a generator that one thread runs from beginning to end.
 
-    Closed early, the generator ends at its next item. Raises what the generator raises, and TooMany as
-    :meth:`Threads.submit`.
+    If this iterator is closed early, the generator stops at its next item. Raises what the generator raises, and
+    TooMany as :meth:`Threads.submit` does.
     """
     loop, left, ended = asyncio.get_running_loop(), threading.Event(), object()
     given: asyncio.Queue[Any] = asyncio.Queue()
@@ -88,7 +88,7 @@ async def iterate_on(threads: Threads, items: Callable[[], Generator[Result]]) -
     def finish(done: asyncio.Future[None]) -> None:
         given.put_nowait(ended)
         if not done.cancelled():
-            done.exception()  # Nobody asks for it where the client has left.
+            done.exception()  # Marks the exception as retrieved, if the client has disconnected.
 
     done = loop.run_in_executor(threads, work)
     done.add_done_callback(finish)

@@ -42,30 +42,31 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 
 MOST_CHUNKS = 16_384
-"""Chunks whose words are kept: of passages about 7 MB. Without them a graph search takes 0.5 ms more, of 4 ms."""
+"""Chunks whose words are cached, about 7 MB for passages. Without them a graph search takes 0.5 ms more, of 4 ms."""
 
 MOST_STARTS = 2_048
-"""Texts that walks start from: 1.1 ms if the same question is asked again, 0.2 ms if another one is."""
+"""Texts that walks start from, which are cached. It saves 1.1 ms if the same question is asked again, 0.2 ms if another
+one is."""
 
 MOST_ENTITIES = 8_192
-"""Entities whose links are kept: 0.5 ms if the same question is asked again, 0.2 ms if another one is."""
+"""Entities whose links are cached. It saves 0.5 ms if the same question is asked again, 0.2 ms if another one is."""
 
 
 _ReadVectors: TypeAlias = "tuple[Mapping[int, int], Float32 | None]"
-"""(row of each chunk in the array, vectors as an array (n, dimension)) that a dense search has read."""
+"""Vectors that a dense search has read: (place of each chunk in the array by row, float32 (n, dimension))."""
 
 _NONE_READ: _ReadVectors = ({}, None)
 
 
 class RowCache(Generic[_Value]):
-    """Values by row, at most ``most`` of them: if there are more, all that were there are dropped."""
+    """Cache of values by row, at most ``most`` of them: if there would be more, all old ones are dropped."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._held: dict[int, _Value] = {}
 
     def get(self, rows: Sequence[int], read: Callable[[list[int]], Mapping[int, _Value]]) -> list[_Value]:
-        """Return the values of different rows in their order; those that are not kept are read, and kept.
+        """Return the values of the rows, which must differ, in order; missing values are read and cached.
 
         Rows that ``read`` does not return are left out.
         """
@@ -76,7 +77,7 @@ class RowCache(Generic[_Value]):
             values = {row: held[row] for row in rows if row in held}
         new = read([row for row in rows if row not in values])
         if len(held) + len(new) > self._most:
-            # Another thread may be reading the old one.
+            # Replace the dict instead of clearing it: another thread may be reading it.
             self._held = held = {}
         held.update(new)
         values.update(new)
@@ -84,14 +85,14 @@ class RowCache(Generic[_Value]):
 
 
 class SearchCache:
-    """Cache of what searches have read of one state of a file. Safe for use by many threads.
+    """Cache of data that searches have read from one state of a file. Safe for use by many threads.
 
     Parameters
     ----------
     generation:
-        Number of the state; -1 for none yet.
+        Number of the file's state; -1 for none yet.
     ahead:
-        Announces pages that are about to be read: it outlives the state.
+        Announces pages that are about to be read. It is passed on to the cache of the next state.
     """
 
     def __init__(self, generation: int = -1, ahead: Prefetcher | None = None) -> None:
@@ -104,27 +105,27 @@ class SearchCache:
         self.signs: Signs = {}
 
     def at(self, generation: int) -> SearchCache:
-        """Return this cache if it is of that state, else a new one."""
+        """Return this cache if it belongs to that state of the file, else an empty one."""
         return self if self.generation == generation else SearchCache(generation, self.ahead)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileReader:
-    """The state of a file that a read transaction sees: see :class:`monograph.search.reader.Reader`.
+    """``Reader`` of the state of a file that a read transaction sees: see :class:`monograph.search.reader.Reader`.
 
     Parameters
     ----------
     connection:
-        In a read transaction.
+        A connection in a read transaction.
     cache:
-        What was read of this state before.
+        Cache of this state.
     chunk_index, summary_index:
         The file's vector indexes.
     models:
         The file's models.
     view:
-        Names the view that the connection is of; empty for the whole file. Of its tables a connection gives what is in
-        the view alone; only indexes of words and vectors have to be told.
+        Name of the view that the connection shows; empty for the whole file. The connection's tables show only the
+        view, but the indexes of words and vectors need it as an explicit filter.
     """
 
     connection: Connection
@@ -153,7 +154,7 @@ class FileReader:
     def count(
         self, words: Collection[str], small: Collection[str] = (), held: Collection[str] = (), *, allowed: Allowed
     ) -> Counts:
-        """Count in what is read of FTS5's pages, by which :meth:`pool` then ranks; else by FTS5 itself."""
+        """Return counts from FTS5's pages, by which :meth:`pool` then ranks, or from FTS5 if they cannot be read."""
         total = terms.count(self.connection)
         few = {word for word in small if word not in words and word.isascii()}
         whole = {*words, *small} - few
@@ -165,7 +166,7 @@ class FileReader:
             return Counts(total, chunks, {text: self.holding(text, allowed) for text in held}, read)
 
     def holding(self, text: str, allowed: Allowed) -> list[tuple[int, float]]:
-        """Return (row, worth) of the chunks that have the words of a code or phrase in a row."""
+        """Return (row, worth) of the chunks that contain the words of a code or phrase one after the other."""
         rows = terms.phrase(self.connection, text, word_for_word.CANDIDATES, allowed.within(self.view))
         texts = map("\n".join, self.titled_texts(rows))
         return [(row, word_for_word.worth(text, one)) for row, one in zip(rows, texts, strict=True)]
@@ -207,13 +208,13 @@ class FileReader:
     ) -> tuple[list[tuple[int, float]], Effort, _ReadVectors]:
         """Return (row, cosine) of the k chunks nearest to a vector that is not zero, the effort, and the vectors read.
 
-        Chunks of one text share a vector: there may be more than k.
+        There may be more than k chunks, because chunks of equal text share a vector.
         """
         bits = self._bits(self.chunk_index, allowed)
         near = self.chunk_index.search(self.connection, vector, VectorQuery(k, bits, stretch=stretch, ties=True))
         found = stored_vectors.chunks_of(self.connection, near.items)
         if bits is not None and any(len(some) > 1 for some in found.values()):
-            # A vector is allowed where one of its chunks is: of several, not all need be.
+            # A vector is allowed if any of its chunks is, so filter the chunks of shared vectors.
             found = stored_vectors.chunks_of(self.connection, near.items, allowed)
         scored = [(chunk, score) for memo, score in zip(near.items, near.scores, strict=True) for chunk in found[memo]]
         effort, read = Effort(near.loads, near.compared, near.stopped), _NONE_READ
@@ -225,7 +226,10 @@ class FileReader:
     def cosines(
         self, chunks: Sequence[int], vectors: Float32, read: _ReadVectors = _NONE_READ
     ) -> tuple[Int64, Float32]:
-        """Return cosines as :class:`monograph.search.reader.Reader` says; ``read`` has vectors not to be read again."""
+        """Return cosines as :meth:`monograph.search.reader.Reader.cosines` does.
+
+        ``read`` has vectors that were read before and are not read again.
+        """
         places, held = read
         missing = [chunk for chunk in chunks if chunk not in places]
         self.cache.ahead.vectors(self.connection, missing)

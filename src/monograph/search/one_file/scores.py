@@ -16,15 +16,15 @@ from monograph.store.file.errors import decoding
 from monograph.values import content_hash
 
 MOST = 16_384
-"""Scores that are kept in memory: some four megabytes. If there are more, all are dropped."""
+"""Most scores that are kept in memory, about 4 MB. If there are more, all are dropped."""
 
 _STORED = struct.Struct("<d")
 
 
 class Scores:
-    """The scores of texts for questions, by the hash of the reranker's key, the question and the text.
+    """Scores of texts for questions, by the hash of (key of the reranker, question, text).
 
-    New scores are kept in memory until :meth:`keep` stores them, since nothing is written while a search reads. Safe
+    New scores are kept in memory until :meth:`keep` stores them, because nothing is written while a search reads. Safe
     for use by many threads.
     """
 
@@ -33,9 +33,9 @@ class Scores:
         self._new: dict[bytes, float] = {}
 
     def by(self, reranker: Reranker) -> Callable[[str, Sequence[str]], list[float]]:
-        """Return a function that scores texts for a question, and asks the reranker only for scores that are not kept.
+        """Return a function that scores texts for a question, and asks the reranker only for scores not yet known.
 
-        Raises ModelUnavailable if the reranker returns anything but a finite number for each text.
+        The function raises ModelUnavailable if the reranker does not return a finite number for each text.
         """
 
         def scores(question: str, texts: Sequence[str]) -> list[float]:
@@ -53,7 +53,7 @@ class Scores:
                         f"it must return {len(missing)} finite numbers",
                     )
                 if len(new) + len(missing) > MOST:
-                    # Another thread may be reading the old ones.
+                    # Replace the dict instead of clearing it: another thread may be reading it.
                     self._new = new = {}
                 scored = dict(zip(missing, made.tolist(), strict=True))
                 new.update(scored)
@@ -63,9 +63,9 @@ class Scores:
         return scores
 
     def keep(self) -> None:
-        """Store new scores, unless the file cannot be written or is being written: then the next call does."""
+        """Store the new scores. If the file cannot be written, or is being written, a later call stores them."""
         new = dict(self._new)
-        # A search within a search, as a strategy of one's own may make it, goes on reading.
+        # A caller's search mode may search within a search, and the outer search is still reading.
         if not new or self._database.read_only or self._database.connection().in_transaction:
             return
         try:

@@ -14,14 +14,14 @@ from monograph.values import Quote, Source, Summary, SummaryText
 
 
 def need_tree(connection: Connection) -> None:
-    """Raise InputError where the file has no tree of summaries."""
+    """Raise InputError if the file has no tree of summaries."""
     if not store.exists(connection):
         path = path_of(connection)
         raise InputError(f"{path} has no tree of summaries", f"monograph resummarize {path}")
 
 
 def load(connection: Connection, nodes: Sequence[int]) -> dict[int, Summary]:
-    """Summaries by node."""
+    """Return the summaries of nodes, by node. Nodes that do not exist, or are chunks, are left out."""
     rows = store.load(connection, nodes)
     texts = texts_of(connection, rows.values())
     sources = sources_of(connection, texts)
@@ -40,21 +40,24 @@ def load(connection: Connection, nodes: Sequence[int]) -> dict[int, Summary]:
 
 
 def ids_under(connection: Connection, nodes: Sequence[int]) -> dict[int, tuple[str, ...]]:
-    """The ids of the chunks under summaries, by node, in the order of the tree."""
+    """Return the ids of the chunks under each summary, by node, in the order of the tree."""
     rows = {node: store.chunks_under(connection, node) for node in nodes}
     ids = chunks.ids(connection, dict.fromkeys(row for some in rows.values() for row in some))
     return {node: tuple(ids[row] for row in some if ids.get(row)) for node, some in rows.items()}
 
 
 def texts_of(connection: Connection, rows: Iterable[store.NodeRow]) -> dict[int, SummaryText]:
-    """The gists of summaries, by node. Raises DamagedFile if one cannot be read."""
+    """Return the texts of summaries with their quotes, by node. Raises DamagedFile if one cannot be read."""
     wanted = {row.node: row.gist for row in rows if row.gist is not None}
     values = memo.values(connection, set(wanted.values()))
     return {node: store.of_node(connection, node, values.get(row, b"")) for node, row in wanted.items()}
 
 
 def sources_of(connection: Connection, gists: Mapping[int, SummaryText]) -> dict[int, list[Source]]:
-    """Return the places in documents of the sentences of summaries, by node, found from layer to layer."""
+    """Return the places in documents that the sentences of summaries come from, by node.
+
+    A sentence is traced through the quotes from layer to layer, down to chunks.
+    """
     quotes, under = _quoted(connection, gists)
     rows = dict.fromkeys(row.chunk for some in under.values() for row in some.values() if row.chunk)
     held = {one.row: one for one in chunks.load(connection, rows)}
@@ -79,7 +82,10 @@ def sources_of(connection: Connection, gists: Mapping[int, SummaryText]) -> dict
 def _quoted(
     connection: Connection, gists: Mapping[int, SummaryText]
 ) -> tuple[dict[int, Sequence[Quote]], dict[int, dict[int, store.NodeRow]]]:
-    """The quotes of summaries, and what they quote by its place among the children, down to chunks: by node."""
+    """Return (quotes of each summary, quoted child nodes by position among the children), both by node.
+
+    Summaries that quote other summaries are followed down to the chunks.
+    """
     quotes: dict[int, Sequence[Quote]] = {}
     under: dict[int, dict[int, store.NodeRow]] = {}
     waiting = {node: gist for node, gist in gists.items() if gist.quotes}
@@ -95,7 +101,7 @@ def _quoted(
 
 
 def _carried(quote: Quote, under: Sequence[Source]) -> list[Source]:
-    """The sources of what a quote repeats, as places in the text that quotes."""
+    """Return the sources of a quoted text, moved to their offsets in the text that quotes it."""
     carried = []
     for one in under:
         first, last = max(one.start, quote.source_start), min(one.end, quote.source_end)

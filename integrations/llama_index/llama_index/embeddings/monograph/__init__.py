@@ -1,4 +1,4 @@
-"""Monograph for LlamaIndex: embedding models across the border, both ways."""
+"""Monograph for LlamaIndex: LlamaIndex embedding models in a .mono file, and a file's embedder in LlamaIndex."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Embedders across the border: LlamaIndex's in a .mono file, and a file's own in LlamaIndex."""
+"""Adapters of embedding models: LlamaIndex's for a .mono file, and a file's embedder for LlamaIndex."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class LlamaIndexEmbedder(BorrowedEmbedder):
     Parameters
     ----------
     model:
-        LlamaIndex's.
+        An embedding model of LlamaIndex.
     name:
-        What tells this model from others, with every setting that changes its vectors. By default its class and its
-        ``model_name``: give a name to a model of your own whose settings neither of them shows.
+        Identifies the model and every setting that changes its vectors. The default is its class and its
+        ``model_name``. Pass a name if your model has settings that neither of them shows.
     dimension:
-        Length of its vectors; found out by embedding a word where it is not given.
+        Length of its vectors. If None, it is measured by embedding one word.
     """
 
     def __init__(self, model: BaseEmbedding, name: str = "", dimension: int | None = None) -> None:
@@ -36,7 +36,7 @@ class MonographEmbedding(BaseEmbedding):
     Raises
     ------
     InputError
-        If the embedder is that of a file whose vectors were given: it makes none.
+        If the file's vectors are given by the caller, so that its embedder computes none.
     """
 
     _embedder: Embedder = PrivateAttr()
@@ -48,7 +48,7 @@ class MonographEmbedding(BaseEmbedding):
 
     @classmethod
     def class_name(cls) -> str:
-        """Its name in stored settings."""
+        """Return the name of this class in serialized settings."""
         return "MonographEmbedding"
 
     @property
@@ -75,11 +75,11 @@ class MonographEmbedding(BaseEmbedding):
 
 
 def as_embedder(model: BaseEmbedding) -> Embedder:
-    """Return an embedding model of LlamaIndex as Monograph's: one that came from Monograph as it was."""
+    """Return an embedding model of LlamaIndex as an embedder of Monograph; unwrap a :class:`MonographEmbedding`."""
     return model.embedder if isinstance(model, MonographEmbedding) else LlamaIndexEmbedder(model)
 
 
 def _kind(model: BaseEmbedding) -> str:
-    """Return a model's class by the name it has in LlamaIndex, or its name in Python where it inherits the former."""
+    """Return ``class_name()`` of a model's class if the class itself defines it, else the class's Python name."""
     kind = type(model)
     return model.class_name() if "class_name" in vars(kind) else kind.__qualname__

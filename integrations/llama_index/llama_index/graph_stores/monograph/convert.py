@@ -1,4 +1,4 @@
-"""LlamaIndex's nodes and relations of a graph as Monograph has them, and back."""
+"""Conversion of graph nodes and relations between LlamaIndex and Monograph."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from monograph.values import AssertedNode, AssertedRelation
 from monograph_tools.file_handle import COLLECTION
 
 CHUNK_LABEL = ChunkNode(text="").label
-"""The label of a chunk that was given none."""
+"""Default label of a chunk."""
 
 _CONTENT = "_node_content"
 _LABEL = "monograph_graph_label"
-"""Metadata key of the label of a chunk that came as a node of a graph, and not as LlamaIndex's own node."""
+"""Metadata key of a chunk's label. It is set on chunks added as graph nodes, not on LlamaIndex's own nodes."""
 
 
 def as_asserted_node(node: LabelledNode) -> AssertedNode:
-    """An entity as what its source says."""
+    """Convert an entity of LlamaIndex to an asserted node."""
     if not isinstance(node, EntityNode):
         raise InputError(f"a {type(node).__name__} is neither an entity nor a chunk", "give EntityNode or ChunkNode")
     embedding = None if node.embedding is None else np.asarray(node.embedding, dtype=np.float32)
@@ -33,33 +33,33 @@ def as_asserted_node(node: LabelledNode) -> AssertedNode:
 
 
 def as_asserted_relation(relation: Relation) -> AssertedRelation:
-    """A relation as what its source says."""
+    """Convert a relation of LlamaIndex to an asserted relation."""
     return AssertedRelation(
         relation.source_id, relation.label, relation.target_id, relation.properties, _source(relation.properties)
     )
 
 
 def _source(properties: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the ids of the sources of a node: the node that it was extracted from, or the document."""
+    """Return the id of the node, or else of the document, that the properties name as the source; empty if none."""
     found = properties.get(TRIPLET_SOURCE_KEY) or properties.get("ref_doc_id")
     return (found,) if isinstance(found, str) else ()
 
 
 def as_entity(node: AssertedNode) -> EntityNode:
-    """Convert an asserted node to LlamaIndex's."""
+    """Convert an asserted node to an entity of LlamaIndex."""
     embedding = None if node.embedding is None else node.embedding.tolist()
     return EntityNode(name=node.name, label=node.label, properties=dict(node.properties), embedding=embedding)
 
 
 def as_relation(relation: AssertedRelation) -> Relation:
-    """Convert an asserted relation to LlamaIndex's."""
+    """Convert an asserted relation to a relation of LlamaIndex."""
     return Relation(
         label=relation.label, source_id=relation.source, target_id=relation.target, properties=dict(relation.properties)
     )
 
 
 def as_base_node(chunk: ChunkNode) -> BaseNode:
-    """A chunk as the node that it was, or, where it was none, as a node of its text and properties."""
+    """Return the original node of a graph chunk if its properties contain it, else a new ``TextNode``."""
     if _CONTENT in chunk.properties:
         node = metadata_dict_to_node(dict(chunk.properties), text=chunk.text)
         node.embedding = chunk.embedding
@@ -78,7 +78,7 @@ def as_base_node(chunk: ChunkNode) -> BaseNode:
 
 
 def as_chunk(found: StoredChunk) -> ChunkNode:
-    """A stored chunk as a node of a graph; its properties are the metadata that LlamaIndex knows a node by."""
+    """Convert a stored chunk to a graph node whose properties are its metadata and ``ref_doc_id``."""
     metadata = {name: value for name, value in found.metadata.items() if name != COLLECTION}
     label = metadata.pop(_LABEL, None)
     if label is not None:
@@ -92,5 +92,5 @@ def as_chunk(found: StoredChunk) -> ChunkNode:
 
 
 def has_all(properties: Mapping[str, Any], *held: Mapping[str, Any]) -> bool:
-    """Whether each property stands in one of some objects at least."""
+    """Whether each of ``properties`` occurs, with an equal value, in at least one of the ``held`` mappings."""
     return all(any(name in one and one[name] == value for one in held) for name, value in properties.items())

@@ -1,4 +1,4 @@
-"""Kinds of nodes and relations in a graph."""
+"""Schema of a graph: the labels of its nodes and relations, and their properties."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from monograph.values import AssertedNode, Assertions
 
 
 def schema_of(asserted: Assertions, chunks: Mapping[str, str]) -> dict[str, Any]:
-    """Labels of nodes and of relations, each with the properties that it has and their types in JSON.
+    """Return the labels of nodes and of relations, each with its properties and their JSON types.
 
-    ``chunks`` has the labels of those chunks, by id, that relations join.
+    ``chunks`` maps the ids of chunks that relations join to the chunks' labels.
     """
     nodes: dict[str, dict[str, set[str]]] = {}
     for node in asserted.nodes.values():
@@ -31,7 +31,7 @@ def schema_of(asserted: Assertions, chunks: Mapping[str, str]) -> dict[str, Any]
 
 
 def described(schema: Mapping[str, Any]) -> str:
-    """A schema as lines that a language model reads."""
+    """Return a schema as lines for the prompt of a language model."""
 
     def lines(kinds: Mapping[str, Iterable[Mapping[str, str]]]) -> list[str]:
         had = {label: ", ".join(f"{one['property']}: {one['type']}" for one in some) for label, some in kinds.items()}

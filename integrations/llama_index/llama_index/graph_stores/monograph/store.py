@@ -33,31 +33,32 @@ if TYPE_CHECKING:
 
 
 class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
-    """A graph of what extractors say, in the file of the texts that say it.
+    """A property graph of extracted entities and relations, stored in the file of the texts they come from.
 
-    Chunks are the file's own: what ``PropertyGraphIndex`` stores is found by every search of the file, and a chunk that
-    the file has is not stored twice. Entities and relations know the chunk that they were extracted from
-    (``triplet_source_id``), or the document (``ref_doc_id``), and go with it. What was told of one entity by several is
-    laid over each other, the latest on top. Every addition is on disk when it returns.
+    ``PropertyGraphIndex`` stores its chunks as chunks of the file. Every search of the file finds them, and a chunk
+    that the file already has is not stored twice. Each entity and relation keeps the id of the chunk it was extracted
+    from (``triplet_source_id``) or of the document (``ref_doc_id``), and is deleted with it. If several sources assert
+    the same entity, their properties are merged, and the latest value of a property wins. Every addition is on disk
+    when the call returns.
 
     Parameters
     ----------
     monograph:
-        An open file, which stays the caller's to close; or the path of one, which is opened here, made if it is
-        missing, and closed by :meth:`close`. A file without a graph gets one here. A shelf, or its address, as well: it
-        is only read.
+        An open file, which the caller closes; or the path of a file. A path is opened here, created if it does not
+        exist, and closed by :meth:`close`. If the file has no graph, the graph is built here. A shelf or its address is
+        also accepted, for reading only.
     embed_model:
-        Makes the vectors of chunks and queries that bring none; with a path only. Without it the file's own embedder
-        does, and a new file whose first chunks bring their vectors takes only such.
+        Computes the vectors of chunks and queries that have none; only with a path. If it is None, the file's own
+        embedder is used. If the first chunks of a new file have vectors, every later chunk must have one too.
     collection:
-        See nothing but what the chunks of this one say, and put in it what is added.
+        Read only what the chunks of this collection assert, and add new nodes to this collection.
     key:
-        Of an encrypted file; with a path only.
+        Key of an encrypted file; only with a path.
 
     Raises
     ------
     InputError
-        If a model or a key is given besides an open file.
+        If a model or a key is given with an open file.
     """
 
     supports_structured_queries = False
@@ -77,7 +78,7 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         self._own = is_address(monograph)
 
     def __reduce__(self) -> tuple[Any, tuple[Archive], dict[str, bool]]:
-        # Nobody else has the file to close that is opened anew.
+        # The unpickled store opens the file itself, so it also has to close it.
         return partial(type(self), collection=self._collection), (self._whole,), {"_own": True}
 
     def __copy__(self) -> MonographPropertyGraphStore:
@@ -88,12 +89,12 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
 
     @property
     def monograph(self) -> Archive:
-        """The open file or shelf, or what of it is in the collection."""
+        """The open file or shelf, or the view of the collection."""
         return self._monograph
 
     @property
     def client(self) -> Archive:
-        """The open archive, as :attr:`monograph`."""
+        """The open file, view or shelf: the same as :attr:`monograph`."""
         return self._monograph
 
     def close(self) -> None:
@@ -102,9 +103,9 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
             self._whole.close()
 
     def get(self, properties: dict[str, Any] | None = None, ids: list[str] | None = None) -> list[LabelledNode]:
-        """Entities and chunks that have all of some properties, or of some ids; all of them where nothing is given.
+        """Return entities and chunks that have all ``properties`` and one of ``ids``; all of them if neither is given.
 
-        An empty list of ids is nobody. An entity that only relations name is there, by its name alone.
+        An empty list of ids matches nothing. An entity that only relations mention is returned with its name alone.
         """
         chunks = self._chunks(ids, properties or {})
         nodes = self._monograph.graph.assertions(ids).nodes
@@ -123,16 +124,16 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         properties: dict[str, Any] | None = None,
         ids: list[str] | None = None,
     ) -> list[Triplet]:
-        """Relations with their ends that meet all that is given; none where nothing is.
+        """Return the relations that meet all given conditions, with their end nodes; nothing if no condition is given.
 
         Parameters
         ----------
         entity_names, ids:
-            Of either end.
+            Names or ids of nodes. If given, at least one end of the relation must be among them.
         relation_names:
-            Labels.
+            Labels of relations.
         properties:
-            Each of them is had by the relation or by one of its ends.
+            Each property must occur in the relation or in one of its end nodes.
         """
         if not (entity_names or relation_names or properties or ids):
             return []
@@ -158,9 +159,10 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         limit: int = 30,
         ignore_rels: list[str] | None = None,
     ) -> list[Triplet]:
-        """At most ``limit`` relations within so many steps of some nodes, the nearest first, each once.
+        """Return at most ``limit`` relations within ``depth`` steps of the given nodes, nearest first, each once.
 
-        Relations of the labels ``ignore_rels`` are neither given nor followed; others are followed both ways.
+        Relations with a label in ``ignore_rels`` are neither returned nor followed. All others are followed in both
+        directions.
         """
         ignored = set(ignore_rels or ())
         seen: dict[tuple[str, str, str], None] = {}
@@ -184,18 +186,18 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         return triplets[: max(0, limit)]
 
     def get_llama_nodes(self, node_ids: list[str]) -> list[BaseNode]:
-        """LlamaIndex's own nodes, as they were, in the order asked for; what is not there is passed over."""
+        """Return LlamaIndex's nodes as they were stored, in the order of ``node_ids``; skip ids that are not stored."""
         return [as_node(one) for one in self._monograph.fetch(node_ids)]
 
     def upsert_nodes(self, nodes: Sequence[LabelledNode]) -> None:
-        """Store entities and chunks; what a source said of the same node before, it says no more.
+        """Store entities and chunks; a source's new assertion of a node replaces its previous one.
 
         Raises
         ------
         InputError
-            If one is neither.
+            If a node is neither an entity nor a chunk.
         InvalidDocument
-            If properties are not JSON, or a chunk's vector is of another dimension than the file's.
+            If properties are not JSON, or a chunk's vector has another dimension than the file's.
         """
         chunks = [node for node in nodes if isinstance(node, ChunkNode)]
         entities = [convert.as_asserted_node(node) for node in nodes if not isinstance(node, ChunkNode)]
@@ -204,13 +206,13 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
             to_write(self._monograph).graph.add(entities, missing_ok=True)
 
     def upsert_relations(self, relations: list[Relation]) -> None:
-        """Store relations; an end that is not there comes with them."""
+        """Store relations; an end node that does not exist is created."""
         if relations:
             graph = to_write(self._monograph).graph
             graph.add((), [convert.as_asserted_relation(one) for one in relations], missing_ok=True)
 
     def upsert_llama_nodes(self, llama_nodes: list[BaseNode]) -> None:
-        """Store LlamaIndex's own nodes as chunks; what the file has of other sources, with the same text, stays."""
+        """Store LlamaIndex's nodes as chunks; skip a node if a chunk of another source has its id and text."""
         if not llama_nodes:
             return
         file = to_write(self._monograph)
@@ -226,9 +228,10 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         properties: dict[str, Any] | None = None,
         ids: list[str] | None = None,
     ) -> None:
-        """Take out entities by name, relations by label, nodes and relations that have properties, nodes by id.
+        """Delete entities by name, relations by label, nodes and relations by property, and nodes by id.
 
-        With a node its relations go, with a chunk all that it says. Each of the four is done for itself.
+        The four arguments are independent of each other. Deleting a node deletes its relations, and deleting a chunk
+        deletes everything that it asserts.
         """
         file = to_write(self._monograph)
         graph = file.graph
@@ -248,9 +251,9 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
             graph.remove(names, [(one.source, one.label, one.target) for one in relations])
 
     def delete_llama_nodes(self, node_ids: list[str] | None = None, ref_doc_ids: list[str] | None = None) -> None:
-        """Take out chunks by id or by their documents' ids, with all that they say.
+        """Delete chunks by their ids or by the ids of their documents, with everything that they assert.
 
-        What others say of the same entities stays.
+        Assertions of other sources about the same entities stay.
         """
         file = to_write(self._monograph)
         gone = [*(node_ids or ()), *(ref_doc_ids or ())]
@@ -258,24 +261,24 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
             warn_of_problems(file.remove_chunks(node_ids))
         if ref_doc_ids:
             warn_of_problems(file.remove_chunks(where={"$document": {"in": list(ref_doc_ids)}}))
-        # What was said by nobody whom the file knows tells by its properties where it came from.
+        # Assertions without a stored source name their source in their properties only.
         every = file.graph.assertions()
         nodes = [one.id for one in every.nodes.values() if not one.origins and _came_from(one.properties, gone)]
         relations = [one for one in every.relations if not one.origins and _came_from(one.properties, gone)]
         file.graph.remove([*gone, *nodes], [(one.source, one.label, one.target) for one in relations])
 
     def structured_query(self, query: str, param_map: dict[str, Any] | None = None) -> Any:
-        """Raise InputError: a file has no query language of graphs."""
+        """Raise InputError: a file has no graph query language."""
         raise InputError(
             "MonographPropertyGraphStore has no structured queries",
             "ask by get_triplets, get_rel_map or vector_query, or search the file: store.client.search",
         )
 
     def vector_query(self, query: VectorStoreQuery, **kwargs: Any) -> tuple[list[LabelledNode], list[float]]:
-        """Entities whose embeddings are nearest to a query's, and their cosines (0 for a negative one).
+        """Return the entities whose embeddings are nearest to a query's, and their cosines (0 for a negative cosine).
 
-        Every embedding is compared. ``filters`` are met by properties; ``node_ids`` and ``doc_ids`` (of what says an
-        entity) restrict where they are given.
+        Every embedding is compared. ``filters`` are compared with the entities' properties. ``node_ids`` (ids of
+        entities) and ``doc_ids`` (documents that assert an entity) restrict the result if they are not empty.
 
         Raises
         ------
@@ -304,20 +307,20 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         return [convert.as_entity(one) for one, _ in found], [max(0.0, cosine) for _, cosine in found]
 
     def persist(self, persist_path: str = "", fs: AbstractFileSystem | None = None) -> None:
-        """Nothing is left to be done: every addition is in the file already."""
+        """Do nothing: every addition is already in the file."""
 
     def get_schema(self, refresh: bool = False) -> dict[str, Any]:
-        """Labels of entities and relations, the properties of each, and which labels relations join."""
+        """Return the labels of nodes and relations, their properties, and the pairs of labels that relations join."""
         asserted = self._monograph.graph.assertions()
         ends = dict.fromkeys(end for one in asserted.relations for end in (one.source, one.target))
         chunks = {one.chunk.id: convert.as_chunk(one).label for one in self._monograph.fetch(list(ends))}
         return schema_of(asserted, chunks)
 
     def get_schema_str(self, refresh: bool = False) -> str:
-        """Return the schema as :meth:`get_schema`, in lines for a language model."""
+        """Return the schema of :meth:`get_schema` as lines for the prompt of a language model."""
         return described(self.get_schema(refresh))
 
-    # LlamaIndex's own would do the work on the event loop.
+    # LlamaIndex's default implementations would block the event loop.
     aget = in_thread("get")
     aget_triplets = in_thread("get_triplets")
     aget_rel_map = in_thread("get_rel_map")
@@ -349,7 +352,7 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
 
 
 def _is_ours(stored: Any, node: BaseNode) -> bool:
-    """Whether a stored chunk came from LlamaIndex, or has another text than a node of its id."""
+    """Whether a stored chunk came from LlamaIndex, or its text differs from the text of the node with the same id."""
     return "_node_content" in stored.metadata or stored.chunk.text != node.get_content()
 
 

@@ -1,4 +1,4 @@
-"""A LlamaIndex index in a .mono file, with a tree of summaries that follows every change (Zhang et al., EraRAG)."""
+"""LlamaIndex index in a .mono file, with a tree of summaries that every change updates (Zhang et al., EraRAG)."""
 
 from __future__ import annotations
 
@@ -26,45 +26,45 @@ from monograph.errors import InputError
 from monograph_tools import ClosesFile, Given, in_thread, is_address, opened, refuse_unknown, to_write, warn_of_problems
 
 STRUCT_TYPE = cast(IndexStructType, "monograph_erarag")
-"""What a persisted index says it is. The framework's own kinds are a closed enumeration of texts; any text will do."""
+"""Type of the index in LlamaIndex's registries. LlamaIndex's own types are an enumeration, but any string works."""
 
 
 @dataclass
 class EraRAGStruct(IndexStruct):
-    """Data that LlamaIndex persists of the index: the path of its file. All else is in the file."""
+    """Data of the index that LlamaIndex persists: the path of its file. Everything else is in the file."""
 
     path: str = ""
 
     @classmethod
     def get_type(cls) -> IndexStructType:
-        """Its name in the registries."""
+        """Return the type of this struct in the registries."""
         return STRUCT_TYPE
 
 
 class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
-    """Nodes in a .mono file under a tree of summaries, kept in step with every insertion, update and deletion.
+    """Nodes in a .mono file under a tree of summaries, which every insertion, update and deletion updates.
 
-    The file holds the nodes whole, and with them the hashes of the documents they come from: the docstore of a storage
-    context is not needed to refresh, and holds no nodes. ``load_index_from_storage`` opens the file again.
+    The file stores the whole nodes and the hashes of their documents. A refresh does not need the docstore of a storage
+    context, and no node is stored there. ``load_index_from_storage`` opens the file again.
 
     Parameters
     ----------
     nodes:
-        To begin with; None or empty for none.
+        First nodes of the index; None or empty for none.
     monograph:
-        An open file, which stays the caller's to close; or the path of one, which is opened here, made if it is
-        missing, and closed by :meth:`close`. Not needed where an index is loaded.
+        An open file, which the caller closes; or the path of a file. A path is opened here, created if it does not
+        exist, and closed by :meth:`close`. Not needed to load an index.
     embed_model:
-        Makes the vectors; with a path only. Without it the file's own embedder does.
+        Computes the vectors; only with a path. If it is None, the file's own embedder is used.
     key:
-        Of an encrypted file; with a path only. It is not persisted: ``load_index_from_storage(..., key=...)``.
+        Key of an encrypted file; only with a path. It is not persisted: ``load_index_from_storage(..., key=...)``.
     options:
-        As for LlamaIndex's ``BaseIndex``: ``storage_context``, ``transformations``, …
+        Options of LlamaIndex's ``BaseIndex``: ``storage_context``, ``transformations``, …
 
     Raises
     ------
     InputError
-        If no file is named, a view is, or a model or a key is given besides an open file.
+        If no file is given, if a view is given, or if a model or a key is given with an open file.
     """
 
     index_struct_cls = EraRAGStruct
@@ -107,7 +107,7 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
         return self._monograph
 
     def build_index_from_nodes(self, nodes: Sequence[BaseNode], **build_kwargs: Any) -> EraRAGStruct:
-        """Store the first nodes; none goes to the docstore."""
+        """Store the first nodes in the file, and none of them in the docstore."""
         refuse_unknown("EraRAGIndex", build_kwargs)
         return self._build_index_from_nodes(nodes, **build_kwargs)
 
@@ -123,7 +123,7 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
             self._monograph.tree.rebuild()
 
     def insert_nodes(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
-        """Store nodes; one of a known id takes that node's place."""
+        """Store nodes; a node replaces the stored node with the same id."""
         with self._callback_manager.as_trace("insert_nodes"):
             self._insert(nodes)
 
@@ -131,18 +131,18 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
         warn_of_problems(self._monograph.remove_chunks([node_id]))
 
     def delete_nodes(self, node_ids: list[str], delete_from_docstore: bool = False, **delete_kwargs: Any) -> None:
-        """Take nodes out, all at once; ids that are not there are passed over."""
+        """Delete nodes in one operation; skip ids that are not stored."""
         warn_of_problems(self._monograph.remove_chunks(node_ids))
 
     def delete_ref_doc(self, ref_doc_id: str, delete_from_docstore: bool = False, **delete_kwargs: Any) -> None:
-        """Take out all nodes that come from a document; nothing happens where there is none."""
+        """Delete all nodes of a document; do nothing if it has none."""
         warn_of_problems(self._monograph.remove_chunks(where={"$document": ref_doc_id}))
         self.docstore.delete_document(ref_doc_id, raise_error=False)
 
     def refresh_ref_docs(self, documents: Sequence[Document], **update_kwargs: Any) -> list[bool]:
-        """Insert what is new and update what has changed; which of them did is returned.
+        """Insert new documents and update changed ones; return for each document whether it was stored.
 
-        What the file holds is what counts, so that it works after any deletion, and without a persisted docstore.
+        The hashes in the file are compared, so this works after any deletion and without a persisted docstore.
         """
         done = []
         for document in documents:
@@ -168,7 +168,7 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
 
     @property
     def ref_doc_info(self) -> dict[str, RefDocInfo]:
-        """Ids of the nodes of every document, and its metadata."""
+        """Node ids and metadata of every document, by document id."""
         found: dict[str, RefDocInfo] = {}
         for one in self._monograph.fetch():
             node = as_node(one)
@@ -177,15 +177,15 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
         return found
 
     def as_retriever(self, **kwargs: Any) -> BaseRetriever:
-        """A :class:`~llama_index.retrievers.monograph.TreeRetriever` over the file.
+        """Return a :class:`~llama_index.retrievers.monograph.TreeRetriever` over the file.
 
         It takes ``similarity_top_k``, ``detail``, ``budget``, ``filters``, ``reranker``, ``as_of`` and
-        ``callback_manager``. LlamaIndex hands over the arguments of a query or chat engine as well: they are left out.
+        ``callback_manager``. Arguments of query and chat engines, which LlamaIndex also passes, are ignored.
 
         Raises
         ------
         InputError
-            If an argument is neither the retriever's nor an engine's.
+            If an argument belongs neither to the retriever nor to an engine.
         """
         own = {"similarity_top_k", "detail", "budget", "filters", "reranker", "as_of", "callback_manager"}
         refuse_unknown("EraRAGIndex.as_retriever", kwargs.keys() - _engine_arguments(), own)
@@ -194,7 +194,7 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
 
 @cache
 def _engine_arguments() -> frozenset[str]:
-    """Arguments of LlamaIndex's query and chat engines, all of which it hands over to ``as_retriever``."""
+    """Return the argument names of LlamaIndex's query and chat engines, which it also passes to ``as_retriever``."""
     from llama_index.core.chat_engine import (
         CondensePlusContextChatEngine,
         CondenseQuestionChatEngine,

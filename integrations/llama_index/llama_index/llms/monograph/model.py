@@ -1,4 +1,4 @@
-"""A LlamaIndex LLM as Monograph's language model."""
+"""LlamaIndex LLM as the language model of Monograph."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from monograph_tools import BorrowedModel
 
 
 class LlamaIndexModel(BorrowedModel):
-    """Lets a LlamaIndex LLM answer :meth:`monograph.Monograph.ask`.
+    """A LlamaIndex LLM as the model that answers :meth:`monograph.Monograph.ask`.
 
     Parameters
     ----------
     llm:
-        Any LLM.
+        Any LLM of LlamaIndex.
     key:
-        Names the model and every setting that changes its answers: these are remembered under it.
+        Identifies the model and every setting that changes its answers. Answers are stored in the memo under this key.
     limit:
-        What the LLM calls the most tokens of an answer; empty to hand it none.
+        The LLM's parameter for the maximum number of tokens of an answer; empty to pass no limit.
     """
 
     called = "the LLM"

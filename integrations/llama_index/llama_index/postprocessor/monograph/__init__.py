@@ -1,4 +1,4 @@
-"""Monograph for LlamaIndex: nodes cut down to what a question needs, and LlamaIndex's rerankers in a file."""
+"""Monograph for LlamaIndex: a postprocessor that reduces nodes to the needed sentences, and rerankers for a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LlamaIndex's rerankers as a file's."""
+"""LlamaIndex reranker as the reranker of a file."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class LlamaIndexReranker(BorrowedReranker):
     Parameters
     ----------
     postprocessor:
-        LlamaIndex's. It must keep all nodes that it is given, and tell a score of each.
+        A postprocessor of LlamaIndex. It must return every node it is given, with a score.
     name:
-        What tells this model from others, with every setting that changes its scores: these are remembered under it.
+        Identifies the model and every setting that changes its scores. Scores are stored under this name.
     weight:
-        What its scores count beside those of the search.
+        Weight of its scores relative to the scores of the search.
     """
 
     def __init__(self, postprocessor: BaseNodePostprocessor, name: str, weight: float = 1.0) -> None:

@@ -17,22 +17,22 @@ dispatcher = instrument.get_dispatcher(__name__)
 
 
 class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
-    """Cuts nodes down to the sentences that a question needs, and puts those first that answer it best.
+    """Reduces nodes to the sentences that a question needs, and ranks the nodes that answer it best first.
 
-    From whatever retriever they come: their ids stay, what is kept stands word for word in them, and the nodes that
-    were given are left as they were. Nodes without text stay at the end. The scores stay in falling order: the first
-    node gets the highest of the given ones. Nothing is asked of a model.
+    The nodes can come from any retriever. Each keeps its id, its remaining sentences are verbatim, and the given nodes
+    are not modified. Nodes without text come last. The given scores are reassigned in descending order: the first node
+    gets the highest one. No model is called.
 
     Parameters
     ----------
     monograph:
-        An open file or shelf, or a store over one, which stays the caller's to close; or the path of a file or the
-        address of a shelf, which is opened with the first question and closed by :meth:`close`. It tells how rare words
-        are.
+        An open file or shelf, or a store over one, which the caller closes; or the path of a file or the address of a
+        shelf, which is opened by the first question and closed by :meth:`close`. It is read for the frequencies of
+        words.
     cut:
-        About which share of the tokens is to go, 0 to 1.
+        Approximate share of the tokens to remove, 0 to 1.
     key:
-        Of an encrypted file; with a path only.
+        Key of an encrypted file; only with a path.
     """
 
     cut: float = Field(default=DEFAULT_CUT, description="About which share of the tokens is to go, 0 to 1.")
@@ -48,7 +48,7 @@ class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
 
     @classmethod
     def class_name(cls) -> str:
-        """Its name in stored settings."""
+        """Return the name of this class in serialized settings."""
         return "SCRPostprocessor"
 
     def _postprocess_nodes(
@@ -68,7 +68,7 @@ class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
 
 
 def _in_order(nodes: list[NodeWithScore]) -> list[NodeWithScore]:
-    """The nodes with their scores sorted, the highest first; those without a score keep none."""
+    """Return the nodes with their scores reassigned in descending order; a node without a score keeps none."""
     scores = iter(sorted((one.score for one in nodes if one.score is not None), reverse=True))
     return [one if one.score is None else one.model_copy(update={"score": next(scores)}) for one in nodes]
 
@@ -76,7 +76,7 @@ def _in_order(nodes: list[NodeWithScore]) -> list[NodeWithScore]:
 def _cut(one: NodeWithScore, text: str, spans: list[list[int]]) -> NodeWithScore:
     node = one.node.model_copy(deep=True)
     node.set_content(text)
-    node.metadata[SPANS] = spans  # Neither embedded nor shown to a model.
+    node.metadata[SPANS] = spans  # The next lines exclude this key from the texts for embedders and models.
     for keys in (node.excluded_embed_metadata_keys, node.excluded_llm_metadata_keys):
         if SPANS not in keys:
             keys.append(SPANS)

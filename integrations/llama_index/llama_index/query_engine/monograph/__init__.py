@@ -1,4 +1,4 @@
-"""Monograph for LlamaIndex: answers with their places."""
+"""Monograph for LlamaIndex: a query engine whose answers cite their sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A LlamaIndex query engine whose answers name the places they come from."""
+"""LlamaIndex query engine whose answers cite their sources."""
 
 from __future__ import annotations
 
@@ -29,42 +29,43 @@ dispatcher = instrument.get_dispatcher(__name__)
 
 
 class CitingQueryEngine(ClosesFile, BaseQueryEngine):
-    """Answers from a file: found, reduced, packed under a budget, asked, and held against its sources.
+    """Answers questions from a file: searches, reduces and packs the hits, asks a model, and checks the citations.
 
-    ``llm`` answers, or the file's own model (``Monograph.open(path, model=LlamaIndexModel(llm, "its name"))``); without
-    one the answer is the passages themselves. ``source_nodes`` are what the answer cites, in order of their numbers,
-    with the spans of their documents under ``monograph_spans``; their scores, from 0 to 1, say what they are worth
-    beside the best of the context. The response's metadata say ``abstained``, what it took, and under ``unknown`` the
-    numbers that the model cited though there are none such.
+    ``llm`` answers, or else the file's own model (``Monograph.open(path, model=LlamaIndexModel(llm, "its name"))``).
+    Without a model the answer is the passages themselves. ``source_nodes`` are the cited passages in the order of their
+    numbers; ``monograph_spans`` has their spans in the documents. Their scores, from 0 to 1, are relative to the best
+    passage of the context. The metadata of the response have ``abstained``, the model, its tokens and the relevance,
+    and in ``unknown`` the cited numbers that do not exist.
 
     Parameters
     ----------
     monograph:
-        An open file or shelf, or a store over one, which stays the caller's to close; or the path of a file or the
-        address of a shelf, which is opened with the first question and closed by :meth:`close`.
+        An open file or shelf, or a store over one, which the caller closes; or the path of a file or the address of a
+        shelf, which is opened by the first question and closed by :meth:`close`.
     llm:
-        Any LLM of LlamaIndex's, whose answers are not kept, or a ``LlamaIndexModel``, whose answers the file remembers.
+        An LLM of LlamaIndex, whose answers are not stored, or a ``LlamaIndexModel``, whose answers are stored in the
+        file.
     embed_model:
-        Makes the vectors of queries that have none, where the file's vectors were given to it.
+        Computes the vectors of queries that have none, for a file whose vectors were given by the caller.
     budget:
-        Most tokens of the context; None takes the file's own.
+        Maximum number of tokens of the context; None for the file's default.
     how, reranker, as_of:
         As for :meth:`monograph.Monograph.search`.
     filters:
-        Only chunks whose metadata meet these.
+        Use only chunks whose metadata match these filters.
     streaming:
-        Answer piece by piece: a ``StreamingResponse``, whose ``source_nodes`` and metadata are filled in with the last
-        piece, when it is known what the answer cites.
+        Return a ``StreamingResponse`` that yields the answer in pieces. Its ``source_nodes`` and metadata are filled in
+        after the last piece, when the citations are known.
     callback_manager:
-        LlamaIndex's.
+        Callback manager of LlamaIndex.
     key:
-        Of an encrypted file; with a path only.
+        Key of an encrypted file; only with a path.
 
     Raises
     ------
     InputError
-        If ``how`` is no search mode, or a key is given with an open file. A query raises it if it has no vector, needs
-        one, and nothing makes it.
+        If ``how`` is not a search mode, or a key is given with an open file. A query raises it if its search mode needs
+        a vector, and neither the query nor a model provides one.
     InvalidFilter
         If the filters are not ``MetadataFilters``.
     """
@@ -126,7 +127,7 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
     def _pieces(
         self, query_bundle: QueryBundle, sources: list[NodeWithScore], metadata: dict[str, Any]
     ) -> Generator[str, None, None]:
-        """The answer as it comes; sources and what is told of it are filled in once it is whole."""
+        """Yield the answer in pieces; after the last one, fill ``sources`` and ``metadata``."""
         vector = self._vector(query_bundle)
         for piece in self._file.open().stream(query_bundle.query_str, vector=vector, **self._choices):
             if isinstance(piece, Answer):
@@ -138,13 +139,13 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
 
 
 async def _in_threads(pieces: Iterator[str]) -> AsyncGenerator[str, None]:
-    """Yield the pieces, each awaited in a thread, so that the event loop goes on meanwhile."""
+    """Yield the pieces; wait for each in a thread, so that the event loop is not blocked."""
     while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
         yield piece
 
 
 def _sources(answer: Answer) -> list[NodeWithScore]:
-    # Values are logarithms.
+    # The values are logarithms.
     best = max((one.value for one in answer.context.citations), default=0.0)
     return [_as_source(one, math.exp(min(0.0, one.value - best))) for one in answer.citations]
 

@@ -1,4 +1,4 @@
-"""The documents of a .mono file, as LlamaIndex has them."""
+"""Reader of the documents of a .mono file as LlamaIndex documents."""
 
 from __future__ import annotations
 
@@ -12,33 +12,34 @@ from monograph_tools import FileHandle, Given, whole_documents
 
 
 class MonographReader(BaseReader):
-    """Reads whole documents out of a monograph, under their own ids.
+    """Reads whole documents from a .mono file, with their ids.
 
-    Title and uri stand in the metadata as ``monograph_title`` and ``monograph_uri``, unless a document has these keys.
+    The metadata have the title and uri as ``monograph_title`` and ``monograph_uri``, unless a document has these keys
+    itself.
 
     Parameters
     ----------
     monograph:
-        An open file, which stays the caller's to close; or the path of one, which is opened while it is read.
+        An open file, which the caller closes; or the path of a file, which is open only while it is read.
     key:
-        Of an encrypted file; with a path only.
+        Key of an encrypted file; only with a path.
     """
 
     def __init__(self, monograph: Given, *, key: str | None = None) -> None:
         self._file = FileHandle(monograph, key=key)
 
     def lazy_load_data(self, names: Iterable[str] | None = None, **load_kwargs: Any) -> Iterable[Document]:
-        """Documents one by one, in order of uri, then id.
+        """Yield documents one by one, ordered by uri, then id.
 
         Parameters
         ----------
         names:
-            Ids or uris; all documents without them.
+            Ids or uris of documents; None for all documents.
 
         Raises
         ------
         NotFound
-            If a name fits no document, or several.
+            If a name matches no document, or more than one.
         """
         for found in whole_documents(self._file, names):
             own = {"monograph_title": found.title, "monograph_uri": found.uri}

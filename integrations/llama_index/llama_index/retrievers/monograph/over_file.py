@@ -1,4 +1,4 @@
-"""Base of retrievers over a .mono file: the file, and its search."""
+"""Base class of the retrievers over a .mono file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ dispatcher = instrument.get_dispatcher(__name__)
 
 
 class RetrieverOptions(TypedDict, total=False):
-    """The keyword arguments of every retriever: see :class:`FileRetriever`."""
+    """Keyword arguments that all retrievers take: see :class:`FileRetriever`."""
 
     similarity_top_k: int
     filters: MetadataFilters | None
@@ -37,35 +37,34 @@ class RetrieverOptions(TypedDict, total=False):
 
 
 class FileRetriever(ClosesFile, BaseRetriever):
-    """Finds chunks of a monograph.
+    """Base of retrievers that return chunks of a file or shelf.
 
-    Nodes carry the chunk's id, its text and offsets, the document's metadata, and the document as their source; a chunk
-    that came from LlamaIndex comes back as the node it was. Scores are the hits' relevances, from 0 to 1 and never
-    rising. Results are ``HitNode`` objects: ``own_score`` is the hit's own, ``explanation`` says how it was found.
+    Each node has the chunk's id, text and offsets, the document's metadata, and the document as its source. A chunk
+    that was stored from LlamaIndex is returned as its original node. Results are ``HitNode`` objects: ``score`` is the
+    hit's relevance (0 to 1, never rising), ``own_score`` its own score, and ``explanation`` says how it was found.
 
     Parameters
     ----------
     monograph:
-        An open file or shelf, or a store over one, which stays the caller's to close; or the path of a file or the
-        address of a shelf, which is opened for reading only when the first query comes, and closed by :meth:`close`.
+        An open file or shelf, or a store over one, which the caller closes; or the path of a file or the address of a
+        shelf, which is opened for reading by the first query and closed by :meth:`close`.
     similarity_top_k:
-        Most nodes to return.
+        Maximum number of nodes to return.
     filters:
-        Only chunks whose metadata meet these.
+        Return only chunks whose metadata match these filters.
     embed_model:
-        Makes the vectors of queries that have none. It must be the model that made the file's vectors. A file with a
-        model of its own does not need it.
+        Computes the vectors of queries that have none. It must be the model that computed the file's vectors. Not
+        needed if the file has an embedder of its own.
     as_of:
-        Search the file as it stood at the end of this moment, where it keeps that: see
-        :meth:`monograph.Monograph.as_of`.
+        Search the file as it was at the end of this moment, if it keeps history: see :meth:`monograph.Monograph.as_of`.
     collection:
-        See nothing but the nodes of this one, whatever the way to search; a shelf has none.
+        Return only nodes of this collection, in every search mode. Shelves have no collections.
     reranker:
-        Puts the first hits in order, or the text that names it; None for what the file was opened with.
+        Reranker of the first hits, or its spec as a string; None for the reranker that the file was opened with.
     callback_manager:
-        LlamaIndex's.
+        Callback manager of LlamaIndex.
     key:
-        Of an encrypted file; with a path only.
+        Key of an encrypted file; only with a path.
 
     Raises
     ------
@@ -98,7 +97,7 @@ class FileRetriever(ClosesFile, BaseRetriever):
 
     @property
     def similarity_top_k(self) -> int:
-        """Most nodes to return."""
+        """Maximum number of nodes to return."""
         return self._similarity_top_k
 
     @similarity_top_k.setter
@@ -106,7 +105,7 @@ class FileRetriever(ClosesFile, BaseRetriever):
         self._similarity_top_k = arguments.whole_number(most, "similarity_top_k", 1)
 
     def close(self) -> None:
-        """Close the file if it was given as a path; the next query opens it again. Nothing else is closed."""
+        """Close the file if it was given as a path; the next query opens it again."""
         self._file.close()
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""LlamaIndex retrievers over a monograph: lexical and dense, along the graph, through the tree."""
+"""LlamaIndex retrievers over a file or shelf: hybrid, graph and tree search."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from monograph_tools import Given, build_graph
 
 
 class HybridRetriever(FileRetriever):
-    """Finds chunks of a monograph by words and by meaning.
+    """Finds chunks by lexical and dense search, or by any other search mode.
 
     Parameters
     ----------
     how:
-        As for :meth:`monograph.Monograph.search`: a name, or a value like ``Hybrid(alpha=0.3)``.
+        As for :meth:`monograph.Monograph.search`: the name of a search mode, or a value such as ``Hybrid(alpha=0.3)``.
 
-    The others are those of :class:`~llama_index.retrievers.monograph.over_file.FileRetriever`.
+    The other parameters are those of :class:`~llama_index.retrievers.monograph.over_file.FileRetriever`.
 
     Raises
     ------
     InputError
-        If ``how`` is no search mode, or as FileRetriever does.
+        If ``how`` is not a search mode, or as FileRetriever does.
     """
 
     def __init__(
@@ -44,17 +44,17 @@ class MiniRAGRetriever(FileRetriever):
 
     By default it runs Monograph's own graph search, ``how="graph"``: it starts at the entities that the question names,
     follows the graph, and ranks with lexical and dense scores. ``faithful=True`` runs the paper's formulas (Eq. 2 and
-    3) instead. See ``docs/graph.md`` for both, and ``docs/which-mode.md`` for what each finds.
+    3) instead. See ``docs/explanation/graph.md`` for both, and ``docs/how-to/which-mode.md`` for what each finds.
 
-    ``explanation`` of each result names the entities that led to it. This is not built on LlamaIndex's property graphs:
-    there an entity keeps one source, and who else named it is lost. A file without a graph gets one here.
+    ``explanation`` of each result names the entities that led to it. The retriever does not use LlamaIndex's property
+    graphs, which keep only one source of each entity. If the file has no graph, the graph is built here.
 
     Parameters
     ----------
     faithful:
-        Search by the paper's own formulas.
+        Rank by the paper's own formulas.
 
-    The others are those of :class:`~llama_index.retrievers.monograph.over_file.FileRetriever`.
+    The other parameters are those of :class:`~llama_index.retrievers.monograph.over_file.FileRetriever`.
 
     Raises
     ------
@@ -80,18 +80,18 @@ class MiniRAGRetriever(FileRetriever):
 
 
 class TreeRetriever(FileRetriever):
-    """Finds chunks and the summaries that stand above them.
+    """Finds chunks and the summaries above them in the tree.
 
-    A summary's node has the chunks under it as its children, and its layer under ``monograph_layer``.
+    A summary's node has the chunks under it as its children, and its layer in the metadata as ``monograph_layer``.
 
     Parameters
     ----------
     detail:
-        The share of chunks among the nodes, from 0 (summaries alone) to 1.
+        Share of chunks among the nodes, from 0 (summaries only) to 1 (chunks only).
     budget:
-        Most tokens of all nodes together.
+        Maximum number of tokens of all nodes together.
 
-    The others are those of :class:`~llama_index.retrievers.monograph.over_file.FileRetriever`.
+    The other parameters are those of :class:`~llama_index.retrievers.monograph.over_file.FileRetriever`.
 
     Raises
     ------

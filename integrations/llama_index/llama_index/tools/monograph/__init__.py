@@ -1,4 +1,4 @@
-"""Monograph for LlamaIndex: what an agent can do with a .mono file."""
+"""Monograph for LlamaIndex: tools with which an agent uses a .mono file."""
 
 from __future__ import annotations
 

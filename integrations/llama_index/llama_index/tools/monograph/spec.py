@@ -1,4 +1,4 @@
-"""Tools over a .mono file for an agent of LlamaIndex."""
+"""Tools over a .mono file for a LlamaIndex agent."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from monograph_tools import ClosesFile, FileHandle, Given, as_json, offered
 
 
 class MonographToolSpec(ClosesFile, BaseToolSpec):
-    """Tools to search, read and look around in a file; an answer is JSON, each text in it with the place it stands in.
+    """Tools to search, read and explore a file; they reply in JSON, with the source of each text.
 
-    What goes wrong is said to the agent, with the hint. The question reaches the file as the agent wrote it.
-    ``outline`` is there where the file has a tree of summaries.
+    Errors are returned to the agent as text, with their hint. The agent's question is passed to the file unchanged.
+    ``outline`` is offered only if the file has a tree of summaries.
 
     Parameters
     ----------
     monograph:
-        An open file or shelf, or a store over one, which stays the caller's to close; or the path of a file or the
-        address of a shelf, which is opened here and closed by :meth:`close`.
+        An open file or shelf, or a store over one, which the caller closes; or the path of a file or the address of a
+        shelf, which is opened here and closed by :meth:`close`.
     notes:
-        Offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for what that added.
+        Offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for notes of ``add_note``.
     key:
-        Of an encrypted file; with a path only.
+        Key of an encrypted file; only with a path.
     """
 
     def __init__(self, monograph: Given, *, notes: bool = False, key: str | None = None) -> None:
@@ -33,7 +33,7 @@ class MonographToolSpec(ClosesFile, BaseToolSpec):
             setattr(self, name, tool.answering(as_json, _said))
 
     def close(self) -> None:
-        """Close the file if it was given as a path: the tools then answer with an error."""
+        """Close the file if it was given as a path; after that the tools reply with an error."""
         self._file.close()
 
     def to_tool_list(
@@ -41,8 +41,8 @@ class MonographToolSpec(ClosesFile, BaseToolSpec):
         spec_functions: list[SPEC_FUNCTION_TYPE] | None = None,
         func_to_metadata_mapping: dict[str, ToolMetadata] | None = None,
     ) -> list[FunctionTool]:
-        """The tools, for an agent; parameters as for LlamaIndex's ``BaseToolSpec``."""
-        # Else it would be told their signatures in Python.
+        """Return the tools for an agent; parameters as for LlamaIndex's ``BaseToolSpec``."""
+        # By default LlamaIndex would describe the tools by their Python signatures.
         described = {
             name: ToolMetadata(name=name, description=tool.description, fn_schema=tool.arguments())
             for name, tool in self._tools.items()

@@ -1,4 +1,4 @@
-"""Events for LlamaIndex's instrumentation, beside the framework's own."""
+"""Monograph's own events for LlamaIndex's instrumentation."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from monograph.values import Effort
 
 
 class SearchEvent(BaseEvent):
-    """A search has ended: by which retrievers, and what the vector index had to do for it.
+    """End of a search: its query, the retrievers that found hits, and the effort of the vector index.
 
-    ``stopped`` says why that ended (``enough``, ``short``, ``all`` or ``exact``); it is empty where no vectors were
-    compared.
+    ``loads`` are the clusters that were read, ``compared`` the vectors that were compared. ``stopped`` says why the
+    vector index stopped (``enough``, ``short``, ``all`` or ``exact``); it is empty if no vectors were compared.
     """
 
     query: str
@@ -26,12 +26,12 @@ class SearchEvent(BaseEvent):
 
     @classmethod
     def class_name(cls) -> str:
-        """Its name among events."""
+        """Return the name of this class of events."""
         return "MonographSearchEvent"
 
     @classmethod
     def of(cls, query: str, hits: Sequence[Hit]) -> SearchEvent:
-        """The event of a search that found these."""
+        """Return the event of a search that returned these hits."""
         origins = [origin for hit in hits for origin in hit.origins]
         efforts = [origin.effort for origin in origins if origin.effort is not None]
         effort = efforts[0] if efforts else Effort(0, 0, "")
@@ -46,7 +46,7 @@ class SearchEvent(BaseEvent):
 
 
 class ReductionEvent(BaseEvent):
-    """Nodes were cut down to what a question needs: how much of them is left."""
+    """Reduction of nodes to the needed sentences: their characters before (``characters``) and after it (``kept``)."""
 
     query: str
     characters: int
@@ -54,14 +54,14 @@ class ReductionEvent(BaseEvent):
 
     @classmethod
     def class_name(cls) -> str:
-        """Its name among events."""
+        """Return the name of this class of events."""
         return "MonographReductionEvent"
 
 
 class AnswerEvent(BaseEvent):
-    """A question was answered: by which model, at what cost, and how probable it is that the file tells.
+    """Answer to a question: its model, its cost, and the probability that the file contains the answer (``relevance``).
 
-    ``tokens_found`` are those of what was found, ``tokens_context`` those that were left for the model.
+    ``tokens_found`` are the tokens of the hits, ``tokens_context`` those of the context given to the model.
     """
 
     query: str
@@ -76,12 +76,12 @@ class AnswerEvent(BaseEvent):
 
     @classmethod
     def class_name(cls) -> str:
-        """Its name among events."""
+        """Return the name of this class of events."""
         return "MonographAnswerEvent"
 
     @classmethod
     def of(cls, answer: Answer) -> AnswerEvent:
-        """The event of an answer."""
+        """Return the event of an answer."""
         return cls(
             query=answer.query,
             model=answer.model,

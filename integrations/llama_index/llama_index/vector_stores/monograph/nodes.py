@@ -1,4 +1,4 @@
-"""Nodes as passages, and back again whole."""
+"""Conversion of LlamaIndex nodes to passages and documents, and back."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from monograph.values import Summary
 
 OWN_KEYS = ("monograph_title", "monograph_uri")
-"""Metadata keys that are added to chunks which did not come from LlamaIndex; neither embedded nor shown to a model."""
+"""Metadata keys added to chunks that were not stored from LlamaIndex; hidden from embedders and language models."""
 
 _CONTENT = "_node_content"
 _WHOLE = "_node_whole"
 
 
 def as_documents(nodes: Iterable[BaseNode]) -> list[Document]:
-    """Nodes under the documents they come from; a node that comes from none is a document of its own.
+    """Return a document for each source document of the nodes; a node without a source becomes a document of its own.
 
-    The document's id is ``ref_doc_id``, and the chunk's the node's own. Filters see the node's metadata, and
-    ``ref_doc_id``. A node of no text, such as an image, is found by its vector, its metadata and its id.
+    The document's id is ``ref_doc_id``, and the chunk's id is the node's. Filters apply to the node's metadata and to
+    ``ref_doc_id``. A node without text, such as an image, can be found by its vector, its metadata and its id.
     """
     grouped: dict[str, list[Passage]] = {}
     for node in nodes:
@@ -47,7 +47,7 @@ def as_documents(nodes: Iterable[BaseNode]) -> list[Document]:
 
 def _as_passage(node: BaseNode) -> Passage:
     text = node.get_content(metadata_mode=MetadataMode.NONE)
-    # Taken without its text, a Node would lose what kind of text it was.
+    # Without its text, a Node cannot be restored with the same kind of text.
     whole = not text.strip() or type(node) is Node
     _check_numbers(node)
     metadata = node_to_metadata_dict(node, remove_text=not whole, flat_metadata=False)
@@ -60,7 +60,7 @@ def _as_passage(node: BaseNode) -> Passage:
 
 
 def _check_numbers(node: BaseNode) -> None:
-    """Raise InvalidDocument for a number that is not finite: writing the node as JSON would leave it out."""
+    """Raise InvalidDocument if metadata contain a number that is not finite, which the node's JSON would omit."""
     try:
         json.dumps(node.metadata, allow_nan=False, default=str)
     except (TypeError, ValueError, RecursionError) as error:
@@ -71,19 +71,19 @@ def _check_numbers(node: BaseNode) -> None:
 
 
 class HitNode(NodeWithScore):
-    """A node that a search found, with its relevance (0 to 1) as ``score``.
+    """Node that a search found, with its relevance (0 to 1) as ``score``.
 
-    The node depends on the stored chunk alone: its metadata and hash are the same whatever the query was.
+    The node depends on the stored chunk only: its metadata and hash are the same for every query.
     """
 
     own_score: float
-    """The hit's own score, whose range depends on the search mode."""
+    """The hit's own score; its range depends on the search mode."""
     explanation: str
-    """Which retrievers found the node, and by which entities."""
+    """Retrievers that found the node, and the entities that led to it."""
 
 
 def as_node(found: Hit | StoredChunk) -> BaseNode:
-    """A chunk as a node: one that came from LlamaIndex comes back as it was, but for its embedding."""
+    """Convert a chunk to a node: its original node if it was stored from LlamaIndex, but without the embedding."""
     if _CONTENT in found.metadata:
         whole = _WHOLE in found.metadata
         return metadata_dict_to_node(dict(found.metadata), text=None if whole else found.chunk.text)
@@ -101,7 +101,7 @@ def as_node(found: Hit | StoredChunk) -> BaseNode:
 
 
 def as_scored_node(hit: Hit) -> HitNode:
-    """Convert a hit, a chunk or a summary, to a node with its scores and its explanation."""
+    """Convert a hit (a chunk or a summary) to a node with its scores and its explanation."""
     node = as_node(hit) if hit.summary is None else _summary_node(hit.summary)
     return HitNode(node=node, score=hit.relevance, own_score=hit.score, explanation=hit.explain())
 

@@ -1,4 +1,4 @@
-"""LlamaIndex's vector store over a .mono file."""
+"""LlamaIndex vector store over a .mono file."""
 
 from __future__ import annotations
 
@@ -35,67 +35,68 @@ if TYPE_CHECKING:
 dispatcher = instrument.get_dispatcher(__name__)
 
 DEFAULT_THRESHOLD = 0.5
-"""What maximal marginal relevance takes where nothing is said, as LlamaIndex does."""
+"""Default of ``mmr_threshold``, the same as in LlamaIndex."""
 
 MMR_PREFETCH_FACTOR = 4
-"""Candidates that maximal marginal relevance chooses from, for each node that is asked for."""
+"""Number of candidates of maximal marginal relevance for each requested node."""
 
 MMR_ARGUMENTS = ("mmr_threshold", "mmr_prefetch_k", "mmr_prefetch_factor")
-"""What ``vector_store_kwargs`` may hold."""
+"""Keyword arguments of :meth:`EcoVectorStore.query`, which LlamaIndex calls ``vector_store_kwargs``."""
 
 PLACE = "query_embedding"
-"""What takes a query's vector."""
+"""Parameter that takes a query's vector; named in error messages."""
 
 FILE_NAME = "vector_store.mono"
-"""What ``from_persist_dir`` opens."""
+"""Name of the file that ``from_persist_dir`` opens."""
 
 
 class MissingStore(NotAMonograph, ValueError):
-    """No file where a store is to be loaded from."""
+    """The file of a store that is to be loaded does not exist."""
 
 
 class ContradictoryArguments(InputError, ValueError):
-    """Arguments of which only one can be followed."""
+    """Arguments that exclude each other."""
 
 
 class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
-    """Nodes and their vectors in one file, with an inverted index and a graph beside them.
+    """Nodes and their vectors in one file, with an inverted index and a graph.
 
-    Nodes come back whole: relationships, hash, templates, nested metadata. Their ids are kept, whatever they are.
+    Nodes are returned complete: relationships, hash, templates, nested metadata. Any string can be an id and is kept.
     Modes: ``default``, ``mmr``, ``sparse`` and ``text_search`` (BM25), ``hybrid`` (with ``alpha``, ``sparse_top_k`` and
-    ``hybrid_top_k``). Scores lie in 0 to 1 and are never None: cosines (0 for a negative one), or by words and in
-    ``hybrid`` shares of the best score. Every addition is on disk when it returns: there is nothing to persist. A copy
-    is over the same open file, which stays the original's to close; a store that is pickled opens that path anew.
+    ``hybrid_top_k``). Scores are from 0 to 1 and never None: in a dense search cosines (0 for a negative cosine), in
+    lexical searches and in ``hybrid`` shares of the best score. Every addition is on disk when the call returns, so
+    there is nothing to persist. A copy shares the open file, which only the original closes. An unpickled store opens
+    the file at the same path again.
 
     Parameters
     ----------
     monograph:
-        An open file, or a store over one, which stays the caller's to close; or the path of one, which is opened here,
-        made if it is missing, and closed by :meth:`close`. A shelf, or its address, is only searched: what lists nodes,
-        stores them or takes them out raises InputError.
+        An open file, or a store over one, which the caller closes; or the path of a file. A path is opened here,
+        created if it does not exist, and closed by :meth:`close`. A shelf or its address can only be searched: methods
+        that list, store or delete nodes raise InputError.
     embed_model:
-        Makes the vectors of nodes and queries that bring none; with a path only. Without it the file's own embedder
-        does; a file whose first nodes bring their vectors takes only such.
+        Computes the vectors of nodes and queries that have none; only with a path. If it is None, the file's own
+        embedder is used. If the first nodes of a new file have vectors, every later node must have one too.
     collection:
-        Whose nodes these are: nothing else of the file is found, listed or taken out, and what is added is in it. An id
-        is one in the whole file: that of a node in another collection is refused.
+        Search, list and delete only nodes of this collection, and add new nodes to it. An id is unique in the whole
+        file: adding a node with the id of a node in another collection is refused.
     key:
-        Of an encrypted file; with a path only. It is no setting of the store, and is never persisted.
+        Key of an encrypted file; only with a path. It is not a setting of the store, and is never persisted.
     vector_index:
-        Design of a new file's vector index, ``codes`` (the default) or ``graph``; with a path only.
+        Design of a new file's vector index, ``codes`` (the default) or ``graph``; only with a path.
 
     Raises
     ------
     InputError
-        If a model, a key or a vector index is given besides an open file.
+        If a model, a key or a vector index is given with an open file.
     """
 
     stores_text: bool = True
     is_embedding_query: bool = True
     path: str
-    """The file."""
+    """Path of the file, or address of the shelf."""
     collection: str | None = None
-    """The part of it that is seen."""
+    """Collection that is read and written; None for the whole file."""
 
     _whole: Archive = PrivateAttr()
     _monograph: Archive = PrivateAttr()
@@ -130,7 +131,7 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
 
     @classmethod
     def class_name(cls) -> str:
-        """Its name in stored settings."""
+        """Return the name of this class in serialized settings."""
         return "EcoVectorStore"
 
     @classmethod
@@ -147,7 +148,7 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
         Raises
         ------
         MissingStore
-            If there is none, a ValueError as LlamaIndex's own store raises.
+            If the file does not exist; a ValueError, as LlamaIndex's own store raises.
         """
         return cls._existing(Path(persist_dir) / FILE_NAME, embed_model, collection=collection, key=key)
 
@@ -161,7 +162,7 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
         key: str | None = None,
         vector_index: Literal["codes", "graph"] | None = None,
     ) -> EcoVectorStore:
-        """Make a store; parameters as for the class."""
+        """Create a store; parameters as for the class."""
         return cls(monograph, embed_model, collection=collection, key=key, vector_index=vector_index)
 
     @classmethod
@@ -173,12 +174,12 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
         key: str | None = None,
         **kwargs: Any,
     ) -> EcoVectorStore:
-        """Open the file of a store that ``to_dict`` described. A model and a key are not part of the description.
+        """Open the file of a store that ``to_dict`` serialized, which leaves out the model and the key.
 
         Raises
         ------
         MissingStore
-            If the file is not there.
+            If the file does not exist.
         """
         tools.refuse_unknown("EcoVectorStore.from_dict", kwargs, ("embed_model", "key"))
         return cls._existing(data["path"], embed_model, collection=data.get("collection"), key=key)
@@ -195,12 +196,12 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
 
     @property
     def monograph(self) -> Archive:
-        """The open file, or what of it is in the collection; or the shelf."""
+        """The open file or shelf, or the view of the collection."""
         return self._monograph
 
     @property
     def client(self) -> Archive:
-        """The open archive, as :attr:`monograph`."""
+        """The open file, view or shelf: the same as :attr:`monograph`."""
         return self._monograph
 
     def close(self) -> None:
@@ -210,7 +211,7 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
 
     @dispatcher.span
     def add(self, nodes: Sequence[BaseNode], **add_kwargs: Any) -> list[str]:
-        """Store nodes; one of a known id takes that node's place.
+        """Store nodes; a node replaces the stored node with the same id.
 
         Returns
         -------
@@ -219,8 +220,8 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
         Raises
         ------
         InvalidDocument
-            If a vector is of another dimension than the file's, or missing where nothing can make it, or metadata are
-            not JSON. Nothing of a batch of 1,024 documents is then stored.
+            If a vector has another dimension than the file's, if a vector is missing and no model can compute it, or if
+            metadata are not JSON. Then nothing of the same batch of 1,024 documents is stored.
         """
         if nodes:
             tools.warn_of_problems(tools.to_write(self._monograph).put(as_documents(nodes)))
@@ -228,7 +229,7 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
 
     @dispatcher.span
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
-        """Take out all nodes that come from a document; nothing happens where there is none."""
+        """Delete all nodes of a document; do nothing if it has none."""
         tools.refuse_unknown("EcoVectorStore.delete", delete_kwargs)
         tools.warn_of_problems(tools.to_write(self._monograph).remove_chunks(where={"$document": ref_doc_id}))
 
@@ -236,9 +237,9 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
     def delete_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **delete_kwargs: Any
     ) -> None:
-        """Delete nodes by id, by a filter, or those of the ids that meet it.
+        """Delete nodes by id, by a filter, or by both: those of the ids that match the filter.
 
-        Nothing happens where neither is given, or the list of ids is empty: see :meth:`clear`.
+        Nothing is deleted if neither is given, or if the list of ids is empty: see :meth:`clear`.
         """
         tools.refuse_unknown("EcoVectorStore.delete_nodes", delete_kwargs)
         where = as_where(filters)
@@ -247,9 +248,9 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
 
     @dispatcher.span
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
-        """Nodes by id, in the order asked for, or by a filter; all of them where nothing is given.
+        """Return nodes by id, in the order of the ids, or by a filter; all nodes if neither is given.
 
-        Their embeddings come with them, of unit length: ``[2.0, 1.0]`` is stored as ``[0.894, 0.447]``.
+        Each has its embedding, normalized to unit length: ``[2.0, 1.0]`` is stored as ``[0.894, 0.447]``.
         """
         found = self._monograph.fetch(node_ids, where=as_where(filters), vectors=True)
         nodes = [as_node(one) for one in found]
@@ -259,29 +260,31 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
 
     @dispatcher.span
     def clear(self) -> None:
-        """Take everything out that is in the collection; without one what was synced from files too."""
+        """Delete everything in the collection, or, without a collection, in the file, including synced documents."""
         file = tools.to_write(self._monograph)
         tools.warn_of_problems(file.remove([document.id for document in file.documents()]))
 
     @dispatcher.span
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
-        """Find nodes.
+        """Return the best nodes for a query, with their scores and ids.
 
         Parameters
         ----------
         query:
-            What is asked. Without ``query_embedding`` the file's own embedder makes it of ``query_str``. In the mode
-            ``default`` a vector that is missing or zero leaves the filter to say what is found, with scores of 0.
+            The query. Without ``query_embedding`` the file's own embedder computes it from ``query_str``. In the mode
+            ``default`` without a vector, or with a zero vector, nodes that match the filter are returned with scores of
+            0.
         kwargs:
-            ``mmr_threshold`` (0 avoids likeness, 1 ignores it), and ``mmr_prefetch_k`` or ``mmr_prefetch_factor``.
+            ``mmr_threshold`` (1 ranks by relevance only, 0 by diversity only), and ``mmr_prefetch_k`` or
+            ``mmr_prefetch_factor``.
 
         Raises
         ------
         ContradictoryArguments
             If both of the last two are given; a ValueError.
         InputError
-            If the mode is another, a number is out of range, the vector's dimension is not the file's, or a mode lacks
-            the words or the vector that it needs.
+            If the mode is not supported, a number is out of range, the vector's dimension is not the file's, or the
+            mode needs a text or a vector that the query lacks.
         InvalidFilter
             If a filter cannot be understood.
         """
@@ -304,7 +307,7 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
     aquery = dispatcher.span(tools.in_thread("query"))
 
     def persist(self, persist_path: str = "", fs: AbstractFileSystem | None = None) -> None:
-        """Nothing is left to be done: every addition is in the file already."""
+        """Do nothing: every addition is already in the file."""
 
     def _hits(self, query: VectorStoreQuery, where: dict[str, Any], options: dict[str, Any]) -> list[Hit]:
         mode = VectorStoreQueryMode(query.mode)
@@ -330,7 +333,7 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
             tools.require_query_vector(self._monograph, "dense", PLACE)
         if vector is not None or words is not None:
             found = self._monograph.search(words or "", k, how="dense", where=where, vector=vector)
-        # Nothing that a filter allows is found only where the vector points nowhere.
+        # A filtered dense search returns nothing if the query's vector is zero.
         return found or (tools.allowed_hits(self._monograph, where, k) if where else [])
 
     def _diverse(self, query: VectorStoreQuery, where: dict[str, Any], options: dict[str, Any]) -> list[Hit]:
@@ -363,7 +366,7 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
 
 
 def _opened_anew(kind: type[EcoVectorStore], monograph: Archive, collection: str | None = None) -> EcoVectorStore:
-    """A store that was pickled: nobody else has its file to close."""
+    """Return an unpickled store, which closes the file that it opened."""
     store = kind(monograph, collection=collection)
     store._own = True
     return store

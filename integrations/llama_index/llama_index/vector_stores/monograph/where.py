@@ -1,4 +1,4 @@
-"""LlamaIndex's metadata filters as Monograph has them: all operators, nested as deep as they come."""
+"""Conversion of LlamaIndex metadata filters, with all operators and nested to any depth, to filters of Monograph."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ _TEXT_OPERATORS = (FilterOperator.TEXT_MATCH, FilterOperator.TEXT_MATCH_INSENSIT
 
 
 class NoTextToMatch(InvalidFilter, TypeError):
-    """A filter that matches texts has another value."""
+    """A text operator of a filter has a value that is not a string."""
 
 
 def as_where(
     filters: MetadataFilters | None, nodes: Sequence[str] | None = None, documents: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """Filters, and ids to keep to, as a ``where``; empty where nothing is asked.
+    """Return metadata filters and allowed ids as a ``where`` filter; empty if there is no condition.
 
     Parameters
     ----------
     filters:
-        LlamaIndex's.
+        Metadata filters of LlamaIndex.
     nodes, documents:
-        Ids of nodes, and of what they come from. No documents are none. An empty list of nodes restricts nothing:
-        LlamaIndex's retrievers give it where they mean all.
+        Ids of nodes, and of their source documents. An empty list of documents matches nothing. An empty list of nodes
+        restricts nothing: LlamaIndex's retrievers pass it to mean all nodes.
 
     Raises
     ------
     InvalidFilter
-        If a filter cannot be understood. None is ever ignored.
+        If a filter cannot be understood. No filter is ever ignored.
     """
     if filters is not None and not isinstance(filters, MetadataFilters):
         raise InvalidFilter(
@@ -66,7 +66,7 @@ def _leaf(one: MetadataFilter) -> dict[str, Any]:
             f"the operator {one.operator.value!r} on {one.key!r} compares texts, not a {type(one.value).__name__}",
             "give a text, or the operator ==",
         )
-    # To LlamaIndex a missing key equals nothing, not even None.
+    # In LlamaIndex a missing key equals nothing, not even None.
     if one.value is None and one.operator == FilterOperator.EQ:
         return _NONE
     if one.value is None and one.operator == FilterOperator.NE:
