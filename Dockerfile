@@ -1,5 +1,5 @@
 # syntax=docker/dockerfile:1
-# Serves a .mono file from /data to a browser, or to agents. Linted, never built yet: see docs/releasing.md.
+# Serves a .mono file from /data to a browser, or to agents. Linted, never built yet: see docs/how-to/releasing.md.
 #
 #   docker build -t monograph .
 #   docker run --rm -v "$PWD:/data" monograph sync notes.mono notes

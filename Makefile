@@ -204,8 +204,8 @@ $(VENV)/soak: $(BUILT_FROM) | $(BIN)/python
 	@touch $(VENV)/core $@
 
 SOAK := cd tests && ../$(BIN)/python -m soak
-soak: $(VENV)/soak ## Kill a thousand writers, have a crowd at one file, damage 2,000 (half an hour); writes docs/reliability.md
-	$(SOAK) --write ../docs/reliability.md
+soak: $(VENV)/soak ## Kill a thousand writers, have a crowd at one file, damage 2,000 (half an hour); writes docs/explanation/reliability.md
+	$(SOAK) --write ../docs/explanation/reliability.md
 
 soak-tenth: $(VENV)/soak ## A tenth of that (four minutes)
 	$(SOAK) --tenth $(CHANCE)

@@ -1,7 +1,6 @@
-"""Writing: texts of 300 words a second from a folder into a file, beside ragdb, and where the processor's time goes.
+"""Benchmark of writing: texts a second from a folder into a file, compared with RAGdb, and processor time by stage.
 
-Each measurement is a process of its own; times of stages are the processor's.
-Medians of the rounds: all systems take turns in each.
+Each measurement has its own process. Figures are medians of the rounds, in which all systems take turns.
 """
 
 from __future__ import annotations
@@ -36,30 +35,30 @@ DOCS = HERE.parent / "docs" / "benchmarks"
 CACHE = HERE.parent / "build" / "writing"
 WORDS = 300
 STAGES = """\
-Microseconds of the processor for a text of 300 words, each stage with texts that it did not see before. The first rows
-are pieces, those with = are whole steps, in which the pieces are; the last is their sum."""
+Processor microseconds for a text of 300 words; less is better. Each stage gets texts that it has not seen. The first
+rows are parts; those with = are whole steps, which include the parts; the last is the sum of the steps."""
 FOLDERS = """\
-2,000 texts of 300 words, synced into a new file; all that is derived is in it: vectors, words, the graph. RAGdb makes no
+2,000 texts of 300 words, synced into a new file with all derived data: vectors, words, the graph. RAGdb makes no
 vectors and no graph."""
 RAGDBS = """\
-The 1,000 documents of RAGdb's own experiment, made anew: some 200 words each, and codes in some."""
+The 1,000 documents of RAGdb's own experiment, generated again: some 200 words each, some with codes."""
 GROWTH = """\
-Microseconds of the processor for a passage of 80 words, with all that is derived, as 2,000 more come, 1,000 at a time. The
-passages are those of four question sets in a fixed random order; after the first 25,000 come the same again, each with a
-number: with names that are known."""
+Processor microseconds for a passage of 80 words with all derived data, over the last 2,000 passages, added 1,000 at a
+time; less is better. The passages come from four question sets in a fixed random order. After the first 25,000 they
+repeat with a number, so their names are known."""
 GRAPH = """\
-10,000 passages of 80 words into a file that makes its graph, and what substring search reads, when it is asked for them:
-the processor's microseconds a passage for what is made at once, and for what is made then."""
+Processor microseconds a passage, for 10,000 passages of 80 words; less is better. The file first stores vectors and
+words, and builds the graph and the trigrams of substring search when requested."""
 BYTES = """\
-Where the bytes are, by table with its indexes: of a node of 80 words with a vector of 384 dimensions that was given, in
-a file as a framework's store makes it, without a graph; and of a chunk of the folder of texts above, with all that is
-derived. [The file format](../store-format.md) says what each table holds."""
+Bytes by table, with its indexes; fewer is better. *A node* has 80 words and a given vector of 384 dimensions, in a
+framework's store without a graph. *A chunk* is from the folder of texts above, with all derived data. [The file
+format](../reference/store-format.md) says what each table holds."""
 LARGE = """\
-Passages of 80 words, made of the sentences of four question sets by chance, into one file with all that is derived;
-then a hundred questions of HotpotQA, one after the other, of the file opened anew. The memory is
-the writer's own; pages of the file that are mapped are not in it."""
+Passages of 80 words, composed of random sentences of four question sets, in one file with all derived data; less is
+better. Then the file is opened again for a hundred questions of HotpotQA, one after the other. The memory is the
+writer's own, without mapped pages of the file."""
 LEAST_BYTES = 20
-"""Tables with fewer bytes a node are not shown."""
+"""The page omits tables with fewer bytes a node."""
 CORPORA = ("multihop-rag", "ultradomain-mix", "popqa-rebuilt")
 
 
@@ -100,7 +99,7 @@ class Clock:
 
 
 def pieces(some: Sequence[str], clock: Clock) -> None:
-    """What the pass does, piece by piece."""
+    """Time the parts of the steps."""
     from monograph.derive.embed.static import StaticEmbedder
     from monograph.derive.extract.function_words import language_of
     from monograph.derive.extract.pattern import key_phrases
@@ -121,7 +120,7 @@ def pieces(some: Sequence[str], clock: Clock) -> None:
 
 
 def whole(some: Sequence[str], clock: Clock) -> None:
-    """All that is derived, step by step."""
+    """Time each step that derives data."""
     from monograph.derive.embed.static import StaticEmbedder
     from monograph.derive.extract.pattern import PatternExtractor
     from monograph.graph.build import document_part
@@ -269,7 +268,7 @@ def stages_told(found: Results) -> list[str]:
 
 def folders_told(found: Results, about: str = FOLDERS) -> list[str]:
     rows = [(key, *(f"{one[key]:,.0f}" for one in found.values())) for key in found["monograph"]]
-    return [about, table(("", *found), rows)]
+    return [about, table(("measure", *found), rows)]
 
 
 def ragdbs_told(found: Results) -> list[str]:
@@ -283,14 +282,15 @@ def growth_told(found: Results) -> list[str]:
     rows = [(f"{int(size):,}", f"{found[size]:,.0f}") for size in shown]
     return [
         GROWTH,
-        table(("passages then", "µs a passage"), rows),
-        f"The last five parts cost {late / early:.2f} times the second to sixth, by their medians. Whenever the vector"
-        " index has doubled it is calibrated anew, which makes a part dearer by half and more, and ever rarer.",
+        table(("passages", "µs a passage"), rows),
+        f"The median of the last five parts is {late / early:.2f} times that of the second to sixth. Whenever the "
+        "vector index has doubled, it is calibrated again. That part costs at least half more, but this becomes rarer.",
     ]
 
 
 def graph_told(found: Results) -> list[str]:
-    return [GRAPH, table(("", "µs a passage"), [(name, f"{spent:,.0f}") for name, spent in found["found"].items()])]
+    rows = [(name, f"{spent:,.0f}") for name, spent in found["found"].items()]
+    return [GRAPH, table(("step", "µs a passage"), rows)]
 
 
 def bytes_told(found: Results) -> list[str]:
@@ -306,8 +306,8 @@ def large_told(found: Results) -> list[str]:
     searches = [(how, *(f"{found[f'{how}, {which}, ms']:,.1f}" for which in ("first", "p50"))) for how in WAYS]
     return [
         LARGE,
-        table(("", ""), rows[: -2 * len(WAYS)]),
-        table(("search", "first, ms", "p50, ms"), searches),
+        table(("measure", "value"), rows[: -2 * len(WAYS)]),
+        table(("mode", "first, ms", "p50, ms"), searches),
     ]
 
 
@@ -333,9 +333,9 @@ def main() -> None:
         "stages": ("Where the time goes", stages_told),
         "folders": ("A folder into a file", folders_told),
         "ragdbs": ("RAGdb's own documents", ragdbs_told),
-        "graph": ("The graph alone", graph_told),
-        "bytes": ("Bytes", bytes_told),
-        "growth": ("As the file grows", growth_told),
+        "graph": ("The graph, built later", graph_told),
+        "bytes": ("Bytes by table", bytes_told),
+        "growth": ("Cost as the file grows", growth_told),
         "large": ("A large file", large_told),
     }
     for path in write_page(results, DOCS / "writing.md", "Writing, measured", sections, remark=NOISE):

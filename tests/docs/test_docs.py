@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import re
 import shlex
@@ -19,6 +20,7 @@ from support.forks import COMMANDS, Forks
 from support.model_server import ModelServer
 from support.paths import ROOT, TESTS
 
+REFERENCE = ROOT / "docs" / "reference"
 TUTORIAL = ROOT / "docs" / "tutorial" / "index.md"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -114,7 +116,7 @@ def test_component_pages_run_with_a_scripted_model(kind: str, tmp_path: Path) ->
     framework, package = COMPONENTS[kind]
     pytest.importorskip(framework, reason=f"the extra {kind} is not installed")
     pages = [page for page in pages_with("python") if page.parent.name == kind]
-    assert len(pages) == len(list((ROOT / "docs" / kind).iterdir())) > 5
+    assert len(pages) == len(list((REFERENCE / kind).iterdir())) > 5
     with ModelServer() as server:
         address = ("127.0.0.1", int(server.url.rpartition(":")[2].partition("/")[0]))
         other = f'event in ("socket.connect", "socket.sendto") and arguments[1] != {address}'
@@ -148,8 +150,8 @@ def own_parameters(component: type) -> set[str]:
 def test_component_pages_name_every_parameter(kind: str) -> None:
     framework, _ = COMPONENTS[kind]
     pytest.importorskip(framework, reason=f"the extra {kind} is not installed")
-    overview = (ROOT / "docs" / f"{kind}.md").read_text()
-    pages = {page.stem: page.read_text() for page in (ROOT / "docs" / kind).iterdir()}
+    overview = (REFERENCE / f"{kind}.md").read_text()
+    pages = {page.stem: page.read_text() for page in (REFERENCE / kind).iterdir()}
     checked = 0
     for package in sorted(set(re.findall(r"llama_index\.\w+\.monograph|langchain_monograph", overview))):
         module = importlib.import_module(package)
@@ -211,7 +213,7 @@ def test_the_tutorial_works_from_top_to_bottom(tmp_path: Path) -> None:
 
 
 def test_command_line_page_documents_every_command() -> None:
-    page = (ROOT / "docs" / "command-line.md").read_text()
+    page = (REFERENCE / "command-line.md").read_text()
     manual = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout
     commands = re.findall(r"^  ([a-z]+)  +", manual.partition("Commands")[2], re.MULTILINE)
     assert len(commands) >= 10
@@ -243,6 +245,18 @@ def test_calls_that_pages_and_errors_name_exist(tmp_path: Path) -> None:
     }
     assert len(commands) > 10
     assert {one: source for one, source in commands.items() if one not in cli.COMMANDS} == {}
+
+
+def test_the_python_reference_has_every_public_name() -> None:
+    named = re.findall(r"^::: (\S+)$", (REFERENCE / "python.md").read_text(), re.MULTILINE)
+    assert {name.rpartition(".")[2] for name in named} >= set(monograph.__all__) - {"MonographError"}
+    for name in named:
+        module, _, attribute = name.rpartition(".")
+        assert (
+            importlib.util.find_spec(name)
+            if name == "monograph.errors"
+            else getattr(importlib.import_module(module), attribute)
+        )
 
 
 def test_links_between_pages_resolve() -> None:

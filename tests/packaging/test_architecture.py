@@ -1,4 +1,4 @@
-"""Rules of docs/architecture.md: imports between packages, and the layout of tests."""
+"""Rules of docs/explanation/architecture.md: imports between packages, and the layout of tests."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def test_no_two_packages_import_each_other() -> None:
 def test_architecture_page_lists_every_folder_in_one_line() -> None:
     source = ROOT / "src" / "monograph"
     folders = {path.parent.relative_to(source).as_posix() for path in source.rglob("*.py")} - {"."}
-    page = (ROOT / "docs" / "architecture.md").read_text()
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text()
     told = dict(re.findall(r"^\| `([a-z_/]+)/` \| (.+) \|$", page, re.MULTILINE))
     assert folders == {name for name in told if not name.startswith("integrations")}
     assert [line for line in told.values() if re.search(r"\band\b", line)] == []
@@ -236,7 +236,7 @@ def test_architecture_page_has_the_first_line_of_each_module() -> None:
     for path in (one for name in packages for one in (source / name).rglob("*.py") if one.name != "__init__.py"):
         docstring = ast.get_docstring(ast.parse(path.read_text())) or ""
         modules[path.relative_to(source).as_posix()] = " ".join(docstring.split("\n\n")[0].split())
-    page = (ROOT / "docs" / "architecture.md").read_text()
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text()
     assert dict(re.findall(r"^\| `([a-z_/]+\.py)` \| (.+) \|$", page, re.MULTILINE)) == modules
 
 

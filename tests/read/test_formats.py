@@ -89,7 +89,7 @@ def test_samples_contain_their_expected_strings(shared: Path) -> None:
 @pytest.mark.long
 def test_reading_page_shows_the_report_on_all_samples(shared: Path, tmp_path: Path) -> None:
     pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
-    page = (ROOT / "docs/reading.md").read_text()
+    page = (ROOT / "docs/how-to/reading.md").read_text()
     written = page.partition("$ monograph sync samples.mono ../shared/data/ingest-files\n")[2].partition("```")[0]
     (tmp_path / "shared").symlink_to(shared)
     (tmp_path / "here").mkdir()

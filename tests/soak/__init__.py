@@ -1,1 +1,1 @@
-"""The soak: processes killed, a crowd at one file, damaged files. See ``docs/reliability.md``; run by ``make soak``."""
+"""The soak: processes killed, a crowd at one file, damaged files. See ``docs/explanation/reliability.md``; run by ``make soak``."""

@@ -1,4 +1,4 @@
-"""The record of a run in ``docs/reliability.md``: between two marks, so that the rest of the page stays."""
+"""The record of a run in ``docs/explanation/reliability.md``: between two marks, so that the rest of the page stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples of docs/http.md, and the command serve."""
+"""The examples of docs/reference/http.md, and the command serve."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from monograph import Monograph
 from support.api_server import Client
 
 PROGRAM = str(Path(sys.executable).parent / "monograph")
-PAGE = (ROOT / "docs" / "http.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "http.md").read_text()
 TOKEN = "a token of 16 characters or more"
 
 

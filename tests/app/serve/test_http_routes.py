@@ -159,7 +159,7 @@ def test_openapi_describes_exactly_the_routes(described: dict[str, Any]) -> None
 
 
 def test_http_page_documents_routes_and_parameters(described: dict[str, Any]) -> None:
-    page = (ROOT / "docs" / "http.md").read_text()
+    page = (ROOT / "docs" / "reference" / "http.md").read_text()
     for route in OPERATIONS:
         assert f"{route.method} {route.path}`" in page, route.path
         operation = described["paths"][BASE + route.path][route.method.lower()]

@@ -153,7 +153,7 @@ def test_graph_traversal_follows_shared_entities(tmp_path: Path) -> None:
 def test_graph_retriever_follows_its_docs_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = ROOT
     (code,) = re.findall(
-        r"^```py\n(.*?)^```", (root / "docs/langchain/retrievers.md").read_text(), re.MULTILINE | re.DOTALL
+        r"^```py\n(.*?)^```", (root / "docs/reference/langchain/retrievers.md").read_text(), re.MULTILINE | re.DOTALL
     )
     shutil.copytree(root / "examples" / "texts", tmp_path / "examples" / "texts")
     monkeypatch.chdir(tmp_path)
