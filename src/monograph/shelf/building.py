@@ -35,15 +35,15 @@ if TYPE_CHECKING:
     from monograph.shelf.ray_engine import Tasks
 
 _BLOCK = 4_096
-"""Documents that are looked up together."""
+"""Number of documents that are looked up in the shards at a time."""
 
 
 @runtime_checkable
 class Dataset(Protocol):
-    """The part of ``ray.data.Dataset`` that is used."""
+    """The part of ``ray.data.Dataset`` that :func:`build` uses."""
 
     def iter_rows(self) -> Iterable[Mapping[str, Any]]:
-        """Return the rows, one after the other."""
+        """Return an iterable of the rows."""
         ...
 
 
@@ -66,56 +66,57 @@ def build(  # noqa: PLR0913 - each is a choice of its own
     home: str | os.PathLike[str] | None = None,
     progress: OnProgress | None = None,
 ) -> Report:
-    """Bring a shelf up to date with documents, files, folders and .mono files, and publish that as its next version.
+    """Bring a shelf up to date with documents, files, folders and .mono files, and publish the next version.
 
-    New documents go into new shards. A shard is made again, from a copy that keeps what models made, where one of its
-    documents is replaced, or a file of a folder changed or is gone. A .mono file becomes a shard of its own, with all
-    that models made for it; given again after it changed, it replaces that shard. Nothing is published where nothing
-    changed. Interrupted, the same call continues: finished shards are not made again.
+    New documents go into new shards. If a document of a shard is replaced, or its file has changed or is gone, the
+    shard is rebuilt from a copy, which keeps the results of models. A .mono file becomes a shard of its own, with its
+    results of models; the same file, given again after a change, replaces that shard. If nothing changed, no version is
+    published. After an interruption, repeat the call: it continues and does not rebuild finished shards.
 
     Parameters
     ----------
     url:
-        A folder, or a bucket: ``s3://bucket/path``, ``gs://``, ``az://``. With ``tasks``, one that all machines reach.
+        A folder, or a bucket: ``s3://bucket/path``, ``gs://``, ``az://``. With ``tasks``, all machines must reach it.
     documents:
-        Documents, or a ``ray.data.Dataset`` with a row for each: ``text``, and ``id``, ``title``, ``uri`` and
-        ``metadata`` where it has them. A known id replaces that document.
+        Documents, or a ``ray.data.Dataset`` with one document a row: a column ``text``, and optional columns ``id``,
+        ``title``, ``uri`` and ``metadata``. A document replaces the stored document of the same id.
     sources:
-        Files, folders and .mono files, instead of documents. With ``tasks``, they have the same paths on all machines.
+        Files, folders and .mono files, instead of documents. With ``tasks``, they must have the same paths on all
+        machines.
     shards:
-        How many new shards new documents are divided among, 1 to 10,000; about one for each million chunks.
+        Number of new shards that new documents are divided among, 1 to 10,000. Use about one for each million chunks.
     embedder, extractor:
-        Models, or the texts that name them, as ``--embedder`` and ``--extractor`` do; by default those of the shelf.
+        Models, or their names, as ``--embedder`` and ``--extractor`` take them; by default those of the shelf.
     settings:
-        The settings of a new shelf.
+        The settings of a new shelf. For an existing one they must equal its settings.
     limits, verify, prune, follow_links:
         As for :meth:`monograph.Monograph.sync`.
     tasks:
-        Makes the shards on many machines; without it they are made in this process, one after the other.
+        Builds the shards on many machines. Without it they are built in this process, one after the other.
     replace_all:
-        Publish what is given instead of all that the shelf has; settings and models may then be others.
+        Replace the whole content of the shelf by the given documents or sources. Settings and models may then differ.
     trusted:
-        Servers that the shelf's own models may ask, as for :meth:`monograph.Monograph.open`.
+        Servers that the shelf's own models may call, as for :meth:`monograph.Monograph.open`.
     home:
         The shelf's folder on this machine, as for :meth:`monograph.shelf.Shelf.open`.
     progress:
-        Told of every shard.
+        Called after each finished shard.
 
     Returns
     -------
-    What was stored, and the files that could not be read.
+    A report of the stored documents, and of the files that could not be read.
 
     Raises
     ------
     InputError
-        If both documents and sources are given, or none; if a value is out of range; if a .mono file cannot become a
-        shard of this shelf.
+        If both or neither of ``documents`` and ``sources`` are given; if a value is out of range; if a .mono file
+        cannot become a shard of this shelf.
     ModelMismatch
         If the shelf was built with another model.
     ShelfConflict
-        If another writer publishes meanwhile: the same call then starts from that version.
+        If another writer publishes a version meanwhile. Repeat the call: it starts from that version.
     ShardLost
-        If a task fails again and again.
+        If a task still fails after its retries.
     MonographError
         As :meth:`monograph.Monograph.add`.
     """
@@ -154,10 +155,10 @@ def remove(
     home: str | os.PathLike[str] | None = None,
     progress: OnProgress | None = None,
 ) -> Report:
-    """Remove documents, by id, uri or path of a synced file, and publish that as the next version.
+    """Remove documents, by id, uri or path of a synced file, and publish the next version without them.
 
-    The new version has no trace of them; the version before has them until :func:`forget`. Parameters and errors as for
-    :func:`build`; raises NotFound, and removes none, if a name fits no document.
+    The new version has no trace of them. The previous version keeps them until :func:`forget`. Parameters and errors as
+    for :func:`build`. Raises NotFound, and removes no document, if there is no shelf or a name matches no document.
     """
     place = place_at(os.fspath(url), None if home is None else Path(home))
     before = latest(place.objects)
@@ -178,9 +179,9 @@ def remove(
 
 
 def forget(url: str | os.PathLike[str], *, home: str | os.PathLike[str] | None = None) -> Forgotten:
-    """Remove every version but the newest, and all objects that only they name, from storage and from this machine.
+    """Remove all versions but the newest, with the objects that only they use, from storage and from this machine.
 
-    Other machines that have opened the shelf keep what they fetched until this is called there. Raises as
+    Other machines keep the objects that they have fetched until this function is called there. Raises as
     :meth:`monograph.shelf.Shelf.open`.
     """
     place = place_at(os.fspath(url), None if home is None else Path(home))
@@ -192,19 +193,20 @@ def forget(url: str | os.PathLike[str], *, home: str | os.PathLike[str] | None =
 
 
 def shard_of(name: str, shards: int) -> int:
-    """Return the new shard of a document, by its id, or of a file, by its uri: the same on every machine."""
+    """Return the new shard (0 to ``shards`` - 1) of a document id or file uri: a hash, the same on every machine."""
     return int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:8], "big") % shards
 
 
 def documents_in(rows: Dataset) -> Iterator[Document]:
-    """Yield a document for each row: its ``text``, and ``id``, ``title``, ``uri`` and ``metadata`` where it has them.
+    """Yield a document for each row.
 
-    Metadata is an object, or JSON of one; values that are None are left out.
+    A row has a column ``text``, and optional columns ``id``, ``title``, ``uri`` and ``metadata``. Metadata is a
+    mapping, or a JSON object as a string; values that are None are left out.
 
     Raises
     ------
     InputError
-        If a row has no text, or is no document.
+        If a row has no text, or its metadata or another value is invalid.
     """
     for number, row in enumerate(rows.iter_rows()):
         text, held = row.get("text"), row.get("metadata") or {}
@@ -219,9 +221,9 @@ def documents_in(rows: Dataset) -> Iterator[Document]:
 
 
 class _Draft:
-    """The next version in the making: which shards are made again, and which are new.
+    """Draft of the next version: the work for each shard to rebuild or to add.
 
-    Shards are numbered: first those of the version before, then new ones, then those that are made of files.
+    Shards are numbered: first those of the previous version, then new ones, then those built from .mono files.
     """
 
     def __init__(
@@ -233,7 +235,7 @@ class _Draft:
         self._reports: list[Report] = []
 
     def work(self, shard: int) -> Work:
-        """Return what goes into a shard."""
+        """Return the work for a shard, created at the first call."""
         if shard not in self._works:
             is_new = shard >= len(self._held)
             held = None if is_new else self._held[shard]
@@ -245,7 +247,7 @@ class _Draft:
         return len(self._held) + shard_of(name, self._shards)
 
     def add(self, documents: Iterable[Document]) -> None:
-        """Add documents: each to the shard that holds its id, or to a new one."""
+        """Add each document to the shard that has its id, or else to a new shard; skip unchanged documents."""
         waiting, built = iter(documents), self._recipe.built
         while block := list(islice(waiting, _BLOCK)):
             known = [stored.document_hashes(one, [document.id for document in block]) for one in self._held]
@@ -265,9 +267,9 @@ class _Draft:
                     work.mark(document.id, made)
 
     def add_file(self, path: Path) -> None:
-        """Have a .mono file as a shard: in place of the one that was made of it before, or as a new one.
+        """Add a .mono file as a new shard, or in place of the shard that was built from it before.
 
-        Raises InputError if it has a document that is in another shard.
+        Raises InputError if one of its documents is in another shard.
         """
         with closing(Database(path, read_only=True)) as file, file.read() as connection:
             identity, hashes = catalogue.origin(connection).id, stored.document_hashes(connection)
@@ -291,13 +293,13 @@ class _Draft:
     def follow(
         self, given: Sequence[str | os.PathLike[str]], *, verify: bool, prune: bool, follow_links: bool | None
     ) -> None:
-        """Compare files and folders with what all shards hold; a changed or missing file is changed in its shard."""
+        """Compare files and folders with the sources in all shards, and add each change to the shard of its file."""
         paths = paths_of(given)
         held_roots = [sources.roots(one) for one in self._held]
         with TemporaryDirectory(prefix="monograph-") as folder, closing(Database(Path(folder) / "known.mono")) as known:
             holders: dict[str, int] = {}
             with known.write() as connection:
-                # Of a name that several shards have, the root of the first one holds.
+                # If several shards have a root of the same name, the first shard's is used.
                 for root in {root.name: root for some in reversed(held_roots) for root in some}.values():
                     sources.put_root(connection, root)
                 sources.save_failures(connection, chain.from_iterable(map(sources.failures, self._held)))
@@ -318,14 +320,14 @@ class _Draft:
         for shard, held in enumerate(held_roots):
             if not moved.isdisjoint(root.name for root in held):
                 parts.setdefault(shard, [])
-                self.work(shard).known = b""  # It has to say where its folder is now.
+                self.work(shard).known = b""  # The shard must be rebuilt to store the new path of its folder.
         for shard, changes in parts.items():
             work = self.work(shard)
             work.plan = replace(plan, changes=tuple(changes), problems=(), moved=())
             work.mark(repr((plan.roots, changes)))
 
     def publish(self, place: ShelfPlace, before: Manifest | None, progress: OnProgress | None) -> Report:
-        """Make the shards, and publish them with those that stay; nothing, where nothing changed."""
+        """Build the shards and publish them with the unchanged ones; publish nothing if no shard changed."""
         held = range(len(self._held))
         if not held and not self._works:
             self.work(0)  # A shelf without documents has one shard.
@@ -348,7 +350,7 @@ class _Draft:
             path = Path(folder) / "catalogue.mono"
             catalogue.make(path, catalogue.origin(contents[0]), map(stored.load_share, contents))
             mode = path.stat().st_mode
-            for shard_name, _ in kept:  # Who may not read a shard may not read the names in it.
+            for shard_name, _ in kept:  # The names of a shard must not be readable by users who may not read the shard.
                 mode &= place.objects.permissions(shard_name.name) | 0o600
             path.chmod(mode)
             publish(place.objects, [one for one, _ in kept], [one for _, one in kept], path, before)

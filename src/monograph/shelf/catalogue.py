@@ -25,7 +25,7 @@ from monograph.write.pipeline import resolve
 
 @dataclass(frozen=True, slots=True)
 class BuildOrigin:
-    """The settings and models that shards, and their catalogue, were made with."""
+    """The settings and models that a shard or catalogue was built with, and the id of the file."""
 
     id: str
     settings: Settings | None
@@ -34,7 +34,7 @@ class BuildOrigin:
 
 
 def origin(connection: Connection) -> BuildOrigin:
-    """Return the settings and models that a file was made with."""
+    """Return the id of a file, and the settings and models that it was built with."""
     return BuildOrigin(
         settings.load_id(connection),
         settings.load(connection),
@@ -44,7 +44,7 @@ def origin(connection: Connection) -> BuildOrigin:
 
 
 def begin(connection: Connection, of: BuildOrigin) -> None:
-    """Store in a new file the settings and models of the shards."""
+    """Store an id, settings and models in a new file."""
     if of.settings is not None:
         settings.save(connection, of.settings)
     settings.save_id(connection, of.id)
@@ -55,7 +55,7 @@ def begin(connection: Connection, of: BuildOrigin) -> None:
 
 
 def make(path: Path, of: BuildOrigin, shares: Iterable[Share]) -> None:
-    """Write the catalogue of shards, in their order, to a new file: an ordinary one without documents."""
+    """Write the catalogue of shards, given in order, to a new .mono file without documents."""
     with closing(Database(path)) as database, database.write() as connection:
         begin(connection, of)
         stored.store_shares(connection, shares)
@@ -63,7 +63,7 @@ def make(path: Path, of: BuildOrigin, shares: Iterable[Share]) -> None:
 
 
 def faults(held: Connection, shares: Sequence[Share]) -> list[Finding]:
-    """Return the differences between a catalogue and one that is made of the same shards again."""
+    """Return the differences between a catalogue and one that is rebuilt from the same shards."""
     with TemporaryDirectory(prefix="monograph-") as folder:
         path = Path(folder) / "catalogue.mono"
         make(path, origin(held), shares)
@@ -78,14 +78,14 @@ def faults(held: Connection, shares: Sequence[Share]) -> list[Finding]:
 
 
 def _contents_of(connection: Connection) -> dict[str, Sequence[Any]]:
-    """Return all that a catalogue has, without row numbers."""
+    """Return the content of a catalogue by table, without row numbers, so that two catalogues can be compared."""
     share = stored.load_share(connection)
     return {"names": share.names, "aliases": share.aliases, "merges": names.merges(connection), "counts": share.totals}
 
 
 @contextmanager
 def open_contents(place: ShelfPlace, pairs: Iterable[Pair]) -> Iterator[list[Connection]]:
-    """Open read transactions of the contents files of some shards, in their order."""
+    """Open a read transaction on the contents file of each shard, in the order of the pairs."""
     with ExitStack() as stack:
         files = [place.file_of(contents) for _, contents in pairs]
         databases = [stack.enter_context(closing(Database(path, read_only=True))) for path in files]
@@ -93,7 +93,7 @@ def open_contents(place: ShelfPlace, pairs: Iterable[Pair]) -> Iterator[list[Con
 
 
 def write_contents(path: Path, shard: Path) -> int:
-    """Write the contents file of a closed shard, and return the number of its documents."""
+    """Write the contents file of a closed shard to ``path``, and return the number of the shard's documents."""
     replacing.drop(path)
     with closing(Database(shard, read_only=True)) as held, held.read() as read, closing(Database(path)) as database:
         with database.write() as written:

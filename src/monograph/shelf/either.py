@@ -14,33 +14,36 @@ if TYPE_CHECKING:
 
 
 def is_shelf(address: str | os.PathLike[str]) -> bool:
-    """Whether an address is that of a shelf: one with ``://`` in it, or a folder that holds versions."""
+    """Whether an address is that of a shelf: it contains ``://``, or is a folder with a subfolder ``versions``."""
     text = os.fspath(address)
-    # Of a path that the system does not take, Path.is_dir raises.
+    # Path.is_dir raises for a path that is invalid on this system; os.path.isdir returns False.
     return "://" in text or os.path.isdir(os.path.join(text, VERSIONS))  # noqa: PTH112, PTH118
 
 
 def place_of(archive: Archive) -> str:
-    """Return a file's path, or a shelf's address."""
+    """Return the path of a file, or the address of a shelf."""
     return str(archive.path) if isinstance(archive, Reader) else archive.url
 
 
 def only_file(archive: Archive, what: str) -> Reader:
-    """Return an archive that is a file, a view or a snapshot. Raises NotOnShelf for a shelf, which has no ``what``."""
+    """Return the archive if it is a file, a view or a snapshot.
+
+    Raises NotOnShelf if it is a shelf; ``what`` is the feature that the message says a shelf lacks.
+    """
     if isinstance(archive, Reader):
         return archive
     raise NotOnShelf(f"{archive.url} is a shelf, which has no {what}", "give a .mono file, which has it")
 
 
 def whole_file(archive: Archive, what: str, call: str) -> Monograph:
-    """Return an archive that is all of a file.
+    """Return the archive if it is a whole file.
 
     Raises
     ------
     NotOnShelf
-        If it is a shelf, which has no ``what``.
+        If it is a shelf; ``what`` is the feature that the message says a shelf lacks.
     OutsideView
-        If it is a view or a snapshot; the hint names the method ``call`` of the file.
+        If it is a view or a snapshot; ``call`` is the method of the file that the hint names.
     """
     file = only_file(archive, what)
     if isinstance(file, Monograph):
@@ -50,12 +53,12 @@ def whole_file(archive: Archive, what: str, call: str) -> Monograph:
 
 
 def to_write(archive: Archive) -> Monograph | View:
-    """Return an archive that documents can be added to and removed from.
+    """Return the archive if documents can be added to it and removed from it: a file or a view.
 
     Raises
     ------
     NotOnShelf
-        If it is a shelf: ``monograph.shelf.build`` adds to it.
+        If it is a shelf, which only ``monograph.shelf.build`` and ``remove`` change.
     OutsideView
         If it is a snapshot.
     """

@@ -20,12 +20,12 @@ MOST_THREADS = 16
 
 
 class Engine(Protocol):
-    """Holds the shards of one version of a shelf, in their order."""
+    """Open shards of one version of a shelf, numbered in the order of the version."""
 
     def ask(self, wanted: Mapping[int, Call]) -> dict[int, Any]:
-        """Make a call of each shard, and return the results by shard, in the same order.
+        """Run a call on each of these shards, and return the results by shard, in the same order.
 
-        Raises ShardLost, which names the shard, if one cannot be reached.
+        Raises ShardLost, which names the shard, if a shard cannot be reached.
         """
         ...
 
@@ -35,7 +35,7 @@ class Engine(Protocol):
 
 
 Engines: TypeAlias = Callable[[ShelfPlace, Manifest, OpenOptions], Engine]
-"""Makes the engine of a version: from the shelf's place, the version, and how its files are opened."""
+"""Function that creates an engine from the shelf's place, the version, and the options to open its files with."""
 
 
 class Local:
@@ -44,7 +44,7 @@ class Local:
     Parameters
     ----------
     files:
-        How the file of each shard is opened, in their order.
+        The options to open the file of each shard with, in the order of the shards.
     """
 
     def __init__(self, files: Sequence[OpenOptions]) -> None:
@@ -71,30 +71,34 @@ class Local:
 
 
 def open_shard(given: OpenOptions) -> WholeFile:
-    """Open the file of a shard, for reading."""
+    """Open the file of a shard read-only."""
     return WholeFile.open(replace(given, create=False, read_only=True))
 
 
 def local(place: ShelfPlace, version: Manifest, given: OpenOptions) -> Local:
-    """Open a version's shards in this process."""
+    """Fetch the shards of a version and open them in this process."""
     return Local([replace(given, path=place.file_of(name)) for name in version.shards])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shards:
-    """The shards of a version: calls a method of :class:`ShardReader` of all of them, or of those with some rows."""
+    """The shards of a version, called by methods of :class:`ShardReader`.
+
+    Rows in arguments and results of this class are numbered over all shards (:class:`monograph.shelf.pools.Rows`),
+    except where a method says otherwise.
+    """
 
     engine: Engine
     rows: Rows
 
     def all(self, method: Callable[[ShardReader, *Arguments], R], *arguments: *Arguments) -> list[R]:
-        """Return the result of each shard, in their order."""
+        """Call a method on every shard, and return the results in the order of the shards."""
         return list(self.some(range(self.rows.shards), method, *arguments).values())
 
     def some(
         self, shards: Iterable[int], method: Callable[[ShardReader, *Arguments], R], *arguments: *Arguments
     ) -> dict[int, R]:
-        """Return the results of some shards."""
+        """Call a method on these shards, and return the results by shard."""
         return self.engine.ask(dict.fromkeys(shards, Call(method, arguments)))
 
     def of(
@@ -103,7 +107,10 @@ class Shards:
         rows: Iterable[int],
         *arguments: *Arguments,
     ) -> list[tuple[int, list[int], R]]:
-        """Return (shard, its own rows, result) of the shards that have some rows; without rows none is called."""
+        """Call a method on each shard that has any of these rows, with the shard's own numbers of its rows.
+
+        Returns (shard, its own row numbers, result) for each of these shards. Without rows no shard is called.
+        """
         split = self.rows.split(rows)
         if not split:
             return []
@@ -113,7 +120,7 @@ class Shards:
     def by_row(
         self, method: Callable[[ShardReader, Sequence[int]], Mapping[int, R]], rows: Sequence[int]
     ) -> dict[int, R]:
-        """Return what shards return by row, by row over all shards, in the order of the rows."""
+        """Call a method that returns {row: value} on the shards of these rows; merge the results in order of rows."""
         found = {
             self.rows.whole(shard, row): value
             for shard, _, answer in self.of(method, rows)
@@ -123,7 +130,10 @@ class Shards:
 
 
 def only(answers: Sequence[Sequence[R]], place: str, name: str) -> R:
-    """Return the result of the shard with the document of a name. Raises NotFound if there is none, or several."""
+    """Return the only item in the results of all shards.
+
+    Raises NotFound if no document, or more than one, has this ``name`` in the shelf at ``place``.
+    """
     found = [one for some in answers for one in some]
     if len(found) != 1:
         count = "has no document" if not found else f"has {len(found)} documents called"

@@ -28,7 +28,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class ShelfGraphState(GraphState):
-    """The graph of one version of a shelf: its shards answer for chunks, and the catalogue for names."""
+    """The graph of one version of a shelf. Chunks are read from the shards, names from the catalogue."""
 
     snapshot: ShelfReader
     url: str
@@ -43,7 +43,7 @@ class ShelfGraphState(GraphState):
         read: Callable[[Connection, Mapping[int, int], *Arguments], R],
         *arguments: *Arguments,
     ) -> list[R]:
-        """Return what a function of the store reads for names in each shard; ``members`` are entities by name."""
+        """Call ``read``, a function of the store, in each shard; ``members`` are entities by name (catalogue rows)."""
         if not members:
             return []
         _, keys = self.snapshot.names.entities(members)
@@ -139,12 +139,12 @@ class ShelfGraphState(GraphState):
 
 
 class ShelfGraph(GraphReader):
-    """The named things of a shelf; made by :attr:`monograph.shelf.Shelf.graph`."""
+    """The entity graph of a shelf, returned by :attr:`monograph.shelf.Shelf.graph`."""
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Raise NotOnShelf for a method of a file's graph that a shelf's does not have."""
+            """Raise NotOnShelf for a method that a file's graph has and a shelf's graph lacks."""
             if not name.startswith("_") and hasattr(EntityGraph, name):
                 raise NotOnShelf(
                     f"the graph of {self._file.url}, a shelf, has no {name}",

@@ -33,23 +33,23 @@ from monograph.values import Plan, Report, together
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Settings, models and places with which shards are made.
+    """Settings, models and folders that shards are built with.
 
     Parameters
     ----------
     address:
-        Of the shelf, as every machine can reach it.
+        Address of the shelf, which every machine can reach.
     work:
-        A folder on every machine for shards that are being made; ``~`` is the home of whoever works there. What a
-        killed process left there is continued.
+        A folder on every machine for unfinished shards; ``~`` is the home of the user who runs the process there. An
+        unfinished shard of a killed process is continued.
     origin:
-        What the shards of the shelf are made with; None for a new shelf, which takes the next three.
+        Settings and models of the shelf's shards. None for a new shelf, which uses the next three parameters.
     settings, embedder, extractor:
-        None for those of the origin, or the defaults; models, or the texts that name them.
+        Settings, and models or their names. None for those of ``origin``, or for the defaults if that is None.
     trusted:
-        Servers that the models of the origin may ask, as for :meth:`monograph.Monograph.open`.
+        Servers that the models of ``origin`` may call, as for :meth:`monograph.Monograph.open`.
     limits:
-        How much of a file is read.
+        Limits on how much of a source file is read.
     """
 
     address: str
@@ -63,12 +63,12 @@ class Recipe:
 
     @property
     def built(self) -> Settings:
-        """The settings that shards are made with."""
+        """The settings to build shards with: those of the origin, else the given ones, else the defaults."""
         known = None if self.origin is None else self.origin.settings
         return known or self.settings or Settings()
 
     def models(self) -> tuple[Embedder | None, Extractor | None]:
-        """Return the given models; those that are named by texts are made."""
+        """Return the given embedder and extractor, loaded if they were given by name; None for one not given."""
         embedder, extractor = self.embedder, self.extractor
         return (
             load_embedder(embedder) if isinstance(embedder, str) else embedder,
@@ -76,7 +76,17 @@ class Recipe:
         )
 
     def require_same(self) -> None:
-        """Raise an error where given settings or models are not those of the shelf."""
+        """Check that the given settings and models are those of the shelf.
+
+        Raises
+        ------
+        NotOnShelf
+            If the settings keep history.
+        InputError
+            If the settings have no graph, or differ from those of the shelf.
+        ModelMismatch
+            If a model differs from that of the shelf.
+        """
         given, origin = self.settings, self.origin
         if given is not None and given.history:
             hint = "use a file: monograph sync FILE FOLDER --history"
@@ -101,14 +111,15 @@ class Recipe:
 
 @dataclass(slots=True)
 class Work:
-    """Content that goes into one shard; ``key`` is a hash of it.
+    """Changes that one new shard is built from. ``key`` is a hash of them.
 
     Parameters
     ----------
     before:
-        The sealed shard, with its contents, that it replaces. It starts from a copy, unless it starts from a file.
+        The sealed shard, and its contents file, that the new one replaces. The new one starts as a copy of it, unless
+        ``file`` is given.
     file:
-        A .mono file that it starts from.
+        A .mono file that the new shard starts as a copy of.
     documents:
         Blocks of documents to add.
     removed:
@@ -116,9 +127,10 @@ class Work:
     plan:
         Changes of files to apply.
     known:
-        The digest of the documents of ``before``: a copy that still has them is not put. Empty to put it in any case.
+        The digest of the documents of ``before``. If the new shard has the same documents, it is not put into storage,
+        and ``before`` stays. Empty to put the new shard in any case.
     is_needed:
-        Whether it is put also without documents.
+        Whether to put the shard even if it has no documents.
     """
 
     before: Pair | None = None
@@ -131,33 +143,33 @@ class Work:
     key: str = ""
 
     def mark(self, content: str, digest: bytes = b"") -> None:
-        """Have a text and a digest change the key."""
+        """Add a text and a digest to the hash ``key``."""
         said = self.key.encode() + content.encode("utf-8", "surrogatepass") + digest
         self.key = sha256(said).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A shard that was put, with its contents; None where it has no documents and is not needed."""
+    """The shard and its contents file in storage (None if it has no documents and is not needed), and a report."""
 
     pair: Pair | None
     report: Report = field(default_factory=Report)
 
 
 def make(recipe: Recipe, work: Work) -> Made:
-    """Make a shard, seal it and put it with its contents, unless it has still the same documents.
+    """Build a shard and put it into storage with its contents file; keep ``work.before`` if no document differs.
 
     Raises
     ------
     MonographError
-        As :meth:`monograph.Monograph.open` and ``add``, and ShelfError if it cannot be put.
+        As :meth:`monograph.Monograph.open` and ``add``, and ShelfError if the shard cannot be put.
     """
     folder, storage = recipe.work.expanduser(), storage_at(recipe.address)
     models = [one if isinstance(one, str) else one and one.key for one in (recipe.embedder, recipe.extractor)]
     said = [recipe.address, repr(recipe.built), *models, repr(recipe.origin), repr(recipe.limits)]
     key = sha256(json.dumps([*said, repr(work.before), str(work.file), work.key]).encode()).hexdigest()
     path, listed, noted = (folder / f"{key}{suffix}" for suffix in (".mono", ".contents.mono", ".json"))
-    with _locked(folder, key):  # Another process that makes the same shard waits, and finds it made.
+    with _locked(folder, key):  # Another process with the same work waits here, then finds the finished shard.
         with suppress(FileNotFoundError, ValueError, TypeError, InputError):
             shard, contents = (ObjectName(*one) for one in json.loads(noted.read_bytes()))
             if not missing(storage, (shard, contents)):
@@ -172,7 +184,7 @@ def make(recipe: Recipe, work: Work) -> Made:
             with archive._file.database.read() as connection:
                 is_same = work.known == stored.documents_digest(connection)
             if not is_same:
-                archive.compact()  # Nothing is left of what was removed or replaced.
+                archive.compact()  # Leaves no bytes of removed or replaced documents.
         pair = work.before if is_same else None
         if not is_same and (catalogue.write_contents(listed, path) or work.is_needed):
             replacing.restrict(listed, path)
@@ -185,7 +197,7 @@ def make(recipe: Recipe, work: Work) -> Made:
 
 
 def _begin(path: Path, recipe: Recipe, work: Work, storage: Storage) -> None:
-    """Have a file to fill under its name: whole or not at all."""
+    """Create the file that a shard starts from, atomically. The first shard of a new shelf needs none."""
     with replacing.temporary_name(path) as started:
         if work.file is not None:
             _copy(work.file, started)
@@ -202,7 +214,7 @@ def _begin(path: Path, recipe: Recipe, work: Work, storage: Storage) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy a .mono file, also while others write it, as a shard: without what a shelf does not have."""
+    """Copy a .mono file, which others may be writing, and drop from the copy the rows that a shelf does not support."""
     with Monograph.open(source, read_only=True) as archive:
         archive.backup(target)
         with archive._file.database.read() as connection:
@@ -218,12 +230,14 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def require_fit(source: Path, origin: BuildOrigin | None) -> BuildOrigin:
-    """Return what a .mono file was made with, if it can become a shard of a shelf made with ``origin``.
+    """Return the settings and models of a .mono file, after checking that it can become a shard.
+
+    ``origin`` has the settings and models of the shelf; None for a new shelf.
 
     Raises
     ------
     InputError
-        If it has assertions, names set apart or no graph, or was built with other settings or models.
+        If it has assertions, names that are kept apart or no graph, or was built with other settings or models.
     NotAMonograph
         If it is encrypted, or no Monograph file.
     """
@@ -262,11 +276,11 @@ def require_fit(source: Path, origin: BuildOrigin | None) -> BuildOrigin:
 
 def _fill(archive: Monograph, limits: Limits, work: Work) -> Iterable[Report]:
     if work.before is None and work.file is None:
-        yield archive.add(())  # A shard without documents has its models, too.
+        yield archive.add(())  # Stores the models even if the shard gets no documents.
     if work.removed:
         with archive._file.database.read() as connection:
             left = sorted(stored.document_hashes(connection, work.removed))
-        if left:  # Else a killed process has removed them.
+        if left:  # A killed process may have removed them already.
             yield archive.remove(left)
     if work.plan is not None:
         with archive._file.database.write() as connection:
@@ -279,8 +293,8 @@ def _fill(archive: Monograph, limits: Limits, work: Work) -> Iterable[Report]:
 
 @contextmanager
 def _locked(folder: Path, key: str) -> Iterator[None]:
-    """Hold a lock of the system, which ends with the process."""
-    import fcntl  # Windows has none, and whoever only imports this needs none.
+    """Hold a file lock, which the system releases if the process dies."""
+    import fcntl  # Windows lacks this module; it is needed only to build shards.
 
     with writing(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

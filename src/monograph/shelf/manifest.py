@@ -16,23 +16,23 @@ from monograph.regex import regex
 from monograph.shelf.storage import OBJECTS, ObjectName, Storage, digest_in, name_of
 
 VERSIONS = "versions"
-"""The folder of manifests, each named by its version."""
+"""The folder of manifests. Each is named by its version."""
 
 FORMAT = 1
 MOST_SHARDS = 10_000
 MOST_BYTES = 8 << 20
-"""More than the largest manifest has."""
+"""Limit on the size of a manifest in bytes; the largest possible one is smaller."""
 
 LAST_VERSION = 99_999_999
 DAY = 24 * 60 * 60
-"""Seconds: longer than a publication takes, and than clocks differ."""
+"""Seconds in a day: longer than a publication takes, and longer than clocks differ."""
 
 _LATEST_TRIES = 5
 _VERSION = regex(rf"{VERSIONS}/([0-9]{{8}})\.json", re.ASCII)
 
 
 Pair: TypeAlias = tuple[ObjectName, ObjectName]
-"""A shard, and its contents."""
+"""Names of a shard and of its contents file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +42,15 @@ class Manifest:
     Parameters
     ----------
     version:
-        From 1, each one more than the one before.
+        Number of the version: 1 for the first, then one more each.
     shards:
-        The sealed files that hold the documents.
+        The sealed files that contain the documents.
     contents:
         For each shard, the small file that lists its documents, source files and names.
     catalogue:
-        The names over all shards.
+        The file with the names of all shards.
     made:
-        When it was published, in seconds UTC by the writer's clock.
+        When the version was published: seconds since 1970, UTC, by the writer's clock.
 
     Raises
     ------
@@ -78,32 +78,32 @@ class Manifest:
 
     @property
     def pairs(self) -> list[Pair]:
-        """The shards, each with its contents."""
+        """(shard, contents file) of each shard, in order."""
         return list(zip(self.shards, self.contents, strict=True))
 
     @property
     def objects(self) -> frozenset[ObjectName]:
-        """All objects that it names."""
+        """All objects that the manifest names."""
         return frozenset((*self.shards, *self.contents, self.catalogue))
 
     @property
     def name(self) -> str:
-        """Its name in storage."""
+        """The manifest's name in storage."""
         return version_name(self.version)
 
     def to_json(self) -> bytes:
-        """Return the manifest as it is stored: equal bytes for equal values."""
+        """Return the manifest as JSON. Equal manifests give equal bytes."""
         stored = {"format": FORMAT, **asdict(self)}
         return json.dumps(stored, indent=1, sort_keys=True, ensure_ascii=False).encode() + b"\n"
 
     @classmethod
     def from_json(cls, data: bytes) -> Manifest:
-        """Read a manifest as it is stored.
+        """Read a manifest from JSON.
 
         Raises
         ------
         ObjectDamaged
-            If the bytes are no manifest.
+            If the bytes are not a manifest.
         NewerFormat
             If a later version of Monograph wrote it.
         """
@@ -124,40 +124,40 @@ class Manifest:
 
 
 def version_name(version: int) -> str:
-    """Return the name of a version's manifest in storage. Raises InputError if there can be no such version."""
+    """Return the name of a version's manifest in storage. Raises InputError if the number is out of range."""
     if not 1 <= version <= LAST_VERSION:
         raise InputError(f"{version} is no version of a shelf", f"give a number from 1 to {LAST_VERSION:,}")
     return f"{VERSIONS}/{version:08d}.json"
 
 
 def versions(storage: Storage) -> list[int]:
-    """Return the versions that are there, ascending."""
+    """Return the numbers of the versions in storage, ascending."""
     found = (_VERSION.fullmatch(one.name) for one in storage.listed(VERSIONS))
     return sorted(int(one[1]) for one in found if one and int(one[1]))
 
 
 def latest(storage: Storage) -> Manifest | None:
-    """Return the newest version, or None where there is none. Raises as :func:`load`."""
+    """Return the manifest of the newest version, or None if there is no version. Raises as :func:`load`."""
     for tries in reversed(range(_LATEST_TRIES)):
         there = versions(storage)
         try:
             return load(storage, there[-1]) if there else None
         except ObjectMissing:
-            # Others have published so often since it was listed that it is swept: there is a newer one.
+            # Other writers have removed this version since the listing, so there is a newer one.
             if not tries:
                 raise
     return None
 
 
 def load(storage: Storage, version: int) -> Manifest:
-    """Return a version.
+    """Return the manifest of a version.
 
     Raises
     ------
     ObjectMissing
-        If it is not there.
+        If there is no such version.
     ObjectDamaged
-        If its manifest cannot be understood.
+        If its manifest is invalid.
     NewerFormat
         If a later version of Monograph wrote it.
     """
@@ -172,10 +172,10 @@ def load(storage: Storage, version: int) -> Manifest:
 
 
 def put_file(storage: Storage, path: Path) -> ObjectName:
-    """Put a closed file under its digest, unless it is there, and return its name."""
+    """Put a closed file into storage under its digest, unless it is there already, and return its name."""
     name = name_of(path)
     there = {one.name: one.bytes for one in storage.listed(OBJECTS)}
-    if there.get(name.name, name.bytes) != name.bytes:  # Damaged after it was put.
+    if there.get(name.name, name.bytes) != name.bytes:  # The stored object was damaged after it was put.
         storage.remove([name.name])
     storage.put_new(name.name, path)
     return name
@@ -188,32 +188,32 @@ def publish(
     catalogue: Path,
     before: Manifest | None,
 ) -> Manifest:
-    """Put the next version.
+    """Publish the next version, and return its manifest.
 
-    The catalogue is put first, and the manifest last, only if there is none of its number: readers see the version
-    before or this one. Killed at any step, this leaves the version before, or this one.
+    The catalogue is put first, and the manifest last, and only if this version has no manifest yet. Readers see either
+    the previous version or this one, also if the process is killed at any step.
 
     Parameters
     ----------
     storage:
-        The shelf's.
+        The shelf's storage.
     shards, contents:
-        Objects that were put already.
+        Names of the shards and of their contents files, which must be in storage already.
     catalogue:
-        The file with the names of these shards.
+        Path of the file with the names of these shards.
     before:
-        The version that this one follows; None for the first.
+        The previous version; None for the first.
 
     Raises
     ------
     ShelfConflict
         If another writer has published meanwhile, or removed one of the objects.
     ObjectMissing
-        If an object was not put.
+        If a shard or contents file is not in storage.
     InputError
-        If a value is out of bounds.
+        If a value is out of bounds, or the previous version does not exist.
     ShelfUnreachable
-        If the storage does not answer, or cannot put only if absent.
+        If the storage does not answer, or overwrites an object that it should put only if absent.
     """
     version = 1 if before is None else before.version + 1
     manifest = Manifest(version, tuple(shards), tuple(contents), name_of(catalogue), int(time.time()))
@@ -234,20 +234,20 @@ def publish(
             f"{storage.address} cannot put an object only if it is absent: two writers would overwrite each other",
             "use a store that can (If-None-Match), or a folder",
         )
-    if missing(storage, manifest.objects):  # Another process swept objects that no version named before.
+    if missing(storage, manifest.objects):  # Another process removed objects that no version named yet.
         storage.remove([manifest.name])
         raise ShelfConflict(f"objects of {storage.address} were removed by another process meanwhile", "build again")
     return manifest
 
 
 def missing(storage: Storage, names: Iterable[ObjectName]) -> list[str]:
-    """Return the names of those objects that storage lacks, or has with another number of bytes, in order."""
+    """Return the names of the objects that storage lacks or has with another size, in order of name."""
     there = {one.name: one.bytes for one in storage.listed(OBJECTS)}
     return sorted(one.name for one in names if there.get(one.name) != one.bytes)
 
 
 def _is(storage: Storage, name: str, data: bytes) -> bool:
-    """Whether these bytes are stored: a client that lost the first answer and asked again finds its own object."""
+    """Whether these bytes are stored: a client that retries after a lost answer finds its own object."""
     try:
         return storage.read(name, len(data)) == data
     except (ObjectDamaged, ObjectMissing):
@@ -275,18 +275,17 @@ class Forgotten:
 
 
 def forget(storage: Storage, keep: int = 1, age: float = 0.0) -> Forgotten:
-    """Remove all versions but the last ``keep``, manifests first, and the objects that these do not name.
+    """Remove all versions but the last ``keep``, and the objects that no kept version names; manifests first.
 
-    Objects and unfinished files younger than ``age`` seconds stay. This may run during a publication if ``age`` is
-    ``DAY``: it lists the objects before the manifests, so that it knows every manifest that is put before it removes
-    anything. If it still removes an object that a publication found, that publication fails and leaves the version
-    before (:func:`publish`). Copies that a bucket keeps of removed objects (versioning, locks) are its owner's to
-    remove.
+    Objects and unfinished files younger than ``age`` seconds stay. With ``age=DAY`` this may run during a publication:
+    it lists the objects before the manifests, so it keeps each listed object that a manifest published meanwhile names.
+    If it still removes an object that a publication relies on, that publication fails and the previous version stays
+    (:func:`publish`). If a bucket keeps copies of removed objects (versioning, locks), its owner must delete them.
 
     Raises
     ------
     ObjectDamaged
-        If the manifest of a kept version cannot be understood; then nothing is removed.
+        If the manifest of a kept version is invalid; then nothing is removed.
     """
     there = storage.listed(OBJECTS)
     known = versions(storage)
@@ -295,6 +294,6 @@ def forget(storage: Storage, keep: int = 1, age: float = 0.0) -> Forgotten:
     before = time.time() - age if age else math.inf
     removed = [version_name(version) for version in known[:-keep]]
     removed += [one.name for one in there if digest_in(one.name) and one.name not in needed and one.since <= before]
-    storage.remove(removed)  # In this order: no manifest is there whose objects are not.
+    storage.remove(removed)  # Manifests first, so that no manifest names a removed object.
     storage.remove_staged(age)
     return Forgotten(kept[-1] if kept else None, tuple(removed))

@@ -18,14 +18,14 @@ from monograph.store.graph.graphs import NO_DOCUMENT, Records, SubjectChunk
 from monograph.values import Effort
 
 SHORT = np.dtype([("row", "<i8"), ("first", "S8")])
-"""Record of a chunk for other searches."""
+"""Short record of a chunk, for a search that does not follow the graph: its row, and the first 8 bytes of its id."""
 
 
 def full(clauses: int) -> np.dtype[np.void]:
-    """Return the type of a chunk's record for a search along the graph.
+    """Return the dtype of a chunk's full record, for a graph search.
 
-    It has its evidence, the first 8 bytes of its id, which order nearly all chunks, whether it has a vector, and the
-    cosines of that to the question's clauses.
+    Fields: the chunk's evidence, the first 8 bytes of its id (enough to order nearly all chunks), whether it has a
+    vector, and the cosines of the vector to the question's clauses, float32 (clauses,).
     """
     return np.dtype([*EVIDENCE.descr, ("first", "S8"), ("vector", "?"), ("cosines", "<f4", (clauses,))])
 
@@ -35,20 +35,20 @@ _EVIDENCE = list(EVIDENCE.names or ())
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Row numbers over ``shards`` shards: row * shards + shard."""
+    """Numbering of rows over all shards: ``row * shards + shard``."""
 
     shards: int
 
     def whole(self, shard: int, row: int) -> int:
-        """Return the number over all shards of a shard's row."""
+        """Return the number over all shards of one row of a shard."""
         return row * self.shards + shard
 
     def all_of(self, shard: int, rows: Iterable[int]) -> list[int]:
-        """Return the numbers over all shards of a shard's rows."""
+        """Return the numbers over all shards of several rows of a shard."""
         return [row * self.shards + shard for row in rows]
 
     def split(self, rows: Iterable[int]) -> dict[int, list[int]]:
-        """Return each shard's own rows among rows over all shards, by shard, in order."""
+        """Return {shard: its own row numbers} of rows over all shards, in the order of the rows."""
         found: dict[int, list[int]] = {}
         for row in rows:
             local, shard = divmod(row, self.shards)
@@ -57,7 +57,10 @@ class Rows:
 
 
 def records_of(rows: Sequence[int], ids: Sequence[str], evidence: Records | None = None, clauses: int = 0) -> Records:
-    """Return records of chunks of one shard: full ones with their evidence, without vectors; short ones without."""
+    """Return records (n,) of chunks of one shard: full ones if ``evidence`` is given, else short ones.
+
+    The fields for vectors and cosines of full records are zero.
+    """
     made = np.zeros(len(rows), dtype=SHORT if evidence is None else full(clauses))
     made["row"] = rows
     made["first"] = [one.encode() for one in ids]  # UTF-8 sorts as the texts do.
@@ -68,20 +71,20 @@ def records_of(rows: Sequence[int], ids: Sequence[str], evidence: Records | None
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SentEvidence:
-    """Full records that shards sent, as :class:`monograph.search.reader.Evidence`; ``place`` is of each, by row."""
+    """Full records of chunks, as :class:`monograph.search.reader.Evidence`. ``place`` is the index of each, by row."""
 
     place: Mapping[int, int]
     records: Records
 
     def evidence(self, rows: Sequence[int], _: Words) -> Records:
-        """Return the evidence of some of the chunks; shards were asked for that of the question's words."""
+        """Return records of EVIDENCE of these chunks. Shards already computed them for the question's words."""
         made = np.empty(len(rows), dtype=EVIDENCE)
         made[_EVIDENCE] = self.records[[self.place[row] for row in rows]][_EVIDENCE]
         return made
 
 
 def evidence_of(records: Records) -> SentEvidence:
-    """Return the evidence in full records."""
+    """Return full records, indexed by row, as the evidence of a search."""
     return SentEvidence({row: at for at, row in enumerate(records["row"].tolist())}, records)
 
 
@@ -89,7 +92,7 @@ NO_EVIDENCE = evidence_of(np.empty(0, dtype=full(0)))
 
 
 def joined(parts: Sequence[tuple[int, bytes]], kind: np.dtype[np.void], rows: Rows) -> Records:
-    """Return the records of a kind that shards sent, (shard, bytes), with rows over all shards."""
+    """Join the records of (shard, bytes) pairs, of dtype ``kind``, and renumber rows and documents over all shards."""
     sent = np.frombuffer(b"".join(some for _, some in parts), dtype=kind)
     shards = np.repeat([shard for shard, _ in parts], [len(some) // kind.itemsize for _, some in parts])
     made: Records = sent.copy()
@@ -101,24 +104,28 @@ def joined(parts: Sequence[tuple[int, bytes]], kind: np.dtype[np.void], rows: Ro
 
 
 def first_bytes(records: Records) -> list[str]:
-    """Return texts that sort chunks as the first bytes of their ids do."""
+    """Return for each record a text that sorts like the first 8 bytes of the chunk's id."""
     return [one.decode("latin-1") for one in records["first"].tolist()]
 
 
 SCORED = np.dtype([("row", "<i8"), ("score", "<f8")])
 
 SPREAD = 4.0
-"""Standard deviations above its expected share of the best that a shard sends, as if documents were dealt by chance."""
+"""Standard deviations that a shard sends above its expected share of the best chunks.
+
+The share is that of documents that are distributed at random."""
 
 MORE = 4
-"""Chunks that it sends besides."""
+"""Chunks that a shard sends in addition."""
 
 Subject: TypeAlias = tuple[int, str, str, int, int, str, int]
-"""(ordinal, chunk id, key, chunk, by title, qualifier, document); the chunk is 0 if none of the document is allowed."""
+"""A document about a name: (ordinal, chunk id, key, chunk, by title, qualifier, document).
+
+The chunk is 0 if no chunk of the document is allowed."""
 
 
 class Best(NamedTuple):
-    """The best chunks of a shard, as bytes of SCORED; ``is_whole`` if it has no others to ask for."""
+    """The best chunks of a shard, as bytes of SCORED; ``is_whole`` if the shard has no further candidates."""
 
     scored: bytes
     is_whole: bool
@@ -131,9 +138,10 @@ class Best(NamedTuple):
 
 
 class ShardPool(NamedTuple):
-    """The lexical and dense candidates of a shard, documents about the question's names, and records of all chunks.
+    """Candidates of one shard.
 
-    ``naming`` are (key, row) of those chunks that have any of these names.
+    ``best`` are the lexical and ``near`` the dense candidates. ``subjects`` are documents about the question's names,
+    ``naming`` are (key, row) of candidates that have any of these names, and ``records`` are the records of all chunks.
     """
 
     best: Best
@@ -144,9 +152,10 @@ class ShardPool(NamedTuple):
 
 
 class CountRequest(NamedTuple):
-    """Words that a shard counts, and codes and phrases that it looks for in the chunks that a filter allows.
+    """Words that a shard counts, and codes and phrases (``held``) that it looks for in the chunks that match a filter.
 
-    ``few`` are counted up to ``most`` only; ``halves`` are half pairs, which are counted as parts of pairs.
+    ``few`` are words that are counted up to ``most`` only. ``halves`` are half pairs, which are counted as parts of
+    pairs.
     """
 
     words: Sequence[str]
@@ -158,7 +167,7 @@ class CountRequest(NamedTuple):
 
 
 class NameLinks(NamedTuple):
-    """Chunks that some names link to in a shard, and their records; ``mentions`` are the chunks with each name."""
+    """Chunks of a shard that names link to, and their full records; ``mentions`` are the chunks with each name."""
 
     subjects: Sequence[Subject]
     mentions: Sequence[Sequence[int]]
@@ -166,7 +175,10 @@ class NameLinks(NamedTuple):
 
 
 def share(k: int, shards: int) -> int:
-    """Return how many chunks each shard sends first for the k best of all; a shard that sent too few is asked again."""
+    """Return how many chunks each shard sends in the first round, if k are needed.
+
+    A shard that sent too few is called again (:func:`too_few`).
+    """
     if shards == 1:
         return k
     mean = k / shards
@@ -174,9 +186,9 @@ def share(k: int, shards: int) -> int:
 
 
 def cut(scored: Sequence[tuple[int, float]], most: int, k: int, effort: Effort | None = None) -> Best:
-    """Return the ``most`` best of a shard's k best chunks, and all that tie with the last.
+    """Return the ``most`` best chunks of (row, score) pairs of a shard, and all that tie with the last.
 
-    Fewer than k in ``scored`` may mean that the shard searched for ``most`` only.
+    ``scored`` may have fewer than k pairs because the shard searched for ``most`` only.
     """
     made = np.array(scored, dtype=SCORED)
     if most >= k or len(made) < most:
@@ -186,7 +198,7 @@ def cut(scored: Sequence[tuple[int, float]], most: int, k: int, effort: Effort |
 
 
 def too_few(found: Mapping[int, ShardPool], k: int, rows: Rows) -> list[int]:
-    """Return the shards that may have more of the k best of all."""
+    """Return the shards that may have further chunks among the k best of all shards, ascending."""
     best = _short({shard: one.best for shard, one in found.items()}, k)
     near = _short({shard: one.near for shard, one in found.items() if one.near is not None}, k)
     return sorted(best | near)
@@ -195,7 +207,10 @@ def too_few(found: Mapping[int, ShardPool], k: int, rows: Rows) -> list[int]:
 def merged_pools(
     found: Mapping[int, ShardPool], asked: PoolRequest, rows: Rows, names: Mapping[str, int], records: Records
 ) -> Pool:
-    """Merge the pools of all shards, given in order; ``names`` are the question's, by key; ``records`` are joined."""
+    """Merge the pools of all shards, given in order of shard.
+
+    ``names`` are rows of the question's names by key; ``records`` are the joined records of all pools.
+    """
     k, walk = asked.k, asked.walk
     near = [one.near for one in found.values() if one.near is not None]
     lexical = best_of([one.best.scored for one in found.values()], k, rows)
@@ -216,15 +231,15 @@ def merged_pools(
 
 
 def renamed(records: Records, names: Mapping[int, int] | Sequence[int]) -> Records:
-    """Return records of names or links in which a name is another number."""
+    """Return a copy of records of names or links, with each name replaced by ``names[name]``."""
     made = records.copy()
     made["name"] = [names[name] for name in records["name"].tolist()]
     return made
 
 
 def mentioned(shards: Sequence[Sequence[Sequence[int]]], names: Sequence[int], rows: Rows) -> dict[int, list[int]]:
-    """Return the chunks that have each of some names, ascending, from those that each shard has."""
-    parts = (zip(names, some, strict=False) for some in shards)  # Shards tell of the first names only.
+    """Return {name: chunks that have it, ascending} over all shards; ``shards`` has a list by name from each."""
+    parts = (zip(names, some, strict=False) for some in shards)  # Shards return lists for the first names only.
     found: dict[int, list[int]] = {}
     for shard, part in enumerate(parts):
         for name, some in part:
@@ -233,7 +248,10 @@ def mentioned(shards: Sequence[Sequence[Sequence[int]]], names: Sequence[int], r
 
 
 def subject_chunks(found: Sequence[tuple[int, Subject]], names: Mapping[str, int], rows: Rows) -> list[SubjectChunk]:
-    """Merge (shard, subject) pairs of :func:`monograph.store.graph.graphs.subject_chunks`; ``names`` by key."""
+    """Merge (shard, subject) pairs into the rows of :func:`monograph.store.graph.graphs.subject_chunks`.
+
+    ``names`` are rows of names by key.
+    """
     documents = {(key, by_title, shard, document) for shard, (_, _, key, _, by_title, _, document) in found}
     counts = Counter((key, by_title) for key, by_title, *_ in documents)
     return [
@@ -244,7 +262,7 @@ def subject_chunks(found: Sequence[tuple[int, Subject]], names: Mapping[str, int
 
 
 def effort_of(some: Sequence[Effort]) -> Effort | None:
-    """Return the effort of several shards' searches together; None without any."""
+    """Return the total effort of the searches of several shards, with the least sure stop reason; None if empty."""
     if not some:
         return None
     stopped = max((one.stopped for one in some), key=_SUREST.index)
@@ -252,11 +270,14 @@ def effort_of(some: Sequence[Effort]) -> Effort | None:
 
 
 _SUREST = ("exact", "all", "enough", "short")
-"""Reasons why searches stop, the surest first."""
+"""Reasons why a search stops, the surest first."""
 
 
 def best_of(parts: Sequence[bytes], k: int, rows: Rows) -> list[tuple[int, float]]:
-    """Return the k best of all shards, given in order, and all that tie with the last, highest first."""
+    """Return (row, score) of the k best chunks of all shards, and ties with the last, highest first.
+
+    ``parts`` are bytes of SCORED, in order of shard.
+    """
     every = np.frombuffer(b"".join(parts), dtype=SCORED)
     shards = np.repeat(np.arange(len(parts)), [len(part) // SCORED.itemsize for part in parts])
     row, score = every["row"] * rows.shards + shards, every["score"]
@@ -268,12 +289,12 @@ def best_of(parts: Sequence[bytes], k: int, rows: Rows) -> list[tuple[int, float
 
 
 def _short(parts: Mapping[int, Best], k: int) -> set[int]:
-    """Return the shards of which even the last chunk sent is better than the k-th of all."""
+    """Return the shards with further candidates whose worst sent chunk is better than the k-th best of all."""
     scores = {shard: one.records["score"] for shard, one in parts.items()}
     least = _least(np.concatenate(list(scores.values())), k) if scores else 0.0
     return {shard for shard, some in scores.items() if not parts[shard].is_whole and some.min() > least}
 
 
 def _least(scores: Float64, k: int) -> float:
-    """Return the k-th highest score; minus infinity if there are fewer."""
+    """Return the k-th highest score, or minus infinity if there are fewer than k."""
     return float(np.partition(scores, len(scores) - k)[len(scores) - k]) if 0 < k <= len(scores) else -math.inf

@@ -23,30 +23,30 @@ from monograph.shelf.storage import ObjectName, ShelfPlace, place_at
 from monograph.values import Document, arguments
 
 DEADLINE, OPENING = 30.0, 600.0
-"""Seconds."""
+"""Seconds that a call may take, and that the opening of all shards may take."""
 
 AT_ONCE = 8
-"""Calls that a process answers at once, each in a thread of its own."""
+"""Calls that an actor answers at the same time, each in a thread of its own."""
 
 PATIENCE = 1.0
-"""Seconds after which the next replica is called as well."""
+"""Seconds without an answer after which the next replica is called as well."""
 
 RETRIES = 5
-"""How often Ray starts a task again whose process or machine died."""
+"""How often Ray restarts a task whose process or machine died."""
 
 _HINT = "try again; look whether all machines are up"
 _OBJECT_STORE = 128 << 20
-"""Bytes for objects that travel between processes; Ray takes them when needed and writes more to disk."""
+"""Bytes of memory for objects that processes exchange. Ray allocates it on demand and spills the rest to disk."""
 
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # Else Ray warns of a future change.
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # Avoids a warning of Ray about a future change.
 }
 _starting = threading.Lock()
 
 
 def ray_module() -> Any:
-    """Return the package. Raises MissingExtra if it is not installed."""
+    """Import and return the package ``ray``. Raises MissingExtra if it is not installed."""
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
     try:
@@ -57,23 +57,23 @@ def ray_module() -> Any:
 
 
 def start() -> None:
-    """Start Ray for this process, unless it runs: join the cluster at RAY_ADDRESS.
+    """Connect this process to the Ray cluster at RAY_ADDRESS, unless it is connected already.
 
-    Without RAY_ADDRESS, a Ray is started on this machine, which ends with this process, has no dashboard, and listens
-    on 127.0.0.1 alone.
+    Without RAY_ADDRESS, start a Ray instance on this machine. It ends with this process, has no dashboard, and listens
+    on 127.0.0.1 only.
 
     Raises
     ------
     MissingExtra
         If Ray is not installed.
     ShelfUnreachable
-        If it cannot be reached, or does not start.
+        If the cluster cannot be reached, or Ray does not start.
     """
     cluster = os.environ.get("RAY_ADDRESS", "")
     with _starting:
         if not cluster:
-            # Despite its name, Ray reads this on every system: the machine is then 127.0.0.1, nothing listens on a
-            # network, and Ray looks for no other address, which may take for ever on a machine without a network.
+            # Despite its name, Ray reads this variable on every system. With "0" it listens on 127.0.0.1 only, and
+            # does not look for another address, which may hang on a machine without a network.
             os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         ray = ray_module()
         if ray.is_initialized():
@@ -89,15 +89,15 @@ def start() -> None:
                 hint = "look whether its head node runs, and whether RAY_ADDRESS and RAY_AUTH_MODE are as there"
             why = [*str(error).strip().splitlines(), repr(error)][0]
             raise ShelfUnreachable(f"{where} cannot be had: {why}", hint) from error
-        # Otherwise Ray reports dead processes on standard output, which may carry a protocol. Callers get an error.
+        # Ray would report dead processes on standard output, which may carry a protocol. Callers get an error anyway.
         ray._private.worker._worker_logs_enabled = False
 
 
 def _init(ray: Any, cluster: str, begun: Future[object]) -> None:
-    """Run Ray's ``init`` in a thread that lasts as long as the process.
+    """Run ``ray.init`` in a thread that lasts as long as the process.
 
-    The system ends the processes that a thread started when that thread ends, Ray's among them. And in a thread of its
-    own Ray leaves the signal handlers alone.
+    When a thread ends, the system ends the processes that it started, so Ray's processes need a lasting thread. Outside
+    the main thread, Ray does not replace the signal handlers.
     """
     alone = {} if cluster else {"include_dashboard": False, "object_store_memory": _OBJECT_STORE}
     try:
@@ -109,7 +109,7 @@ def _init(ray: Any, cluster: str, begun: Future[object]) -> None:
 
 
 class Lost(Exception):
-    """Error of a shard that a process could not open, or whose process died."""
+    """Error of a shard that an actor could not open, or whose process died."""
 
     def __init__(self, shard: int, error: MonographError) -> None:
         super().__init__(shard, error)
@@ -117,7 +117,7 @@ class Lost(Exception):
 
 
 def _outcome(work: Callable[[], object]) -> bytes:
-    """Return a result or an error of ours, pickled: Ray would wrap the error in one of its own."""
+    """Return the result of ``work``, or its MonographError or Lost, pickled: Ray would wrap an error in its own."""
     try:
         made = work()
     except (MonographError, Lost) as error:
@@ -126,12 +126,12 @@ def _outcome(work: Callable[[], object]) -> bytes:
 
 
 def _result(ref: Any, shard: int) -> Any:
-    """Return the result of a call of a shard, or raise its error; raises Lost if its process died for good."""
+    """Wait for a call of a shard and return its result, or raise its error; Lost if its process died for good."""
     ray = ray_module()
     try:
         found = pickle.loads(ray.get(ref))  # noqa: S301 - of our own processes
     except ray.exceptions.RayTaskError:
-        raise  # A bug: Ray shows it as it was raised there.
+        raise  # A bug: Ray shows the original traceback.
     except ray.exceptions.RayError as error:
         why = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
         raise Lost(shard, ShardLost(why, _HINT)) from error
@@ -141,9 +141,9 @@ def _result(ref: Any, shard: int) -> Any:
 
 
 class Holder:
-    """An actor that holds some shards, each opened when it is first called. Safe for use by many threads.
+    """Ray actor with a group of shards. A shard is opened at its first call; if that fails, the next call retries.
 
-    A shard that cannot be opened is tried again with the next call.
+    Safe for use by many threads.
     """
 
     def __init__(self, address: str, names: Sequence[ObjectName], home: Path, given: OpenOptions) -> None:
@@ -152,7 +152,7 @@ class Holder:
         self._lock = threading.Lock()
 
     def answer(self, wanted: Mapping[int, Call]) -> bytes:
-        """Return the results by shard, or the error, pickled."""
+        """Run each call on its shard, and return the results by shard, or the error, pickled."""
         return _outcome(lambda: self._answer(wanted))
 
     def _answer(self, wanted: Mapping[int, Call]) -> dict[int, Any]:
@@ -168,31 +168,32 @@ class Holder:
 
 
 class OnRay:
-    """Shards in actors of Ray, on whatever machine there is room: see :class:`monograph.shelf.engines.Engine`.
+    """Engine that calls shards in Ray actors on any machine of the cluster.
 
-    ``engines=OnRay`` for :meth:`monograph.shelf.Shelf.open`; with options ``functools.partial(OnRay, replicas=2)``. Ray
-    starts an actor whose process or machine dies again elsewhere, and repeats its calls there. Safe for use by many
-    threads. Where no Ray runs, one is started on this machine (:func:`start`).
+    See :class:`monograph.shelf.engines.Engine`. Pass ``engines=OnRay`` to :meth:`monograph.shelf.Shelf.open`, or with
+    options ``engines=functools.partial(OnRay, replicas=2)``. If the process or machine of an actor dies, Ray restarts
+    the actor elsewhere and repeats its calls there. Safe for use by many threads. If no Ray is running, one is started
+    on this machine (:func:`start`).
 
     Parameters
     ----------
     place:
-        The shelf's place. Every machine must reach it by its address, and keeps what it fetches in a folder of the same
-        name as here, in the home of the user who runs Ray there.
+        The shelf's place. Every machine must reach its address. Each machine keeps fetched objects in a folder of the
+        same name as here, in the home of the user who runs Ray there.
     version, given:
-        The version, and how its files are opened.
+        The version, and the options to open its files with.
     replicas:
-        Actors that hold each shard: they start on different machines, as far as there are.
+        Number of actors that have each shard open, on different machines if there are enough.
     groups:
-        Groups into which the shards are divided; an actor holds one group. 0 for one shard each.
+        Number of groups that the shards are divided into; each actor has one group. 0 for one shard in each group.
     deadline:
-        Seconds after which a call has failed. Replicas take turns, and where one does not answer within a second the
-        next is called as well.
+        Seconds after which a call fails. Calls alternate between the replicas; if one does not answer within a second,
+        the next is called as well.
 
     Raises
     ------
     ShardLost
-        If one cannot be opened anywhere.
+        If a shard cannot be opened by any actor.
     MissingExtra
         If Ray is not installed.
     ShelfUnreachable
@@ -220,20 +221,20 @@ class OnRay:
         self._turn = itertools.count()
         self._closed = False
         actor = self._ray.remote(Holder).options(
-            num_cpus=0,  # It starts even where tasks take every processor.
-            memory=1,  # Ray puts an actor that asks for nothing on any machine, whatever the strategy.
+            num_cpus=0,  # An actor must start even if tasks occupy every processor.
+            memory=1,  # Ray ignores the strategy for an actor that requests no resource.
             max_restarts=-1,
             max_task_retries=-1,
             max_concurrency=AT_ONCE,
             scheduling_strategy="SPREAD",
             enable_task_events=False,
         )
-        # Models stay here: shards need none.
+        # Models stay in this process: shards need none.
         options = OpenOptions(Path(), target_recall=given.target_recall, cache_bytes=given.cache_bytes)
         begin = self._address, self._names, place.elsewhere, options
         self._actors = [[actor.remote(*begin) for _ in range(self._replicas)] for _ in range(self._groups)]
         try:
-            # All replicas open their shards; this waits for one of each.
+            # All replicas start to open their shards; wait for one replica of each group.
             every = dict.fromkeys(range(len(self._names)), Call(ShardReader.total, ()))
             for group, calls in self._by_group(every).items():
                 for one in self._actors[group]:
@@ -244,7 +245,7 @@ class OnRay:
             raise
 
     def ask(self, wanted: Mapping[int, Call]) -> dict[int, Any]:
-        """See :class:`~monograph.shelf.engines.Engine`. An error of a shard is raised here."""
+        """See :class:`~monograph.shelf.engines.Engine`. Raises the error that a shard raised."""
         return self._answers(wanted, self._deadline)
 
     def close(self) -> None:
@@ -257,10 +258,10 @@ class OnRay:
             self._actors.clear()
 
     def _answers(self, wanted: Mapping[int, Call], seconds: float) -> dict[int, Any]:
-        """Call one replica of each group, after a second without an answer the next as well, and so on."""
+        """Call one replica of each group, and after each PATIENCE seconds without an answer the next as well."""
         ended, first = time.monotonic() + seconds, next(self._turn)
-        groups = self._by_group(wanted)  # Those that have not answered.
-        waiting: dict[Any, int] = {}  # The group of each call of an actor.
+        groups = self._by_group(wanted)  # Groups without an answer yet.
+        waiting: dict[Any, int] = {}  # The group of each pending call.
         answers: dict[int, Any] = {}
         for turn in range(1, self._replicas + 1):
             is_last = turn == self._replicas
@@ -268,7 +269,7 @@ class OnRay:
                 waiting[self._send(group, (first + turn) % self._replicas, calls)] = group
             until = ended if is_last else min(ended, time.monotonic() + PATIENCE)
             while groups and waiting and (left := until - time.monotonic()) > 0:
-                # All of them, or, if a group has several, the first.
+                # Wait for all calls; but if a group has several pending calls, wait for any one.
                 count = len(waiting) if len(waiting) == len(groups) else 1
                 for ref in self._ray.wait(list(waiting), num_returns=count, timeout=left)[0]:
                     group = waiting.pop(ref)
@@ -284,7 +285,7 @@ class OnRay:
         if groups:
             shard = next(iter(next(iter(groups.values()))))
             raise self._lost(shard, f"after {seconds:g} seconds it has not answered", _HINT)
-        # A call that is still on its way is not cancelled: Ray ends a process that cancels a task just when it ends.
+        # Do not cancel pending calls: Ray kills a process that cancels a task at the moment when the task ends.
         return {shard: answers[shard] for shard in wanted}
 
     def _by_group(self, wanted: Mapping[int, Call]) -> dict[int, dict[int, Call]]:
@@ -305,15 +306,15 @@ class OnRay:
 
 
 class Tasks:
-    """Makes each shard by a task of Ray, which starts it again where its process or machine dies.
+    """Builder of shards in Ray tasks. Ray restarts a task if its process or machine dies.
 
-    Files and folders must have the same paths on all machines. When one task fails, the others go on while this process
-    runs, and what they made is not made again.
+    Files and folders must have the same paths on all machines. If one task fails, the others continue while this
+    process runs, and their shards are not built again.
 
     Parameters
     ----------
     cpus:
-        Processors that a task takes of a machine.
+        Number of processors that each task reserves on its machine.
 
     Raises
     ------
@@ -329,15 +330,15 @@ class Tasks:
         self._cpus = cpus
 
     def keep(self, documents: Sequence[Document]) -> Any:
-        """Put documents into Ray's object store, which spills to disk, and return the reference."""
+        """Put documents into Ray's object store, which spills to disk, and return their reference."""
         return self._ray.put(documents)
 
     def make(self, recipe: Recipe, works: Sequence[Work]) -> Iterator[Made]:
-        """Yield the shards in their order. Raises as :func:`monograph.shelf.making.make`, and ShardLost."""
+        """Yield the result of each work, in order. Raises as :func:`monograph.shelf.making.make`, and ShardLost."""
         task = self._ray.remote(_task).options(
             num_cpus=self._cpus, max_retries=RETRIES, retry_exceptions=False, scheduling_strategy="SPREAD"
         )
-        # Where one fails the others are not cancelled: Ray ends a process that cancels a task just when that ends.
+        # If one fails, do not cancel the others: Ray kills a process that cancels a task at the moment when it ends.
         for shard, ref in enumerate([task.remote(recipe, work) for work in works]):
             try:
                 yield _result(ref, shard)
@@ -349,5 +350,5 @@ class Tasks:
 
 
 def _task(recipe: Recipe, work: Work) -> bytes:
-    blocks: Any = map(ray_module().get, work.documents)  # One after the other, as they are added.
+    blocks: Any = map(ray_module().get, work.documents)  # Lazy, so that only one block is in memory at a time.
     return _outcome(lambda: make(recipe, replace(work, documents=blocks)))

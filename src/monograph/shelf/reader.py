@@ -51,15 +51,15 @@ from monograph.store.words import terms
 from monograph.values import Effort, Float32, Mention, Summary
 
 MOST_WORDS = 65_536
-"""Words whose counts are remembered: with more, the next search begins with none."""
+"""Most words whose counts are cached. With more, the next search starts with an empty cache."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordCounts:
-    """Counts of words in a version, which does not change, that searches have asked for.
+    """Cached counts of words over all shards. They stay valid because a version never changes.
 
-    ``chunks`` is the number of chunks that have each word, ``common`` are words that are known to be common, ``having``
-    is the number of chunks in which each half pair is found.
+    ``chunks`` is the number of chunks that have each word, ``common`` are words known to be common, which need no exact
+    count, and ``having`` is the number of chunks that have each half pair.
     """
 
     chunks: dict[str, int] = field(default_factory=dict)
@@ -69,9 +69,9 @@ class WordCounts:
 
 @dataclass(slots=True, eq=False)
 class ShelfReader:
-    """One version of a shelf: see :class:`monograph.search.reader.Reader`.
+    """One version of a shelf as a :class:`monograph.search.reader.Reader`.
 
-    Rows of chunks are those of :class:`monograph.shelf.pools.Rows`; rows of names are the catalogue's.
+    Chunk rows are numbered over all shards (:class:`monograph.shelf.pools.Rows`). Name rows are the catalogue's.
     """
 
     shards: Shards
@@ -79,7 +79,7 @@ class ShelfReader:
     totals: Sequence[Totals]
     counted: WordCounts
     _first: dict[int, str] = field(default_factory=dict, init=False)
-    """The first bytes of the ids of chunks that shards have sent, by row."""
+    """The first bytes of the ids of chunks, by row, for chunks that shards have sent."""
     _ids: dict[int, str] = field(default_factory=dict, init=False)
 
     @property
@@ -120,7 +120,7 @@ class ShelfReader:
     def _count(
         self, words: Collection[str], few: Collection[str], held: Sequence[str], allowed: Allowed
     ) -> dict[str, list[tuple[int, float]]]:
-        """Ask for all that is not remembered; returns (row, worth) of the chunks that hold each code or phrase."""
+        """Fetch counts that are not cached, and return (row, worth) of the chunks that contain each code or phrase."""
         known, common, having = self.counted.chunks, self.counted.common, self.counted.having
         missing = [word for word in words if word not in known]
         little = [word for word in few if word not in known and word not in common]
@@ -138,7 +138,7 @@ class ShelfReader:
         return {text: self._holding([one.held[place] for one in answers]) for place, text in enumerate(held)}
 
     def _holding(self, answers: Sequence[Mapping[int, tuple[str, float]]]) -> list[tuple[int, float]]:
-        """Return (row, worth) of the chunks with the first ids."""
+        """Return (row, worth) of the CANDIDATES chunks with the lowest ids, ascending by row."""
         found = {self.rows.whole(shard, row): one for shard, some in enumerate(answers) for row, one in some.items()}
         self._ids.update((row, name) for row, (name, _) in found.items())
         first = sorted(found, key=lambda row: found[row][0])[: word_for_word.CANDIDATES]
@@ -167,7 +167,7 @@ class ShelfReader:
         return merged_pools(found, replace(request, walk=walk), self.rows, names, records)
 
     def _records(self, parts: Sequence[tuple[int, bytes]], kind: np.dtype[np.void]) -> Records:
-        """Return the records that shards sent, and remember how their chunks are sorted."""
+        """Join the records that shards sent, and cache the first bytes of their chunks' ids."""
         records = joined(parts, kind, self.rows)
         self._first.update(zip(records["row"].tolist(), first_bytes(records), strict=True))
         return records
@@ -200,7 +200,7 @@ class ShelfReader:
         return held
 
     def _keys(self, names: Iterable[int]) -> dict[str, int]:
-        """Names by their keys."""
+        """Return {key: row} of these names; names that the catalogue lacks are left out."""
         wanted = list(names)
         held = self.names.load(wanted)
         return {held[row].key: row for row in wanted if row in held}
@@ -225,7 +225,7 @@ class ShelfReader:
         return dict(zip(given, self.names.starts(list(given.values())), strict=True))
 
     def _names_of(self, keys: Sequence[str]) -> list[int]:
-        """Return names by key; 0 for one that the catalogue lacks, which only a shard that it is not of has."""
+        """Return the catalogue's row of each key, in order; 0 for an unknown key, which only a wrong shard has."""
         held = stored_names.rows(self.names.connection, keys)
         return [held.get(key, 0) for key in keys]
 
@@ -293,7 +293,7 @@ class ShelfReader:
 
 
 def summed(answers: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Return the sums of counts of all shards."""
+    """Return {word: sum of its counts over all shards}."""
     found: Counter[str] = Counter()
     for one in answers:
         found.update(one)

@@ -45,7 +45,11 @@ R = TypeVar("R")
 
 
 class ShardCounts(NamedTuple):
-    """Counts of words, counts of half pairs, and {row: (id, worth)} for each code or phrase."""
+    """A shard's counts for a question.
+
+    ``chunks`` is the number of chunks with each word, ``having`` the number of chunks with each half pair, and ``held``
+    has {row: (id, worth)} of the chunks that contain each code or phrase.
+    """
 
     chunks: dict[str, int]
     having: dict[str, int]
@@ -53,13 +57,16 @@ class ShardCounts(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call of a method of :class:`ShardReader`, made where the shard is. Pickle sends the method by name."""
+    """A method of :class:`ShardReader` and its arguments, called in the process that has the shard open.
+
+    Pickle sends the method by name.
+    """
 
     method: Callable[..., Any]
     arguments: tuple[Any, ...]
 
     def answer(self, file: WholeFile) -> Any:
-        """Make the call in one read transaction of a shard."""
+        """Return the result of the call on a shard, in one read transaction."""
         with file.reading() as snapshot:
             held = cast(FileReader, snapshot)
             return self.method(ShardReader(held.connection, held, file), *self.arguments)
@@ -67,7 +74,7 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShardReader(GraphState):
-    """One state of a shard."""
+    """One shard in one read transaction. Rows in arguments and results are the shard's own."""
 
     snapshot: FileReader
     file: WholeFile
@@ -78,15 +85,15 @@ class ShardReader(GraphState):
         return self.snapshot.connection
 
     def share(self) -> catalogue.Share:
-        """Return its part of the catalogue of names."""
+        """Return the names and counts of this shard, which the shelf's catalogue merges."""
         return catalogue.load_share(self.connection)
 
     def findings(self) -> list[Finding]:
-        """Return every fault in it: see :meth:`monograph.Monograph.check`."""
+        """Return every fault in this shard: see :meth:`monograph.Monograph.check`."""
         return copies.findings(self.file, repair=False)
 
     def documents_called(self, name: str) -> list[Document]:
-        """Return the documents that an id, a uri or a path names, with their texts."""
+        """Return the documents with this id, uri or path, with their texts."""
         connection = self.connection
         found, _ = sources.resolve(connection, [name])
         return [documents.load(connection, one) for one in found]
@@ -94,17 +101,17 @@ class ShardReader(GraphState):
     # Documents.
 
     def listed(self, like: str, most: int) -> Listed:
-        """Return the first ``most`` documents: see :meth:`monograph.Monograph.listed`."""
+        """Return the first ``most`` documents that match ``like``: see :meth:`monograph.Monograph.listed`."""
         return lookup.listed(self.connection, like, 0, most)
 
     def read_chunks(self, name: str) -> list[list[Chunk]]:
-        """Return the chunks of each document that an id, a uri or a path names, in reading order."""
+        """Return the chunks of each document with this id, uri or path, in reading order."""
         connection = self.connection
         found, _ = sources.resolve(connection, [name])
         return [[one.chunk for one in chunks.of_document(connection, row.row, strict=True)] for row in found]
 
     def fetch(self, ids: Sequence[str] | None, allowed: Allowed, vectors: bool) -> list[StoredChunk]:
-        """Return the stored chunks of those ids that are there, or all; with their vectors if ``vectors``."""
+        """Return the allowed chunks with these ids (all if None), with vectors if ``vectors``. Skips unknown ids."""
         connection = self.connection
         stored = settings.load_model(connection, "embedder") if vectors else None
         return lookup.fetch(connection, ids, allowed, None if stored is None else stored.dimension)
@@ -112,7 +119,7 @@ class ShardReader(GraphState):
     # Words.
 
     def count(self, asked: CountRequest) -> ShardCounts:
-        """Count words, and find codes and phrases."""
+        """Return the counts of words, and the chunks that contain codes or phrases."""
         connection = self.connection
         read = postings.read(connection, asked.words, asked.few, asked.most, self.snapshot.cache.counted)
         chunks = terms.document_frequency(connection, {*asked.words, *asked.few}) if read is None else read.chunks
@@ -127,7 +134,7 @@ class ShardReader(GraphState):
     def _bm25(
         self, words: Sequence[str], k: int, of_all: terms.CorpusCounts, allowed: Allowed
     ) -> list[tuple[int, float]]:
-        """Return (row, score) of the k best chunks and all that tie with the last, with the counts of all shards."""
+        """Return (row, score) of the k best chunks, and ties with the last. ``of_all`` are the counts of all shards."""
         connection = self.connection
         known = postings.read(connection, words, (), of_all.chunks + 1, self.snapshot.cache.counted)
         if known is not None:
@@ -141,9 +148,10 @@ class ShardReader(GraphState):
     def pool(
         self, request: PoolRequest, of_all: terms.CorpusCounts | None, keys: Sequence[str], most: int
     ) -> ShardPool:
-        """Return the candidates of a search.
+        """Return this shard's candidates of a search.
 
-        ``most`` limits the chunks by words, and as many by meaning; ``keys`` are those of the question's names.
+        ``of_all`` are the counts of all shards; None ranks no words. ``keys`` are the keys of the question's names.
+        ``most`` limits the lexical and the dense candidates, each; chunks that tie with the last are added.
         """
         k, allowed, walk, near = request.k, request.filter, request.walk, None
         scored = [] if of_all is None else self._bm25(request.words, min(most, k), of_all, allowed)
@@ -159,7 +167,7 @@ class ShardReader(GraphState):
         return ShardPool(best, near, about, naming, records)
 
     def _records(self, rows: Sequence[int], asked: Words | None = None, clauses: Float32 | None = None) -> bytes:
-        """Return records of different chunks: full with words, and with cosines to clauses, if these are given."""
+        """Return records of distinct chunks, as bytes: full ones if the question's words are given, else short ones."""
         ids = self.snapshot.ids(rows)
         names = [ids.get(row, "") for row in rows]
         if asked is None:
@@ -173,7 +181,7 @@ class ShardReader(GraphState):
         return made.tobytes()
 
     def containing(self, text: str, k: int, allowed: Allowed) -> dict[int, str]:
-        """Return at most k chunks that may contain a folded text, with their ids."""
+        """Return the ids, by row, of at most k chunks that may contain a folded text."""
         return self.ids(self.snapshot.containing(text, k, allowed))
 
     def cosines(self, rows: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
@@ -183,7 +191,7 @@ class ShardReader(GraphState):
     # Texts.
 
     def titled_texts(self, rows: Sequence[int]) -> dict[int, tuple[str, str]]:
-        """Return (title, text) of chunks, by row."""
+        """Return (title of the document, text) of chunks, by row."""
         return dict(zip(rows, self.snapshot.titled_texts(rows), strict=True))
 
     def ids(self, rows: Sequence[int]) -> dict[int, str]:
@@ -193,11 +201,11 @@ class ShardReader(GraphState):
     # The graph.
 
     def titled_extractions(self, rows: Sequence[int]) -> dict[int, tuple[bytes, str]]:
-        """Return (key of the extraction, title) of chunks, by row."""
+        """Return (memo key of the extraction, title of the document) by row of chunk."""
         return graphs.titled_extraction_keys(self.connection, rows)
 
     def starts(self, rows: Sequence[int]) -> tuple[tuple[str, ...], list[NamedText]]:
-        """Return (keys, texts with the names in them) of chunks, in order; a name is its place among the keys."""
+        """Return (keys of names, texts of chunks in order). A name in a text is an index into the keys."""
         connection = self.connection
         self.snapshot.cache.ahead.starts(connection, rows)
         given = chunks.named_texts(connection, rows)
@@ -210,49 +218,54 @@ class ShardReader(GraphState):
         ]
 
     def name_links(self, rows: Sequence[int]) -> tuple[tuple[str, ...], dict[int, tuple[Records, Records]]]:
-        """Return (keys, (names, links) of chunks by row); a name is its place among the keys."""
+        """Return (keys of names, {row: (names, links)} of chunks). A name in a record is an index into the keys."""
         found = self.snapshot.linked(rows)
         place, keys = self._places([named["name"].tolist() for named, _ in found.values()])
         return keys, {row: (renamed(named, place), links) for row, (named, links) in found.items()}
 
     def _places(self, rows: Sequence[Sequence[int]]) -> tuple[dict[int, int], tuple[str, ...]]:
-        """Return (place by row, keys in order of place) of names."""
+        """Return ({row of name: index}, keys of the names in order of index); the key of a missing name is ""."""
         wanted = dict.fromkeys(row for some in rows for row in some)
         held = names.load(self.connection, wanted)
         keys = tuple([held[row].key if row in held else "" for row in wanted])
         return {row: place for place, row in enumerate(wanted)}, keys
 
     def subject_chunks(self, keys: Sequence[str], allowed: Allowed) -> list[Subject]:
-        """Return the documents that are about some names: see :data:`Subject`."""
+        """Return the documents about the names with these keys: see :data:`monograph.shelf.pools.Subject`."""
         key = {row: key for key, row in names.rows(self.connection, keys).items()}
         return [(*row[:2], key[row[2]], *row[3:]) for row in graphs.subject_rows(self.connection, key, allowed)]
 
     def mentions(self, keys: Sequence[str], allowed: Allowed) -> list[list[int]]:
-        """Return the chunks that have each of some names, ascending, in the order of the names."""
+        """Return for each key the rows of the allowed chunks that have this name, ascending."""
         rows = names.rows(self.connection, keys)
         found = graphs.mentions(self.connection, rows.values(), allowed)
         return [found.get(rows.get(key, 0), []) for key in keys]
 
     def leads(self, keys: Sequence[str], rare: int, allowed: Allowed, asked: Words) -> NameLinks:
-        """Return :meth:`subject_chunks` of names, :meth:`mentions` of the first ``rare``, and records of the chunks.
+        """Return the chunks that names link to, and full records of these chunks.
 
-        ``asked`` are the question's words.
+        That is :meth:`subject_chunks` of all keys, and :meth:`mentions` of the first ``rare`` keys. ``asked`` are
+        hashes of the question's words.
         """
         subjects, mentions = self.subject_chunks(keys, allowed), self.mentions(keys[:rare], allowed)
         rows = dict.fromkeys([*(one[3] for one in subjects if one[3]), *chain.from_iterable(mentions)])
         return NameLinks(subjects, mentions, self._records(list(rows), asked))
 
     def naming(self, rows: Sequence[int], keys: Sequence[str]) -> list[tuple[str, int]]:
-        """Return (key, row) for those of some chunks that have any of some names."""
+        """Return (key, row) for each of these chunks and each of these names that it has."""
         key = {row: key for key, row in names.rows(self.connection, keys).items()}
         return [(key[name], chunk) for name, chunk in graphs.that_name(self.connection, rows, key)]
 
     def descriptions(self, rows: Sequence[int]) -> dict[int, list[str]]:
-        """Return the descriptions that a model wrote of things in chunks, by row."""
+        """Return a model's descriptions of things in chunks, by row."""
         return self.snapshot.descriptions(rows)
 
     def show(self, rows: Sequence[int], wanted: Sequence[tuple[str, int]]) -> tuple[dict[int, LoadedChunk], list[str]]:
-        """Return chunks by row; and names, of (key, row), as that chunk or its title has them, empty if neither has."""
+        """Return ({row: chunk}, spellings of names).
+
+        ``wanted`` are (key of a name, row of a chunk). The spelling is that in the chunk or its title; "" if neither
+        has the name.
+        """
         where, keys = {}, {}
         for place, (key, row) in enumerate(wanted):
             where[place], keys[place] = row, key
@@ -272,11 +285,14 @@ class ShardReader(GraphState):
         read: Callable[[Connection, Mapping[int, int], *Arguments], R],
         *arguments: *Arguments,
     ) -> R:
-        """Return what a function of the store reads for names, each with its entity in the catalogue."""
+        """Return the result of ``read``, a function of the store, for names of this shard.
+
+        ``members`` are entities (rows in the catalogue) by key of name; ``read`` gets them by this shard's row of name.
+        """
         rows = names.rows(self.connection, members)
         return read(self.connection, {row: members[key] for key, row in rows.items()}, *arguments)
 
     def rows_of(self, name: str) -> list[list[int]]:
-        """Return the rows of the chunks of each document that an id, a uri or a path names, in reading order."""
+        """Return the chunk rows of each document with this id, uri or path, in reading order."""
         found, _ = sources.resolve(self.connection, [name])
         return [chunks.rows_of_document(self.connection, one.row) for one in found]

@@ -34,14 +34,14 @@ from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 
 
 class OpenShelf(OpenFile):
-    """One version of a shelf. Its models are those that its catalogue names, or that were given with that."""
+    """One open version of a shelf: its catalogue, its models and its shards."""
 
     shards: Shards
     url: str = ""
-    """Where the shelf lies."""
+    """The address of the shelf."""
 
     def begin(self, engine: Engine) -> None:
-        """Ask these shards from now on."""
+        """Load the counts of the shards from the catalogue, and call the shards by this engine from now on."""
         with self.database.read() as connection:
             self.totals = load_totals(connection)
         self.shards = Shards(engine, Rows(len(self.totals)))
@@ -49,7 +49,7 @@ class OpenShelf(OpenFile):
 
     @contextmanager
     def reading(self) -> Iterator[ShelfReader]:
-        """Begin a search of all shards: nothing of a version changes."""
+        """Return a context manager with a reader of all shards. A version never changes."""
         if len(self.counted.chunks) > MOST_WORDS:
             self.counted = WordCounts()
         with super().reading() as catalogue:
@@ -58,26 +58,26 @@ class OpenShelf(OpenFile):
 
     @contextmanager
     def reading_graph(self) -> Iterator[ShelfGraphState]:
-        """Begin to read the graph of all shards."""
+        """Return a context manager with a reader of the graph of all shards."""
         with self.reading() as snapshot:
             yield ShelfGraphState(snapshot.catalogue.connection, snapshot, self.url)
 
     def require_graph(self) -> None:
-        """Nothing to do: every shard has its graph."""
+        """Do nothing: every shard has its graph."""
 
     def close(self) -> None:
-        """Let the shards go, and the catalogue."""
-        if hasattr(self, "shards"):  # Else it could not be opened.
+        """Close the shards and the catalogue."""
+        if hasattr(self, "shards"):  # Missing if opening failed.
             self.shards.engine.close()
         super().close()
 
 
 class Shelf(Questions):
-    """Many files that answer as one: a version of a shelf, for reading.
+    """Many files that are searched as one: a version of a shelf, for reading.
 
-    Made by :meth:`open`; a context manager. :func:`monograph.shelf.build` makes and changes a shelf. What it finds is
-    what one file of the same documents would find, except that in a dense search of many clusters each shard searches
-    its own.
+    Create it with :meth:`open`; it is a context manager. :func:`monograph.shelf.build` builds and changes a shelf.
+    A search returns the same hits as in one file with the same documents. One exception: in a dense search of many
+    clusters, each shard searches its own clusters.
     """
 
     _file: OpenShelf
@@ -89,7 +89,7 @@ class Shelf(Questions):
         self._read(version)
 
     def _read(self, version: Manifest) -> None:
-        """Search this version from now on."""
+        """Fetch and open a version, and search it from now on."""
         given = replace(self._given, read_only=True, create=False, settings=None)
         path = self._place.file_of(version.catalogue)
         file = OpenShelf.open(replace(given, path=path))
@@ -125,20 +125,21 @@ class Shelf(Questions):
         url:
             A folder, or a bucket: ``s3://bucket/path``, ``gs://``, ``az://``.
         version:
-            The version; the newest if None.
+            Number of the version; None for the newest.
         home:
-            The shelf's folder on this machine; one in ``~/.cache/monograph`` by default.
+            The shelf's folder on this machine; by default one in ``~/.cache/monograph``.
         engines:
-            What asks the shards: threads here, or :class:`monograph.shelf.OnRay`.
+            Where the shards are searched: in threads of this process (the default), or in Ray processes
+            (:class:`monograph.shelf.OnRay`).
         embedder, extractor, model, reranker, target_recall, cache_bytes, trusted:
             As for :meth:`monograph.Monograph.open`.
 
         Raises
         ------
         NotFound
-            If there is no shelf.
+            If there is no shelf at the address.
         ShelfUnreachable, ObjectMissing, ObjectDamaged
-            If it cannot be read, or there is no such version.
+            If the shelf cannot be read, or this version does not exist.
         """
         place = place_at(os.fspath(url), None if home is None else Path(home))
         given = OpenOptions(
@@ -152,17 +153,17 @@ class Shelf(Questions):
 
     @property
     def url(self) -> str:
-        """The address."""
+        """The address of the shelf."""
         return self._place.url
 
     @property
     def version(self) -> int:
-        """The version that is searched, from 1."""
+        """Number of the version that is searched; the first is 1."""
         return self._version.version
 
     @property
     def embedder(self) -> Embedder:
-        """The model that makes vectors. Raises ModelError if it cannot be loaded here."""
+        """The model that computes vectors. Raises ModelError if it cannot be loaded on this machine."""
         return self._file.models.embedder
 
     @property
@@ -176,7 +177,7 @@ class Shelf(Questions):
         return ShelfGraph(self._file)
 
     def document(self, name: str) -> Document:
-        """Return a document by id or uri, with its text. Raises NotFound if there is none, or several have the uri."""
+        """Return a document by id or uri, with its text. Raises NotFound unless exactly one document matches."""
         return only(self._file.shards.all(ShardReader.documents_called, path_to_text(name)), self.url, name)
 
     def documents(self) -> list[Document]:
@@ -184,7 +185,7 @@ class Shelf(Questions):
         return list(self.listed("", 0, sys.maxsize).documents)
 
     def listed(self, like: str = "", start: int = 0, limit: int = 100) -> Listed:
-        """Return a part of :meth:`documents`: parameters and errors as for :meth:`monograph.Monograph.listed`."""
+        """Return a page of :meth:`documents`. Parameters and errors as for :meth:`monograph.Monograph.listed`."""
         start, limit = arguments.whole_number(start, "start", 0), arguments.whole_number(limit, "limit", 0)
         answers = self._file.shards.all(ShardReader.listed, like, start + limit)
         every = sorted((one for some in answers for one in some.documents), key=lambda one: (one.uri, one.id))
@@ -197,10 +198,10 @@ class Shelf(Questions):
     def fetch(
         self, ids: Sequence[str] | None = None, *, where: Mapping[str, Any] | None = None, vectors: bool = False
     ) -> list[StoredChunk]:
-        """Return stored chunks by id, or all that meet a filter: parameters as for :meth:`monograph.Monograph.fetch`.
+        """Return stored chunks by id, or all that match a filter. Parameters as for :meth:`monograph.Monograph.fetch`.
 
-        Chunks of given ids come in the order of the ids, all others document by document, in order of the documents'
-        ids.
+        With ``ids``, chunks are in the order of the ids, and missing ones are skipped. Otherwise they are in order of
+        document id, then of their place in the document.
         """
         asked = None if ids is None else arguments.names(ids, "an id")
         answers = self._file.shards.all(ShardReader.fetch, asked, allowed(where), vectors)
@@ -211,11 +212,11 @@ class Shelf(Questions):
         return [found[name] for name in asked if name in found]
 
     def brief(self) -> Brief:
-        """Return a quick overview; the format of a shelf is 0."""
+        """Return a brief overview. The format of a shelf is given as 0."""
         return Brief(0, sum(one.documents for one in self._file.totals), False)
 
     def stats(self) -> ShelfStats:
-        """Count and weigh the version."""
+        """Return the counts and sizes of the version. Sizes are in bytes."""
         totals, version = self._file.totals, self._version
         with self._file.database.read() as connection:
             entities, merged = names.count(connection)
@@ -235,7 +236,7 @@ class Shelf(Questions):
         )
 
     def check(self) -> list[Finding]:
-        """Return every fault in the shards, and differences between their names and the catalogue."""
+        """Return every fault in the shards, and every difference between their names and the catalogue."""
         shards = self._file.shards
         found = [
             replace(one, fault=f"shard {shard}: {one.fault}")
@@ -263,7 +264,7 @@ class Shelf(Questions):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Raise NotOnShelf for a method of a file that a shelf does not have."""
+            """Raise NotOnShelf for a method that a file has and a shelf lacks."""
             if not name.startswith("_") and hasattr(Monograph, name):
                 hint = f"give a .mono file; in Python: Monograph.open(path).{name}"
                 if name in ("add", "put", "remove", "sync"):
@@ -279,7 +280,7 @@ class Shelf(Questions):
         self._file.close()
 
     def refresh(self) -> int:
-        """Search the newest version from now on; returns it. A search that is under way in a thread may break off."""
+        """Switch to the newest version, and return its number. Searches still running in other threads may fail."""
         newest = latest(self._place.objects)
         if newest is not None and newest.version != self.version:
             before = self._file
@@ -295,4 +296,8 @@ def _opened_again(url: str, home: Path, version: int, given: OpenOptions, engine
 
 
 Archive: TypeAlias = Reader | Shelf
-"""Both search and answer (:class:`~monograph.library.questions.Questions`), have documents by id, and ``stats``."""
+"""A file, view or snapshot, or a shelf.
+
+All of them search and answer (:class:`~monograph.library.questions.Questions`), return documents by id, and have
+``stats``.
+"""

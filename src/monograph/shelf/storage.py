@@ -27,27 +27,27 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 OBJECTS = "objects"
-"""The folder of shards, lists of contents and catalogues, each named by its digest."""
+"""The folder of shards, contents files and catalogues. Each object is named by its digest."""
 
 SCHEMES = ("s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss")
 PIECE = 8 << 20
-"""Bytes that one request sends or fetches; a larger file is sent in parts."""
+"""Most bytes in one request, when sending or fetching. A larger file is sent in parts."""
 
 _RETRIES = 5
 _OBJECT = regex(rf"{OBJECTS}/([0-9a-f]{{64}})\.mono", re.ASCII)
 _FETCHING = ".fetching-"
-"""How the names of folders begin in which files are fetched."""
+"""Prefix of temporary folders in which a fetched file is written until it is verified."""
 
 _STAGING = "staging"
-"""In a folder: where a file is written and synced to disk before it gets its name."""
+"""Subfolder of a storage folder: a file is written and synced to disk here before it gets its name."""
 
 _CONTAINER_SCHEMES = ("abfs", "abfss")
-"""Schemes in whose addresses the part before an @ is a container."""
+"""Schemes whose addresses have a container, not a user, before the @."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectName:
-    """The name of an object: the SHA-256 of its bytes, in hexadecimal digits, and their number."""
+    """The name of an object: the SHA-256 of its bytes (64 hexadecimal digits) and its size in bytes."""
 
     digest: str
     bytes: int
@@ -60,19 +60,19 @@ class ObjectName:
 
     @property
     def name(self) -> str:
-        """The object's name in storage."""
+        """The object's name in storage: ``objects/<digest>.mono``."""
         return f"{OBJECTS}/{self.digest}.mono"
 
 
 def name_of(path: Path) -> ObjectName:
-    """Return the name of a closed file as an object."""
+    """Return the digest and size of a closed file, which together name it as an object."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return ObjectName(digest, file.tell())
 
 
 def digest_in(name: str) -> str:
-    """Return the digest in the name of an object; empty for other names."""
+    """Return the digest from an object's name in storage, or "" if the name is not that of an object."""
     found = _OBJECT.fullmatch(name)
     return found[1] if found else ""
 
@@ -87,9 +87,9 @@ class StoredObject:
 
 
 class Storage:
-    """Immutable objects with names like ``versions/00000001.json``; see :func:`storage_at`.
+    """Immutable objects in a folder or a bucket, with names like ``versions/00000001.json``. See :func:`storage_at`.
 
-    All methods raise ShelfUnreachable where the storage does not answer, and StorageFull where a disk is full.
+    All methods raise ShelfUnreachable if the storage does not answer, and StorageFull if a disk is full.
     """
 
     def __init__(self, address: str, folder: Path | None = None) -> None:
@@ -100,7 +100,7 @@ class Storage:
             if folder is not None:
                 self._store = client.store.LocalStore(prefix=folder)
             else:
-                # Options given here would replace those of the environment.
+                # Pass no other options: they would override those of the environment.
                 self._store = client.store.from_url(address, retry_config={"max_retries": _RETRIES})
         except (client.exceptions.BaseError, ValueError) as error:
             raise InputError(
@@ -110,14 +110,15 @@ class Storage:
 
     @property
     def address(self) -> str:
-        """The address of the objects."""
+        """The address of the folder or bucket."""
         return self._address
 
     def put_new(self, name: str, source: Path | bytes) -> bool:
-        """Put an object if there is none of this name; readers see all of it or nothing. Return whether it was put.
+        """Put an object unless one of this name exists, and return whether it was put.
 
-        Of several writers that put bytes at the same time, one gets True. Buckets cannot put a file larger than
-        ``PIECE`` only if absent: two writers may both put it, so name large objects by their digests.
+        Readers see the whole object or none. If several writers put bytes under one name at the same time, only one
+        gets True. Buckets cannot check for absence when they store a file larger than ``PIECE`` bytes: two writers may
+        both put it. So name large objects by their digests.
         """
         with self._translated(f"{name} cannot be put"):
             if self._folder is not None:
@@ -136,7 +137,7 @@ class Storage:
             return False
 
     def _put_durably(self, folder: Path, name: str, source: Path | bytes) -> bool:
-        """Put an object into a folder, synced to disk before it gets its name, by a hard link."""
+        """Write an object into a folder: to a staged file that is synced to disk, then linked under its name."""
         target, staged = folder / name, folder / _STAGING / secrets.token_hex(16)
         if target.exists():
             return False
@@ -159,21 +160,24 @@ class Storage:
         return True
 
     def get(self, name: str, target: Path) -> None:
-        """Write an object's bytes to a file, without verifying them. Raises ObjectMissing."""
+        """Write an object's bytes to a file without verifying them. Raises ObjectMissing if it is not in storage."""
         with self._translated(f"{name} cannot be read", name):
             size = self._client.head(self._store, name)["size"]
             with open(target, "wb", opener=private) as file:
-                # One request for each range, which is repeated alone when it fails.
+                # One request for each range, so that a failed request repeats its own range only.
                 for start in range(0, size, PIECE):
                     length = min(PIECE, size - start)
                     file.write(self._client.get_range(self._store, name, start=start, length=length))
 
     def permissions(self, name: str) -> int:
-        """Return the permissions of an object in a folder, and those of a private file for one in a bucket."""
+        """Return the permission bits of an object's file; 0o600 for an object in a bucket."""
         return 0o600 if self._folder is None else stat.S_IMODE((self._folder / name).stat().st_mode)
 
     def read(self, name: str, most: int) -> bytes:
-        """Return the bytes of a small object. Raises ObjectMissing, and ObjectDamaged if it has more than ``most``."""
+        """Return the bytes of a small object.
+
+        Raises ObjectMissing if it is not in storage, and ObjectDamaged if it has more than ``most`` bytes.
+        """
         with self._translated(f"{name} cannot be read", name):
             answer = self._client.get(self._store, name)
             if answer.meta["size"] > most:
@@ -184,7 +188,7 @@ class Storage:
             return bytes(answer.bytes())
 
     def listed(self, folder: str) -> list[StoredObject]:
-        """Return the objects directly in a folder, in order of name."""
+        """Return the objects directly in a folder of the storage, in order of name."""
         with self._translated(f"{folder} cannot be listed"):
             if self._folder is not None and (self._folder / folder).is_file():
                 raise NotADirectoryError(20, "not a folder", str(self._folder / folder))
@@ -193,16 +197,16 @@ class Storage:
             return sorted(objects, key=lambda one: one.name)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove objects, in this order; names that are not there are skipped."""
+        """Remove objects, in the order of the names. Names of objects that do not exist are skipped."""
         for name in names:
             with self._translated(f"{name} cannot be removed"), suppress(FileNotFoundError):
                 self._client.delete(self._store, name)
 
     def remove_staged(self, age: float = 0.0) -> None:
-        """Remove files that killed writers left unfinished in a folder, if they are older than ``age`` seconds.
+        """Remove the unfinished files of killed writers from a folder, if they are older than ``age`` seconds.
 
-        Buckets never show unfinished uploads; their owner removes them by a rule of the bucket (on S3:
-        AbortIncompleteMultipartUpload).
+        Does nothing for a bucket, which never lists unfinished uploads. The owner of the bucket removes them by a
+        bucket rule (on S3: AbortIncompleteMultipartUpload).
         """
         if self._folder is None:
             return
@@ -213,7 +217,7 @@ class Storage:
 
     @contextmanager
     def _translated(self, what: str, name: str = "") -> Iterator[None]:
-        """Turn errors of the client and the system into ours; ``name`` is an object that must be there."""
+        """Translate errors of the client and the system into ours. ``name`` is an object that must exist."""
         exceptions = self._client.exceptions
         try:
             yield
@@ -249,12 +253,12 @@ def storage_at(url: str | Path, create: bool = False) -> Storage:
         A path or ``file:///path`` for a folder; ``s3://bucket/path``, ``gs://``, ``az://`` for a bucket. Credentials
         for a bucket come from the environment (``AWS_ACCESS_KEY_ID`` and so on).
     create:
-        Make a missing folder.
+        Whether to create a missing folder.
 
     Raises
     ------
     InputError
-        If the address cannot be understood, or the folder is missing.
+        If the address is invalid, or the folder is missing or cannot be created.
     MissingExtra
         If obstore is not installed.
     """
@@ -275,7 +279,7 @@ def storage_at(url: str | Path, create: bool = False) -> Storage:
 
 
 def _parts(address: str) -> SplitResult:
-    """Return the parts of an address of a folder or a bucket."""
+    """Split the address of a folder or a bucket. Raises InputError if it is invalid or contains credentials."""
     try:
         parts = urlsplit(address)
         secret = parts.password or (parts.username and parts.scheme not in _CONTAINER_SCHEMES)
@@ -293,7 +297,7 @@ def _parts(address: str) -> SplitResult:
 
 
 def _first_line(error: Exception) -> str:
-    """Return the first line of an error of the client; the rest is a debug dump."""
+    """Return the first line of a client's error, at most 300 characters; its other lines are a debug dump."""
     line = (str(error).splitlines() or [type(error).__name__])[0]
     return line if len(line) <= 300 else f"{line[:300]} …"
 
@@ -316,9 +320,9 @@ class ShelfPlace:
     Parameters
     ----------
     url:
-        The address as it was given.
+        The shelf's address, as the caller wrote it.
     objects:
-        What is stored there.
+        The storage at this address.
     home:
         The shelf's folder on this machine.
     """
@@ -333,14 +337,14 @@ class ShelfPlace:
         return self.home / "objects"
 
     def file_of(self, name: ObjectName) -> Path:
-        """Return the path of an object on this machine; fetch it if it is not here.
+        """Return the local path of an object, which is fetched first if this machine does not have it.
 
-        A file gets its name only after its bytes were verified, and is never changed.
+        A fetched file gets its name only after its bytes were verified, and is never changed.
 
         Raises
         ------
         ObjectMissing
-            If it is neither here nor in storage.
+            If the object is neither on this machine nor in storage.
         ObjectDamaged
             If the stored bytes have another digest.
         StorageFull
@@ -356,23 +360,23 @@ class ShelfPlace:
         return target
 
     def keep(self, names: Iterable[ObjectName]) -> None:
-        """Remove from this machine all objects but some. Programs that have one open go on reading it."""
+        """Remove all fetched objects except the named ones. Programs that have one open can still read it."""
         kept = {name.digest for name in names}
         for path in self.fetched.glob("*.mono"):
             if path.stem not in kept:
                 replacing.drop(path)
         for path in self.fetched.glob(f"{_FETCHING}*"):
-            shutil.rmtree(path, ignore_errors=True)  # A killed process left it.
+            shutil.rmtree(path, ignore_errors=True)  # Left by a killed process.
 
     @property
     def elsewhere(self) -> Path:
-        """The shelf's folder on other machines: relative to ``~`` if it is in a home directory here."""
+        """The shelf's folder on other machines: ``~/…`` if it is in the home directory on this one."""
         home = self.home.absolute()
         return Path("~") / home.relative_to(Path.home()) if home.is_relative_to(Path.home()) else home
 
     @property
     def building(self) -> Path:
-        """The folder, on any machine, of shards that are being made."""
+        """The folder of unfinished shards, as a path for any machine (it may begin with ``~``)."""
         return self.elsewhere / "build"
 
     def drop_building(self) -> None:
@@ -381,7 +385,7 @@ class ShelfPlace:
 
 
 def fetch(storage: Storage, name: ObjectName, target: Path) -> None:
-    """Fetch an object and verify it before the file gets its name. Raises as :meth:`Place.file_of`."""
+    """Fetch an object to ``target``, verified before the file gets its name. Raises as :meth:`ShelfPlace.file_of`."""
     with writing(target):
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=_FETCHING) as folder:
@@ -397,7 +401,7 @@ def fetch(storage: Storage, name: ObjectName, target: Path) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Translate errors of the system about a path of this machine: StorageFull, or ShelfUnreachable."""
+    """Translate system errors about a local path into StorageFull or ShelfUnreachable."""
     try:
         yield
     except OSError as error:
@@ -408,9 +412,10 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def place_at(url: str | Path, home: str | Path | None = None, *, create: bool = False) -> ShelfPlace:
-    """Return the place of a shelf; ``home`` is by default a folder of its own in ``~/.cache/monograph``.
+    """Return the place of a shelf, and create its folder on this machine.
 
-    Raises as :func:`storage_at`.
+    ``home`` is that folder; by default one of its own in ``~/.cache/monograph``. ``create`` creates a missing folder of
+    the shelf itself. Raises as :func:`storage_at`, and InputError if ``home`` cannot be created.
     """
     storage = storage_at(url, create=create)
     name = hashlib.sha256(storage.address.encode()).hexdigest()[:16]

@@ -1,8 +1,8 @@
 """Building the tree layer by layer: segments that a change touches, and the summaries to make.
 
-A change of the tree is drafted from the rows as they are, one layer after the other, and stored in one transaction at
-the end. What a draft needs made is made by the caller in between. At every step a draft looks whether other writers
-have changed what it was begun from.
+A change of the tree is drafted in memory, layer by layer, and stored in one transaction at the end. Between the layers,
+the caller makes the missing summaries. Each step raises TreeOvertaken if another writer has changed the tree since the
+draft was begun.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from monograph.tree.segment import Bounds, NodeList, NodeOrder, Segment, TreeNod
 from monograph.values import Float32, content_hash
 
 MANY = 16
-"""Of a layer of less than so many nodes a change, all are read at once."""
+"""A layer with fewer nodes than this for each changed rank is read whole; else only near the changes."""
 _COMPARED_AT_ONCE = 1_024
-"""Segments whose nodes' vectors are read together."""
+"""Number of segments whose nodes' vectors are loaded at a time."""
 
 
 class TreeOvertaken(BusyFile):
-    """Another writer changed what a draft counts on: it is to be begun again."""
+    """Another writer changed rows that a draft depends on: begin the draft again."""
 
 
 @dataclass(frozen=True, slots=True)
 class TreeRecipe:
-    """Settings on which a tree depends, besides its chunks and its planes."""
+    """Settings that a tree depends on, in addition to its chunks and planes. ``summarizer`` is the model's key."""
 
     summarizer: str
     max_tokens: int
@@ -48,14 +48,14 @@ class TreeRecipe:
     layers: int
 
     def key(self, children: Sequence[bytes]) -> bytes:
-        """Return the key of a summary of nodes with these keys, in order."""
+        """Return the key of the summary of nodes with these keys, in order: a hash, KEY_BYTES bytes."""
         names = [key.hex() for key in children]
         return content_hash("segment", self.summarizer, self.max_tokens, names)[:KEY_BYTES]
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A segment that has no summary yet: its nodes, and the key of the summary to be."""
+    """A segment that needs a summary: its nodes, and the key that the summary will have."""
 
     nodes: Segment
     key: bytes
@@ -63,7 +63,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class MemoPlace:
-    """A memo row, and the key under which it is there: the row of what was forgotten may be another's by now."""
+    """A memo row, and its key to check it by: once an entry is deleted, another may get its row number."""
 
     row: int
     key: bytes = b""
@@ -71,7 +71,7 @@ class MemoPlace:
 
 @dataclass(frozen=True, slots=True)
 class MadeSummary:
-    """The summary of a segment: its text, and where that and its embedding are remembered."""
+    """The summary of a segment: its text, and the memo rows of the text (``gist``) and of its embedding."""
 
     cut: Cut
     text: str
@@ -81,7 +81,7 @@ class MadeSummary:
 
 @dataclass(frozen=True, slots=True)
 class _DraftNode:
-    """A summary that is drafted; ``node.row`` is below 0 until it is stored."""
+    """A drafted node. ``node.row`` is negative until it is stored; ``nearest`` is the row of its nearest chunk."""
 
     node: TreeNode
     made: MadeSummary
@@ -90,11 +90,22 @@ class _DraftNode:
 
 @dataclass(slots=True)
 class TreeDraft:
-    """A change of the tree that is being worked out; ``fresh`` and ``gone`` by layer, those of the chunks empty.
+    """A change of the tree in memory, not stored yet.
 
-    ``version`` is that of the nodes it was begun from; with ``anew`` no summary is kept unless it is made by the same
-    recipe. With ``planes`` these take the place of those that are stored, and nothing that is stored counts. ``top`` is
-    the layer above which there is to be none, once it is known.
+    Parameters
+    ----------
+    version:
+        The version of the stored tree when the draft was begun.
+    anew:
+        Whether to check every segment, and to keep only summaries that the same recipe would make.
+    planes:
+        New planes, for a tree that replaces the stored one; None for a change of the stored tree.
+    fresh:
+        New nodes of each layer. Layer 0, the chunks, has some only with ``planes``.
+    gone:
+        Stored nodes to remove from each layer: rank by row. Empty for layer 0.
+    top:
+        The highest layer of the new tree; None until it is known.
     """
 
     version: int
@@ -106,12 +117,12 @@ class TreeDraft:
 
     @property
     def layer(self) -> int:
-        """The layer to be cut next, or that was cut last."""
+        """The highest layer in the draft: the next to cut, or, if it is cut, the one whose summaries come next."""
         return len(self.fresh) - 1
 
 
 class _DraftOrder:
-    """Rows of a layer with a draft laid over them: see :class:`monograph.tree.segment.NodeOrder`."""
+    """Stored nodes of a layer, changed as in a draft: see :class:`monograph.tree.segment.NodeOrder`."""
 
     def __init__(self, connection: Connection, layer: int, fresh: Sequence[TreeNode], gone: Mapping[int, int]) -> None:
         self._connection, self._layer, self._gone = connection, layer, gone
@@ -119,7 +130,7 @@ class _DraftOrder:
 
     def between(self, low: int, high: int, most: int) -> Sequence[TreeNode]:
         """See :class:`monograph.tree.segment.NodeOrder`."""
-        # What is gone may stand among the first.
+        # Removed nodes may be among the first rows.
         limit = min(most + len(self._gone), 1 << 62)
         rows = store.nodes(self._connection, self._layer, low, high, limit)
         held = (TreeNode(*row) for row in rows if row[2] not in self._gone)
@@ -129,7 +140,7 @@ class _DraftOrder:
 
 
 def lay_all_leaves(connection: Connection, draft: TreeDraft, planes: Planes, leaves: Sequence[store.Leaf]) -> None:
-    """Lay all chunks anew, by other planes than the tree has."""
+    """Put all chunks into the lowest layer of a draft, ordered by new planes."""
     draft.planes = planes
     found = {leaf.chunk: leaf for leaf in leaves}
     for number, one in enumerate(placed(connection, planes, leaves), start=1):
@@ -139,7 +150,7 @@ def lay_all_leaves(connection: Connection, draft: TreeDraft, planes: Planes, lea
 
 
 def changes(connection: Connection, draft: TreeDraft) -> list[int]:
-    """Return the ranks at which nodes of the draft's layer came or went, ascending."""
+    """Return the ranks at which nodes of the draft's layer were added or removed, ascending."""
     layer = draft.layer
     if draft.anew and draft.planes is None and not layer:
         return [rank for rank, _, _ in store.nodes(connection, 0)]
@@ -148,14 +159,14 @@ def changes(connection: Connection, draft: TreeDraft) -> list[int]:
 
 
 def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[Cut] | None:
-    """Return the segments of the draft's layer that need a summary; None where no layer is to stand above it.
+    """Return the segments of the draft's layer that need a summary; None if this layer is the highest.
 
-    The summaries that stood over what is cut otherwise now are noted in the draft as gone.
+    Summaries of segments that no longer exist are added to ``draft.gone``.
 
     Raises
     ------
     TreeOvertaken
-        If the tree is not as it was when the draft was begun.
+        If another writer changed the tree since the draft was begun.
     """
     _see_same(connection, draft)
     layer = draft.layer
@@ -181,19 +192,21 @@ def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[Cu
             kept.add(parent[0])
         else:
             wanted.append((segment, key))
-    # What stood over nodes that are gone goes too.
+    # Summaries over removed nodes are removed as well.
     gone = {row for row, _ in (over | store.parents(connection, list(draft.gone[layer]))).values()} - kept
     draft.gone.append({row: one.rank for row, one in store.load(connection, gone).items()})
     return [Cut(segment, key) for segment, key in wanted]
 
 
 def texts(connection: Connection, draft: TreeDraft, cuts: Sequence[Cut]) -> list[tuple[str, ...]]:
-    """Return the texts that each of some summaries of the draft's layer is to be made from.
+    """Return for each segment the texts of its nodes, in order, to summarize.
 
     Raises
     ------
     TreeOvertaken
-        If the tree is not as it was when the draft was begun.
+        If another writer changed the tree since the draft was begun.
+    DamagedFile
+        If a stored summary has no text.
     """
     _see_same(connection, draft)
     rows = store.load(connection, [node.row for one in cuts for node in one.nodes if node.row > 0])
@@ -204,7 +217,7 @@ def texts(connection: Connection, draft: TreeDraft, cuts: Sequence[Cut]) -> list
 def order_of(
     connection: Connection, layer: int, gone: Mapping[int, int], fresh: Sequence[TreeNode], whole: bool
 ) -> NodeOrder:
-    """Return a layer with changes laid over it, read whole or where it is asked for."""
+    """Return a layer's nodes with ``gone`` removed and ``fresh`` added; read from the file at once if ``whole``."""
     if not whole:
         return _DraftOrder(connection, layer, fresh, gone)
     rows = (TreeNode(*row) for row in store.nodes(connection, layer))
@@ -212,7 +225,7 @@ def order_of(
 
 
 def node_texts(connection: Connection, rows: Collection[store.NodeRow]) -> dict[int, str]:
-    """Return the texts of nodes, by node. Raises DamagedFile if a summary has none."""
+    """Return the texts of chunks and summaries by node row. Raises DamagedFile if a summary cannot be decoded."""
     nodes = {row.chunk: row.node for row in rows if row.chunk is not None}
     found = {
         node: text
@@ -226,13 +239,13 @@ def node_texts(connection: Connection, rows: Collection[store.NodeRow]) -> dict[
 
 
 def _see_same(connection: Connection, draft: TreeDraft) -> None:
-    """Raise TreeOvertaken if nodes have changed since a draft was begun; one with planes of its own counts on none."""
+    """Raise TreeOvertaken if the stored tree changed since the draft was begun; a draft with new planes ignores it."""
     if draft.planes is None and (store.version(connection) != draft.version or store.stale_leaves(connection)):
         raise _overtaken(connection)
 
 
 def _see_remembered(connection: Connection, made: Iterable[MadeSummary]) -> None:
-    """Raise TreeOvertaken if any summary, or its vector, is remembered no more."""
+    """Raise TreeOvertaken if a summary or its vector was deleted from the memo."""
     for kind, some in (
         (memo.SUMMARY, {one.gist.key: one.gist.row for one in made}),
         (memo.VECTOR, {one.vector.key: one.vector.row for one in made}),
@@ -246,14 +259,14 @@ def _overtaken(connection: Connection) -> TreeOvertaken:
 
 
 def add_layer(connection: Connection, draft: TreeDraft, planes: Planes, made: Sequence[MadeSummary]) -> None:
-    """Add the summaries of the draft's layer to the draft, as the next layer.
+    """Add the summaries of the draft's layer to the draft, as its next layer.
 
     Raises
     ------
     TreeOvertaken
-        If the tree is not as it was when the draft was begun, or a summary was forgotten.
+        If another writer changed the tree since the draft was begun, or deleted a summary from the memo.
     DamagedFile
-        If the vector of a summary has another length than the file's.
+        If the vector of a summary has the wrong dimension, or a stored node has no vector.
     """
     _see_same(connection, draft)
     _see_remembered(connection, made)
@@ -278,7 +291,7 @@ def add_layer(connection: Connection, draft: TreeDraft, planes: Planes, made: Se
 def _nearest(
     connection: Connection, draft: TreeDraft, dimension: int, nodes: Sequence[TreeNode]
 ) -> Callable[[Segment, Float32], int]:
-    """Return a function that returns the chunk of the node nearest to a summary, given its segment and vector."""
+    """Return a function of a segment and its summary's vector that returns the chunk row of the nearest node."""
     drafted = {one.node.row: one for one in draft.fresh[draft.layer]}
     rows = store.load(connection, [node.row for node in nodes if node.row > 0])
     over = {node: row.chunk for node, row in rows.items() if row.chunk is not None}
@@ -311,12 +324,12 @@ def _by_row(loaded: tuple[npt.NDArray[np.int64], Float32]) -> dict[int, Float32]
 
 
 def store_draft(connection: Connection, draft: TreeDraft) -> None:
-    """Store a draft.
+    """Store a draft: remove the old nodes, add the new ones, and mark all segments as up to date.
 
     Raises
     ------
     TreeOvertaken
-        If the tree, the chunks or the memo are not as they were when it was drafted: the transaction is to be undone.
+        If another writer changed the tree, the chunks or the memo meanwhile. The caller must roll back the transaction.
     """
     _see_same(connection, draft)
     _see_remembered(connection, [one.made for layer in draft.fresh[1:] for one in layer])
@@ -334,7 +347,7 @@ def store_draft(connection: Connection, draft: TreeDraft) -> None:
 
 
 def _replace_leaves(connection: Connection, draft: TreeDraft, planes: Planes) -> dict[int, int]:
-    """Take out the tree and give all chunks leaves by other planes; their new rows, by those in the draft."""
+    """Replace the tree by the leaves of new planes, and return the stored row of each leaf by its row in the draft."""
     laid = {one.nearest: one.made.vector.row for one in draft.fresh[0]}
     store.begin(connection, planes.to_bytes())
     update_leaves(connection)

@@ -1,9 +1,9 @@
 """Hyperplanes of the tree, random or learned, and the codes of vectors that order the nodes of a layer.
 
-EraRAG hashes with random planes. Learned ones part a file's own vectors in halves: a binary tree of planes, each
-between the two means of what lies on its side of those above (2-means, cut at the median), and below them principal
-directions of all. Codes are exact: vectors and planes are whole numbers when they are compared, so that a vector has
-one code on every machine, alone or among thousands.
+EraRAG hashes with random planes. Learned planes divide a file's own vectors in halves. The first are a binary tree:
+each node's plane lies between the two means of the vectors that reach the node (2-means, cut at the median). The others
+are principal directions of all vectors. Codes are exact, because vectors and planes are rounded to integers before they
+are multiplied: a vector has the same code on every machine and in every batch.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ Int64: TypeAlias = npt.NDArray[np.int64]
 Float64: TypeAlias = npt.NDArray[np.float64]
 
 PLANES = 20
-"""Bits of a code, as in EraRAG."""
+"""Number of bits of a code, and of planes that a vector passes, as in EraRAG."""
 LEARNED_AT = (64, 512, 4_096)
-"""Chunks at which planes are learned, the last time for good: what is remade then is little beside what is to come."""
+"""Numbers of chunks at which planes are learned, and the tree is rebuilt; after the last they stay.
+
+A rebuild at these sizes costs little compared with the later growth of the tree."""
 _DEPTH = 8
 _LEAST = 32
 _SAMPLE = 16_384
@@ -38,20 +40,21 @@ _MAGIC = b"PLN1"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Planes:
-    """The planes of a file.
+    """The hyperplanes of a file's tree. A vector is above a plane if their product is greater than the plane's cut.
 
     Parameters
     ----------
     tree:
-        int16 (2 ** depth - 1, dimension): plane 0 parts all, planes 2 i + 1 and 2 i + 2 what lies below and above i.
+        int16 (2 ** depth - 1, dimension): a binary tree. Plane 0 divides all vectors; planes 2 i + 1 and 2 i + 2 divide
+        the vectors below and above plane i.
     tree_cuts:
-        int64, one a plane: what lies above it has a greater product.
+        int64 (2 ** depth - 1,).
     flat:
-        int16 (PLANES - depth, dimension): planes that part all vectors.
+        int16 (PLANES - depth, dimension): planes that divide all vectors.
     flat_cuts:
-        int64, one a plane.
+        int64 (PLANES - depth,).
     learned_from:
-        How many vectors they were learned from; 0 for random ones.
+        Number of vectors that the planes were learned from; 0 for random planes.
     """
 
     tree: Int16
@@ -66,7 +69,7 @@ class Planes:
         return int(self.flat.shape[1])
 
     def to_bytes(self) -> bytes:
-        """Return the planes as they are stored."""
+        """Return the planes as bytes, in the stored format."""
         head = _HEAD.pack(_MAGIC, self.dimension, len(self.tree), len(self.flat), self.learned_from)
         parts = (self.tree.astype("<i2"), self.flat.astype("<i2"))
         cuts = (self.tree_cuts.astype("<i8"), self.flat_cuts.astype("<i8"))
@@ -74,12 +77,12 @@ class Planes:
 
     @classmethod
     def from_bytes(cls, body: bytes) -> Planes:
-        """Return the planes that :meth:`to_bytes` packed.
+        """Return the planes that :meth:`to_bytes` stored.
 
         Raises
         ------
         ValueError
-            If they are something else.
+            If the bytes do not have this format.
         """
         if len(body) < _HEAD.size:
             raise ValueError("these bytes are no planes")
@@ -94,19 +97,19 @@ class Planes:
 
 
 def random_planes(dimension: int) -> Planes:
-    """Return EraRAG's planes: random directions through 0, the same for every file of that dimension."""
+    """Return EraRAG's planes: random directions through the origin, the same for every file of this dimension."""
     flat = _rounded(np.random.default_rng(0).standard_normal((PLANES, dimension)))
     nothing = np.empty((0, dimension), dtype=np.int16)
     return Planes(nothing, np.empty(0, dtype=np.int64), flat, np.zeros(PLANES, dtype=np.int64), 0)
 
 
 def learn(vectors: Float32) -> Planes:
-    """Return planes that part vectors in halves.
+    """Return planes that divide vectors in halves.
 
     Parameters
     ----------
     vectors:
-        float32 (n, dimension), two at least; of more than 16,384 the first so many are learned from.
+        float32 (n, dimension), n >= 2; only the first 16,384 are used.
     """
     given = vectors[:_SAMPLE].astype(np.float64)
     depth = min(_DEPTH, max(0, int(np.log2(max(1.0, len(given) / _LEAST)))))
@@ -131,7 +134,7 @@ def learn(vectors: Float32) -> Planes:
 
 
 def _between_means(vectors: Float64) -> Float64:
-    """Return the direction between the means of two halves that are each near to its own."""
+    """Return the direction between the means of two halves of vectors, found by 2-means with cuts at the median."""
     centred = vectors - vectors.mean(axis=0) if len(vectors) else vectors
     direction = _most_telling(centred)
     for _ in range(_ROUNDS):
@@ -146,7 +149,7 @@ def _between_means(vectors: Float64) -> Float64:
 
 
 def _most_telling(centred: Float64) -> Float64:
-    """Return an estimate of the first principal direction, by powers."""
+    """Return an estimate of the first principal direction, by power iteration."""
     direction: Float64 = np.ones(centred.shape[1])
     for _ in range(_ROUNDS):
         found = centred.T @ (centred @ direction)
@@ -158,36 +161,36 @@ def _most_telling(centred: Float64) -> Float64:
 
 
 def _principal(vectors: Float64, count: int) -> Float64:
-    """Return principal directions, the most telling first; beyond those that there are, axes."""
+    """Return ``count`` principal directions, largest variance first; repeated if there are fewer dimensions."""
     dimension = vectors.shape[1]
     centred = vectors - vectors.mean(axis=0) if len(vectors) else np.zeros((1, dimension))
     _, found = np.linalg.eigh(centred.T @ centred)
     directions: Float64 = np.resize(found.T[::-1], (count, dimension))
-    # An eigenvector has two signs: one is chosen, lest libraries choose differently.
+    # The sign of an eigenvector is arbitrary: fix it, because libraries choose differently.
     largest = np.abs(directions).argmax(axis=1)
     return directions * np.where(directions[np.arange(count), largest] < 0, -1.0, 1.0)[:, None]
 
 
 def _rounded(directions: Float64) -> Int16:
-    """Return directions as whole numbers, the largest part of each as large as may be."""
+    """Return directions as integers, each scaled so that its largest component is 32,767 in magnitude."""
     largest = np.abs(directions).max(axis=1, keepdims=True)
     return np.round(directions / np.where(largest > 0, largest, 1.0) * _SCALE).astype(np.int16)
 
 
 def _whole(vectors: Float32) -> Float64:
-    """Return vectors of unit length as whole numbers: their products with planes are exact in any order of summing."""
+    """Return unit vectors rounded to integers, so that products with planes are exact in any order of summation."""
     return np.round(np.clip(vectors.astype(np.float64), -1.0, 1.0) * _SCALE)
 
 
 def ranks(planes: Planes, vectors: Float32) -> Int64:
-    """Return the ranks of vectors by their codes alone: Gray ranks of PLANES bits, one for each plane.
+    """Return the ranks of vectors: the positions of their codes in Gray order, PLANES bits.
 
-    Neighbours in this order lie on different sides of one plane where codes are neighbours.
+    The codes of successive ranks differ in one bit, which is one plane.
 
     Parameters
     ----------
     planes:
-        Of the vectors' dimension.
+        Planes of the vectors' dimension.
     vectors:
         float32 (n, dimension), of unit length or zero.
 
@@ -217,6 +220,6 @@ def _ranks(planes: Planes, vectors: Float32) -> Int64:
 
 
 def full_rank(rank: int, key: bytes) -> int:
-    """Return a node's rank in its layer: that of its code, then the first bits of its key, BITS bits in all."""
+    """Return a node's rank in its layer, BITS bits: the rank of its code, then the first bits of its key."""
     rest = BITS - PLANES
     return rank << rest | int.from_bytes(key[:8], "big") >> 64 - rest

@@ -21,7 +21,7 @@ LEAVES_AT_ONCE = 4_096
 
 @dataclass(frozen=True, slots=True)
 class LeafPlace:
-    """The place of a chunk in its layer."""
+    """The rank and key of a chunk's node in the lowest layer."""
 
     chunk: int
     rank: int
@@ -29,12 +29,12 @@ class LeafPlace:
 
 
 def planes_of(connection: Connection) -> Planes | None:
-    """Return the planes of the file's tree; None where it has no tree.
+    """Return the planes of the file's tree; None if it has no tree.
 
     Raises
     ------
     DamagedFile
-        If they are not what was written.
+        If the stored bytes cannot be decoded.
     """
     with decoding(connection, "the tree"):
         body = store.planes(connection)
@@ -42,9 +42,9 @@ def planes_of(connection: Connection) -> Planes | None:
 
 
 def update_leaves(connection: Connection) -> None:
-    """Give chunks their nodes, where they came, went or changed; what stood over old ones is taken out.
+    """Update the nodes of chunks that were added, removed or changed, and delete the summaries above old nodes.
 
-    To be called before every commit that may have changed chunks.
+    Call this before every commit that may have changed chunks.
     """
     waiting = store.stale_leaves(connection)
     planes = planes_of(connection) if waiting else None
@@ -67,15 +67,14 @@ def update_leaves(connection: Connection) -> None:
 
 
 def leaves_of(connection: Connection, planes: Planes, rows: Sequence[int]) -> list[LeafPlace]:
-    """Return the places of chunks; those without a vector of the planes' dimension are left out."""
+    """Return the places of chunks, by chunk row. Chunks without a vector of the planes' dimension are left out."""
     return placed(connection, planes, store.leaves(connection, rows))
 
 
 def placed(connection: Connection, planes: Planes, found: Sequence[store.Leaf]) -> list[LeafPlace]:
-    """Return the places of chunks, given the parts of their nodes, as :func:`leaves_of` does."""
+    """Return the places of chunks like :func:`leaves_of`, for chunks that are loaded already."""
     memos, vectors = stored_vectors.load(connection, list({leaf.memo for leaf in found}), planes.dimension)
     by_memo = dict(zip(memos.tolist(), ranks(planes, vectors).tolist(), strict=True))
-    # The key of a chunk's node.
     keys = {leaf.chunk: content_hash("chunk", leaf.id, leaf.text)[:KEY_BYTES] for leaf in found}
     return [
         LeafPlace(leaf.chunk, full_rank(by_memo[leaf.memo], keys[leaf.chunk]), keys[leaf.chunk])
@@ -85,11 +84,11 @@ def placed(connection: Connection, planes: Planes, found: Sequence[store.Leaf]) 
 
 
 SAMPLED = 256
-"""Segments over chunks whose cosines are looked at."""
+"""Number of segments of chunks that are sampled to measure their mean cosine."""
 
 
 def measure(connection: Connection) -> TreeStats | None:
-    """Return the tree in numbers; None where the file has none."""
+    """Return the statistics of the tree; None if the file has no tree."""
     planes = planes_of(connection)
     if planes is None:
         return None
@@ -108,7 +107,7 @@ def measure(connection: Connection) -> TreeStats | None:
 
 
 def mean_cosine(connection: Connection, dimension: int, sampled: int = SAMPLED) -> float:
-    """Return the mean over segments of the mean cosine of two of their chunks; 0 where no segment has two."""
+    """Return the mean cosine of two chunks of one segment, averaged over sampled segments; 0 if none has two."""
     found = []
     segments = [node for _, _, node in store.nodes(connection, 1)]
     for children in store.children(connection, segments[:: max(1, len(segments) // sampled)]).values():

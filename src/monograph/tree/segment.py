@@ -1,11 +1,11 @@
 """Segments: the nodes of a layer, in order, divided into groups of bounded size.
 
-The order is that of the nodes' ranks. A group of more than ``most`` nodes is parted by the next bit of the rank, again
-and again; a part of fewer than ``least`` joins the neighbour on the other side of its cut, and a join of more than
-``most`` is halved. With ``most >= 2 * least - 1`` every segment then has at least ``least`` and at most ``most`` nodes
-(EraRAG's bounds, Alg. 2 of Zhang et al. 2025, kept hard), but for a layer that is smaller as a whole.
+Nodes are ordered by rank. A group of more than ``most`` nodes is divided by the next bit of the rank, recursively. A
+part of fewer than ``least`` nodes is merged with its neighbour across the cut; if the result has more than ``most``
+nodes, it is halved. With ``most >= 2 * least - 1``, every segment has at least ``least`` and at most ``most`` nodes,
+unless the whole layer is smaller. These are EraRAG's bounds (Alg. 2 of Zhang et al. 2025), strictly enforced.
 
-What a node changes by coming or going lies beside it, so that only what is near to a change is cut anew.
+A node that is added or removed changes only segments near its rank. So an update cuts only near the changes.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from itertools import pairwise
 from typing import Protocol, TypeAlias, cast
 
 BITS = 63
-"""Bits of a rank."""
+"""Number of bits of a rank."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class TreeNode:
-    """A chunk or a summary in the order of its layer: by rank, then by key. ``row`` is 0 before it is stored."""
+    """A chunk or summary in a layer, ordered by rank, then key. ``row`` is not positive until it is stored."""
 
     rank: int
     key: bytes
@@ -34,22 +34,22 @@ Segment: TypeAlias = tuple[TreeNode, ...]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Least and most nodes of a segment."""
+    """Least and greatest number of nodes of a segment."""
 
     least: int
     most: int
 
 
 class NodeOrder(Protocol):
-    """A layer's nodes in order: a list in memory, or rows of the file with changes laid over them."""
+    """A layer's nodes in order: a list in memory, or rows of the file with the changes of a draft applied."""
 
     def between(self, low: int, high: int, most: int) -> Sequence[TreeNode]:
-        """Return at most so many nodes with low <= rank < high, the first of them, ascending."""
+        """Return the first ``most`` nodes with low <= rank < high, ascending."""
         ...
 
 
 class NodeList:
-    """A layer's nodes in memory; they need not come in order."""
+    """A layer's nodes in memory, given in any order."""
 
     def __init__(self, nodes: Sequence[TreeNode]) -> None:
         self._nodes = sorted(nodes)
@@ -67,23 +67,23 @@ def segments(order: NodeOrder, bounds: Bounds) -> list[Segment]:
 
 
 def segments_near(order: NodeOrder, bounds: Bounds, changed: Sequence[int]) -> list[Segment]:
-    """Return every segment of a layer that a change may have touched, in order; all others are as they were.
+    """Return the segments of a layer that changes may have affected, in order. All other segments are unchanged.
 
     Parameters
     ----------
     order:
         The layer after the change.
     bounds:
-        The same as before.
+        The bounds of segments, which must be the same as before the change.
     changed:
-        Ranks of the nodes that came or went, ascending.
+        Ranks of the nodes that were added or removed, ascending.
     """
     return _concrete(_Cutter(order, bounds, changed).cut(0, BITS)) if changed else []
 
 
 @dataclass(frozen=True, slots=True)
 class _Rest:
-    """All segments of a group that no change lies in, not worked out: ranks from ``low``, ``bits`` bits of them."""
+    """A group without changes, whose segments are not computed: the 2 ** ``bits`` ranks from ``low``."""
 
     low: int
     bits: int
@@ -97,7 +97,7 @@ def _concrete(parts: Sequence[_Part]) -> list[Segment]:
 
 
 class _Cutter:
-    """Cuts groups of ranks; without ``changed`` all of a layer is worked out."""
+    """Division of a layer into segments: near the ranks ``changed``, or everywhere if that is None."""
 
     def __init__(self, order: NodeOrder, bounds: Bounds, changed: Sequence[int] | None) -> None:
         self._order = order
@@ -105,7 +105,7 @@ class _Cutter:
         self._changed = changed
 
     def cut(self, low: int, bits: int) -> list[_Part]:
-        """Return the segments of the group whose ranks begin at ``low`` and vary in ``bits`` bits."""
+        """Return the segments of the group of 2 ** ``bits`` ranks from ``low``."""
         nodes = self._order.between(low, low + (1 << bits), self._most + 1)
         if len(nodes) <= self._most:
             return [tuple(nodes)] if nodes else []
@@ -115,11 +115,11 @@ class _Cutter:
 
     def _parted(self, low: int, bits: int) -> list[_Part]:
         if not bits:
-            # More nodes of one rank than a segment holds: keys tell them apart.
+            # More nodes of one rank than a segment may have: divide them evenly in order of key.
             return list(self._even(low))
         middle = low + (1 << bits - 1)
         left, right = self.cut(low, bits - 1), self.cut(middle, bits - 1)
-        # What borders on a change may have been joined to it, or be joined now.
+        # A segment next to a change may have been merged with it before, or must be merged with it now.
         if right and self._touched(low, bits - 1):
             right = self._opened(right, 0)
         if left and self._touched(middle, bits - 1):
@@ -136,12 +136,12 @@ class _Cutter:
         return len(parts) == 1 and not isinstance(parts[0], _Rest) and len(parts[0]) < self._least
 
     def _halved(self, one: _Part, other: _Part) -> list[_Part]:
-        joined = cast("Segment", one) + cast("Segment", other)  # Both were opened.
+        joined = cast("Segment", one) + cast("Segment", other)  # The caller opened both.
         half = (len(joined) + 1) // 2
         return [joined] if len(joined) <= self._most else [joined[:half], joined[half:]]
 
     def _opened(self, parts: list[_Part], place: int) -> list[_Part]:
-        """Return the same parts, with the first (0) or the last (-1) worked out."""
+        """Return the same parts, with the segments of the first (0) or last (-1) computed."""
         part = parts[place]
         while isinstance(part, _Rest):
             opened = self._parted(part.low, part.bits)

@@ -20,24 +20,24 @@ from monograph.values import Float32
 
 _AT_ONCE = 4_096
 _ROUNDING = 2e-6
-"""How far two cosines may lie apart that were summed in another order, and rounded."""
+"""Largest difference of two equal cosines that were summed in different orders and rounded."""
 
 
 def faults(
     connection: Connection, recipe: TreeRecipe | None, embedder: str = "", passed_over: Collection[int] = ()
 ) -> Iterator[str]:
-    """Yield what is wrong with a tree. What waits for its summaries, after a crash or a failed one, is no fault.
+    """Yield a message for each kind of fault of the tree. Segments that wait for a summary are no fault.
 
     Parameters
     ----------
     connection:
         A read transaction.
     recipe:
-        What the tree is made by; None where the file has no summarizer yet.
+        The settings that the tree is built by; None if the file has no summarizer yet.
     embedder:
-        The key of what makes the file's vectors.
+        The key of the file's embedder.
     passed_over:
-        Rows of chunks whose texts are not what was stored: nothing is held against these.
+        Rows of chunks with damaged texts: their nodes, and summaries of these chunks, are not compared.
     """
     body = store.planes(connection)
     if body is None:
@@ -76,7 +76,7 @@ def _misplanted(connection: Connection, planes: Planes, passed_over: Collection[
 def _wrong_summaries(
     connection: Connection, planes: Planes, recipe: TreeRecipe | None, embedder: str, passed_over: Collection[int]
 ) -> Counter[str]:
-    """Count the summaries that are not what lies under them implies, by what is wrong."""
+    """Return the number of summaries with each fault: wrong place, wrong nearest chunk, or wrong text or vector."""
     wrong: Counter[str] = Counter()
     nodes = store.above(connection, 0)
     for first in range(0, len(nodes), _AT_ONCE):
@@ -113,7 +113,7 @@ def _leads_to_nearest(row: store.NodeRow, children: list[store.NodeRow], vectors
 
 
 def _misbuilt(connection: Connection, recipe: TreeRecipe) -> Iterator[str]:
-    """Hold every layer against what is cut anew from the one below it."""
+    """Yield the first layer that differs from the one that is cut again from the layer below it."""
     layer = 0
     while True:
         nodes = [TreeNode(*row) for row in store.nodes(connection, layer)]

@@ -26,31 +26,34 @@ Int32: TypeAlias = npt.NDArray[np.int32]
 
 WINDOWS = (*range(1, 17), 18, 20, 22, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
 WIDE_WINDOWS = (*WINDOWS, 160, 192, 256, 384, 512)
-"""Of searches that are cheap to follow for long."""
+"""Windows that are measured in the codes design, where long searches are cheap."""
 RESULTS = (10, 100)
-"""The k that are calibrated; a search for others goes by the next larger one."""
+"""Values of k that are calibrated. A search for another k uses the next larger one."""
 _QUERIES = 256
 _MOST_LOADS = {"codes": 1_024, "graph": 192}
 _AT_ONCE = 1_024
 _MOST_KEPT = 1_000
 _KEPT_BYTES = 64 << 20
-"""Clusters that are kept in memory meanwhile."""
+"""Bytes of clusters that are cached during a calibration."""
 _FAR = np.iinfo(np.int32).max
 _OPEN = StopRule(np.ones(max(RESULTS), dtype=np.float64), 0.0, WIDE_WINDOWS[-1], _MOST_LOADS["codes"])
-"""Goes on while a window of any k is open: what comes to the best of the smallest k comes to those of the largest."""
+"""Stop rule with the widest window and the largest k: a search by it loads all clusters that any point needs.
+
+A new result among the best of a smaller k is also among the best of the largest."""
 
 
 class Trace(NamedTuple):
-    """One query searched to the end: whether each load brought something, and the recall after it."""
+    """Record of one query: for each load, whether it brought a result among the best k, and the recall after it."""
 
     useful: Sequence[bool]
     recalls: Sequence[float]
 
 
 def measure(connection: Connection, space: Space, centroids: Centroids, count: int) -> Calibration:
-    """Calibrate an index of so many vectors: search for some of them, each as if it were not there itself.
+    """Measure recall and loads of the stop conditions on an index of ``count`` vectors.
 
-    The truth is what a comparison with all vectors finds, by the codes that are compared in the end.
+    Queries are a sample of the index's vectors, each excluded from its own results. The true results are those of an
+    exhaustive comparison by 8-bit codes. Nothing is measured below ``MANY`` vectors.
     """
     if count < MANY:
         return Calibration(count)
@@ -90,7 +93,7 @@ def measure(connection: Connection, space: Space, centroids: Centroids, count: i
 
 
 def _all_codes(connection: Connection, space: Space, centroids: Centroids) -> Iterator[list[bytes]]:
-    """Yield the codes of all vectors that are compared in the end, many at a time."""
+    """Yield the 8-bit codes of all vectors, as cluster bodies, in batches."""
     if space.design.has_graphs:
         yield from (store.bodies(connection, cluster) for cluster in centroids.names.tolist())
         return
@@ -102,7 +105,7 @@ def _all_codes(connection: Connection, space: Space, centroids: Centroids) -> It
 def _trace_graphs(
     search: GraphSearch, clusters: Iterator[tuple[bytes, bytes] | None], truth: Int64, recalls: Recalls
 ) -> list[Trace]:
-    """Follow one search for each k at once: what stands among the best does not depend on what stands below."""
+    """Trace one search for all k at once: the best k of the results do not depend on the others."""
     useful: list[list[bool]] = [[] for _ in recalls.ks]
     stands: list[Int32] = []
     for cluster in islice(clusters, _MOST_LOADS["graph"]):
@@ -119,9 +122,9 @@ def _trace_graphs(
 def _trace_codes(
     connection: Connection, arena: kernel.Arena, asked: Float32, truth: Int64, bits: Bits, recalls: Recalls
 ) -> list[Trace]:
-    """Follow one search for each k twice: to see where each window would end, and to look there.
+    """Trace a query in two searches: the first finds the loads where each window ends, the second the recalls there.
 
-    Recalls are right where a window ends, and between as they were at the last such place.
+    Recalls are exact at these loads. Between them, the last measured recall is repeated.
     """
 
     def go(course: kernel.Course, end: int) -> None:
@@ -148,7 +151,7 @@ def _trace_codes(
 
 
 def curve(traces: Sequence[Trace], k: int, width: int = 0, windows: Sequence[int] = WINDOWS) -> list[Point]:
-    """Return what each window gives on some queries, narrowest first, up to the one with which nothing is missed."""
+    """Return mean recall and loads for each window, narrowest first, up to the first window with recall 1."""
     points: list[Point] = []
     every = [ends_of(trace.useful, windows) for trace in traces]
     for place, window in enumerate(windows if traces else ()):
@@ -161,7 +164,10 @@ def curve(traces: Sequence[Trace], k: int, width: int = 0, windows: Sequence[int
 
 
 def ends_of(useful: Sequence[bool], windows: Sequence[int]) -> list[int]:
-    """Return after how many loads a search ends when the last so many brought nothing, for ascending windows."""
+    """Return for each window, ascending, the number of loads after which a search ends.
+
+    It ends when the last ``window`` loads were not useful, or after the last load.
+    """
     ends: list[int] = []
     brought = [0, *(place for place, one in enumerate(useful, start=1) if one)]
     for last, following in pairwise([*brought, len(useful) + 1]):
@@ -171,31 +177,32 @@ def ends_of(useful: Sequence[bool], windows: Sequence[int]) -> list[int]:
 
 
 class Recalls:
-    """Recalls of one search after another, as each looks for several k at once.
+    """Computation of recalls of searches, for several k at once.
 
     Parameters
     ----------
     kept:
-        Each k, at least 1, with how many results are kept for it: of those no true one is lost in the end.
+        (k, number of results that the search keeps). A true result among the kept ones counts as found, because the
+        final ranking is exact.
     rows:
-        Above every id.
+        A number above every id.
     """
 
     def __init__(self, kept: Sequence[tuple[int, int]], rows: int) -> None:
         self._kept = kept
         self.ks = [k for k, _ in kept]
         self.most = max(room for _, room in kept)
-        """Results that are kept for the k that wants the most."""
+        """The largest number of kept results."""
         self._stands = np.full(rows, _FAR, dtype=np.int32)
 
     def stands(self, ids: Int64, truth: Int64) -> Int32:
-        """Return at which rank each true one, int64 (m,), is among ids, int64 (n,); very far where it is not."""
+        """Return the rank in ``ids``, int64 (n,), of each id in ``truth``, int64 (m,); _FAR for a missing one."""
         self._stands[ids] = np.arange(len(ids), dtype=np.int32)
         stands = self._stands[truth]
         self._stands[ids] = _FAR
         return stands
 
     def of(self, stands: Sequence[Int32]) -> list[list[float]]:
-        """Return recall@k of the results that are kept, from such ranks: for each k, of all."""
+        """Return recall@k for each k and each array of ranks that :meth:`stands` returned."""
         ranks = np.stack(stands)
         return [((ranks[:, :k] < room).sum(axis=1) / ranks[:, :k].shape[1]).tolist() for k, room in self._kept]

@@ -1,14 +1,15 @@
 """Clusters as bytes: the layout of a row in the file, and vectors as 2-bit codes.
 
-Layout, little-endian: header of 32 bytes (magic ``MEC1``, kind of codes, n, dimension, checksum of the head, checksum
-of the codes; 4 bytes each, then 8 of zero), the head (ids int64, scales float32; n each), the codes. An id of -1 is a
-vector that was deleted. The score of a row is query · vector.
+Layout, little-endian: a header of 32 bytes (magic ``MEC1``, kind of codes, n, dimension, checksum of the head,
+checksum of the codes; 4 bytes each, then 8 zero bytes), the head (n ids, int64, then n scales, float32), and the codes.
+The id of a deleted vector is -1. The score of an entry is the inner product of query and vector.
 
-Codes of kind 0 are a byte a value: n rows of the dimension. Codes of kind 1 are two bits a value, of the vectors'
-differences to a centre, the cluster's own: its scale (float32), 12 bytes of zero, its values (a byte each, brought to a
-multiple of 16) and the codes in blocks of 32 vectors. A difference is turned by a rotation that is the same for all, so
-that no value weighs more than another, and each value becomes one of -3, -1, 1, 3. A scale a vector makes the product
-with its code an estimate without bias (RaBitQ, Gao and Long 2024, and its extension to more bits).
+Kind 0 are 8-bit codes, one byte for each value of a vector: uint8 (n, dimension). Kind 1 are 2-bit codes of the
+vectors' differences to the centre of the cluster. They are stored as the scale of the centre (float32), 12 zero bytes,
+the values of the centre (one byte each, padded to a multiple of 16), and the codes in blocks of 32 vectors. Each
+difference is rotated, by the same rotation for all, so that all values have equal weight. Then each value is rounded to
+-3, -1, 1 or 3. One scale for each vector makes the product of query and code an unbiased estimate (RaBitQ, Gao and Long
+2024, and its extension to more bits).
 """
 
 from __future__ import annotations
@@ -28,44 +29,44 @@ Int64: TypeAlias = npt.NDArray[np.int64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 BYTES, TWO_BITS = 0, 1
-"""The kinds of codes."""
+"""The kinds of codes: 8 bits or 2 bits for each value of a vector."""
 DELETED = -1
 MOST_DIMENSIONS = 65_536
-"""Most values of a vector that clusters hold."""
+"""Largest dimension of vectors in clusters."""
 HEADER = 32
 _MAGIC = 0x3143454D
 _HEAD = 12
-"""Bytes of the head for each entry."""
+"""Bytes of each entry in the head: its id and its scale."""
 _CENTRE = 16
-"""Bytes before the values of a centre."""
+"""Bytes before the values of a centre: its scale and padding."""
 _BLOCK = 32
 _FEW = 16
 _START = 16
-"""Bytes that say what a row holds: the same number of vectors, of one kind and dimension, begins alike."""
+"""Bytes of magic, kind, n and dimension. They are equal for rows of equal layout."""
 _ID = np.dtype("<i8")
 _REAL = np.dtype("<f4")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Centre:
-    """The centre of codes of two bits: uint8 (dimension,), which stand for (values - 128) * scale."""
+    """The centre of a cluster of 2-bit codes: the vector (values - 128) * scale, with values uint8 (dimension,)."""
 
     values: Bytes
     scale: float
 
     @classmethod
     def of(cls, centroid: Float32) -> Centre:
-        """The centroid of a cluster, as near as bytes hold it."""
+        """Return the centroid of a cluster, float32 (dimension,), rounded to 8 bits a value."""
         return cls.many(centroid[None])[0]
 
     @classmethod
     def many(cls, centroids: Float32) -> list[Centre]:
-        """The same, of several clusters: float32 (n, dimension)."""
+        """Return the rounded centroids of several clusters, given as float32 (n, dimension)."""
         coded = encode(np.zeros(len(centroids), dtype=np.int64), centroids)
         return [cls(one, scale) for one, scale in zip(coded.codes, coded.scales.tolist(), strict=True)]
 
     def is_as(self, other: Centre | None) -> bool:
-        """Whether codes about the one are codes about the other."""
+        """Whether two centres are equal, so that codes relative to them can be joined."""
         return other is not None and self.scale == other.scale and np.array_equal(self.values, other.values)
 
 
@@ -73,7 +74,8 @@ class Centre:
 class Entries:
     """Coded vectors: ids int64 (n,), scales float32 (n,), codes uint8 (n, dimension).
 
-    Codes of two bits have a ``centre``; they are half bytes, one a byte, in two planes.
+    Entries with 2-bit codes have a ``centre``. Their codes are uint8 (n, width), as
+    :func:`monograph.vectors.kernel.encode` returns them: each byte is a half byte, with one bit of each of four values.
     """
 
     ids: Int64
@@ -85,7 +87,7 @@ class Entries:
         return len(self.ids)
 
     def take(self, rows: npt.NDArray[np.generic] | slice) -> Entries:
-        """Some of the rows: by number, by a mask, or from one to another."""
+        """Return some of the entries: by index, mask or slice."""
         return Entries(self.ids[rows], self.scales[rows], self.codes[rows], self.centre)
 
     def alive(self) -> Entries:
@@ -93,17 +95,17 @@ class Entries:
         return self.take(self.ids != DELETED)
 
     def vectors(self) -> Float32:
-        """The vectors, as near as codes of a byte hold them: float32 (n, dimension)."""
+        """Return the vectors decoded from 8-bit codes: float32 (n, dimension)."""
         return (self.codes.astype(np.float32) - np.float32(128)) * self.scales[:, None]
 
 
 def joined(parts: Sequence[Entries]) -> Entries:
-    """Entries of one cluster, one after another.
+    """Concatenate the entries of parts of one cluster, in order.
 
     Raises
     ------
     DamagedBytes
-        If their codes lie about different centres.
+        If 2-bit codes have different centres.
     """
     centre = parts[0].centre
     if centre is not None and not all(centre.is_as(part.centre) for part in parts):
@@ -117,7 +119,7 @@ def joined(parts: Sequence[Entries]) -> Entries:
 
 
 def encode(ids: Int64, vectors: Float32) -> Entries:
-    """Return codes of a byte a value: round(vector / scale) + 128 with scale = max |value| / 127 for each vector.
+    """Encode vectors as 8-bit codes: round(vector / scale) + 128, with scale = max |value| / 127 for each vector.
 
     Parameters
     ----------
@@ -134,13 +136,13 @@ def encode(ids: Int64, vectors: Float32) -> Entries:
 
 
 def encode_about(centre: Centre, ids: Int64, vectors: Float32) -> Entries:
-    """Encode vectors as :func:`encode`, in codes of two bits, about the centre of their cluster."""
+    """Encode vectors as 2-bit codes of their differences to the centre. Parameters as for :func:`encode`."""
     codes, scales = kernel.encode(np.ascontiguousarray(vectors), centre.values, centre.scale)
     return Entries(ids, scales, codes, centre)
 
 
 def pack(entries: Entries) -> bytes:
-    """Entries as the bytes of a row."""
+    """Return entries as the bytes of a row: see the layout above."""
     n, dimension = entries.codes.shape
     kind, codes = BYTES, np.ascontiguousarray(entries.codes).tobytes()
     if entries.centre is not None:
@@ -152,19 +154,19 @@ def pack(entries: Entries) -> bytes:
 
 
 def unpack(body: bytes) -> Entries:
-    """The entries of a row, deleted ones with id -1.
+    """Return the entries of a row. Deleted ones have id -1.
 
     Raises
     ------
     DamagedBytes
-        If the bytes are not what was written.
+        If a checksum or the layout is wrong.
     """
     _verify([body])
     return _unpack(body)
 
 
 def unpack_all(bodies: list[bytes]) -> Entries:
-    """The entries of one or more rows, one after another: as :func:`joined` of each, and raises as :func:`unpack`."""
+    """Return the entries of one or more rows, joined in order. Raises as :func:`unpack` and :func:`joined`."""
     _verify(bodies)
     start = bodies[0][:_START]
     kind, n, dimension = struct.unpack_from("<3I", start, 4)
@@ -176,7 +178,7 @@ def unpack_all(bodies: list[bytes]) -> Entries:
 
 
 def _verify(bodies: list[bytes]) -> None:
-    """Hold rows of one dimension against their checksums."""
+    """Raise DamagedBytes unless the checksums of rows, all of one dimension, are right."""
     (dimension,) = struct.unpack_from("<I", bodies[0], 12) if len(bodies[0]) >= HEADER else (0,)
     if dimension > MOST_DIMENSIONS:
         raise kernel.DamagedBytes(f"a cluster of {dimension} dimensions")
@@ -184,7 +186,7 @@ def _verify(bodies: list[bytes]) -> None:
 
 
 def _unpack(body: bytes) -> Entries:
-    """The entries of a row whose length and checksums are right."""
+    """Return the entries of a row whose length and checksums were verified."""
     kind, n, dimension = struct.unpack_from("<3I", body, 4)
     ids, scales = np.frombuffer(body, _ID, n, HEADER), np.frombuffer(body, _REAL, n, HEADER + 8 * n)
     codes = body[HEADER + _HEAD * n :]
@@ -196,7 +198,7 @@ def _unpack(body: bytes) -> Entries:
 
 
 def _with_centre(centre: Centre, codes: Bytes) -> bytes:
-    """Codes of two bits as they are stored: the centre, then blocks."""
+    """Return 2-bit codes as stored bytes: the centre, then the blocks."""
     values = centre.values.tobytes().ljust(_padded(len(centre.values)), b"\0")
     return struct.pack("<f", centre.scale).ljust(_CENTRE, b"\0") + values + _blocks(codes)
 
@@ -206,7 +208,7 @@ def _padded(dimension: int) -> int:
 
 
 def _blocks(rows: Bytes) -> bytes:
-    """Codes in blocks: for each group 16 bytes, of which the v-th holds those of vectors v (low) and v + 16 (high)."""
+    """Pack half bytes into blocks of 32 vectors: byte v of a column has vectors v (low half) and v + 16 (high half)."""
     n, width = rows.shape
     count = -(-n // _BLOCK)
     padded = np.zeros((count * _BLOCK, width), dtype=np.uint8)
@@ -216,15 +218,15 @@ def _blocks(rows: Bytes) -> bytes:
 
 
 def _from_blocks(stored: bytes, n: int, dimension: int) -> Bytes:
-    """Decode the n rows of :func:`_blocks`."""
-    width = _padded(dimension) // 2  # Two planes of a half byte for every four values.
+    """Return the n rows that :func:`_blocks` packed."""
+    width = _padded(dimension) // 2  # Two half bytes for each four values.
     held = np.frombuffer(stored, dtype=np.uint8).reshape(-(-n // _BLOCK), width, _BLOCK // 2)
     both = np.concatenate([held & 15, held >> 4], axis=2)
     return np.ascontiguousarray(both.transpose(0, 2, 1).reshape(len(held) * _BLOCK, width)[:n])
 
 
 def among(held: Int64, ids: Int64) -> npt.NDArray[np.bool_]:
-    """Return which of a cluster's ids are among some others, mostly few: ``numpy.isin`` is slower for these."""
+    """Return a mask of the ids in ``held`` that are among ``ids``, which are mostly few: numpy.isin is slower then."""
     if len(ids) > _FEW:
         return np.isin(held, ids)
     found: npt.NDArray[np.bool_] = (held[:, None] == ids).any(axis=1)
@@ -232,20 +234,20 @@ def among(held: Int64, ids: Int64) -> npt.NDArray[np.bool_]:
 
 
 def head_size(start: bytes) -> int:
-    """Return the bytes of a row before its codes; ``start`` is its first 16 bytes or more."""
+    """Return the number of bytes of a row before its codes; ``start`` is its first 16 bytes or more."""
     (n,) = struct.unpack_from("<I", start, 8)
     return HEADER + _HEAD * int(n)
 
 
 def strike(head: bytes, ids: Int64) -> bytes:
-    """The head of a row with vectors marked as deleted.
+    """Return the header and head of a row with entries marked as deleted.
 
     Parameters
     ----------
     head:
         The first :func:`head_size` bytes of the row.
     ids:
-        int64, which to delete; those that are not there are passed over.
+        int64 (m,): ids of the entries to delete. Missing ids are ignored.
     """
     (n,) = struct.unpack_from("<I", head, 8)
     held = np.frombuffer(head, _ID, n, HEADER).copy()

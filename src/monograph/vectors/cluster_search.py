@@ -14,15 +14,15 @@ from monograph.vectors.search import Neighbours, VectorQuery, compare
 from monograph.vectors.stop import NEVER, Ranks, SearchEffort, rule_of
 
 AHEAD = 16
-"""Clusters that are announced together before the first of them is read."""
+"""Number of clusters whose pages are announced to the system before the first of them is read."""
 READ_ON = 4
-"""For so many clusters that a search has loaded, one more is read with the next one."""
+"""A search reads one more cluster at a time for each this many clusters that it has loaded."""
 READ_TOGETHER = 16
-"""Clusters that are read together, at most: what a processor's own cache holds until they are searched."""
+"""Most clusters that are read at a time: they stay in the processor's cache until they are searched."""
 LEAST_EF = 32
-"""Nodes of a cluster that are kept in view on a walk, at least."""
+"""Least ef (number of candidates) of a walk along the graph of a cluster."""
 MOST_FIRST = 48
-"""Clusters put in order at first, at most; four times as many, and then all, when those do not suffice."""
+"""Most clusters that are ranked at first. If they do not suffice, four times as many are ranked, and then all."""
 FOREVER = 1 << 62
 
 
@@ -32,9 +32,9 @@ class Search:
     Parameters
     ----------
     query, how:
-        What is asked, and when it is enough.
+        Options of the query, and its stop condition with the number of results to keep.
     asked:
-        The query's vector, prepared.
+        The query's vector, float32 (dimension,), of unit length.
     """
 
     __slots__ = ("asked", "compared", "how", "loaded", "pool", "query")
@@ -45,24 +45,24 @@ class Search:
         self.loaded = self.compared = 0
 
     def is_enough(self, loads: list[Ranks]) -> bool:
-        """Whether the stop condition ends the search, which it never does before k results are found."""
+        """Whether k results are found and the stop condition ends the search."""
         return self.pool.filled >= self.query.k and self.how.stop.after(loads)
 
     @property
     def cuts_ties(self) -> bool:
-        """Whether the codes of some of the k best tie with codes that were let go."""
+        """Whether some of the k best may tie, by their codes, with results that were dropped."""
         return self._certain < min(self.query.k, self.pool.filled)
 
     @property
     def _certain(self) -> int:
-        """Return how many results are kept for any row: those above the last, where several may have its score."""
+        """Number of results that are certain to be the best: with a full pool and ties, those above the last score."""
         if not self.query.ties or self.pool.filled < self.query.room(self.how.width):
             return self.pool.filled
         scores = self.pool.scores
         return int((scores > scores[-1]).sum())
 
     def finish(self, connection: Connection, memory: Memory, stopped: str) -> Neighbours:
-        """Return the k best, compared exactly unless that was not asked."""
+        """Return the k best results, ranked by their vectors if the query has ``rerank``."""
         certain = self._certain if self._certain >= self.query.k else self.pool.filled
         items, scores, read = self.pool.ids[:certain], self.pool.scores[:certain], None
         if self.query.rerank:
@@ -73,23 +73,27 @@ class Search:
 
 
 class CodeSearch(Search):
-    """A query on its way through clusters of codes."""
+    """Search of one query in clusters of 2-bit codes."""
 
     __slots__ = ()
 
     def run(self, connection: Connection, memory: Memory, state: IndexState) -> bool:
-        """Search, put the results in the order of codes by value; return whether it was enough before every cluster.
+        """Search clusters, and rank the results by 8-bit codes unless ties are wanted.
 
-        Clusters that are not in memory are read when they are wanted, and kept where there is room.
+        Clusters that are not in memory are read when they are needed, and cached if there is room.
+
+        Returns
+        -------
+        Whether the stop condition ended the search before every cluster was searched.
 
         Raises
         ------
         DamagedBytes
-            If a cluster or a code is not what was written.
+            If a cluster or a code is damaged.
         """
         query, arena = self.query, memory.arena(state)
         rule = rule_of(self.how.stop, query.k)
-        step = 1 if rule is None else FOREVER  # The course asks the condition itself where it can.
+        step = 1 if rule is None else FOREVER  # With a rule, the kernel evaluates the stop condition.
         course = kernel.Course(arena, self.asked, self.pool, query.k, *(rule or NEVER), query.allowed)
         brought: dict[int, list[bytes]] = {}
         loads: list[Ranks] = []
@@ -105,8 +109,8 @@ class CodeSearch(Search):
                 arena.keep(name, brought[name], memory.cache_bytes)
             brought = {}
             if came >= 0:
-                # A search that has come far goes on for a while: a share of what it has loaded is read at once, or all
-                # that it is sure to want.
+                # A long search is likely to continue: read as many clusters at a time as it is certain to need, or a
+                # share of the number that it has loaded.
                 sure = 1 if rule is None else course.sure
                 some = course.ahead(min(READ_TOGETHER, max(sure, course.loads // READ_ON)))
                 if course.loads + len(some) > announced:
@@ -119,7 +123,7 @@ class CodeSearch(Search):
         if missing:
             memory.ahead.codes(connection, state.space.number, missing)
             bodies = store.load_codes(connection, state.space.number, missing)
-            # Codes by value may take half of the room.
+            # 8-bit codes may take half of the cache.
             if arena.size + sum(map(len, bodies)) <= memory.cache_bytes // 2:
                 arena.remember(bodies)
                 bodies = []
@@ -129,7 +133,7 @@ class CodeSearch(Search):
 
 
 class GraphSearch(Search):
-    """A query on its way through clusters that have graphs."""
+    """Search of one query in clusters that have graphs."""
 
     __slots__ = ("loads",)
 
@@ -138,22 +142,22 @@ class GraphSearch(Search):
         self.loads: list[Ranks] = []
 
     def probe(self, cluster: tuple[bytes, bytes] | None, *, walks: bool) -> bool:
-        """Search one cluster (body and graph; None for an empty one), and return whether it is enough.
+        """Search one cluster (body and graph; None if it is empty), and return whether the search ends.
 
-        ``walks`` says whether its graph is walked. A walk sees what is near whether it is allowed or not, so a filter
-        asks for a comparison with all.
+        ``walks`` says whether to walk along its graph instead of comparing every entry. With a filter, every entry is
+        compared, because a walk visits only entries near the query, which may not be allowed.
 
         Raises
         ------
         DamagedBytes
-            If the cluster is not what was written.
+            If the cluster is damaged.
         """
         k, allowed = self.query.k, self.query.allowed
         ranks: list[int] = []
         if cluster is not None and walks:
             ranks, compared = kernel.walk(*cluster, self.asked, self.pool, k, max(LEAST_EF, self.query.pool), allowed)
             self.compared += compared
-        # More may be wanted than a walk came by.
+        # A walk may find fewer than k results.
         if cluster is not None and (not walks or self.pool.filled < k):
             scanned, compared = kernel.scan([cluster[0]], self.asked, self.pool, k, allowed)
             ranks = sorted({*ranks, *scanned})
@@ -163,7 +167,7 @@ class GraphSearch(Search):
         return self.is_enough(self.loads)
 
     def run(self, connection: Connection, memory: Memory, state: IndexState) -> bool:
-        """Probe the nearest clusters; return whether it was enough before every cluster was searched.
+        """Search clusters, nearest first; return whether the stop condition ended it before every cluster was searched.
 
         Raises
         ------
@@ -182,7 +186,7 @@ class GraphSearch(Search):
 
 
 def probes(centroids: Centroids, asked: Float32, expected: float | None = None) -> Iterator[int]:
-    """Yield all clusters, nearest first; ``expected`` is how many are likely to be wanted."""
+    """Yield the numbers of all clusters, nearest first; ``expected`` is how many the search probably needs."""
     first = MOST_FIRST if expected is None else min(MOST_FIRST, max(8, round(2 * expected)))
     done: set[int] = set()
     for count in (first, 4 * first, len(centroids)):

@@ -16,7 +16,7 @@ from monograph.store.vectors import vectors
 from monograph.where import DATE, FIELDS, Comparison, Condition, matches
 
 MOST_KEYS = 16
-"""Keys whose values are held at a time."""
+"""Most keys whose values are kept in memory."""
 
 UNDATED = np.iinfo(np.int64).min
 _ORDERS = {">": np.greater, ">=": np.greater_equal, "<": np.less, "<=": np.less_equal}
@@ -26,9 +26,10 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The different values of one key, and for each chunk the place of its value; -1 for none, and for null.
+    """The distinct values of one metadata key.
 
-    ``places`` are the places of values; equal values have one place, because no comparison distinguishes them.
+    ``of_chunks``, int32 (chunks,), is the index of each chunk's value in ``values``; -1 for a missing value or null.
+    ``places`` is the index of each value. Equal values have one index, because no comparison distinguishes them.
     """
 
     key: str
@@ -37,8 +38,8 @@ class Column:
     of_chunks: npt.NDArray[np.int32]
 
     def compared(self, comparison: Comparison) -> Flags:
-        """Return a flag for each chunk: whether it fulfils a comparison of this key."""
-        flags = np.zeros(len(self.values) + 1, dtype=np.bool_)  # The last is that of -1.
+        """Return a flag for each chunk: whether its value matches a comparison of this key."""
+        flags = np.zeros(len(self.values) + 1, dtype=np.bool_)  # The last flag is for index -1.
         value = comparison.value
         if comparison.operator in ("==", "in", "!=", "nin") and value is not None:
             wanted = value if isinstance(value, tuple) else (value,)
@@ -52,7 +53,7 @@ class Column:
 
 
 class Columns:
-    """Columns of the chunks that have a vector, in one state of the file.
+    """Columns of the chunks that have a vector, in one state of the file, loaded when a filter needs them.
 
     Parameters
     ----------
@@ -66,11 +67,14 @@ class Columns:
         self._dates: npt.NDArray[np.int64] | None = None  # First and last second of each chunk.
 
     def allowed_bits(self, connection: Connection, condition: Condition) -> npt.NDArray[np.uint8]:
-        """Return what :func:`monograph.store.vectors.vectors.allowed_bits` does, in the same state of the file."""
+        """Return a bitmap of the memo rows that match, as :func:`monograph.store.vectors.vectors.allowed_bits`.
+
+        ``connection`` must see the same state of the file.
+        """
         return vectors.bitmap(connection, self._memos[self._met(connection, condition)])
 
     def _met(self, connection: Connection, condition: Condition) -> Flags:
-        """Return a flag for each chunk: whether it meets a condition."""
+        """Return a flag for each chunk: whether it matches a condition."""
         if isinstance(condition, Comparison):
             if condition.key == DATE:
                 return self._dated(connection, condition)
@@ -87,7 +91,7 @@ class Columns:
         return ~met if condition.combiner == "not" else met
 
     def _dated(self, connection: Connection, comparison: Comparison) -> Flags:
-        """Return a flag for each chunk: whether its document is from a time."""
+        """Return a flag for each chunk: whether the date of its document matches a comparison."""
         if self._dates is None:
             rows = np.array(list(filters.dates_of(connection)), dtype=np.int64).reshape(-1, 3)
             self._dates = np.full((2, len(self._chunks)), UNDATED)

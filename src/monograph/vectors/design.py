@@ -13,33 +13,33 @@ Kind: TypeAlias = Literal["codes", "graph"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 MANY = 5_000
-"""Vectors from which on searches may stop early; the codes design compares every vector below."""
+"""Number of vectors from which searches may stop early. With fewer, the codes design compares every vector."""
 
 
 MOST_LINKS = 256
-"""Most links of a node that a stored graph may have."""
+"""Largest M (links of a node at the upper levels) that a stored graph may have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """Design with which an index is built.
+    """Design of an index.
 
     Parameters
     ----------
     kind:
-        ``"codes"``: clusters hold codes of two bits a value, and are scanned; the best are compared again by codes of
-        a byte a value, which are stored once a vector. ``"graph"`` (EcoVector): clusters hold codes of a byte a value
-        and a small HNSW graph; the centroids have a graph in memory.
+        ``"codes"``: clusters contain 2-bit codes (two bits for each value of a vector) and are scanned; the best
+        results are compared again by 8-bit codes, which are stored once for each vector. ``"graph"`` (EcoVector):
+        clusters contain 8-bit codes and a small HNSW graph; the centroids have a graph in memory.
     cluster_size:
-        Vectors a centroid stands for.
+        Average number of vectors for each centroid when the index is built.
     exact_below:
         With fewer vectors, the codes design has no clusters: a search compares every vector.
     links:
-        M of every graph: most links a node at the upper levels.
+        M of every HNSW graph: most links of a node at the upper levels.
     ef_construction:
-        Candidates from which links are chosen.
+        Number of candidates from which the links of a new node are chosen.
     alpha:
-        Of RobustPrune.
+        Parameter of RobustPrune, 1 or more: larger values keep more links to far nodes.
 
     Raises
     ------
@@ -64,7 +64,7 @@ class Design:
             ("ef_construction", self.ef_construction, 1),
             ("alpha", self.alpha, 1),
         ):
-            if not number >= least:  # Nor is it "not a number".
+            if not number >= least:  # "not number >= least" also rejects NaN.
                 raise InputError(f"{name} is {number:g}", f"give at least {least}")
         if self.links > MOST_LINKS:
             raise InputError(f"links is {self.links}", f"give at most {MOST_LINKS}")
@@ -76,21 +76,24 @@ class Design:
 
     @property
     def copies(self) -> int:
-        """Clusters that a vector is put into: two in the codes design (SOAR)."""
+        """Number of clusters that contain each vector: two in the codes design (SOAR), one in the graph design."""
         return 1 if self.has_graphs else 2
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Factor by which a search may keep more than k results, for the errors of codes; the calibration chooses."""
+        """Widths that the calibration chooses from.
+
+        A search with width w keeps w * k more results, because 2-bit codes rank inexactly.
+        """
         return (0,) if self.has_graphs else (1, 2, 4, 8, 16)
 
     @property
     def usual_entries(self) -> int:
-        """Entries of a cluster of the usual size."""
+        """Average number of entries of a cluster: ``cluster_size`` for each copy of a vector."""
         return self.cluster_size * self.copies
 
     def has_clusters(self, vectors: int) -> bool:
-        """Whether an index of so many vectors has clusters."""
+        """Whether an index of this number of vectors has clusters."""
         return vectors > 0 and (self.has_graphs or vectors >= self.exact_below)
 
     def to_json(self) -> str:
@@ -104,11 +107,11 @@ class Design:
 
 
 DESIGNS: dict[Kind, Design] = {"codes": Design(), "graph": Design("graph", cluster_size=250)}
-"""The designs that files are made with."""
+"""The default design of each kind, for new files."""
 
 
 def design_of(kind: str) -> Design:
-    """Return the design of a name. Raises InputError if there is none."""
+    """Return the default design of a kind, by its name. Raises InputError for an unknown name."""
     for known, design in DESIGNS.items():
         if kind == known:
             return design
@@ -117,7 +120,7 @@ def design_of(kind: str) -> Design:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """An index of a file by the number of its space, and how it is built."""
+    """One index of a file: the number of its space, its design, and the dimension of its vectors."""
 
     number: int
     design: Design

@@ -32,16 +32,16 @@ from monograph.vectors.design import Design, Space
 Int64: TypeAlias = npt.NDArray[np.int64]
 
 FOLD_RECENT = 32
-"""Recent entries that are folded in; a quarter of the cluster when that is more."""
+"""A cluster is folded when it has more recent entries than this, and more than a quarter of its folded ones."""
 FOLD_DEAD = 0.15
-"""Share of deleted entries from which on a cluster is folded."""
+"""A cluster is folded when its share of deleted entries is greater than this."""
 MEND_AT_MOST = 0.25
-"""Share of a graph's nodes that may be taken out of it; when more go it is made anew, which is faster then."""
+"""Largest share of a graph's nodes that are removed one by one. If more go, rebuilding the graph is faster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Vectors on their way into clusters: their codes by value, and float32 (n, dimension), in the same order."""
+    """Vectors to put into clusters: their 8-bit codes, and float32 (n, dimension), in the same order."""
 
     design: Design
     coded: Entries
@@ -49,12 +49,12 @@ class Items:
 
     @classmethod
     def held(cls, connection: Connection, space: Space, entries: list[Entries]) -> Items:
-        """Return the vectors that clusters hold, each once, by memo row.
+        """Return the vectors of entries of clusters, each once, in order of memo row, decoded from 8-bit codes.
 
         Raises
         ------
         DamagedBytes
-            If the codes by value are not there, or not what was written.
+            If 8-bit codes are missing or damaged.
         """
         wanted = np.unique(np.concatenate([part.ids for part in entries]))
         coded = encode(wanted[:0], np.empty((0, space.dimension), dtype=np.float32))
@@ -68,12 +68,12 @@ class Items:
         return cls(space.design, coded, coded.vectors())
 
     def entries(self, parts: Iterable[tuple[int, Int64]], centroids: Float32) -> Iterator[tuple[int, Entries]]:
-        """Yield (which centroid, entries), in order, of some of them for each of some clusters.
+        """Yield (index of the centroid, entries to put into its cluster) for each part, in order.
 
         Parameters
         ----------
         parts:
-            (which centroid, rows of the vectors).
+            (index of the centroid, indexes of the vectors to encode).
         centroids:
             float32 (clusters, dimension).
         """
@@ -94,11 +94,11 @@ class ClusterEdit:
     connection:
         A write transaction.
     design:
-        Of the index.
+        The design of the index.
     cluster:
-        Which.
+        Number of the cluster.
     size:
-        As it is in the file.
+        Its size as stored in the file.
     """
 
     def __init__(self, connection: Connection, design: Design, cluster: int, size: Size) -> None:
@@ -112,17 +112,17 @@ class ClusterEdit:
 
     @property
     def size(self) -> int:
-        """Entries that are alive."""
+        """Number of entries that are not deleted."""
         return self._stored.size + self._coming - self._going
 
     def append(self, entries: Entries) -> None:
-        """Add entries."""
+        """Add entries to the recent part."""
         self._load().append((entries, set(entries.ids.tolist())))
         self._recent_changed = True
         self._coming += len(entries)
 
     def strike(self, memos: Sequence[int]) -> None:
-        """Take out entries that are there."""
+        """Delete entries by memo row. All of them must be in the cluster."""
         self._going += len(memos)
         gone, kept = set(memos), []
         for part, ids in self._load():
@@ -136,7 +136,7 @@ class ClusterEdit:
         self._struck |= gone
 
     def entries(self) -> Entries | None:
-        """Return the entries that are alive; None when there are none."""
+        """Return the entries that are not deleted; None if there are none."""
         folded = store.part(self._connection, self._cluster, FOLDED)
         return self._alive(None if folded is None else unpack(folded))
 
@@ -147,7 +147,7 @@ class ClusterEdit:
         return joined(parts) if parts else None
 
     def _dead(self, base: Entries) -> npt.NDArray[np.bool_]:
-        """Return a mask of the entries of the folded part that are deleted."""
+        """Return a mask of the deleted entries of the folded part."""
         dead: npt.NDArray[np.bool_] = (base.ids < 0) | among(base.ids, self._gone)
         return dead
 
@@ -156,7 +156,7 @@ class ClusterEdit:
         return np.fromiter(self._struck, dtype=np.int64, count=len(self._struck))
 
     def _load(self) -> list[tuple[Entries, set[int]]]:
-        """Return the recent entries in parts, each with its ids: few are looked for at a time, and often."""
+        """Return the recent entries in parts, each with the set of its ids, for fast lookups."""
         if self._recent is None:
             body = store.part(self._connection, self._cluster, RECENT)
             held = None if body is None else unpack(body)
@@ -165,11 +165,11 @@ class ClusterEdit:
         return self._recent
 
     def write(self, *, fold: bool = False) -> None:
-        """Write what has changed: where it stands, or, when that is much or ``fold`` asks for it, all of it anew."""
+        """Write the changes: in place, or by folding the whole cluster if they are many or ``fold`` is set."""
         recent = sum(len(part) for part, _ in self._load())
         folded = self._stored.size + self._stored.dead - self._recent_before
         dead = self._stored.dead + len(self._struck)
-        # The graph design inserts into a cluster's graph and deletes from it at once, as the paper does.
+        # The graph design updates the graph of a cluster with every write, as in the paper.
         fold = fold or self._design.has_graphs
         if fold or recent > max(FOLD_RECENT, folded // 4) or dead > FOLD_DEAD * folded:
             self._fold()
@@ -199,7 +199,7 @@ class ClusterEdit:
 def write_whole(
     connection: Connection, design: Design, cluster: int, entries: Entries, graph: bytes | None = None
 ) -> None:
-    """Write all of a cluster anew; ``graph`` is that of its first rows, None to make it from nothing."""
+    """Write all entries of a cluster as its folded part; ``graph`` is that of its first rows, None to build it all."""
     body = pack(entries)
     store.put_part(connection, cluster, FOLDED, body)
     store.put_part(connection, cluster, RECENT, None)

@@ -1,7 +1,7 @@
 """Vector index of a file (EcoVector): opens, searches, builds and rebuilds it in either design.
 
-Clusters are rows of the file, read when a search comes to them. The vectors themselves are stored once, in the memo;
-clusters hold codes of them. See docs/vector-index.md.
+Clusters are rows of the file, which a search reads when it needs them. The vectors themselves are stored once, in the
+memo; clusters contain their codes. See docs/explanation/vector-index.md.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ Int64: TypeAlias = npt.NDArray[np.int64]
 
 DEFAULT_CACHE_BYTES = 36 << 20
 DEFAULT_TARGET_RECALL = 0.95
-"""Recall@k at which searches stop, on average."""
+"""Mean recall@k at which searches stop."""
 STALE_CALIBRATION = 2.0
-"""The index is calibrated anew when it has grown or shrunk by this factor."""
+"""The index is calibrated again when it has grown or shrunk by this factor."""
 
 
 class EcoVectorIndex:
-    """One index of a file. Safe for use by many threads; transactions are the caller's.
+    """One vector index of a file. Safe for use by many threads. The caller opens the transactions.
 
     Parameters
     ----------
     space:
-        Which of the file's indexes.
+        Number of the index in the file: ``CHUNKS`` or ``SUMMARIES`` of :mod:`monograph.store.vectors.clusters`.
     design:
-        How it is built. The index in the file keeps its own until it is rebuilt.
+        The design of a new or rebuilt index. An index in the file keeps its own design until it is rebuilt.
     target_recall:
-        Recall@k at which searches stop, on average, as measured on the index's own vectors.
+        Mean recall@k at which searches stop, as measured on the index's own vectors.
     cache_bytes:
-        Clusters kept in memory, at most; 0 lets each go as soon as it was searched.
+        Most bytes of clusters that are cached in memory; 0 caches none.
 
     Raises
     ------
@@ -78,11 +78,11 @@ class EcoVectorIndex:
         self._points: dict[tuple[int, int], Point | None] = {}
 
     def allowed(self, connection: Connection, condition: Allowed) -> Bits:
-        """Bitmap of the memo rows that a filter allows, for :class:`~monograph.vectors.search.VectorQuery`."""
+        """Return a bitmap of the memo rows that a filter allows, for :class:`~monograph.vectors.search.VectorQuery`."""
         return self._memory.allowed(connection, condition)
 
     def search(self, connection: Connection, vector: Float32, query: VectorQuery) -> Neighbours:
-        """The nearest vectors: k of them where so many exist and are allowed, or more with the query's ``ties``.
+        """Return the k nearest allowed vectors: fewer if fewer exist, more if the query has ``ties``.
 
         Parameters
         ----------
@@ -91,19 +91,19 @@ class EcoVectorIndex:
         vector:
             float32 (dimension,), finite, not zero.
         query:
-            What is asked.
+            Number of results, filter and stop condition.
 
         Raises
         ------
         InputError
             If the vector has another dimension, is zero or not finite.
         DamagedFile
-            If a cluster is not what was written.
+            If the index is damaged.
         """
         with _damage_as_error(connection):
             state = self._memory.state(connection)
             asked = prepare(vector, len(vector) if state is None else state.space.dimension)
-            if state is None:  # The index waits to be built, in a file that cannot be written here.
+            if state is None:  # The index is not built yet, and this file cannot be written here.
                 rows = np.array(store.members(connection, self.space), dtype=np.int64)
                 if query.allowed is not None:
                     rows = rows[is_allowed(query.allowed, rows) > 0]
@@ -116,31 +116,31 @@ class EcoVectorIndex:
             how = self._effort(state, query)
             search = (GraphSearch if state.space.design.has_graphs else CodeSearch)(query, how, asked)
             is_enough = search.run(connection, self._memory, state)
-            if not is_enough and search.cuts_ties:  # The codes cannot tell the best from the rest: vectors do.
+            if not is_enough and search.cuts_ties:  # Codes cannot separate the best from the rest: compare vectors.
                 memos = self._memory.memos(connection, query.allowed)
                 return compare_all(connection, memos, asked, query, search.loaded)
             return search.finish(connection, self._memory, how.stopped if is_enough else "all")
 
     def _effort(self, state: IndexState, query: VectorQuery) -> SearchEffort:
-        """When a search ends, and how many times k more results it keeps: as the calibration says."""
+        """Return the stop condition of a query and the width of its search, from the calibration."""
         calibration, allowed = state.calibration, query.count_allowed()
         of = (state.structure, query.k)
         if of not in self._points:
             self._points = {of: calibration.point(query.k, self.target_recall)}
         point = self._points[of]
         width = max(state.space.design.widths) if point is None else point.width
-        # Not more than there may be, however many are asked for.
+        # Do not reserve room for more results than there can be.
         width = min(width, 2 * calibration.vectors // max(1, query.k) + 1) if width else 0
         if query.stop is not None:
             return SearchEffort(query.stop, width)
         if point is None:
             return SearchEffort(Never(), width)
-        # A load brings so much less of what is allowed.
+        # With a filter, a load brings fewer allowed results: widen the window.
         stretch = query.stretch * max(1.0, (calibration.vectors / allowed) ** 0.5) if allowed else query.stretch
         return SearchEffort(point.stop(stretch), width, "short" if point.recall < self.target_recall else "enough")
 
     def flush(self, connection: Connection) -> None:
-        """Bring the index up to date with the vectors that the file's rows use. To be called before every commit.
+        """Bring the index up to date with the vectors that the file's rows use. Call this before every commit.
 
         Parameters
         ----------
@@ -163,16 +163,16 @@ class EcoVectorIndex:
         self.insert(connection, wanted, vectors)
 
     def insert(self, connection: Connection, memos: Int64, vectors: Float32) -> None:
-        """Add vectors; the first ones begin the index.
+        """Add vectors. The first call creates the index.
 
         Parameters
         ----------
         connection:
             A write transaction.
         memos:
-            int64 (n,): rows of the memo that hold them, none of them in the index yet.
+            int64 (n,): memo rows of the vectors. None may be in the index yet.
         vectors:
-            float32 (n, dimension). One that is zero is kept out: nothing is near to it.
+            float32 (n, dimension). Zero vectors are left out, because they have no cosine.
 
         Raises
         ------
@@ -205,16 +205,21 @@ class EcoVectorIndex:
                 store.touch(connection, self.space, structure=False)
 
     def delete(self, connection: Connection, memos: list[int], *, coming: int = 0) -> None:
-        """Take vectors out of every result; those that are not there are passed over.
+        """Delete vectors from the index. Memo rows that are not in it are ignored.
 
         Parameters
         ----------
         connection:
             A write transaction.
         memos:
-            Rows of the memo.
+            Memo rows of the vectors.
         coming:
-            Vectors that are inserted next: clusters stay if the index needs them then.
+            Number of vectors that are inserted next: clusters are kept if the index needs them then.
+
+        Raises
+        ------
+        InputError
+            If the index is not built yet.
         """
         if not memos:
             return
@@ -232,7 +237,7 @@ class EcoVectorIndex:
                 self._drop_clusters(connection, state)
 
     def fold(self, connection: Connection) -> None:
-        """Write clusters anew without deleted entries, so that no trace of them is left in their rows."""
+        """Rewrite clusters without deleted entries, so that no trace of them is left in their rows."""
         state = self._state(connection)
         if state is None or not len(state.centroids):
             return
@@ -242,18 +247,18 @@ class EcoVectorIndex:
             changes.finish()
 
     def rebuild(self, connection: Connection) -> None:
-        """Make the index anew from the vectors that the file's rows use, and calibrate it."""
+        """Rebuild the index from the vectors that the file's rows use, and calibrate it."""
         memos, vectors = stored_vectors.load_any(connection, store.members(connection, self.space))
         store.clear(connection, self.space)
         self.insert(connection, memos, vectors)
 
     def _build(self, connection: Connection, state: IndexState, memos: Int64, vectors: Float32) -> None:
-        """Put the vectors of an index without clusters, and those that come, into clusters; calibrate the index."""
+        """Build the clusters of an index without any, from its vectors and the new ones, and calibrate it."""
         held = [one.memo for one in store.every_placement(connection, self.space) if one.first]
         if held:
             memos, vectors = stored_vectors.load(connection, [*held, *memos.tolist()], state.space.dimension)
             vectors = prepare_many(vectors, state.space.dimension)
-        for cluster in store.sizes(connection, self.space):  # Of an index that has lost its centroids.
+        for cluster in store.sizes(connection, self.space):  # Left over in an index that has lost its centroids.
             store.remove_cluster(connection, cluster)
         from monograph.vectors import update
 
@@ -261,7 +266,7 @@ class EcoVectorIndex:
         self._recalibrate(connection)
 
     def _drop_clusters(self, connection: Connection, state: IndexState) -> None:
-        """Make an index without clusters of one that holds few vectors by now."""
+        """Convert an index that has become small into one without clusters."""
         placed = list(store.every_placement(connection, self.space))
         store.clear(connection, self.space)
         self._begin(connection, state.space.dimension, state.space.design)
@@ -282,7 +287,7 @@ class EcoVectorIndex:
         store.put_calibration(connection, self.space, measured.to_json())
 
     def stats(self, connection: Connection) -> IndexStats:
-        """Counts, and what is held in memory."""
+        """Return the counts of the index, its bytes in memory, and the expected loads and recall of a search."""
         from monograph.values import IndexStats
 
         state = self._state(connection)
@@ -320,7 +325,7 @@ def _update(connection: Connection, state: IndexState) -> Update:
 
 @contextmanager
 def _damage_as_error(connection: Connection) -> Iterator[None]:
-    """Raise DamagedFile, which names the file and the repair, for bytes that are not what was written."""
+    """Translate DamagedBytes into DamagedFile, which names the file and the repair."""
     try:
         yield
     except kernel.DamagedBytes as fault:

@@ -25,26 +25,26 @@ from monograph.vectors.search import Bits, Int64, MemoVectors, VectorQuery
 from monograph.vectors.stop import Calibration
 
 EXACT_BELOW = 400
-"""Allowed vectors that are compared one by one rather than looked for in clusters."""
+"""If a filter allows at most this number of vectors, all of them are compared, and no cluster is read."""
 WALKED = 64
-"""Centroids kept in view on a walk, at least."""
+"""Least ef (number of candidates) of a walk along the graph of the centroids."""
 _FILTERS = 16
-"""Filters whose bitmaps are kept."""
+"""Most filters whose bitmaps are cached."""
 _FEW = 8
-"""Filters whose vectors are kept, as they are few."""
+"""Most filters whose vectors are cached, if they allow few."""
 
 
 @dataclass(frozen=True, slots=True)
 class Centroids:
-    """The clusters of an index, as searches compare them.
+    """The centroids of an index, as searches compare a query with them.
 
     Parameters
     ----------
     body:
-        The centroids in codes of a byte, as a cluster whose ids are the clusters' numbers, ascending: which are near
-        matters, not how near.
+        8-bit codes of the centroids, stored like a cluster. Ids are the clusters' numbers, ascending. Codes are precise
+        enough, because only the order of the centroids matters. Empty without clusters.
     graph:
-        A graph of them, in the graph design.
+        The HNSW graph of the centroids, in the graph design; else None.
     """
 
     body: bytes = b""
@@ -59,7 +59,7 @@ class Centroids:
         return unpack(self.body).ids if self.body else np.empty(0, dtype=np.int64)
 
     def nearest(self, query: Float32, count: int) -> Int64:
-        """Numbers of the clusters whose centroids lie nearest to a query, nearest first: at most ``count``."""
+        """Return the numbers of the ``count`` clusters whose centroids are nearest to a query, nearest first."""
         pool = kernel.Pool(min(count, len(self)))
         if self.graph is not None and count < len(self):
             kernel.walk(self.body, self.graph, query, pool, 0, max(count, WALKED), trusted=True)
@@ -70,9 +70,10 @@ class Centroids:
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """An index as one transaction sees it: see :class:`monograph.store.vectors.clusters.Header` for the two numbers.
+    """An index as one transaction sees it.
 
-    ``likely`` is how many loads a search of usual k and recall takes; None where it sees every cluster.
+    ``version`` and ``structure`` are those of :class:`monograph.store.vectors.clusters.Header`. ``likely`` is the
+    expected number of cluster loads of a search with k = 10 and recall 0.95; None if it searches every cluster.
     """
 
     version: int
@@ -83,7 +84,7 @@ class IndexState:
     likely: float | None
 
     def count(self, connection: Connection) -> int:
-        """Vectors that can be found; in clusters counted by their entries."""
+        """Return the number of vectors that can be found. With clusters it is computed from the numbers of entries."""
         if not len(self.centroids):
             return store.count(connection, self.space.number)
         copies = self.space.design.copies if len(self.centroids) > 1 else 1
@@ -91,14 +92,16 @@ class IndexState:
 
 
 class Memory:
-    """Holds what searches need again, and drops it when the file has changed. Safe for use by many threads.
+    """Cache of an index's centroids, clusters, vectors and filters, for one version of the file.
+
+    Safe for use by many threads.
 
     Parameters
     ----------
     space:
-        Which index of the file.
+        Number of the index in the file.
     cache_bytes:
-        Clusters kept, at most; 0 keeps none.
+        Most bytes of cached clusters; 0 caches none.
     """
 
     def __init__(self, space: int, cache_bytes: int) -> None:
@@ -106,7 +109,7 @@ class Memory:
         self.cache_bytes = cache_bytes
         self._lock = threading.Lock()
         self._state: IndexState | None = None
-        # Each with the version that it is of, in one value: another thread must not see the one without the other.
+        # Each value is stored in one tuple with its version, so that no thread sees one without the other.
         self._clusters: tuple[int, dict[int, tuple[bytes, bytes] | None]] = (0, {})
         self._clusters_size = 0
         self._arena: tuple[int, kernel.Arena] | None = None
@@ -114,11 +117,11 @@ class Memory:
         self._filters: tuple[int, dict[Allowed, Bits]] = (-1, {})
         self._columns: tuple[int, Columns] | None = None
         self.ahead = Prefetcher()
-        """Told of what is about to be read."""
+        """Announces pages to the system before they are read."""
 
     @property
     def size(self) -> int:
-        """Bytes of what is kept."""
+        """Bytes of the cached centroids, clusters and vectors."""
         centroids = (
             0 if self._state is None else len(self._state.centroids.body) + len(self._state.centroids.graph or b"")
         )
@@ -126,12 +129,12 @@ class Memory:
         return centroids + self._clusters_size + vectors + (0 if self._arena is None else self._arena[1].size)
 
     def state(self, connection: Connection) -> IndexState | None:
-        """Return the index as the connection sees it; None where there is none.
+        """Return the index as the connection sees it; None if it is not built yet.
 
         Raises
         ------
         DamagedBytes
-            If its row or centroids are not what was written. They are looked at once; searches trust them from then on.
+            If the row or the centroids of the index are damaged. They are checked once, then cached.
         """
         version, structure = store.versions(connection, self._space)
         held = self._state
@@ -148,7 +151,7 @@ class Memory:
             raise kernel.DamagedBytes(f"what says how it is built: {error}") from error
         if not 0 < header.dimension <= MOST_DIMENSIONS:
             raise kernel.DamagedBytes(f"what says how it is built: vectors of {header.dimension} dimensions")
-        if calibration.vectors:  # Before it is measured there are no clusters.
+        if calibration.vectors:  # Without a calibration there are no clusters yet.
             self.ahead.centroids(connection, self._space)
         body, graph = store.searched_centroids(connection, self._space) or (b"", None)
         if graph is not None:
@@ -167,9 +170,10 @@ class Memory:
         return state
 
     def compared(self, connection: Connection, state: IndexState, query: VectorQuery) -> MemoVectors | None:
-        """Return the vectors that are all compared: of an index without clusters, or the few that a filter allows.
+        """Return the vectors to compare exactly: all of an index without clusters, or the few that a filter allows.
 
-        A filter's bitmap is the same one as long as the file has not changed.
+        Returns None if clusters are to be searched. The cache compares bitmaps by identity, because :meth:`allowed`
+        returns the same object for a filter until the file changes.
         """
         of = None
         if len(state.centroids):
@@ -186,16 +190,16 @@ class Memory:
         return found
 
     def memos(self, connection: Connection, allowed: Bits | None) -> list[int]:
-        """Return the memo rows of all vectors that may be found."""
+        """Return the memo rows of all vectors that are in the index and allowed."""
         if allowed is None:
             return [one.memo for one in store.every_placement(connection, self._space) if one.first]
-        held = np.flatnonzero(allowed)  # Rows may be few, and far from each other.
+        held = np.flatnonzero(allowed)  # Unpack only the bytes with an allowed row: there may be few.
         places = np.flatnonzero(np.unpackbits(allowed[held], bitorder="little"))
         rows = (held[places >> 3] * 8 + (places & 7)).tolist()
         return [one.memo for one in store.placements(connection, self._space, rows).values() if one.first]
 
     def cluster(self, connection: Connection, cluster: int, version: int) -> tuple[bytes, bytes] | None:
-        """Return body and graph of a cluster of the graph design, from memory or the file; None for an empty one."""
+        """Return (body, graph) of a cluster of the graph design, from cache or file; None for an empty cluster."""
         of, clusters = self._clusters
         if of == version and cluster in clusters:
             return clusters[cluster]
@@ -209,14 +213,14 @@ class Memory:
             if self._clusters[0] != version:
                 self._clusters, self._clusters_size = (version, {}), 0
             size = 0 if found is None else sum(map(len, found))
-            # What came first stays: exchanging clusters costs more than reading them from the system's own cache.
+            # Cached clusters are never evicted: replacing them costs more than reading from the system's cache.
             if self._clusters_size + size <= self.cache_bytes and cluster not in self._clusters[1]:
                 self._clusters_size += size
                 self._clusters[1][cluster] = found
         return found
 
     def arena(self, state: IndexState) -> kernel.Arena:
-        """Return where compact codes are kept, until the file changes."""
+        """Return the cache of 2-bit codes for this version of the index."""
         held = self._arena
         if held is not None and held[0] == state.version:
             return held[1]
@@ -227,9 +231,9 @@ class Memory:
             return held[1]
 
     def allowed(self, connection: Connection, condition: Allowed) -> Bits:
-        """Return a bitmap of the memo rows that a filter allows; the last few are kept until the file changes.
+        """Return a bitmap of the memo rows that a filter allows; up to 16 bitmaps are cached until the file changes.
 
-        The first filter of a state of the file is looked for in the file, later ones in columns.
+        The first filter after a change is evaluated by SQL, later filters on chunks by columns in memory.
         """
         generation = settings.generation(connection)
         of, filters = self._filters

@@ -14,39 +14,39 @@ from monograph.values import Float32
 Int64: TypeAlias = npt.NDArray[np.int64]
 
 SOAR_WEIGHT = 2.0
-"""How much a residual along the first one costs: SOAR's lambda."""
+"""Weight of the part of the second residual that is parallel to the first: SOAR's lambda."""
 _AT_ONCE = 1 << 24
-"""Most scores held at a time (64 MB)."""
+"""Most scores in memory at a time (64 MB)."""
 _SAMPLE = 32
 _ITERATIONS = 8
 _NEAREST = 16
-"""Second clusters are chosen among so many of the nearest."""
+"""Number of nearest clusters that the second cluster is chosen from."""
 _FEW = 256
-"""Centroids up to which it is faster to multiply with all than to gather each vector's own."""
+"""Up to this number of centroids, multiplying with all is faster than gathering those near each vector."""
 ONE_THREAD = 1 << 18
-"""Multiplications up to which OpenBLAS, which numpy brings, uses one thread.
+"""Most multiplications of a product for which OpenBLAS, as shipped with numpy, uses one thread.
 
-Where other processes are at work too, its threads wait for each other fifty times as long as a small product takes, and
-those that have nothing to do wait busily for the next one: an update of an index consists of small ones.
+If other processes are busy too, its threads wait for each other fifty times as long as a small product takes, and idle
+threads spin until the next product. An update of an index consists of small products.
 """
 MANY = 1 << 30
-"""Multiplications from which on threads are worth that."""
+"""Number of multiplications from which several threads are worth this cost."""
 
 
 def k_means(vectors: Float32, clusters: int, seed: int = 0) -> Float32:
-    """Centroids of a set of vectors.
+    """Return centroids of a set of vectors, of unit length.
 
-    Mini-batch k-means with large batches: each round moves the centroids to the means of a fresh sample of 32 vectors
-    a cluster. Centroids are of unit length. The same seed and vectors give the same centroids.
+    Mini-batch k-means with large batches: each round moves the centroids to the means of a new sample, which has 32
+    vectors for each cluster. The same seed and vectors give the same centroids.
 
     Parameters
     ----------
     vectors:
         float32 (n, dimension), at least one.
     clusters:
-        1 or more; at most n are made.
+        Number of centroids, 1 or more; n if it is greater than n.
     seed:
-        Of the sampling.
+        Seed of the sampling.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def _means(vectors: Float32, nearest: Int64, centroids: Float32, random: np.rand
     means = centroids.copy()
     means[filled] = np.add.reduceat(vectors[order], starts, axis=0) / counts[filled, None]
     empty = np.flatnonzero(counts == 0)
-    # A centroid that nothing is near to begins again beside a vector of chance.
+    # A centroid without vectors moves to a random vector.
     means[empty] = vectors[random.choice(len(vectors), len(empty), replace=len(empty) > len(vectors))]
     return means
 
@@ -83,15 +83,15 @@ def _centred(centroids: Float32) -> Float32:
 
 
 def nearest_centroids(vectors: Float32, centroids: Float32) -> Int64:
-    """The nearest centroid of every vector, by inner product: int64 (n,)."""
+    """Return the index of the nearest centroid of every vector, by inner product: int64 (n,)."""
     return assign(vectors, centroids, double=False)[:, 0]
 
 
 def assign(vectors: Float32, centroids: Float32, *, double: bool) -> Int64:
-    """First and second cluster of every vector: int64 (n, 2), the second -1 where there is none.
+    """Return the indexes of the first and second cluster of every vector: int64 (n, 2); -1 without a second.
 
-    The second minimises |r'|² + lambda (r' · r / |r|)², r and r' the residuals to the first and second centroid, so
-    that a query for which the first is far away finds the second near (SOAR, Sun et al. 2023, Theorem 3.1).
+    The second minimises |r'|² + lambda (r' · r / |r|)², where r and r' are the residuals to the first and second
+    centroid. So if the first is far from a query, the second is probably near (SOAR, Sun et al. 2023, Theorem 3.1).
     """
     assigned = np.full((len(vectors), 2), -1, dtype=np.int64)
     for part, scores in _scored(vectors, centroids):
@@ -111,13 +111,13 @@ def _two(vectors: Float32, scores: Float32, centroids: Float32) -> Int64:
     residuals = vectors - centroids[first]
     lengths = np.linalg.norm(residuals, axis=1, keepdims=True)
     directions = np.divide(residuals, lengths, out=np.zeros_like(residuals), where=lengths > 0)
-    # Inner products of each direction with its own centroids.
+    # Inner products of each direction with the centroids near its vector.
     if len(centroids) > _FEW:
         products_near = np.einsum("ncd,nd->nc", centroids[near], directions)
     else:
         products_near = np.take_along_axis(products(directions, centroids), near, axis=1)
     along = np.einsum("nd,nd->n", vectors, directions)[:, None] - products_near
-    # |r'|² but for |vector|², which is the same for all.
+    # |r'|² without |vector|², which is the same for all centroids.
     loss = -2 * found + SOAR_WEIGHT * along**2
     np.put_along_axis(loss, places, np.inf, axis=1)
     second = np.take_along_axis(near, loss.argmin(axis=1)[:, None], axis=1)[:, 0]
@@ -125,13 +125,13 @@ def _two(vectors: Float32, scores: Float32, centroids: Float32) -> Int64:
 
 
 def closest(centroids: Float32, vector: Float32, count: int) -> Int64:
-    """Return the centroids nearest to a vector, nearest first: int64 (at most ``count``,)."""
+    """Return the indexes of the ``count`` centroids nearest to a vector, nearest first: int64, fewer if fewer exist."""
     _, scores = next(iter(_scored(vector[None], centroids)))
     return np.argsort(-scores[0], kind="stable")[:count]
 
 
 def _scored(vectors: Float32, centroids: Float32) -> Iterator[tuple[slice, Float32]]:
-    """Scores of all centroids, for some vectors at a time: (which, float32 (some, clusters))."""
+    """Yield (slice of the vectors, their scores with all centroids, float32 (slice, clusters)), in batches."""
     step = max(1, min(_AT_ONCE // max(1, len(centroids)), 4096))
     for start in range(0, len(vectors), step):
         part = slice(start, start + step)
@@ -139,10 +139,10 @@ def _scored(vectors: Float32, centroids: Float32) -> Iterator[tuple[slice, Float
 
 
 def halve(vectors: Float32) -> npt.NDArray[np.bool_]:
-    """Cut a cluster in two: a mask of its vectors, neither side empty, for 2 or more vectors.
+    """Split 2 or more vectors in two groups, neither empty, and return the mask of one: bool (n,).
 
-    2-means from the two ends of the direction of greatest spread; where one side would hold less than a quarter, the
-    cut goes through the middle of that direction instead. Vectors that are all the same are cut by their order.
+    2-means, starting from the two ends of the direction of greatest variance. If one side has less than a quarter of
+    the vectors, they are split at the median of this direction instead. Vectors that are all equal are split by order.
     """
     spread = vectors - vectors.mean(axis=0)
     direction = spread[np.einsum("ij,ij->i", spread, spread).argmax()]
@@ -167,13 +167,13 @@ def halve(vectors: Float32) -> npt.NDArray[np.bool_]:
 
 
 def mean(vectors: Float32) -> Float32:
-    """The centroid of some vectors: float32 (dimension,)."""
+    """Return the centroid of vectors, of unit length: float32 (dimension,)."""
     centre: Float32 = _centred(vectors.mean(axis=0, keepdims=True))[0]
     return centre
 
 
 def products(vectors: Float32, others: Float32) -> Float32:
-    """Inner products of all pairs: float32 (n, m), for (n, dimension) and (m, dimension)."""
+    """Return the inner products of all pairs, float32 (n, m), of vectors (n, dimension) and others (m, dimension)."""
     n, dimension = vectors.shape
     m = len(others)
     work = n * m * dimension

@@ -24,13 +24,13 @@ Bits: TypeAlias = npt.NDArray[np.uint8]
 Read: TypeAlias = tuple[Int64, Float32]
 
 COMPARED_AT_ONCE = 8_192
-"""Vectors that are read together, to be compared as they are stored."""
+"""Number of vectors that an exact comparison loads at a time."""
 MORE = 8
-"""Results that are kept beyond those of :meth:`VectorQuery.room`, where codes are of two bits."""
+"""Additional results that a search of 2-bit codes keeps: see :meth:`VectorQuery.room`."""
 SPARE = 6
-"""Vectors that are ranked exactly beyond the k that are asked for; four times as many where those do not suffice."""
+"""Vectors that are ranked exactly in addition to k. If they do not suffice, the number is multiplied by 4."""
 ROUNDING = np.float32(1e-5)
-"""The kernel's products differ from exact scores by less than this."""
+"""Upper bound of the difference between the kernel's products and exact scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,14 @@ class VectorQuery:
     allowed:
         Bitmap of the memo rows that may be found (bit i of byte j for row 8j + i); None allows all.
     stop:
-        When it is enough; None goes by the index's calibration and target.
+        The stop condition; None for the one that the index's calibration gives for its target recall.
     stretch:
-        A factor on the window of a stop condition that goes by those: above 1 for queries unlike the vectors held.
+        Factor on the window of the calibrated stop condition: above 1 for queries unlike the vectors in the index.
     rerank:
-        Whether the best are compared by their vectors as stored; else by their codes.
+        Whether the best results are ranked by their stored vectors; otherwise by their codes.
     ties:
-        Whether all that tie with the k-th come too, for the caller to choose among them. Where every cluster is
-        searched, what is found is then a function of the vectors alone: no cut is made by row.
+        Whether to return all results that tie with the k-th, so that the caller can choose among them. If every
+        cluster is searched, the result then depends on the vectors only, not on row numbers.
 
     Raises
     ------
@@ -70,24 +70,24 @@ class VectorQuery:
         object.__setattr__(self, "k", arguments.whole_number(self.k, "k", 0))
 
     def room(self, width: int) -> int:
-        """Results kept while the search goes on: of codes of two bits, which tell less well, ``width`` times k more."""
+        """Return how many results a search keeps: ``pool``, plus width * k + MORE with 2-bit codes (width > 0)."""
         return self.pool + width * self.k + MORE if width else self.pool
 
     @property
     def pool(self) -> int:
-        """Results that are compared in the end, by their vectors where that is asked."""
+        """Number of results that are ranked at the end: somewhat more than k if their vectors are compared."""
         kept = self.k + max(3, self.k // 4) if self.rerank else self.k
-        return kept + 1 if self.ties else kept  # One more shows where the last that counts ties with what was let go.
+        return kept + 1 if self.ties else kept  # One more shows whether the last result ties with dropped ones.
 
     def best(self, rows: Int64, scores: Float32) -> tuple[tuple[int, ...], tuple[float, ...]]:
-        """Return the first k of some results in order, or with ties all that are as high as the k-th."""
+        """Return the first k of results in order of score; with ``ties`` also all with the score of the k-th."""
         count = self.k
         if self.ties and 0 < count < len(scores):
             count = int((scores >= scores[count - 1]).sum())
         return tuple(rows[:count].tolist()), tuple(scores[:count].tolist())
 
     def count_allowed(self) -> int | None:
-        """The number of allowed memo rows; None if all are."""
+        """Return the number of allowed memo rows; None if all are allowed."""
         return None if self.allowed is None else int(np.bitwise_count(self.allowed).sum())
 
 
@@ -100,18 +100,18 @@ class Neighbours:
     items:
         Memo rows, nearest first.
     scores:
-        Cosines, highest first, ties by row. The same vector has the same score to the bit whatever it is compared with.
+        Cosines, highest first, ties by row. The score of a vector is bit-identical in every search for the same query.
     loads:
-        Clusters that were read.
+        Number of clusters that were searched.
     compared:
-        Codes that the query was compared with.
+        Number of codes or vectors that the query was compared with.
     stopped:
-        Why the search ended: ``"enough"`` (its stop condition said so), ``"short"`` (so did the widest that was
-        measured, with which fewer are found than are aimed at), ``"all"`` (no cluster was left) or ``"exact"`` (every
-        vector that is allowed was compared).
+        Why the search ended: ``"enough"`` (by its stop condition), ``"short"`` (by the widest measured stop condition,
+        whose recall is below the target), ``"all"`` (every cluster was searched) or ``"exact"`` (every allowed vector
+        was compared).
     read:
-        (memo rows (n,), their vectors (n, dimension) as stored): those that a single query was compared with in one
-        piece, the items among them; None else.
+        (memo rows (n,), their vectors as stored (n, dimension)) that were loaded for the exact comparison, including
+        the items; None if they were loaded in several batches or not at all.
     """
 
     items: tuple[int, ...] = ()
@@ -123,7 +123,7 @@ class Neighbours:
 
 
 def prepare(vector: Float32, dimension: int) -> Float32:
-    """A vector as it is compared: float32, of unit length.
+    """Return a vector scaled to unit length: float32 (dimension,).
 
     Raises
     ------
@@ -133,20 +133,20 @@ def prepare(vector: Float32, dimension: int) -> Float32:
     given = np.ascontiguousarray(vector, dtype=np.float32)
     square = float(given @ given) if given.shape == (dimension,) else math.nan
     if not square or not math.isfinite(square):
-        one: Float32 = prepare_many(given[None], dimension)[0]  # Which says what is wrong.
+        one: Float32 = prepare_many(given[None], dimension)[0]  # Raises the error that names the reason.
         return one
     unit: Float32 = given / np.float32(math.sqrt(square))
     return unit
 
 
 def prepare_many(vectors: npt.ArrayLike, dimension: int) -> Float32:
-    """Vectors as they are compared and coded: float32 (n, dimension), C-contiguous. Raises as :func:`prepare`."""
+    """Return vectors scaled to unit length: float32 (n, dimension), C-contiguous. Raises as :func:`prepare`."""
     given = np.ascontiguousarray(vectors, dtype=np.float32)
     if given.ndim != 2 or given.shape[1] != dimension:
         raise InputError(
             f"vectors of shape {given.shape} for an index of dimension {dimension}", "embed with the same model"
         )
-    # A sum is finite only where all of it is, and is found without another array.
+    # A cheap first test without another array: if a value is not finite, neither is the sum.
     if not np.isfinite(given.sum()) and not np.isfinite(given).all():
         row = int(np.flatnonzero(~np.isfinite(given).all(axis=1))[0])
         raise InputError(f"vector {row} holds a value that is not finite", "check what made it")
@@ -160,9 +160,10 @@ def prepare_many(vectors: npt.ArrayLike, dimension: int) -> Float32:
 
 
 def cosines(vectors: Float32, asked: Float32) -> Float32:
-    """Return cosines of vectors as stored to a prepared one: the same to the bit wherever a vector stands.
+    """Return the cosines of stored vectors (n, dimension) to a prepared vector: float32 (n,).
 
-    A matrix product promises no such thing, and scores that differ in their last bit would hang on the order of rows.
+    The cosine of a vector is bit-identical at every row. A matrix product does not guarantee this: the order of equal
+    vectors would depend on their rows.
     """
     found: Float32 = np.divide(np.vecdot(vectors, asked), np.sqrt(np.vecdot(vectors, vectors)))
     return found
@@ -178,7 +179,13 @@ def is_allowed(bits: Bits, rows: Int64) -> Bits:
 
 
 def compare(connection: Connection, memos: Sequence[int], asked: Float32) -> tuple[Int64, Float32, Read | None]:
-    """Return memo rows by their exact scores, highest first, ties by row; and what was read, where it was at once."""
+    """Load vectors by memo row, and rank them by exact cosine.
+
+    Returns
+    -------
+    (memo rows, cosines, read): highest cosine first, ties by row. ``read`` are the loaded (memo rows, vectors); None if
+    they were loaded in several batches.
+    """
     found, read = [], None
     for first in range(0, max(1, len(memos)), COMPARED_AT_ONCE):
         read = stored_vectors.load(connection, memos[first : first + COMPARED_AT_ONCE], len(asked))
@@ -191,7 +198,7 @@ def compare(connection: Connection, memos: Sequence[int], asked: Float32) -> tup
 def compare_all(
     connection: Connection, memos: Sequence[int], asked: Float32, query: VectorQuery, loads: int = 0
 ) -> Neighbours:
-    """Return the k nearest of some memo rows, each compared by its vector as stored, after so many loads."""
+    """Return the k nearest of these memo rows, each compared exactly. ``loads`` counts clusters searched before."""
     rows, scores, read = compare(connection, memos, asked)
     return Neighbours(*query.best(rows, scores), loads, len(memos), "exact", read)
 
@@ -203,13 +210,13 @@ class MemoVectors:
     Parameters
     ----------
     version:
-        Of the index that they are of.
+        Version of the index when they were loaded.
     rows:
         int64 (n,): memo rows.
     values:
         float32 (n, dimension), as stored.
     units:
-        The same of unit length.
+        float32 (n, dimension), scaled to unit length.
     """
 
     version: int
@@ -219,7 +226,7 @@ class MemoVectors:
 
     @classmethod
     def load(cls, connection: Connection, version: int, memos: Sequence[int], dimension: int) -> MemoVectors:
-        """Read the vectors of some memo rows; those that are zero are left out."""
+        """Load the vectors of these memo rows. Zero vectors are left out."""
         rows, values = stored_vectors.load(connection, memos, dimension)
         lengths = np.sqrt(np.vecdot(values, values))
         if not lengths.all():
@@ -231,11 +238,11 @@ class MemoVectors:
 
     @property
     def memory(self) -> int:
-        """Bytes held."""
+        """Bytes of the vectors in memory."""
         return self.values.nbytes + (0 if self.units is self.values else self.units.nbytes)
 
     def search(self, asked: Float32, query: VectorQuery) -> Neighbours:
-        """Return the k nearest that the query allows, to a prepared vector."""
+        """Return the k allowed vectors nearest to a prepared vector."""
         mask = None if query.allowed is None else is_allowed(query.allowed, self.rows)
         count = len(self.rows) if mask is None else int(mask.sum())
         kept = query.k + SPARE

@@ -1,8 +1,8 @@
 """Stop conditions of a search: Terminus, VBASE and a fixed budget.
 
-A search loads clusters one by one, nearest first. After each load it tells its stop condition at which ranks of the
-best k new results stand, and asks whether to go on. A condition is a value: it sees the ranks of all loads so far, and
-keeps nothing between them, so that one serves many searches at once.
+A search loads clusters one by one, nearest first. After each load it passes the ranks of new results among the best k
+to its stop condition, which decides whether the search ends. A condition is a value without state: it gets the ranks of
+all loads so far, so that many searches can share one condition.
 """
 
 from __future__ import annotations
@@ -20,57 +20,57 @@ from monograph.errors import InputError
 from monograph.values import Float64
 
 Ranks: TypeAlias = Sequence[int]
-"""Ranks from 0, ascending, at which one load brought new results."""
+"""Ranks of the new results of one load among the best k: from 0, ascending."""
 Weight: TypeAlias = Callable[[int], float]
-"""How much a result at a rank from 0 is worth."""
+"""Weight of a new result by its rank, from 0."""
 
 
 @runtime_checkable
 class StopCondition(Protocol):
-    """Decides when a search ends. The search itself goes on, whatever a condition says, until it has k results."""
+    """Condition that decides when a search ends. Until it has k results, a search continues in any case."""
 
     def after(self, loads: Sequence[Ranks]) -> bool:
-        """Whether it is enough.
+        """Whether the search ends.
 
         Parameters
         ----------
         loads:
-            For every load so far, oldest first, the ranks at which it brought new results.
+            For every load so far, oldest first, the ranks of its new results.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Exponential:
-    """w(r) = exp(-(r / tau)^beta), r from 0 (Terminus, Eq. 2; Eq. 4 counts from 1, which is an erratum)."""
+    """Weight w(r) = exp(-(r / tau)^beta), r from 0 (Terminus, Eq. 2; Eq. 4 counts from 1, which is an erratum)."""
 
     tau: float = 1.8
     beta: float = 0.5
 
     def __call__(self, rank: int) -> float:
-        """The weight of a rank."""
+        """Return the weight of a rank."""
         return math.exp(-((rank / self.tau) ** self.beta))
 
 
 def reciprocal_rank(rank: int) -> float:
-    """w(r) = 1 / (r + 1)."""
+    """Return the weight w(r) = 1 / (r + 1) of a rank, from 0."""
     return 1.0 / (rank + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class RankAware:
-    """Stop when the last ``window`` loads each brought a utility of at most ``epsilon`` (Terminus).
+    """Stop when each of the last ``window`` loads had a utility of at most ``epsilon`` (Terminus).
 
-    The utility of a load is the sum of the weights of the ranks at which it brought new results.
+    The utility of a load is the sum of the weights of the ranks of its new results.
 
     Parameters
     ----------
     weight:
-        Of a rank: :class:`Exponential`, :func:`reciprocal_rank` or one of your own.
+        Weight of a rank: :class:`Exponential`, :func:`reciprocal_rank` or a function of your own.
     epsilon:
-        0 or more.
+        Largest utility of a load that counts as useless, 0 or more.
     window:
-        1 or more loads. The paper's 2 is too few on real text; an index calibrates its own.
+        Number of loads, 1 or more. The paper's 2 is too few on real text; an index calibrates its own.
 
     Raises
     ------
@@ -106,7 +106,7 @@ class Budget:
     Raises
     ------
     InputError
-        If it is below 1.
+        If ``loads`` is below 1.
     """
 
     loads: int
@@ -122,14 +122,14 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class VBase:
-    """Stop when the last ``window`` loads brought nothing among the best ``e``, whatever the rank (VBASE).
+    """Stop when the last ``window`` loads brought no new result among the best ``e`` (VBASE).
 
     Parameters
     ----------
     e:
-        Results watched. Ranks are told below the search's k, so that an ``e`` above k is as k.
+        Number of best results, 1 or more. An ``e`` above the search's k has the effect of k.
     window:
-        1 or more loads.
+        Number of loads, 1 or more.
 
     Raises
     ------
@@ -153,7 +153,7 @@ class VBase:
 
 @dataclass(frozen=True, slots=True)
 class Never:
-    """Search every cluster: exact, up to the codes."""
+    """Search every cluster. Results are exact except for errors of the codes."""
 
     def after(self, loads: Sequence[Ranks]) -> bool:
         """See :class:`StopCondition`."""
@@ -161,10 +161,10 @@ class Never:
 
 
 class SearchEffort(NamedTuple):
-    """When a search ends, and how many times k more results it keeps than it would of codes by value.
+    """Stop condition of a search, and the width for 2-bit codes: ``width`` * k more results are kept.
 
-    ``stopped`` is what a search says that its condition stopped: ``"short"`` if no condition that was measured reaches
-    the recall that is asked for.
+    ``stopped`` is the reason that is reported if the condition ends the search: ``"short"`` if no measured condition
+    reaches the target recall, else ``"enough"``.
     """
 
     stop: StopCondition
@@ -173,9 +173,10 @@ class SearchEffort(NamedTuple):
 
 
 class StopRule(NamedTuple):
-    """A condition as the kernel asks it: enough when the last ``window`` loads brought at most ``epsilon`` each.
+    """A stop condition as numbers, which the kernel evaluates.
 
-    A load brings the sum of the weights (float64, by rank) of the ranks of its new results. ``most`` loads are enough.
+    The search ends when each of the last ``window`` loads had a utility of at most ``epsilon``, or after ``most``
+    loads. The utility of a load is the sum of the ``weights``, float64 by rank, of its new results.
     """
 
     weights: Float64
@@ -189,7 +190,7 @@ NEVER = StopRule(np.empty(0, dtype=np.float64), 0.0, _WITHOUT_END, _WITHOUT_END)
 
 
 def rule_of(condition: StopCondition, k: int) -> StopRule | None:
-    """Return a condition for a search of so many results as the kernel asks it; None if only Python can ask it."""
+    """Return a condition for a search of k results as a rule for the kernel; None if only Python can evaluate it."""
     known = type(condition) in {RankAware, VBase, Budget, Never}
     return _rule_of(condition, k) if known and isinstance(condition, Hashable) else None
 
@@ -206,9 +207,9 @@ def _rule_of(condition: StopCondition, k: int) -> StopRule:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Mean recall@k and mean loads of a query that a window gives.
+    """Measured mean recall@k and mean number of loads of searches with a window and a width.
 
-    ``width`` is how many times k more results are kept (:attr:`Design.widths`).
+    With ``width``, a search keeps ``width`` * k more results (:attr:`monograph.vectors.design.Design.widths`).
     """
 
     k: int
@@ -218,37 +219,37 @@ class Point:
     width: int = 0
 
     def stop(self, stretch: float = 1.0) -> StopCondition:
-        """Return the stop condition, its window widened by a factor."""
+        """Return the stop condition of the point, with its window multiplied by ``stretch``."""
         return RankAware(window=max(1, round(self.window * stretch)))
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Measurements of an index when it was built, and its number of vectors then."""
+    """Measurements of an index, and its number of vectors when they were taken."""
 
     vectors: int = 0
     points: tuple[Point, ...] = ()
 
     def point(self, k: int, target: float) -> Point | None:
-        """Return the cheapest point that reaches a recall; where none does that was measured, the one nearest to it.
+        """Return the cheapest point that reaches a recall, or else the point with the highest recall.
 
-        None where every cluster is searched: nothing was measured, or all is wanted.
+        None means to search every cluster: nothing was measured, or no point reaches a target of 1.
 
         Parameters
         ----------
         k:
-            Results asked for; those that were measured for the next larger k count, or for the largest.
+            Number of results. Points of the next larger measured k are used, or of the largest.
         target:
-            Recall@k to reach on average.
+            Mean recall@k to reach.
         """
         measured = {one.k for one in self.points}
         nearest = min((one for one in measured if one >= k), default=max(measured, default=0))
         points = [one for one in self.points if one.k == nearest]
         enough = [one for one in points if one.recall >= target]
         if not enough and target < 1:
-            # The widest there is: to search every cluster would take hundreds of times as long.
+            # Do not search every cluster: it would take hundreds of times as long as the widest window.
             return max(points, key=lambda one: one.recall, default=None)
-        # A result that is kept is compared once more in the end, which takes about as long as a load.
+        # Each kept result is compared again at the end, which takes about as long as a load.
         return min(enough, key=lambda one: one.loads + one.width * one.k, default=None)
 
     def to_json(self) -> str:

@@ -1,9 +1,10 @@
 """Updates of the vector index, in the transaction of the rows that they belong to.
 
-In the codes design, new entries are appended to their clusters and folded in when they have become many; deleted ones
-are struck out at once, and taken out with the next fold. The graph design folds with every write, so that the graph of
-a cluster holds exactly the entries that are alive. A cluster past its size is cut in two, one grown too small is
-dissolved, and what lay in or near it is assigned anew (the rebalancing of SPFresh, Xu et al. 2023).
+A cluster has two parts: a folded one, and recent entries. In the codes design, new entries are appended to the recent
+part, and folded into the other when they are many. Deleted entries are marked at once, and removed by the next fold.
+The graph design folds at every write, so that the graph of a cluster has exactly the valid entries. A cluster that is
+too large is split in two, and one that is too small is dissolved. The vectors in and near it are then assigned to
+clusters again (the rebalancing of SPFresh, Xu et al. 2023).
 """
 
 from __future__ import annotations
@@ -28,23 +29,23 @@ from monograph.vectors.memory import Centroids
 Int64: TypeAlias = npt.NDArray[np.int64]
 
 SPLIT_AT = 1.75
-"""A cluster of more entries than so many times the usual is cut in two."""
+"""A cluster with more than this factor times the average number of entries is split in two."""
 DISSOLVE_AT = 0.125
 NEIGHBOURS = 1
-"""Clusters beside a new one whose vectors are held against it."""
+"""Number of nearest clusters whose vectors are assigned again when a cluster is split."""
 CANDIDATES = 32
-"""Centroids that a vector is held against when it is assigned anew."""
+"""Number of near centroids that a vector is compared with when it is assigned again."""
 
 
 def build(connection: Connection, space: Space, memos: Int64, vectors: Float32, seed: int = 0) -> None:
-    """Write an index anew, from all its vectors at once; its header must be there, its clusters not.
+    """Build the clusters of an index from all its vectors. Its header must exist, and it must have no clusters.
 
     Parameters
     ----------
     memos:
         int64 (n,): memo rows.
     vectors:
-        float32 (n, dimension), prepared.
+        float32 (n, dimension), of unit length.
     """
     design = space.design
     if not len(memos):
@@ -57,14 +58,14 @@ def build(connection: Connection, space: Space, memos: Int64, vectors: Float32, 
     for place, entries in items.entries(_groups(assigned), found):
         write_whole(connection, design, int(names[place]), entries)
     _keep(connection, space, items, _named(names, assigned))
-    # A centroid that nothing chose is of no use.
+    # Clusters without any vector are useless.
     for name in names[np.setdiff1d(np.arange(len(names)), assigned)].tolist():
         store.remove_cluster(connection, name)
     finish(connection, space, Centroids())
 
 
 def _keep(connection: Connection, space: Space, items: Items, named: Int64) -> None:
-    """Store where new vectors are, and the codes that they are compared by after those of two bits."""
+    """Store the placements of new vectors, and in the codes design their 8-bit codes."""
     memos = items.coded.ids
     if not space.design.has_graphs:
         rows = (items.coded.take(slice(place, place + 1)) for place in range(len(memos)))
@@ -73,7 +74,7 @@ def _keep(connection: Connection, space: Space, items: Items, named: Int64) -> N
 
 
 def _groups(assigned: Int64) -> Iterator[tuple[int, Int64]]:
-    """Yield (cluster, rows), ascending: those of first clusters, then those of second ones; -1 stands for none."""
+    """Yield (cluster, its vectors) as indexes, ascending: vectors that have it as first cluster before the others."""
     columns, rows = np.nonzero(assigned.T >= 0)
     return _by_owner(rows, assigned[rows, columns])
 
@@ -85,7 +86,7 @@ def _by_owner(rows: Int64, owners: Int64) -> Iterator[tuple[int, Int64]]:
 
 
 def _named(names: Int64, assigned: Int64) -> Int64:
-    """Return the clusters' names, int64 (n, 2); 0 for none."""
+    """Return the numbers of assigned clusters, int64 (n, 2), from their indexes (-1 for none); 0 for none."""
     return np.where(assigned >= 0, names[assigned], 0)
 
 
@@ -94,12 +95,15 @@ def _placements(memos: Int64, named: Int64) -> Iterator[Placement]:
 
 
 def finish(connection: Connection, space: Space, before: Centroids) -> None:
-    """Bring the centroids that searches compare with up to date after clusters came or went, and their graph."""
+    """Update the centroids that searches read, and their graph, after clusters were added or removed.
+
+    ``before`` are the centroids as stored before the change.
+    """
     names, vectors = store.centroids(connection, space.number, space.dimension)
     body, graph, design = pack(encode(names, vectors)), None, space.design
     if design.has_graphs:
         if before.graph is not None:
-            # New clusters have higher numbers than all before: those that stay keep their order in front.
+            # New clusters have higher numbers than all others, so the remaining ones stay in front, in order.
             left = np.flatnonzero(~np.isin(before.names, names)).tolist()
             graph = kernel.graph_remove(before.body, before.graph, left, design.ef_construction, design.alpha)
         graph = kernel.graph_insert(body, graph, design.links, design.ef_construction, design.alpha)
@@ -108,16 +112,16 @@ def finish(connection: Connection, space: Space, before: Centroids) -> None:
 
 
 class Update:
-    """Changes to an index within one transaction. Only :meth:`finish` writes what the clusters hold.
+    """Changes to an index within one transaction. Only :meth:`finish` writes the contents of the clusters.
 
     Parameters
     ----------
     connection:
         A write transaction.
     space:
-        Which index.
+        The index to change.
     centroids:
-        As they are in the file.
+        Its centroids, as stored in the file.
     """
 
     def __init__(self, connection: Connection, space: Space, centroids: Centroids) -> None:
@@ -131,7 +135,7 @@ class Update:
         self._changed = False
 
     def insert(self, memos: Int64, vectors: Float32) -> None:
-        """Add vectors: int64 (n,) and float32 (n, dimension), prepared."""
+        """Add vectors: memo rows int64 (n,), and float32 (n, dimension) of unit length."""
         assigned = partition.assign(vectors, self._vectors, double=self._design.copies > 1)
         items = Items(self._design, encode(memos, vectors), vectors)
         _keep(self._connection, self._space, items, _named(self._names, assigned))
@@ -142,7 +146,7 @@ class Update:
         self._balance(touched)
 
     def delete(self, memos: Sequence[int]) -> None:
-        """Take vectors out; those that are not there are passed over."""
+        """Delete vectors. Memo rows that are not in the index are ignored."""
         placed = store.placements(self._connection, self._space.number, memos)
         by_cluster: dict[int, list[int]] = defaultdict(list)
         for one in placed.values():
@@ -156,14 +160,14 @@ class Update:
         self._balance(by_cluster)
 
     def fold(self) -> None:
-        """Fold every cluster that holds recent or deleted entries."""
+        """Fold every cluster that has recent or deleted entries."""
         for cluster, size in self._sizes.items():
             if size.dead or store.part(self._connection, cluster, store.RECENT) is not None:
                 self._edit(cluster).write(fold=True)
         self._edits.clear()
 
     def finish(self) -> None:
-        """Write what has changed, and bring up to date what readers go by."""
+        """Write the changed clusters, and update the centroids and the version that readers use."""
         for edit in self._edits.values():
             edit.write()
         if self._changed:
@@ -180,7 +184,7 @@ class Update:
         return self._centroids()[1]
 
     def _centroids(self) -> tuple[Int64, Float32]:
-        """Numbers and centroids of the clusters as they are by now; read only where something is assigned."""
+        """Return the current numbers and centroids of the clusters, loaded when they are first needed."""
         if self._loaded is None:
             self._loaded = store.centroids(self._connection, self._space.number, self._space.dimension)
         return self._loaded
@@ -193,10 +197,10 @@ class Update:
         return held
 
     def _balance(self, touched: Iterable[int]) -> None:
-        """Cut what has grown too large, dissolve what has become too small, until all that was touched is in bounds."""
+        """Split too large clusters and dissolve too small ones, until all changed clusters are in bounds."""
         usual = self._design.usual_entries
         waiting = list(touched)
-        # Each cut leaves smaller clusters, but what is assigned anew may gather again elsewhere: an end is set.
+        # Reassigned vectors may make another cluster too large: limit the number of rounds.
         for _ in range(8 * len(waiting)):
             if not waiting:
                 return
@@ -216,18 +220,18 @@ class Update:
         items = Items.held(self._connection, self._space, [entries])
         different = {code.tobytes(): row for row, code in enumerate(items.coded.codes)}
         if len(different) <= SPLIT_AT * self._design.usual_entries:
-            return []  # Many are alike: no cut would part them.
+            return []  # Many vectors are equal: a split would not separate them.
         vectors = items.vectors[np.fromiter(different.values(), dtype=np.int64)]
         side = partition.halve(vectors)
         halves = [partition.mean(vectors[chosen]) for chosen in (~side, side)]
         return self._reform(cluster, np.stack(halves))
 
     def _reform(self, cluster: int, fresh: Float32) -> list[int]:
-        """Put new centroids in the place of a cluster, and assign anew what lay in it or lies beside it.
+        """Replace a cluster by new centroids (none to dissolve it), and reassign its vectors and those near it.
 
         Returns
         -------
-        Clusters that changed.
+        Numbers of the changed clusters.
         """
         place = int(np.searchsorted(self._names, cluster))
         old = self._vectors[place]
@@ -245,7 +249,7 @@ class Update:
         before = np.array([placed[memo][1:] for memo in memos], dtype=np.int64).reshape(-1, 2)
         after = self._assign(items, before, old, len(fresh))
         made = self._names[len(self._names) - len(fresh) :]
-        # Who neither lay in what is gone nor comes to what is new stays.
+        # A vector that leaves no removed cluster and joins no new one stays where it is.
         stays = ~((before == cluster) | np.isin(after, made)).any(axis=1)
         after[stays] = before[stays]
         moved = (after != before).any(axis=1)
@@ -253,7 +257,7 @@ class Update:
         return self._move(items, before, after, cluster)
 
     def _put(self, place: int, fresh: Float32) -> None:
-        """Take out the cluster at a place, and add new ones behind all others."""
+        """Remove the cluster at an index, and append clusters with new centroids."""
         names, vectors = self._centroids()
         cluster = int(names[place])
         store.remove_cluster(self._connection, cluster)
@@ -275,7 +279,7 @@ class Update:
         return _named(self._names[chosen], assigned)
 
     def _move(self, items: Items, before: Int64, after: Int64, removed: int) -> list[int]:
-        """Take entries out of the clusters they leave and put them into those they come to."""
+        """Move entries from their old clusters to their new ones, and return the numbers of the changed clusters."""
         leaving = list(_by_owner(*_only(before, after, removed)))
         coming = list(_by_owner(*_only(after, before)))
         for cluster, rows in leaving:
@@ -288,7 +292,7 @@ class Update:
 
 
 def _only(some: Int64, others: Int64, without: int = 0) -> tuple[Int64, Int64]:
-    """(row, cluster) of what stands in a row of the ones and not in that of the others."""
+    """Return (rows, clusters) that ``some`` has and ``others`` lacks in the same row, except cluster ``without``."""
     alone = ~(some[:, :, None] == others[:, None, :]).any(axis=2) & (some != 0) & (some != without)
     rows, columns = np.nonzero(alone)
     return rows, some[rows, columns]

@@ -15,9 +15,9 @@ from monograph.vectors.memory import IndexState, Memory
 
 
 def faults(connection: Connection, space: int) -> Iterator[str]:
-    """Yield what is wrong with an index: damaged clusters, and vectors that are not where they should be.
+    """Yield a message for each fault of an index: damaged rows, and vectors that are missing or in the wrong place.
 
-    Vectors that wait to be put into the index are no fault of it.
+    Vectors that still wait to be inserted are no fault.
     """
     waits = store.has_stale(connection, space)
     if store.header(connection, space) is None:
@@ -47,7 +47,7 @@ def faults(connection: Connection, space: int) -> Iterator[str]:
 
 
 def _centroids(connection: Connection, state: IndexState) -> Iterator[str]:
-    """Hold the centroids that searches compare with against those that they are codes of."""
+    """Yield differences between the centroids that searches read and those of the clusters."""
     space = state.space
     try:
         names, values = store.centroids(connection, space.number, space.dimension)
@@ -64,7 +64,7 @@ def _centroids(connection: Connection, state: IndexState) -> Iterator[str]:
 
 
 def _clusters(connection: Connection, state: IndexState) -> Iterator[str]:
-    """Hold what each cluster has against its own counts, its graph, and the vectors that are placed in it."""
+    """Yield differences between the entries of clusters and their stored sizes, graphs and placements."""
     space = state.space.number
     sizes = store.sizes(connection, space)
     held: dict[int, set[int]] = {}
@@ -95,7 +95,7 @@ def _clusters(connection: Connection, state: IndexState) -> Iterator[str]:
 
 
 def _codes(connection: Connection, state: IndexState) -> Iterator[str]:
-    """Hold the codes that are compared after compact ones against where vectors are placed."""
+    """Yield faults of the 8-bit codes, and differences between them and the placements."""
     space = state.space.number
     if state.space.design.has_graphs or not len(state.centroids):
         if store.has_codes(connection, space):

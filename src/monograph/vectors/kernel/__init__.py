@@ -1,8 +1,8 @@
 """The inner loops of vector search, compiled: documented in ``_kernel.pyi``.
 
 Clusters and graphs are bytes: see :mod:`monograph.vectors.cluster`. Functions raise TypeError or ValueError for
-arguments of a wrong type or shape, and :class:`DamagedBytes`, which the index turns into an error that names the file,
-for stored bytes that are not what was written.
+arguments of a wrong type or shape, and :class:`DamagedBytes` for damaged stored bytes. The index translates
+DamagedBytes into an error that names the file.
 """
 
 try:

@@ -13,37 +13,40 @@ ALL: int
 PAUSED: int
 
 class DamagedBytes(Exception):
-    """Stored bytes are not what was written."""
+    """Stored bytes have a wrong checksum or layout."""
 
 def levels() -> list[str]:
-    """Return the instruction sets of this processor that there is code for, best first."""
+    """Return the names of the instruction sets that this processor and the kernel support, best first."""
 
 def use_level(name: str) -> None:
-    """Use one of them; the best is used otherwise."""
+    """Use the instruction set of this name, one of :func:`levels`. The default is the best."""
 
 def checksum(data: bytes) -> int:
-    """Return a checksum of 32 bits that runs as fast as memory; a change of one aligned word of 4 bytes changes it."""
+    """Return a 32-bit checksum, computed at memory speed. A change of any one aligned 4-byte word changes it."""
 
 def top_k(vectors: Float32, query: Float32, k: int, allowed: Bytes | None = None) -> tuple[Int64, Float32]:
-    """Return the k rows of highest inner product with a query, and the products: highest first, then by row.
+    """Return (rows, products) of the k rows with the highest inner product with a query: highest first, ties by row.
 
-    ``vectors`` is (n, dimension), ``query`` (dimension,), finite. A row whose byte of ``allowed`` (n,) is 0 is out.
+    ``vectors`` is (n, dimension), ``query`` is (dimension,), finite. Rows whose byte in ``allowed`` (n,) is 0 are left
+    out.
     """
 
 def nearest_signs(table: Float32, codes: Bytes, k: int) -> tuple[Int64, Float32]:
-    """Return the codes of highest score and their scores, (vectors, min(k, codes)): highest first, ties by place.
+    """Return (indexes, scores) of the codes with the highest scores for each vector: highest first, ties by index.
 
-    ``table`` (vectors, bytes, 256) holds what each value of each byte of a code adds; ``codes`` is (codes, bytes).
+    Both are (vectors, min(k, codes)). The score of a code, ``codes`` (codes, bytes), is the sum over its bytes of
+    ``table`` (vectors, bytes, 256) at the value of the byte.
     """
 
 def encode(vectors: Float32, centre: Bytes, scale: float) -> tuple[Bytes, Float32]:
-    """Return codes of two bits a value of vectors (n, dimension) less (centre - 128) * scale, and their scales (n,).
+    """Return (2-bit codes, scales (n,)) of the differences of vectors (n, dimension) to (centre - 128) * scale.
 
-    Codes are uint8 (n, 2 * groups), a half byte in each; groups is dimension / 4, rounded up to a multiple of four.
+    Codes are uint8 (n, 2 * groups), with a half byte in each byte. The number of groups is dimension / 4, rounded up to
+    a multiple of four.
     """
 
 class Pool:
-    """The best results of one search so far, nearest first, ties by id; an id that comes twice is kept once."""
+    """The ``capacity`` best results of one search so far, nearest first, ties by id. Each id is kept once."""
 
     def __init__(self, capacity: int) -> None: ...
     @property
@@ -61,22 +64,29 @@ def scan(
     allowed: Bytes | None = None,
     trusted: bool = False,
 ) -> tuple[list[int], int]:
-    """Compare a query with every vector of one cluster, and merge what is near into the pool.
+    """Compare a query with every vector of one cluster, and merge the nearest into the pool.
 
     Parameters
     ----------
     bodies:
         The cluster's parts, as stored.
     query:
-        (dimension,), finite. For codes of a byte it is brought to whole numbers from -127 to 127.
+        (dimension,), finite. For 8-bit codes it is scaled and rounded to integers from -127 to 127.
+    k:
+        Ranks below k are returned.
     allowed:
         Bitmap of the ids that may be found: bit i of byte j stands for id 8j + i. None allows all.
     trusted:
-        Whether the bytes were held against their checksums before, and in memory since.
+        Whether to skip the checksums, because the bytes were verified before and have been in memory since.
 
     Returns
     -------
-    (ranks below k at which new results stand, ascending; vectors compared).
+    (ranks below k of the new results, ascending; number of vectors compared).
+
+    Raises
+    ------
+    DamagedBytes
+        If a part is damaged.
     """
 
 def walk(
@@ -89,63 +99,64 @@ def walk(
     allowed: Bytes | None = None,
     trusted: bool = False,
 ) -> tuple[list[int], int]:
-    """Search one cluster by its graph; otherwise as :func:`scan`. ``ef`` nodes are kept in view, at least 1."""
+    """Search one cluster by its graph, with ``ef`` candidates (1 or more). Otherwise as :func:`scan`."""
 
 def graph_check(body: bytes, graph: bytes) -> None:
-    """Raise DamagedBytes unless checksums match and every link leads to another node that has its level, once."""
+    """Raise DamagedBytes unless checksums match and the links of each level lead to other nodes of it, each once."""
 
 def graph_insert(body: bytes, graph: bytes | None, m: int, ef: int, alpha: float = 1.0) -> bytes:
-    """Add to a graph the rows of a cluster that it does not hold yet, one by one (MobileRAG, Alg. 1).
+    """Return a graph with the rows of a cluster that it lacks inserted, one by one (MobileRAG, Alg. 1).
 
-    The level of a row follows from its id: at least l with probability M^-l, so that the same rows make the same graph.
+    The level of a row is a function of its id, and is at least l with probability M^-l. So equal rows give equal
+    graphs.
 
     Parameters
     ----------
     body:
-        The cluster, with the rows that the graph holds first.
+        The cluster. The rows that the graph has already come first.
     graph:
-        The graph so far; None begins one.
+        The present graph; None to start a new one.
     m:
-        Most links of a node at the upper levels, 2 to 256; twice as many at level 0. A graph keeps its own.
+        Most links of a node at the upper levels, 2 to 256; twice as many at level 0. An existing graph keeps its m.
     ef:
-        Candidates a node's links are chosen from, 1 or more.
+        Number of candidates from which the links of a node are chosen, 1 or more.
     alpha:
-        1 or more: the larger, the more far links stay (RobustPrune).
+        1 or more. Larger values keep more links to far nodes (RobustPrune).
     """
 
 def graph_remove(body: bytes, graph: bytes, rows: list[int], ef: int, alpha: float = 1.0) -> bytes:
-    """Return a graph without some rows of its cluster, numbered as the cluster is without them (MobileRAG, Alg. 2)."""
+    """Return a graph with rows removed, and the remaining rows renumbered from 0 in order (MobileRAG, Alg. 2)."""
 
 class Arena:
-    """Clusters of codes of two bits, and codes of a byte, that stay in memory, while other threads search.
+    """Cache of clusters of 2-bit codes, and of 8-bit codes. Threads may add to it while others search.
 
-    ``centroids`` are codes of a byte, as stored, whose ids are the clusters' numbers.
+    ``centroids`` are the stored 8-bit codes of the centroids; their ids are the clusters' numbers.
     """
 
     def __init__(self, centroids: bytes) -> None: ...
     @property
     def size(self) -> int:
-        """Bytes of what is kept."""
+        """Bytes of the cached clusters and codes."""
 
     def keep(self, cluster: int, bodies: list[bytes], most: int = ...) -> bool:
-        """Keep all parts of a cluster unless that takes more than ``most`` bytes in all; return whether it is there."""
+        """Cache all parts of a cluster unless the arena would exceed ``most`` bytes; return whether it is cached."""
 
     def remember(self, bodies: list[bytes]) -> None:
-        """Keep codes of a byte a value, a body of one entry each."""
+        """Cache 8-bit codes, given as bodies of one entry each."""
 
 class Course:
-    """One query's way through the clusters of an arena, nearest first. The interpreter lock is released meanwhile.
+    """Search of one query in the clusters of an arena, nearest first. It releases the interpreter lock while it runs.
 
     Parameters
     ----------
     query:
         (dimension,), finite.
     pool:
-        Results so far: filled in place, an id with its highest estimate.
+        Results, updated in place. An id keeps its highest estimate.
     k:
-        Results that are wanted: no search ends before so many are found.
+        Number of results: the search does not end before k are found.
     weights, epsilon, window, most:
-        When it ends then: see :class:`monograph.vectors.stop.Rule`.
+        The stop rule: see :class:`monograph.vectors.stop.StopRule`.
     allowed:
         As for :func:`scan`.
     """
@@ -163,42 +174,47 @@ class Course:
         allowed: Bytes | None = None,
     ) -> None: ...
     def run(self, loads: int = ...) -> int:
-        """Go on, for so many loads at most.
+        """Continue the search, for at most ``loads`` clusters.
 
         Returns
         -------
-        ENOUGH, ALL (every cluster was searched), PAUSED, or which cluster is wanted that is neither in the arena nor
-        was brought. Raises DamagedBytes when the turn of a brought cluster comes that is damaged.
+        ENOUGH (the stop rule ended it), ALL (every cluster was searched), PAUSED (after ``loads`` clusters), or the
+        number of the next cluster, if it is neither in the arena nor was brought.
+
+        Raises
+        ------
+        DamagedBytes
+            If a brought cluster is damaged, when its turn comes.
         """
 
     def bring(self, clusters: dict[int, list[bytes]]) -> None:
-        """Take all parts of clusters, by number, until they are searched; those that were brought before are let go."""
+        """Provide all parts of clusters, by number, for the next calls of :meth:`run`, in place of earlier ones."""
 
     def ahead(self, count: int) -> list[int]:
-        """Return which of the next clusters the arena does not hold."""
+        """Return the numbers of those of the next ``count`` clusters that the arena does not have."""
 
     def rank_by_value(self, most: int, bodies: list[bytes]) -> list[int]:
-        """Put what was found into the order of scores by codes of a byte, and keep the best ``most``.
+        """Rank the results by 8-bit codes, and keep the best ``most``.
 
-        ``bodies`` are those codes that the arena does not remember, of one entry each. Returns ids whose codes are
-        missing; then nothing was changed.
+        ``bodies`` are codes that the arena has not cached, with one entry each. Returns the ids whose codes are
+        missing; if there are any, nothing is changed.
         """
 
     @property
     def spent(self) -> list[int]:
-        """Those of the clusters that were brought last that were searched, in their order."""
+        """Numbers of the clusters of the last :meth:`bring` that have been searched, in order of search."""
 
     @property
     def sure(self) -> int:
-        """How many loads follow at least, whatever they bring, if there are so many clusters."""
+        """Least number of further loads before the rule can end the search."""
 
     @property
     def ranks(self) -> list[int]:
-        """Ranks below k at which the last load brought new results."""
+        """Ranks below k of the new results of the last load, ascending."""
 
     @property
     def firsts(self) -> list[int]:
-        """Of every load, the best rank below k at which it brought a new result; k where it brought none."""
+        """Best rank of a new result of every load; k for a load without a new result below k."""
 
     @property
     def loads(self) -> int: ...
