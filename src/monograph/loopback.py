@@ -1,4 +1,4 @@
-"""Serving on this machine alone: a socket that no other reaches, and who is answered over it."""
+"""HTTP servers for this machine only: a socket on a loopback address, and checks of each request."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
-"""What ASGI calls an application."""
+"""An application as ASGI defines it."""
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens on a loopback address; port 0 takes a free one.
+    """Return a socket that listens on a loopback address; port 0 takes a free port.
 
     Raises
     ------
     InputError
-        If the host is not this machine alone, or the port is taken.
+        If the host is no loopback address, or the port cannot be used.
     """
     try:
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
@@ -54,26 +54,26 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address_of(listening: socket.socket) -> str:
-    """Return the address of a socket: ``http://127.0.0.1:8765``."""
+    """Return the URL of a listening socket: ``http://127.0.0.1:8765``."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Secrets of a server: the token, and the cookie that is made from it.
+    """Secrets of a server: its token, and the cookie that is derived from it.
 
     Parameters
     ----------
     token:
-        Asked for as ``Authorization: Bearer``.
+        Expected in requests as ``Authorization: Bearer TOKEN``.
     port:
-        That is served: a browser sends cookies to all ports of a host, so the cookie is named for it.
+        Port of the server. A browser sends cookies to all ports of a host, so the cookie's name contains the port.
 
     Raises
     ------
     InputError
-        If the token is too short.
+        If the token has fewer than :data:`LEAST_TOKEN` characters, or others than printable ASCII.
     """
 
     token: str = field(repr=False)
@@ -87,22 +87,22 @@ class Credentials:
 
     @property
     def cookie_name(self) -> str:
-        """The name of the cookie."""
+        """Name of the cookie."""
         return f"monograph_{self.port}"
 
     @property
     def cookie_value(self) -> str:
-        """The value of the cookie: made from the token, which it does not reveal."""
+        """Value of the cookie: a keyed hash, which does not reveal the token."""
         return hmac.new(self.token.encode(), b"page", hashlib.sha256).hexdigest()
 
     @property
     def hosts(self) -> frozenset[str]:
-        """The allowed values of ``Host``."""
+        """Allowed values of the ``Host`` header."""
         names = ("127.0.0.1", "localhost", "[::1]")
         return frozenset(f"{name}:{self.port}" for name in names) | (frozenset(names) if self.port == 80 else set())
 
     def in_header(self, headers: list[tuple[bytes, bytes]]) -> bool:
-        """Whether a request gives the token."""
+        """Return whether the headers of a request contain the token."""
         given = _values(headers, b"authorization")
         if len(given) != 1:
             return False
@@ -110,7 +110,7 @@ class Credentials:
         return kind.lower() == b"bearer" and hmac.compare_digest(token, self.token.encode())
 
     def in_cookie(self, headers: list[tuple[bytes, bytes]]) -> bool:
-        """Whether a request brings the cookie."""
+        """Return whether the headers of a request contain the cookie."""
         wanted = f"{self.cookie_name}={self.cookie_value}".encode()
         every = [part.strip() for value in _values(headers, b"cookie") for part in value.split(b";")]
         return any(hmac.compare_digest(part, wanted) for part in every)
@@ -118,7 +118,7 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is not answered: an HTTP status, what is wrong, and the hint."""
+    """Refusal of a request: an HTTP status, the error and its hint."""
 
     status: int
     error: str
@@ -126,18 +126,18 @@ class Refusal:
 
 
 class Guarded:
-    """An ASGI application that answers only those who know the token, from this machine, not sent by another site.
+    """ASGI application that answers a request only if it has the token, is for this machine, and is from no other site.
 
     Parameters
     ----------
     inner:
-        What answers.
+        Application that answers.
     credentials:
-        What one must know.
+        Secrets of the server.
     cookies:
-        Whether the cookie will do, as for a page.
+        Whether the cookie is accepted instead of the token, as for a page.
     is_open:
-        Which (method, path) need neither: what holds nothing of any file.
+        Returns whether a (method, path) needs neither: one whose answer contains nothing from a Monograph file.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class Guarded:
         self._hosts = {host.encode() for host in credentials.hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or say why not."""
+        """Answer one request, or refuse it."""
         if scope["type"] == "lifespan":
             await self._inner(scope, receive, send)
         elif scope["type"] != "http":
@@ -175,14 +175,14 @@ class Guarded:
         origins, sites = _values(headers, b"origin"), _values(headers, b"sec-fetch-site")
         if any(origin.lower() not in self._origins for origin in origins):
             return Refusal(403, "another site's page asks", "ask from this server's own page, or from a program")
-        # A link that is followed from elsewhere may open the page itself, which holds nothing.
+        # A link on another site may open the page itself, which contains no data.
         followed = is_open and method in SAFE and b"navigate" in _values(headers, b"sec-fetch-mode")
         if any(site not in (b"same-origin", b"none") for site in sites) and not followed:
             return Refusal(403, "another site makes the request", "ask from this server's own page, or from a program")
         if is_open or self._credentials.in_header(headers):
             return None
         if self._cookies and self._credentials.in_cookie(headers):
-            # Every browser says where what changes something comes from.
+            # Every browser sends the origin of a request that changes something.
             if method in SAFE or origins or sites == [b"same-origin"]:
                 return None
             return Refusal(403, "nothing says which page asks for a change", "give the token: Authorization: Bearer")
@@ -199,7 +199,7 @@ async def _refuse(refusal: Refusal, send: Send) -> None:
         (b"content-type", b"application/json"),
         (b"x-content-type-options", b"nosniff"),
         (b"cache-control", b"no-store"),
-        # What is left of the request is not read.
+        # The rest of the request is not read.
         (b"connection", b"close"),
     ]
     if refusal.status == 401:

@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled at their first use, so that importing a module compiles none."""
+"""Regular expressions that are compiled at first use, so that importing a module compiles none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, AnyStr, cast
 
 
 class _Uncompiled:
-    """Takes the place of a compiled expression, and looks up each of its methods once."""
+    """Stand-in for a compiled expression. It compiles when an attribute is first used, and caches each attribute."""
 
     def __init__(self, pattern: str | bytes, flags: int) -> None:
         self._pattern = pattern
@@ -20,5 +20,5 @@ class _Uncompiled:
 
 
 def regex(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """Return what has the methods and attributes of ``re.compile(pattern, flags)``, compiled when one is first used."""
+    """Return a stand-in for ``re.compile(pattern, flags)`` that is compiled when one of its methods is first used."""
     return cast("re.Pattern[AnyStr]", _Uncompiled(pattern, flags))

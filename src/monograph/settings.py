@@ -1,4 +1,4 @@
-"""The numbers a file is built with. They are stored in it and never change afterwards."""
+"""Settings that a file is built with. The file stores them, and only ``graph`` may change afterwards."""
 
 from __future__ import annotations
 
@@ -25,27 +25,29 @@ class Settings:
     Parameters
     ----------
     chunk_tokens:
-        Most tokens in a chunk, its overlap included.
+        Most tokens of a chunk, including its overlap.
     chunk_overlap:
-        Most tokens that a chunk repeats from the end of the one before it.
+        Most tokens that a chunk repeats from the end of the previous one.
     segment_least, segment_most:
-        Bounds on how many texts a summary is made from.
+        Fewest and most texts that one summary is built from.
     summary_tokens:
         Most tokens of a summary.
     summary_layers:
         Most layers of summaries.
     planes:
-        What puts like texts together: ``learned`` from the file's own vectors, or ``random`` as in EraRAG.
+        Planes that put similar texts into one segment: ``learned`` from the file's own vectors, or ``random`` as in
+        EraRAG.
     history:
-        Keep the former versions of documents that are replaced or removed, with when each was there: see docs/time.md.
+        Keep the previous versions of documents that are replaced or removed, with the times when each was valid: see
+        docs/time.md.
     graph:
-        Build each document's part of the graph and of the index of trigrams when it is stored. False suits a file that
-        serves as a vector store only; ``archive.graph.build()`` builds both later, and from then on this is True.
+        Build each document's part of the graph and of the trigram index when it is stored. False suits a file that is
+        used as a vector store only. ``archive.graph.build()`` builds both later, and sets this to True.
 
     Raises
     ------
     InputError
-        If a number is out of range.
+        If a value is invalid.
     """
 
     chunk_tokens: int = 256

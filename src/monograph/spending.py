@@ -1,4 +1,4 @@
-"""Ledger of model calls: the tokens that work on a file takes, until the file stores them."""
+"""Model calls that are not in a file's ledger yet: their number, and the tokens that they took."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Purpose: TypeAlias = Literal["embed", "extract", "summarize", "describe", "rewri
 
 @dataclass(frozen=True, slots=True, order=True)
 class CallKey:
-    """Key of a ledger entry: day of UTC as ``2026-11-23``, model and purpose."""
+    """Key of a ledger entry: the day in UTC as ``2026-11-23``, the model and the purpose."""
 
     day: str
     model: str
@@ -25,7 +25,7 @@ class CallKey:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Calls of a model, and the tokens that it read and wrote."""
+    """Number of calls of a model, and the tokens that it read and wrote."""
 
     calls: int = 0
     tokens_in: int = 0
@@ -46,17 +46,17 @@ class Noted:
         self._lock = threading.Lock()
 
     def add(self, asked: CallKey, spent: Spent) -> None:
-        """Note what was spent."""
+        """Add calls to those of a key."""
         with self._lock:
             self.spent[asked] = self.spent.get(asked, Spent()) + spent
 
     def pending(self) -> Mapping[CallKey, Spent]:
-        """All that is noted."""
+        """Return the calls that are not in the ledger yet, by key."""
         with self._lock:
             return dict(self.spent)
 
     def drop(self, written: Mapping[CallKey, Spent]) -> None:
-        """Take off what the ledger has by now."""
+        """Subtract calls that are in the ledger now."""
         with self._lock:
             for asked, spent in written.items():
                 left = self.spent.pop(asked) - spent
@@ -65,20 +65,20 @@ class Noted:
 
 
 NOTED: ContextVar[Noted | None] = ContextVar("monograph_noted", default=None)
-"""What notes the calls of models: that of the file that is worked on; None between."""
+"""Counter of model calls for the file that is in use; None outside of any work on a file."""
 
 
 def note(purpose: Purpose, model: str, tokens_in: int = 0, tokens_out: int = 0) -> None:
-    """Note that a model has answered, for the file that is worked on, if one is.
+    """Count a call that a model has answered, for the file that is in use, if there is one.
 
     Parameters
     ----------
     purpose:
-        What it was asked for.
+        Purpose of the call.
     model:
-        Its key.
+        Key of the model.
     tokens_in, tokens_out:
-        What it read and wrote; 0 where nobody counted.
+        Tokens that the model read and wrote; 0 if nobody counted them.
     """
     noted = NOTED.get()
     if noted is not None:
@@ -86,7 +86,10 @@ def note(purpose: Purpose, model: str, tokens_in: int = 0, tokens_out: int = 0) 
 
 
 def noting_pieces(noted: Noted, pieces: Iterator[T]) -> Iterator[T]:
-    """Note for a file what models are asked for an iterator, between whose items the caller does other work."""
+    """Yield the items of an iterator, and count the model calls that they take for a file.
+
+    Calls that the caller makes between the items are not counted there.
+    """
     context = copy_context()
     context.run(NOTED.set, noted)
     end = object()

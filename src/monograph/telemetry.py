@@ -1,8 +1,8 @@
-"""Spans and metrics for OpenTelemetry, where the program has loaded it; nothing, at no cost, where it has not.
+"""Spans and metrics for OpenTelemetry, if the program has loaded it. Otherwise nothing is recorded, at no cost.
 
-Only OpenTelemetry's API is used, and only once the program itself has imported it: who has set no provider up gets
-nothing of it. What is asked and answered is in a span only where ``OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT``
-is ``true``, as for all that OpenTelemetry says of models; nor is an error's message, which may quote it.
+Only OpenTelemetry's API is used, and only after the program itself has imported it. If no provider is set up, nothing
+is recorded. Prompts and answers are recorded only if ``OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`` is
+``true``, as in other instrumentation of models. The same holds for the message of an error, which may quote them.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 NONE: Attributes = MappingProxyType({})
 
 DURATIONS: tuple[float, ...] = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300)
-"""Bounds in seconds of what durations are counted in."""
+"""Bounds of the buckets for durations, in seconds."""
 
 TOKENS: tuple[float, ...] = tuple(4.0**power for power in range(14))
-"""Bounds of what tokens are counted in, as the conventions for models have them."""
+"""Bounds of the buckets for tokens, as in the conventions for generative AI."""
 
 _made: dict[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of work that is told of; of one that nobody listens to nothing is kept."""
+    """Recorded period of work. ``told`` is OpenTelemetry's span; if it is None, nothing is recorded."""
 
     told: Any = None
 
     def set(self, attributes: Attributes) -> None:
-        """Tell more of it."""
+        """Add attributes to the span."""
         if self.told is not None and self.told.is_recording():
             self.told.set_attributes(attributes)
 
     def text(self, name: str, value: str) -> None:
-        """Tell what a user said or read, if that is asked for."""
+        """Add a text that a user wrote or read, if such texts are to be recorded."""
         if self.told is not None and self.told.is_recording() and captures():
             self.told.set_attribute(name, value)
 
     def fail(self, error: BaseException) -> None:
-        """Tell that it failed, and with what kind of error."""
+        """Mark the work as failed, with the type of the error."""
         if self.told is not None and self.told.is_recording():
             trace = sys.modules["opentelemetry.trace"]
             said = str(error) if captures() else None
@@ -64,22 +64,22 @@ _SILENT = nullcontext(Span())
 
 
 def captures() -> bool:
-    """Whether what users say may be told."""
+    """Return whether texts that users write and read may be recorded."""
     return os.environ.get(CAPTURE, "").lower() == "true"
 
 
 def span(name: str, attributes: Attributes = NONE, *, holds: bool = True) -> AbstractContextManager[Span]:
-    """A stretch of work.
+    """Return a context manager that records a period of work.
 
     Parameters
     ----------
     name:
-        What is done.
+        Name of the work.
     attributes:
-        What is told of it.
+        Attributes of the span.
     holds:
-        Whether those that begin before it ends, in this thread, are parts of it: not where a generator gives pieces,
-        between which its caller does other work.
+        Whether spans that begin in this thread before it ends are its children. They are not if a generator yields
+        pieces, since its caller does other work between them.
     """
     if "opentelemetry.trace" not in sys.modules or (tracer := _of("trace", "get_tracer")) is None:
         return _SILENT
@@ -102,7 +102,7 @@ def _recorded(tracer: Any, name: str, attributes: Attributes, *, holds: bool) ->
 
 
 def traced(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """A function whose every call is a stretch of work."""
+    """Return a decorator that records every call of a function as a span."""
 
     def decorated(work: Callable[P, T]) -> Callable[P, T]:
         @functools.wraps(work)
@@ -118,21 +118,21 @@ def traced(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 
 def took(name: str, since: float, attributes: Attributes = NONE) -> None:
-    """Count how long something took, in seconds since ``since`` by ``time.perf_counter``."""
+    """Record a duration: the seconds since ``since``, a value of ``time.perf_counter``."""
     histogram = _instrument("create_histogram", name, "s", DURATIONS)
     if histogram is not None:
         histogram.record(time.perf_counter() - since, attributes)
 
 
 def used(name: str, tokens: int, attributes: Attributes = NONE) -> None:
-    """Count tokens that something took."""
+    """Record a number of tokens."""
     histogram = _instrument("create_histogram", name, "{token}", TOKENS)
     if histogram is not None:
         histogram.record(tokens, attributes)
 
 
 def count(name: str, number: int, unit: str, attributes: Attributes = NONE) -> None:
-    """Count things of a kind, ``{document}`` for documents."""
+    """Add a number to a counter. ``unit`` is the thing that is counted, such as ``{document}``."""
     counter = _instrument("create_counter", name, unit)
     if counter is not None and number:
         counter.add(number, attributes)
@@ -147,15 +147,15 @@ def _instrument(kind: str, name: str, unit: str, bounds: tuple[float, ...] = ())
         try:
             more = {"explicit_bucket_boundaries_advisory": list(bounds)} if bounds else {}
             _made[name] = make(name, unit=unit, **more)
-        except TypeError:  # of before 2025, which takes no advice
+        except TypeError:  # versions of before 2025 know no such argument
             _made[name] = make(name, unit=unit)
     return _made[name]
 
 
 def _of(part: str, maker: str) -> Any:
-    """OpenTelemetry's, which passes on to whatever provider is set up, now or later; None where it is not loaded."""
+    """Return OpenTelemetry's tracer or meter, for the provider set up now or later; None if it is not loaded."""
     if maker not in _made:
-        # Another thread may be about to load it.
+        # Another thread may be importing the module: the function may not be there yet.
         make = getattr(sys.modules.get(f"opentelemetry.{part}"), maker, None)
         if make is None:
             return None

@@ -1,4 +1,4 @@
-"""Assertions as lines: one for each chunk or document that states a node or a relation, or for none."""
+"""Assertions as JSON lines of an export: a line for each chunk or document that states one, or for none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from monograph.values import AssertedNode, AssertedRelation
 
 
 def written(connection: Connection) -> Iterator[dict[str, Any]]:
-    """Every line, nodes first. Raises ValueError, which says the fault, if what was told is not as it was."""
+    """Yield the line of every assertion, nodes first. Raises ValueError, which states the fault, if one is damaged."""
     for one in rules.findings(rules.Checked(connection), content.assertions(key_of)):
         raise ValueError(one.fault)
     for said in assertions.each(connection):
@@ -31,7 +31,7 @@ def written(connection: Connection) -> Iterator[dict[str, Any]]:
 
 
 def is_any(connection: Connection) -> bool:
-    """Whether anything was told."""
+    """Return whether the file has assertions."""
     return not assertions.is_empty(connection)
 
 
@@ -40,12 +40,12 @@ def _rest(said: AssertedNode | AssertedRelation) -> dict[str, Any]:
 
 
 def read(folder: Path) -> Iterator[AssertedNode | AssertedRelation]:
-    """Yield the assertions of an export in its order; none if it has no such lines.
+    """Yield the assertions of an export in its order; none if it has no file of assertions.
 
     Raises
     ------
     SourceError
-        If its file cannot be read, or a line of it says something else.
+        If the file cannot be read, or one of its lines is no assertion.
     """
     path = folder / layout.ASSERTIONS
     return (_said(where, line) for where, line in lines(path)) if path.exists() else iter(())
@@ -69,12 +69,12 @@ def _embedding(value: Any, where: str) -> Any:
         return None
     if not isinstance(value, list) or not all(type(one) in (int, float) for one in value):
         raise SourceDamaged(f"{where}: its 'embedding' is {str(value)[:40]!r}", "repair it, or export anew")
-    with np.errstate(over="ignore"):  # What float32 cannot hold is refused where it is told.
+    with np.errstate(over="ignore"):  # Infinite values are refused when the assertion is added.
         return np.array(value, dtype=np.float32)
 
 
 def parted(said: Iterable[AssertedNode | AssertedRelation]) -> tuple[list[AssertedNode], list[AssertedRelation]]:
-    """Nodes, and relations."""
+    """Return the nodes and the relations among assertions, as two lists."""
     listed = list(said)
     return (
         [one for one in listed if isinstance(one, AssertedNode)],

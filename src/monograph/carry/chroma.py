@@ -1,4 +1,4 @@
-"""The records of a collection of Chroma's, with their vectors."""
+"""Import of a Chroma collection: its records, with their vectors."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
 _AT_ONCE = 256
-"""Records that are in memory together."""
+"""Records that are in memory at the same time."""
 
 _ORIGINS = ("source", "file_path", "url", "uri", "path")
 _TITLES = ("title", "file_name")
 
 
 def opened(folder: Path, name: str = "") -> Store:
-    """The records of a collection; each is a document of one chunk, under its own id.
+    """Return the records of a Chroma collection. Each is a document of one chunk, with the record's id.
 
-    Chroma itself opens the folder, and may bring what lies in it to its own newest form.
+    Chroma itself opens the folder, and may migrate its files to the newest format.
 
     Parameters
     ----------
     folder:
-        That Chroma keeps its files in.
+        Folder in which Chroma keeps its files.
     name:
-        Of the collection, where there are several.
+        Name of the collection; may be empty if there is only one.
 
     Raises
     ------
     InputError
-        If it is not said which collection is meant, or there is none of that name.
+        If there is no collection of that name, or if no name is given and there are several.
     SourceError
-        If it is no folder of Chroma's, or cannot be read.
+        If the folder is not Chroma's, or cannot be read.
     MissingExtra
         If Chroma is not installed.
     """
@@ -61,7 +61,7 @@ def opened(folder: Path, name: str = "") -> Store:
 
 @contextmanager
 def _errors(folder: Path) -> Iterator[None]:
-    """Turn what Chroma raises into errors of ours; a panic of its is no Exception."""
+    """Turn errors of Chroma into SourceDamaged, including its panics, which are no subclass of Exception."""
     try:
         yield
     except (MonographError, KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):

@@ -1,4 +1,4 @@
-"""All that a file holds, written as JSON Lines beside its vectors."""
+"""Export of all contents of a file: JSON Lines, and an array of its vectors."""
 
 from __future__ import annotations
 
@@ -29,40 +29,40 @@ from monograph.store.vectors import vectors
 from monograph.values import ENTITY_KINDS, OnProgress, Progress
 
 AT_ONCE = 64
-"""Documents whose part of the graph is looked up together."""
+"""Documents whose part of the graph is read together."""
 
 ENTITIES_AT_ONCE = 1_024
-"""Entities that are looked up together."""
+"""Entities that are read together."""
 
 
 def write(
     connection: Connection, folder: Path, began: Manifest, *, graph: bool, on_progress: OnProgress | None
 ) -> Manifest:
-    """Write what a file holds into an empty folder, document by document.
+    """Write the contents of a file into an empty folder, document by document.
 
     Parameters
     ----------
     connection:
-        A read transaction: what others write meanwhile is not seen.
+        Connection in a read transaction: concurrent writes are not seen.
     folder:
-        It has to be there.
+        An existing folder.
     began:
-        What is known of the file; its counts are not looked at.
+        Manifest of the file; its counts are 0. See :func:`known_of`.
     graph:
-        Whether entities, and what chunks say of them, are written.
+        Whether to write the entities, and their mentions and links.
     on_progress:
-        Told of every few documents.
+        Called after every few documents or entities.
 
     Returns
     -------
-    What was written, as the manifest says it.
+    The manifest that was written, with all counts.
 
     Raises
     ------
     DamagedFile
         If a row cannot be read, or is not what was stored.
     """
-    # Raise DamagedFile if what is remembered is not what was stored: vectors, and what was found in chunks.
+    # The export contains values of the memo (vectors, extractions): refuse it if any of them is damaged.
     wrong = memo.count_wrong(connection)
     if wrong:
         said = ", ".join(f"{count} of kind {kind!r}" for kind, count in wrong.items())
@@ -101,7 +101,7 @@ def write(
 
 
 def known_of(connection: Connection, version: str, chunk_tokens: int, chunk_overlap: int) -> Manifest:
-    """Return the manifest of a file before anything is counted."""
+    """Return the manifest of a file, with all counts 0."""
     embedder = settings.load_model(connection, "embedder")
     extractor = settings.load_model(connection, "extractor")
     return Manifest(
@@ -127,7 +127,7 @@ def _damaged(connection: Connection, fault: str) -> DamagedFile:
 
 
 def _document(connection: Connection, row: int, written: IO[str]) -> list[int]:
-    """Write a document; returns the rows of its chunks."""
+    """Write a document, and return the rows of its chunks."""
     if not documents.is_sound(connection, row):
         name = documents.name_of(connection, row)
         raise _damaged(connection, f"document {name!r} is not what was stored")
@@ -168,7 +168,7 @@ def _chunks(connection: Connection, row: int, files: tuple[IO[str], BinaryIO], c
                 raise _damaged(connection, f"the vector of chunk {chunk.id!r} has {len(value)} bytes, not {size}")
             line["vector"] = number
             if key == given_key(value):
-                line["given"] = True  # It came with the chunk, and can be made by nothing here.
+                line["given"] = True  # The vector came with the chunk: no embedder here can compute it.
             held.write(value)
             number += 1
         _line(pieces, line)
@@ -201,7 +201,7 @@ def _line(file: IO[str], line: Mapping[str, Any]) -> None:
 
 
 def _head(file: BinaryIO, count: int, dimension: int) -> None:
-    """Write the header of the array of vectors: their number and length."""
+    """Write the header of the NumPy array of vectors: their number and dimension."""
     shape = {"descr": npy.dtype_to_descr(np.dtype("<f4")), "fortran_order": False, "shape": (count, dimension)}
     npy.write_array_header_1_0(file, shape)
 
@@ -212,7 +212,7 @@ def _tell(on_progress: OnProgress | None, done: int, total: int, unit: str) -> N
 
 
 def entity_lines(connection: Connection, heads: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """The entities of some heads, of a homonym every sense."""
+    """Yield the line of each entity of these name rows; of a homonym, the line of every sense."""
     for first in range(0, len(heads), ENTITIES_AT_ONCE):
         some = heads[first : first + ENTITIES_AT_ONCE]
         nodes = Nodes(GraphState(connection))
@@ -229,12 +229,12 @@ def entity_lines(connection: Connection, heads: Sequence[int]) -> Iterator[dict[
 
 
 def edge_lines(connection: Connection, rows: Sequence[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the mentions and entities of some chunks.
+    """Return the lines of the mentions and links of these chunks.
 
     Returns
     -------
-    (mentions, links): a line for each entity that a chunk names, and for each two that it names in one sentence or that
-    a model relates, in order of chunk.
+    (mentions, links), in order of chunk. A mention is an entity that a chunk names. A link is a pair of entities that a
+    chunk names in one sentence, or that a model relates.
     """
     nodes = Nodes(GraphState(connection))
     nodes.read(rows)
@@ -250,7 +250,7 @@ def edge_lines(connection: Connection, rows: Sequence[int]) -> tuple[list[dict[s
         )
         if row not in nodes.seen:
             continue
-        # Of one chunk alone, so that every line says which chunk it comes from.
+        # A graph of this chunk only, so that every line has the chunk that it comes from.
         web = CooccurrenceGraph(nodes)
         web.add([row])
         for _, _, link in sorted(web.links(list(named)), key=lambda one: (one[2].source, one[2].target)):

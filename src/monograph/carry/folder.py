@@ -1,4 +1,4 @@
-"""A new folder is made beside its place, under another name, and takes the place when it is whole."""
+"""Creation of a folder: it is written next to its final path under another name, and renamed when it is complete."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ from monograph.store.file.replacing import restrict
 
 @contextmanager
 def made_whole(place: Path, files: Collection[str], original: Path, *, overwrite: bool) -> Iterator[Path]:
-    """A folder to write into, which gets its name at the end; on an error nothing is left of it.
+    """Yield a folder to write into, which gets its final name at the end. On an error it is deleted.
 
-    Until then only its user may look into it.
+    Until the end only its owner can access it.
 
     Parameters
     ----------
     place:
-        What it is to be called.
+        Final path of the folder.
     files:
-        What may lie in it. With ``overwrite`` a folder that is there gives way, if it holds nothing else.
+        Names of the files that it may contain. With ``overwrite``, an existing folder is replaced if it contains no
+        others.
     original:
-        The file that it is made from: who may not read that may not read the folder.
+        Monograph file that is exported. Users who may not read that file may not read the folder.
     overwrite:
-        Whether one may be there.
+        Whether to replace an existing folder.
 
     Raises
     ------
     InputError
-        If something is there that may not give way, or the folder cannot be made.
+        If something exists that may not be replaced, or the folder cannot be created.
     """
     _refuse(place, files, overwrite=overwrite)
     beside = f"{os.fsdecode(os.fsencode(place.name)[:36])}.{os.getpid()}.{threading.get_ident()}"
@@ -54,7 +55,7 @@ def made_whole(place: Path, files: Collection[str], original: Path, *, overwrite
             restrict(path, original)
             _to_disk(path)
         mode = stat.S_IMODE(original.stat().st_mode)
-        new.chmod(usual & (mode | (mode & 0o444) >> 2) | 0o700)  # Who may read may look into it.
+        new.chmod(usual & (mode | (mode & 0o444) >> 2) | 0o700)  # Users with read permission may also enter the folder.
         _to_disk(new)
         _refuse(place, files, overwrite=overwrite)
         if place.exists():

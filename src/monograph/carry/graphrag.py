@@ -1,4 +1,4 @@
-"""The documents of a GraphRAG output folder, from its Parquet tables."""
+"""Import of a GraphRAG output folder, from its Parquet tables."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _DOCUMENTS = ("documents.parquet", "create_final_documents.parquet")
 _UNITS = ("text_units.parquet", "create_final_text_units.parquet")
 _WANTED = ("id", "title", "text", "metadata", "raw_data", "creation_date")
 _AT_ONCE = 64
-"""Rows that are in memory together."""
+"""Rows that are in memory at the same time."""
 
 
 def opened(folder: Path) -> Store:
-    """The texts of an output folder: whole documents where they are kept, else the text units.
+    """Return the texts of an output folder: its documents if it has them, else its text units.
 
     Raises
     ------
     MissingExtra
-        If nothing is installed that reads Parquet.
+        If pyarrow is not installed.
     SourceError
-        If neither is there, or a file cannot be read.
+        If the folder has neither, or a file cannot be read.
     """
     for names, read in ((_DOCUMENTS, _document), (_UNITS, _unit)):
         path = next((folder / name for name in names if (folder / name).is_file()), None)
@@ -92,7 +92,7 @@ def _unit(where: str, row: dict[str, Any]) -> Taken | Problem:
 
 
 def _metadata(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the metadata that GraphRAG keeps beside a text, in several of its columns."""
+    """Return the metadata of a document, which GraphRAG keeps in several columns."""
     found: dict[str, Any] = {}
     for name in ("metadata", "raw_data"):
         held = row.get(name)

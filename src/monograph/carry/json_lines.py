@@ -1,4 +1,4 @@
-"""JSON that others wrote, read object by object, each with its place."""
+"""JSON files of other programs, read object by object, each with its place for errors."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 from monograph.errors import SourceDamaged, SourceMissing, SourceTooLarge, SourceUnreadable
 
 MOST_BYTES = 256_000_000
-"""Of one line, or of one file that is read as a whole."""
+"""Most bytes of a line, or of a file that is read as a whole."""
 
 
 def lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(where it stands, object) of every line that is not empty.
+    """Yield (place, object) of every line that is not blank.
 
     Raises
     ------
     SourceError
-        If the file cannot be read, or a line is no JSON object.
+        If the file cannot be read, or a line is too long or no JSON object.
     """
     number = 0
     try:
@@ -36,7 +36,7 @@ def lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def whole(path: Path) -> dict[str, Any]:
-    """The one object of a file. Raises as :func:`lines`."""
+    """Return the one JSON object of a file. Raises as :func:`lines`."""
     try:
         with path.open("rb") as file:
             read = file.read(MOST_BYTES + 1)
@@ -48,7 +48,7 @@ def whole(path: Path) -> dict[str, Any]:
 
 
 def text(value: object, name: str, where: str) -> str:
-    """A text, nothing being none. Raises SourceDamaged if it is something else."""
+    """Return a text, empty for None. Raises SourceDamaged if the value is something else."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -57,7 +57,7 @@ def text(value: object, name: str, where: str) -> str:
 
 
 def unreadable(path: Path, error: OSError) -> SourceMissing | SourceUnreadable:
-    """The error of a file that cannot be read."""
+    """Return the error for a file that cannot be read."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return SourceMissing(f"{path} is not there", "name the folder that holds it")
     return SourceUnreadable(f"{path} cannot be read: {error.strerror or error}", "see to its permissions")

@@ -1,4 +1,4 @@
-"""An export read again: its documents with their chunks as they were cut, and their vectors."""
+"""Import of an export: its documents, with their chunks as they were cut, and their vectors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from monograph.values import Document, Float32, Passage, Problem, Section
 
 
 def opened(folder: Path) -> Store:
-    """The documents of an export. Raises as :func:`manifest`."""
+    """Return the documents of an export. Raises as :func:`manifest`."""
     said = manifest(folder)
     outside = said.dimension if said.embedder_spec == f"given:{said.dimension}" else 0
     return Store(
@@ -36,7 +36,7 @@ def manifest(folder: Path) -> Manifest:
     Raises
     ------
     SourceError
-        If the folder holds none, or one of a later layout.
+        If the folder has no manifest, or one of a later layout.
     """
     path = folder / layout.MANIFEST
     try:
@@ -51,19 +51,19 @@ def manifest(folder: Path) -> Manifest:
 
 
 def items(folder: Path, said: Manifest, *, vectors: bool) -> Items:
-    """The documents of an export, in its order.
+    """Yield the documents of an export, in its order.
 
     Parameters
     ----------
     folder, said:
-        The export, and its manifest.
+        Folder of the export, and its manifest.
     vectors:
-        Whether its vectors are wanted: the file's embedder is the one that made them.
+        Whether to read its vectors: True if the file's embedder is the one that computed them.
 
     Raises
     ------
     SourceError
-        If a file of it cannot be read, or its files contradict each other.
+        If one of its files cannot be read, or its files contradict each other.
     """
     held = _vectors(folder / layout.VECTORS, said) if vectors and said.vectors else None
     pieces = lines(folder / layout.CHUNKS)
@@ -129,9 +129,9 @@ def _sections(line: dict[str, Any], where: str) -> Iterator[Section]:
 
 
 def _vectors(path: Path, said: Manifest) -> Float32:
-    """float32 (n, dimension), looked at where it lies."""
+    """Return the vectors of an export, float32 (n, dimension), as a memory map."""
     try:
-        # What is no plain array is refused: a pickle would run what it says.
+        # Only plain arrays are loaded: a pickle could run code.
         found = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as error:
         raise unreadable(path, error) from error

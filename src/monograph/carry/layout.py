@@ -1,4 +1,4 @@
-"""The folder of an export: what its files are called, and what its manifest says."""
+"""Layout of an export: the names of its files, and its manifest."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ ENTITIES = "entities.jsonl"
 MENTIONS = "mentions.jsonl"
 LINKS = "links.jsonl"
 ASSERTIONS = "assertions.jsonl"
-"""Only there where anything was told."""
+"""Exists only if the file has assertions."""
 FILES = (MANIFEST, DOCUMENTS, CHUNKS, VECTORS, ENTITIES, MENTIONS, LINKS, ASSERTIONS)
 
 LAYOUT = 1
-"""Raised when what an export holds is told otherwise than before."""
+"""Number of the layout. It is raised when exports change in form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +32,19 @@ class Manifest:
     Parameters
     ----------
     export:
-        The number of the layout.
+        Number of the layout.
     monograph:
-        The version that wrote it.
+        Version of Monograph that wrote the export.
     documents, chunks, vectors:
-        How many there are; ``vectors`` are the rows of ``vectors.npy``.
+        Number of each; ``vectors.npy`` has ``vectors`` rows.
     entities, mentions, links:
-        The same of the graph, which is left out where the file has none.
+        Number of each; 0 if the graph was not exported.
     embedder, embedder_spec, dimension:
-        What made the vectors: the key by which the file knows it, and the text that names it; of how many values.
+        Key and spec of the embedder that computed the vectors, and the number of values of each vector.
     extractor:
-        The key of what found the names.
+        Key of the extractor that found the names.
     chunk_tokens, chunk_overlap:
-        What the chunks were cut by.
+        Settings with which the chunks were cut.
     """
 
     export: int
@@ -68,12 +68,12 @@ class Manifest:
 
 
 def manifest_of(value: Any) -> Manifest:
-    """The manifest that a JSON value says; fields that it does not know are passed over.
+    """Return the manifest in a JSON value; unknown fields are ignored.
 
     Raises
     ------
     ValueError
-        If it is none.
+        If the value is no manifest.
     """
     if not isinstance(value, dict):
         raise ValueError("it is no JSON object")

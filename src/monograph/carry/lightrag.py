@@ -1,4 +1,4 @@
-"""The documents of a LightRAG working folder, from its store of JSON files."""
+"""Import of a LightRAG working folder, from its store of JSON files."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _UNKNOWN = ("", "unknown_source", "no-file-path")
 
 
 def opened(folder: Path) -> Store:
-    """The texts of a working folder: whole documents where they are kept, else the chunks that they were cut into.
+    """Return the texts of a working folder: its documents if it has them, else the chunks that they were cut into.
 
     Raises
     ------
     SourceError
-        If neither is there, or a file cannot be read.
+        If the folder has neither, or a file cannot be read.
     """
     if (folder / DOCUMENTS).exists():
         stored = _records(folder / DOCUMENTS)
@@ -60,7 +60,7 @@ def _documents(path: Path, stored: Mapping[str, Mapping[str, Any]]) -> Items:
 
 
 def _grouped(path: Path) -> dict[str, list[tuple[int, str, Mapping[str, Any]]]]:
-    """The chunks of each document in order: (place, id, chunk)."""
+    """Return the chunks of each document in order, as (place, id, chunk)."""
     found: dict[str, list[tuple[int, str, Mapping[str, Any]]]] = {}
     for name, value in _records(path).items():
         where = f"{name[:80]!r} in {path}"
@@ -92,6 +92,6 @@ def _passages(some: list[tuple[int, str, Mapping[str, Any]]], where: str) -> Ite
 
 
 def _origin(value: Mapping[str, Any], where: str) -> str:
-    """The path of the file that a text came from, where that is known."""
+    """Return the path of the file that a text came from; empty if it is unknown."""
     said = text(value.get("file_path"), "file_path", where)
     return "" if said in _UNKNOWN else said

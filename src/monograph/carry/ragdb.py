@@ -1,4 +1,4 @@
-"""The documents of a RAGdb file."""
+"""Import of a RAGdb file."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _KEPT = ("media_type", "mime_type", "updated_at")
 
 
 def opened(path: Path) -> Store:
-    """The texts of a file. Its sparse vectors are counts of words, which every file makes of its own texts.
+    """Return the texts of a RAGdb file. Its sparse vectors are not read: they are word counts, which are counted again.
 
     Raises
     ------
     SourceError
-        If it is none of RAGdb's, or cannot be read.
+        If it is no RAGdb file, or cannot be read.
     """
     return Store(foreign.count(path, _TABLE, (*_COLUMNS, "id")), lambda _: _items(path))
 

@@ -1,4 +1,4 @@
-"""Results of reading another store: a document ready to be stored, or the reason why there is none."""
+"""Results of reading another store: a document that is ready to be stored, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ KINDS: Mapping[str, str] = {
     "graphrag": "a folder of GraphRAG's output",
     "ragdb": "a file of RAGdb's",
 }
-"""What can be imported, by the name of its kind."""
+"""Kinds of stores that can be imported, with a description of each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A document, and the vectors that the file's own embedder once made of its passages.
+    """Imported document, and the vectors of its passages that the file's own embedder once computed.
 
-    ``made`` has one for each passage, None where there is none; it is empty where nothing is known to be made so.
+    ``made`` has one item for each passage, None if it has no such vector. It is empty if no passage has one.
     """
 
     document: Document
@@ -36,7 +36,7 @@ Items: TypeAlias = "Iterator[Taken | Problem]"
 
 
 def taken(where: str, make: Callable[[], Document], made: tuple[Float32 | None, ...] = ()) -> Taken | Problem:
-    """A document, or the problem that it cannot be one; ``where`` names the record."""
+    """Return the imported document that ``make`` builds, or the problem with it; ``where`` names the record."""
     from monograph.values import Problem
 
     try:
@@ -47,20 +47,21 @@ def taken(where: str, make: Callable[[], Document], made: tuple[Float32 | None, 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Another store, opened.
+    """Another store, opened for import.
 
     Parameters
     ----------
     documents:
-        How many it holds.
+        Number of documents.
     items:
-        These one by one; told whether their vectors are wanted.
+        Yields the documents one by one. Its argument says whether their vectors are wanted.
     embedder:
-        The key of what made its vectors, where they are Monograph's own: they are wanted where the file has the same.
+        Key of the embedder that computed its vectors, if that is one of Monograph's. They are wanted if the file has
+        the same embedder.
     dimension:
-        Of vectors that all came from outside, else 0.
-    told:
-        What callers told of things, by which of the documents or their chunks.
+        Number of values of its vectors if all came from outside, else 0.
+    assertions:
+        Yields the assertions of the store, with the documents or chunks that they come from.
     """
 
     documents: int

@@ -1,1 +1,1 @@
-"""Functions of content: chunks, vectors, mentions, summaries."""
+"""Values computed from content: chunks, vectors, mentions, summaries, descriptions of pictures."""

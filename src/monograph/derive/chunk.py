@@ -1,10 +1,10 @@
-"""Documents cut into chunks, at places that the text itself chooses.
+"""Content-defined chunking: documents are cut at borders that depend only on the text around them.
 
 Cutting greedily from the start would move every later border when one word is inserted, and every later chunk would
-be embedded anew. Here a chunk may end at any sentence in the second half of its room, and ends at the strongest break
-there: a heading, else the end of a paragraph, else of a sentence; among equals at the one whose following sentence
-has the highest hash. Two cuts that are out of step after an edit soon look at the same candidates, choose the same
-one, and are in step again.
+have to be embedded again. Here a chunk may end at any sentence in the second half of its token budget. It ends at the
+strongest break there: a heading, else the end of a paragraph, else of a sentence. Among equal breaks, the one whose
+following sentence has the highest hash is chosen. After an edit, the old and the new borders soon have the same
+candidates, choose the same one, and are identical from there on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from monograph.settings import Settings
 from monograph.values import PASSAGE_SEPARATOR, Chunk, Document, Place, Section, content_id
 
 SHORTEST = 0.5
-"""A chunk that is cut off fills at least this share of its room."""
+"""A chunk may end once it fills this share of its token budget."""
 
 HEADING, PARAGRAPH, SENTENCE = 3, 2, 1
 
@@ -34,24 +34,25 @@ _TABLE = regex(r"^[ ]{0,3}(\|[^\n]+\|)[ \t]*\n[ ]{0,3}\|(?:[ \t]*:?-+:?[ \t]*\|)
 
 
 def cut(document: Document, settings: Settings) -> list[Chunk]:
-    """The chunks of a document, in reading order.
+    """Return the chunks of a document, in reading order.
 
-    Every character but white space is in a chunk; ``document.text[start:end] == chunk.text``, without white space at
-    either end. Ready-made passages are taken as they are.
+    Every character except white space is in a chunk. ``document.text[start:end] == chunk.text``, without white space at
+    either end. If the document has passages, they are the chunks, unchanged.
 
     Parameters
     ----------
     document:
-        Its ``sections`` are borders that a chunk's overlap never crosses, and give the chunks their ``section``. Its
-        ``places`` give the chunks their page, slide, sheet, rows or JSON path, and no chunk goes across the start of
-        one that is a boundary.
+        Document to cut. The overlap of a chunk never crosses the start of one of its ``sections``, which give the
+        chunks their ``section``. Its ``places`` give the chunks their page, slide, sheet, rows or JSON path. No chunk
+        crosses the start of a place that is a boundary.
     settings:
-        Most tokens a chunk, and most tokens of whole sentences that it repeats from the one before.
+        ``chunk_tokens`` is the most tokens of a chunk. ``chunk_overlap`` is the most tokens, in whole sentences, that a
+        chunk repeats from the previous one.
 
     Raises
     ------
     InvalidDocument
-        If a ready-made passage is empty.
+        If a passage of the document is empty.
     """
     if document.passages:
         return _ready_made(document)
@@ -85,7 +86,7 @@ def cut(document: Document, settings: Settings) -> list[Chunk]:
 
 
 def _tables(text: str) -> list[tuple[int, int, str]]:
-    """(end of the header, end, header) of each Markdown table."""
+    """Return (end of the header, end of the table, header without bars) of each Markdown table, in order."""
     if "|\n" not in text:
         return []
     found = _TABLE.finditer(text)
@@ -93,13 +94,13 @@ def _tables(text: str) -> list[tuple[int, int, str]]:
 
 
 def _columns(tables: Sequence[tuple[int, int, str]], start: int) -> dict[str, Any]:
-    """The names of the columns, for a chunk that begins within a table and does not have them."""
+    """Return the column names as metadata for a chunk that begins inside a table, below its header."""
     at = bisect_right(tables, (start, 0, "")) - 1
     return {"columns": tables[at][2]} if at >= 0 and tables[at][0] <= start < tables[at][1] else {}
 
 
 def _metadata(section: Sequence[Section], places: Sequence[Place]) -> dict[str, Any]:
-    """A chunk's own metadata: the headings above it, the place it begins at, and its last row."""
+    """Return the metadata of a chunk: the headings above it, the place where it begins, and its last row."""
     path = " > ".join(section[0].path) if section else ""
     known: dict[str, Any] = {"section": path} if path else {}
     if places:
@@ -158,19 +159,19 @@ def _tokens(some: Sequence[Sentence]) -> int:
 
 
 def _border(buffer: Sequence[Sentence], room: int) -> int:
-    """Before which sentence of the buffer to cut; the last sentence does not fit any more."""
+    """Return the index of the sentence before which to cut. The last sentence of the buffer does not fit any more."""
     filled = list(accumulate(sentence.tokens for sentence in buffer))
     candidates = [at for at in range(1, len(buffer)) if filled[at - 1] <= room and filled[at - 1] >= SHORTEST * room]
     if not candidates:
-        # One long sentence jumps from the first half past the room: all that fits before it.
+        # A long sentence leaves no border in the second half of the budget: cut after the last sentence that fits.
         return max(1, sum(tokens <= room for tokens in filled[:-1]))
     return max(candidates, key=lambda at: (buffer[at].strength, buffer[at].mark))
 
 
 def _overlap(buffer: Sequence[Sentence], at: int, settings: Settings) -> list[Sentence]:
-    """The last whole sentences before a border, as many as fit; none across a heading."""
+    """Return the last whole sentences before a border, as many as fit; none from before a heading."""
     chosen: list[Sentence] = []
-    # The next chunk's first own sentence must fit beside the overlap.
+    # The next chunk's first own sentence must fit in addition to the overlap.
     room = min(settings.chunk_overlap, settings.chunk_tokens - buffer[at].tokens)
     while at > 1 and buffer[at].strength < HEADING and buffer[at - 1].tokens <= room:
         at -= 1
@@ -180,11 +181,11 @@ def _overlap(buffer: Sequence[Sentence], at: int, settings: Settings) -> list[Se
 
 
 class Sentence(NamedTuple):
-    """text[start:end], without white space at its ends.
+    """Span of a sentence, ``text[start:end]``, without white space at its ends.
 
-    ``tokens`` counts the white space that follows it too. ``strength`` is that of the break before it: HEADING,
-    PARAGRAPH or SENTENCE. ``mark`` is a hash of its text: among breaks of one strength the highest mark is cut at,
-    wherever in the document it stands.
+    ``tokens`` includes the white space after the sentence. ``strength`` is that of the break before the sentence:
+    HEADING, PARAGRAPH or SENTENCE. ``mark`` is a hash of the sentence's text. Among breaks of equal strength, the one
+    with the highest mark is cut, so that the choice does not depend on the position in the document.
     """
 
     start: int
@@ -195,22 +196,22 @@ class Sentence(NamedTuple):
 
 
 def _pieces(text: str, spans: Sequence[tuple[int, int]], last: int) -> list[str]:
-    """Each sentence with the white space that follows it."""
+    """Return each sentence with the white space that follows it."""
     ends = [start for start, _ in spans[1:]] + [last]
     return [text[start:end] for (start, _), end in zip(spans, ends, strict=False)]
 
 
 def sentences(text: str, headings: Iterable[int], most_tokens: int) -> Iterator[Sentence]:
-    """The sentences of a text, in order; every character but white space is in one.
+    """Yield the sentences of a text, in order; every character except white space is in one of them.
 
     Parameters
     ----------
     text:
         Any text.
     headings:
-        Offsets at which a heading begins.
+        Offsets at which headings begin.
     most_tokens:
-        A longer sentence comes in parts.
+        Most tokens of a sentence; a longer sentence is divided into parts.
     """
     waiting = iter(sorted(headings))
     heading = next(waiting, None)
@@ -218,7 +219,7 @@ def sentences(text: str, headings: Iterable[int], most_tokens: int) -> Iterator[
     for first, last in blocks(text):
         spans = spans_of_block(text, first, last)
         for (start, end), tokens in zip(spans, count_tokens(_pieces(text, spans, last)), strict=True):
-            # A blank line needs two characters, and nearly all sentences have fewer between them.
+            # A blank line needs two characters. Nearly all sentences have fewer between them, and need no search.
             is_parted = start - end_before > 1 and _BLANK_LINE.search(text, end_before, start) is not None
             strength = PARAGRAPH if is_parted else SENTENCE
             while heading is not None and heading <= start:
@@ -235,7 +236,7 @@ def _mark(text: str, start: int, end: int) -> int:
 
 
 def _parts(text: str, whole: Sentence, most_tokens: int) -> Iterator[Sentence]:
-    """A sentence of too many tokens in parts, cut at white space where there is some."""
+    """Yield the parts of a sentence that has too many tokens, cut at white space if there is any."""
     begins = [whole.start + begin for begin, _ in token_spans(text[whole.start : whole.end])]
     start, strength = whole.start, whole.strength
     while True:

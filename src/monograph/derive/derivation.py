@@ -1,7 +1,7 @@
-"""Derived values: each is a function of content, stored in the memo under the hash of its inputs, and made once.
+"""Derived values: each is a function of content, computed once and stored in the memo under the hash of its inputs.
 
-A plan prices the values that are missing, an apply derives them, and a check compares keys. Another model has other
-keys: its values are derived first, then exchanged for those of the old model in one transaction.
+A plan prices the missing values, an apply derives them, and a check compares keys. The values of another model have
+other keys: they are derived first, and then replace those of the old model in one transaction.
 """
 
 from __future__ import annotations
@@ -36,32 +36,32 @@ from monograph.store.vectors.vectors import STORED
 from monograph.values import Chunk, Cost, Float32, Metadata, content_hash
 
 AT_ONCE = 256
-"""Values that are stored in one transaction; texts that are given to an embedder in one call."""
+"""Values that are stored in one transaction, and texts that an embedder gets in one call."""
 PAID_AT_ONCE = 32
-"""The same for an embedder that may cost something for every text: a crash loses at most one request."""
+"""The same for an embedder that may charge for each text: a crash loses at most one request."""
 SUMMARIES_AT_ONCE = 64
 """Summaries that are stored in one transaction."""
 SUMMARY_WORKERS = 4
-"""Calls at once of a summarizer that is not known to do better with another number."""
+"""Concurrent calls of a summarizer that does not set a number of its own."""
 PATIENCE = 0.5
-"""Seconds after which the values that a slow model has returned are stored, however few they are."""
+"""Seconds after which the values that a slow model has returned are stored, even if they are few."""
 TRIES = 5
-"""Times that values are derived again because another process has emptied the memo."""
+"""Attempts to derive values while another process keeps emptying the memo."""
 
 Input = TypeVar("Input")
 Result = TypeVar("Result")
 Packed: TypeAlias = tuple[bytes, bytes, int]
-"""A derived value: its key, its stored bytes, and the tokens that a model read and wrote for it."""
+"""A derived value: its key, its stored bytes, and the number of tokens that a model read and wrote for it."""
 NOTHING: Mapping[bytes, bytes] = MappingProxyType({})
 
 
 class MissingValue(Exception):
-    """Another process has emptied the memo since a value was derived: it has to be derived again."""
+    """A value that was derived is not in the memo any more, because another process emptied it: derive it again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Derivation(Generic[Input]):
-    """One kind of derived value.
+    """Definition of one kind of derived value.
 
     Parameters
     ----------
@@ -70,16 +70,16 @@ class Derivation(Generic[Input]):
     key:
         Returns the memo key of an input: the hash of the input, of the model and of its settings.
     make:
-        Derives values from inputs by key, and yields groups of them as soon as they exist.
+        Derives the values of inputs, given by key, and yields groups of values as soon as they exist.
     price:
-        Returns what deriving from some inputs would cost, at most.
+        Returns the cost of deriving the values of some inputs, at most.
     at_once:
-        Values that are stored in one transaction.
+        Number of values that are stored in one transaction.
     is_quick:
-        Whether a value is made as quickly as it is stored, and costs nothing. It can wait for the transaction that
-        stores the documents that need it.
+        Whether deriving a value is free and takes no longer than storing it. Such a value can wait for the transaction
+        that stores the documents that need it.
     is_moved:
-        Whether values are moved from the memo to rows of their own.
+        Whether values do not stay in the memo, but are moved to rows of another table.
     """
 
     kind: str
@@ -91,16 +91,19 @@ class Derivation(Generic[Input]):
     is_moved: bool = False
 
     def keyed(self, inputs: Iterable[Input]) -> dict[bytes, Input]:
-        """Return inputs by their keys."""
+        """Return the inputs by their memo keys."""
         return {self.key(one): one for one in inputs}
 
     def missing(self, connection: Connection, wanted: Mapping[bytes, Input]) -> dict[bytes, Input]:
-        """Return the inputs, by key, whose values the memo lacks."""
+        """Return the inputs, by key, whose values are not in the memo."""
         held = memo.rows(connection, self.kind, list(wanted))
         return {key: one for key, one in wanted.items() if key not in held}
 
     def price_missing(self, connection: Connection, wanted: Mapping[bytes, Input], priced: set[bytes]) -> Cost:
-        """Return what deriving the missing values would cost; keys in ``priced`` are left out, the others added."""
+        """Return the cost of deriving the missing values.
+
+        Keys in ``priced`` are skipped; the other missing keys are added to it.
+        """
         missing = {key: one for key, one in self.missing(connection, wanted).items() if key not in priced}
         priced.update(missing)
         return self.price(list(missing.values()))
@@ -124,19 +127,19 @@ class Derivation(Generic[Input]):
         wanted:
             Inputs by key.
         waiting:
-            Values, by key, that are going to be stored with documents: see :meth:`rows`. They are not missing; quickly
-            made values are added to them instead of being stored. None to store all.
+            Values, by key, that will be stored together with documents: see :meth:`rows`. They do not count as missing.
+            Values that are quick to derive are added here instead of being stored. None to store all values.
         ahead:
-            Values, by key, that were made elsewhere already.
+            Values, by key, that were already derived elsewhere.
         on_stored:
-            Assertions, after each group, how many of the wanted values exist.
+            Called after each group with the number of wanted values that exist.
 
         Returns
         -------
         The values that were missing.
         """
         if waiting is not None and self.is_quick and self.is_moved:
-            missing = dict(wanted)  # They were never stored in the memo.
+            missing = dict(wanted)  # Moved values do not stay in the memo: all are missing.
         else:
             with database.read() as connection:
                 missing = self.missing(connection, wanted)
@@ -172,7 +175,7 @@ class Derivation(Generic[Input]):
     def rows(
         self, connection: Connection, keys: Iterable[bytes], waiting: Mapping[bytes, bytes] = NOTHING
     ) -> dict[bytes, int]:
-        """Return the memo row of each key, within a write transaction; values that are waiting are stored.
+        """Return the memo row of each key, and store the values that are waiting. Needs a write transaction.
 
         Raises MissingValue if a value is neither stored nor waiting.
         """
@@ -185,12 +188,12 @@ class Derivation(Generic[Input]):
 
 
 def retry(database: Database, work: Callable[[], Result]) -> Result:
-    """Return the result of work that derives values and stores what uses them; repeat it when it raises MissingValue.
+    """Return the result of work that derives and stores values, repeated while it raises MissingValue.
 
     Raises
     ------
     BusyFile
-        If another process empties the memo every time.
+        If the work raises MissingValue at each of :data:`TRIES` attempts.
     """
     for _ in range(TRIES):
         try:
@@ -201,22 +204,22 @@ def retry(database: Database, work: Callable[[], Result]) -> Result:
 
 
 def vector_key(embedder: str, text: str) -> bytes:
-    """Return the memo key of the vector of a text, by the embedder's key."""
+    """Return the memo key of a text's vector, given the embedder's key."""
     return content_hash("embed", embedder, text)
 
 
 def extraction_key(extractor: str, text: str) -> bytes:
-    """Return the memo key of the extraction of a chunk, by the extractor's key and the chunk's text."""
+    """Return the memo key of a chunk's extraction, given the extractor's key and the chunk's text."""
     return content_hash("extract", extractor, text)
 
 
 def summary_key(summarizer: str, max_tokens: int, texts: Sequence[str]) -> bytes:
-    """Return the memo key of a summary of texts in this order, by the summarizer's key."""
+    """Return the memo key of the summary of texts in this order, given the summarizer's key."""
     return content_hash("summarize", summarizer, max_tokens, list(texts))
 
 
 def embedded_text(title: str, metadata: Metadata, text: str) -> str:
-    """Return what is embedded for a chunk: its document's title, its headings, its table's columns, and its text."""
+    """Return the text to embed for a chunk: its document's title, headings, names of table columns, and own text."""
     above = [title]
     section = str(metadata.get("section", ""))
     if section and not text.startswith(section.rpartition(" > ")[2]):
@@ -226,7 +229,7 @@ def embedded_text(title: str, metadata: Metadata, text: str) -> str:
 
 
 def vectors(embedder: Embedder) -> Derivation[str]:
-    """Return the derivation of vectors from texts: float32, little-endian."""
+    """Return the derivation of vectors from texts. A value is the bytes of little-endian float32."""
 
     def packed(made: Float32) -> list[bytes]:
         return [row.tobytes() for row in np.ascontiguousarray(made, dtype=STORED)]
@@ -235,11 +238,14 @@ def vectors(embedder: Embedder) -> Derivation[str]:
 
 
 def name_codes(embedder: Embedder) -> Derivation[str]:
-    """Return the derivation of codes from the keys of names: the signs of their vectors, one bit a dimension."""
+    """Return the derivation of binary codes from the keys of names.
+
+    A code is the signs of the name's vector, one bit a dimension.
+    """
     begun = hashlib.sha256(content_hash("code", embedder.key))
 
     def key(name: str) -> bytes:
-        # A large document names thousands: this takes a third of the time of content_hash.
+        # A large document has thousands of names: copying a hash takes a third of the time of content_hash.
         whole = begun.copy()
         whole.update(name.encode("utf-8", "surrogatepass"))
         return whole.digest()
@@ -275,7 +281,10 @@ def _embeddings(
 
 
 def extractions(extractor: Extractor) -> Derivation[Chunk]:
-    """Return the derivation of extractions from chunks. ``make`` raises ModelUnavailable if it gets too few."""
+    """Return the derivation of extractions from chunks.
+
+    ``make`` raises ModelUnavailable if the extractor returns too few.
+    """
 
     def make(wanted: Mapping[bytes, Chunk]) -> Iterator[list[Packed]]:
         count = 0
@@ -304,7 +313,10 @@ def extractions(extractor: Extractor) -> Derivation[Chunk]:
 
 
 def summaries(summarizer: Summarizer, max_tokens: int) -> Derivation[tuple[str, ...]]:
-    """Return the derivation of summaries from texts. ``make`` raises ModelUnavailable if one is empty."""
+    """Return the derivation of summaries from groups of texts.
+
+    ``make`` raises ModelUnavailable if a summary is empty.
+    """
     from monograph.derive.summarize.extractive import ExtractiveSummarizer
     from monograph.derive.summarize.llm import LLMSummarizer
 
@@ -331,10 +343,10 @@ def summaries(summarizer: Summarizer, max_tokens: int) -> Derivation[tuple[str, 
 
 
 def descriptions(describer: Describer, errors: dict[bytes, Exception]) -> Derivation[Picture]:
-    """Return the derivation of descriptions from pictures; each is stored at once.
+    """Return the derivation of descriptions from pictures. Each description is stored as soon as it exists.
 
-    A picture that the describer fails on is left out, and the error added to ``errors`` by its key. After
-    ``describe.MOST_FAILURES`` failures in a row the describer is not asked again.
+    A picture on which the describer fails is skipped, and the error is added to ``errors`` under its key. After
+    ``describe.MOST_FAILURES`` failures in a row the describer is not called again.
     """
     failures = 0
 
@@ -373,9 +385,10 @@ def descriptions(describer: Describer, errors: dict[bytes, Exception]) -> Deriva
 
 
 def _in_order(work: Callable[[Input], Result], inputs: Iterable[Input], workers: int) -> Iterator[Result]:
-    """Yield the results of work on inputs, in their order, several at a time.
+    """Yield the results of ``work`` on each input, in input order, computed in several threads.
 
-    After a ModelError no more work is begun; results of work that was begun are yielded before it is raised.
+    After a ModelError no more work is started. The results of work that was already started are yielded before the
+    error is raised.
     """
     if workers == 1:
         yield from map(work, inputs)

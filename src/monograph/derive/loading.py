@@ -1,4 +1,4 @@
-"""Models from the texts that name them (specs): one table of makers, and leave to open what a file names itself."""
+"""Models built from their specs, such as ``onnx:FOLDER``, and permission to open the addresses that specs name."""
 
 from __future__ import annotations
 
@@ -32,11 +32,12 @@ _MAKERS: Mapping[tuple[Kind, str], str] = {
     ("reranker", "rerank"): "rerank.served:ServedReranker.from_spec",
     ("language model", "openai"): "openai_compatible:OpenAICompatible.from_spec",
 }
-"""What makes a model, below ``monograph.derive``, by its kind and the scheme of its spec. It is called with the rest of
-the spec, and where a server is asked with the key for that."""
+"""Constructor of each model, as a path below ``monograph.derive``, by kind and by scheme of the spec. It is called with
+the rest of the spec and, for a model behind a server, with the API key.
+"""
 
 _OWN = ("static", "pattern", "extractive")
-"""Schemes of the models that are part of Monograph: each is a whole spec."""
+"""Schemes of the models that are part of Monograph. Each is a complete spec."""
 _SERVED = ("openai", "rerank")
 _HINTS: Mapping[Kind, str] = {
     "embedder": "give static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER or sentence-transformers:NAME; in Python:"
@@ -52,7 +53,7 @@ _HINTS: Mapping[Kind, str] = {
 
 
 def load_embedder(spec: str, api_key: str = "", allow: Allow | None = None) -> Embedder:
-    """Make an embedder from the text that names it.
+    """Return the embedder that a spec names.
 
     Parameters
     ----------
@@ -60,29 +61,29 @@ def load_embedder(spec: str, api_key: str = "", allow: Allow | None = None) -> E
         ``static``; ``given:DIMENSION``; ``onnx:FOLDER`` or ``onnx:ORGANISATION/NAME``;
         ``sentence-transformers:FOLDER_OR_NAME``; ``model2vec:FOLDER``; ``openai:BASE_URL#MODEL``.
     api_key:
-        For a server that asks for one; by default what the environment holds: see :func:`api_key_of`. It is in no spec,
-        so never in a file.
+        API key for a server. By default the key in the environment is sent: see :func:`api_key_of`. A spec never
+        contains the key, so no file does.
     allow:
-        Asked before a folder or a package is opened, a model fetched from its hub, or a server asked, where the spec
-        does not come from the user.
+        Called with each address before a folder or a package is opened, a model fetched from its hub, or a server
+        asked. It raises to refuse. None if the spec comes from the user.
 
     Raises
     ------
     ModelUnavailable
         If the spec is unknown, or its model cannot be loaded here.
     MissingExtra
-        If the package it needs is not installed.
+        If the package that the model needs is not installed.
     """
     made: Embedder = _load("embedder", spec, api_key, allow)
     return made
 
 
 def load_extractor(spec: str, api_key: str = "", allow: Allow | None = None) -> Extractor:
-    """Make an extractor from the text that names it: parameters and errors as for :func:`load_embedder`.
+    """Return the extractor that a spec names. Parameters and errors are those of :func:`load_embedder`.
 
     ``spec`` is ``pattern``; ``spacy:PIPELINE``, an installed pipeline's name or its folder; ``llm:MODEL``, where MODEL
-    is ``openai:BASE_URL#NAME``; ``llm/MAX_TOKENS:MODEL``; either of these with `` else FALLBACK`` at its end, the
-    extractor for chunks that the model fails on.
+    is ``openai:BASE_URL#NAME``; or ``llm/MAX_TOKENS:MODEL``. The last two may end with `` else FALLBACK``, the
+    extractor for chunks on which the model fails.
     """
     scheme, _, source = spec.partition(":")
     kind, _, tokens = scheme.partition("/")
@@ -100,7 +101,7 @@ def load_extractor(spec: str, api_key: str = "", allow: Allow | None = None) -> 
 
 
 def load_summarizer(spec: str, api_key: str = "", allow: Allow | None = None) -> Summarizer:
-    """Make a summarizer from the text that names it: parameters and errors as for :func:`load_embedder`.
+    """Return the summarizer that a spec names. Parameters and errors are those of :func:`load_embedder`.
 
     ``spec`` is ``extractive``; or ``llm:MODEL``, where MODEL is ``openai:BASE_URL#NAME``.
     """
@@ -113,10 +114,10 @@ def load_summarizer(spec: str, api_key: str = "", allow: Allow | None = None) ->
 
 
 def load_reranker(spec: str, api_key: str = "") -> Reranker:
-    """Make a reranker from the text that names it: parameters and errors as for :func:`load_embedder`.
+    """Return the reranker that a spec names. Parameters and errors are those of :func:`load_embedder`.
 
-    ``spec`` is ``onnx:FOLDER``, a cross-encoder; ``rerank:BASE_URL#MODEL``, a server; ``embedder:SPEC``, the cosines of
-    an embedder.
+    ``spec`` is ``onnx:FOLDER``, a cross-encoder; ``rerank:BASE_URL#MODEL``, a server; or ``embedder:SPEC``, the cosines
+    of an embedder.
     """
     if _scheme(spec) == "embedder":
         from monograph.derive.rerank.cosines import EmbedderReranker
@@ -127,7 +128,7 @@ def load_reranker(spec: str, api_key: str = "") -> Reranker:
 
 
 def load_describer(spec: str, api_key: str = "", allow: Allow | None = None) -> Describer:
-    """Make a describer of pictures from the text that names it: parameters and errors as for :func:`load_embedder`.
+    """Return the describer of pictures that a spec names. Parameters and errors are those of :func:`load_embedder`.
 
     ``spec`` is ``openai:BASE_URL#MODEL``.
     """
@@ -137,16 +138,16 @@ def load_describer(spec: str, api_key: str = "", allow: Allow | None = None) -> 
 
 
 def load_model(spec: str, api_key: str = "", allow: Allow | None = None) -> LanguageModel:
-    """Make a language model from the text that names it: parameters and errors as for :func:`load_embedder`.
+    """Return the language model that a spec names. Parameters and errors are those of :func:`load_embedder`.
 
-    ``spec`` is ``openai:BASE_URL#MODEL``. ``allow`` is asked before the first request, and ``api_key`` is not taken
-    from the environment.
+    ``spec`` is ``openai:BASE_URL#MODEL``. ``allow`` is called before the first request. ``api_key`` is never taken from
+    the environment.
     """
     return _load_asking("language model", spec, api_key, allow)
 
 
 def _load_asking(kind: Kind, spec: str, api_key: str, allow: Allow | None) -> OpenAICompatible | AskingFirst:
-    """Make a language model that asks for leave before its first request; ``kind`` is what an error calls it."""
+    """Return a language model that calls ``allow`` before its first request; errors call the model ``kind``."""
     if _scheme(spec) != "openai":
         raise UnknownModel(f"unknown {kind} {spec!r}", _HINTS[kind])
     made: OpenAICompatible = _load("language model", spec, api_key, None)
@@ -154,7 +155,7 @@ def _load_asking(kind: Kind, spec: str, api_key: str, allow: Allow | None) -> Op
 
 
 def _scheme(spec: str) -> str:
-    """Return what stands before the colon of a spec; empty if nothing stands after it."""
+    """Return the part of a spec before its colon; empty if nothing follows the colon."""
     scheme, _, source = spec.partition(":")
     return scheme if source else ""
 
@@ -173,17 +174,18 @@ def _load(kind: Kind, spec: str, api_key: str, allow: Allow | None) -> Any:
     return make(*given)
 
 
-# The key for a server.
+# API keys for servers.
 
 VARIABLE = "MONOGRAPH_API_KEY"
-"""The environment variable that holds the key for whichever server is asked."""
+"""Environment variable with the API key for servers of every kind."""
 
 
 def api_key_of(kind: str, given: str = "") -> str:
-    """Return the key for the server of an ``embedder`` or a ``reranker``; empty for none.
+    """Return the API key for the server of an ``embedder`` or a ``reranker``; empty for none.
 
-    One that is given counts, unless it comes from the environment itself, as a command's option may. Then the kind's
-    own variable counts, even where it is empty: so a server that asks for no key is sent none.
+    The key ``given`` by the caller is used, unless it equals the value of :data:`VARIABLE`: a command's option may have
+    read it from there. Otherwise the variable of that kind of model is used, even if it is empty. So no key is sent to
+    a server that needs none.
     """
     common = os.environ.get(VARIABLE, "")
     if given and given != common:
@@ -193,26 +195,26 @@ def api_key_of(kind: str, given: str = "") -> str:
 
 
 def key_hint(kind: str) -> str:
-    """Return what to do if the server of an ``embedder`` or a ``reranker`` refuses its key."""
+    """Return the hint for a server of an ``embedder`` or a ``reranker`` that refuses its key."""
     return f"put the server's key into the variable {_variable_of(kind)}, or {VARIABLE}"
 
 
 def _variable_of(kind: str) -> str:
-    """Return the variable with the key of one kind of model alone: ``MONOGRAPH_EMBEDDER_API_KEY`` of an embedder."""
+    """Return the environment variable with the key for one kind of model, such as ``MONOGRAPH_EMBEDDER_API_KEY``."""
     return f"MONOGRAPH_{kind.upper()}_API_KEY"
 
 
-# Leave to open what a file names.
+# Permission to open the addresses that a file's specs name.
 
 HUB = "https://huggingface.co/"
-"""Before a model's name on the hub: its address."""
+"""Prefix that makes the address of a model from its name on the hub."""
 
 
 def addresses(spec: str) -> tuple[str, ...]:
     """Return the addresses that the model of a spec opens, in order; none for the models that are part of Monograph.
 
-    The address of a server is its URL, that of a folder its absolute path without links, and that of an installed
-    spaCy pipeline its spec. A model that lies in no folder here is fetched from the hub.
+    The address of a server is its URL, that of a folder its absolute path without symbolic links, and that of an
+    installed spaCy pipeline its spec. A model that is in no folder on this machine has its address on the hub.
     """
     kind, _, source = spec.partition(":")
     if kind.partition("/")[0] == "llm":
@@ -229,27 +231,27 @@ def addresses(spec: str) -> tuple[str, ...]:
 
 
 def is_named(spec: str) -> bool:
-    """Return whether a spec names a model that a command can make; a caller's own is handed over in Python."""
+    """Return whether a spec names a model that the command line can load, unlike an object that a caller hands over."""
     scheme, colon, _ = spec.partition(":")
     known = {"llm", *(one for kind, one in _MAKERS if kind != "reranker")}.difference(_OWN)
     return spec in _OWN or (bool(colon) and scheme.partition("/")[0] in known)
 
 
 def ask(spec: str, allow: Allow | None) -> None:
-    """Ask for leave to open each address of a spec; ``allow`` is None where the user named the spec."""
+    """Call ``allow`` with each address of a spec; ``allow`` is None if the user named the spec."""
     if allow is not None:
         for address in addresses(spec):
             allow(address)
 
 
 def normal(address: str) -> str:
-    """Return an address as :func:`addresses` writes it: a folder without links, a URL without a slash at its end."""
+    """Return an address in the form of :func:`addresses`: a folder without links, a URL without a slash at its end."""
     folder = None if "://" in address else folder_of(address)
     return address.rstrip("/") if folder is None else os.path.realpath(folder)
 
 
 def folder_of(name: str) -> Path | None:
-    """Return the folder of this machine that a model lies in; None if there is none, or none can be called so."""
+    """Return the folder with this name on this machine; None if there is none, or the name is no valid path."""
     with suppress(ValueError, OSError, RuntimeError):
         folder = Path(name).expanduser()
         if folder.is_dir():
@@ -258,36 +260,36 @@ def folder_of(name: str) -> Path | None:
 
 
 class AskingFirst:
-    """Language model that asks for leave before it asks its server.
+    """Language model that asks for permission before it sends its first request.
 
     Parameters
     ----------
     model:
-        What answers.
+        Model that answers.
     allow:
-        Told the server's address before the first request, and again as long as it has raised.
+        Called with the server's address before the first request. If it raises, it is called again before the next one.
     """
 
     def __init__(self, model: OpenAICompatible, allow: Allow) -> None:
         self._model, self._allow = model, allow
         self._allowed = False
         self.spec = model.spec
-        """How to make the model again."""
+        """Spec of the model."""
         self.key = model.key
-        """The model's own."""
+        """Key of the model."""
 
     def complete(self, prompt: str, max_tokens: int) -> Completion:
-        """Answer as the model does: see :class:`monograph.models.LanguageModel`."""
+        """Return the model's answer: see :class:`monograph.models.LanguageModel`."""
         self._ask()
         return self._model.complete(prompt, max_tokens)
 
     def stream(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
-        """Answer piece by piece as the model does: see :class:`monograph.models.StreamingModel`."""
+        """Return the model's answer piece by piece: see :class:`monograph.models.StreamingModel`."""
         self._ask()
         return self._model.stream(prompt, max_tokens)
 
     def complete_with_image(self, prompt: str, image: bytes, media_type: str, max_tokens: int) -> Completion:
-        """Answer about a picture as the model does: see :class:`monograph.models.VisionModel`."""
+        """Return the model's answer about a picture: see :class:`monograph.models.VisionModel`."""
         self._ask()
         return self._model.complete_with_image(prompt, image, media_type, max_tokens)
 

@@ -1,4 +1,4 @@
-"""A mark around what a model is to read, that the one who wrote it could not foresee."""
+"""Marks around a quoted text in a prompt, which the author of the text cannot predict."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hashlib import sha256
 
 
 def mark_for(text: str) -> str:
-    """A mark that does not stand in a text."""
+    """Return a mark that does not occur in the text."""
     number = 0
     while (mark := "=====" + sha256(f"{number} {text}".encode("utf-8", "replace")).hexdigest()[:12]) in text:
         number += 1

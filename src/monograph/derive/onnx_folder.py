@@ -1,4 +1,4 @@
-"""A folder with a model in ONNX form and its tokenizer."""
+"""Loading of ONNX models and their tokenizers from a folder."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
 
 def files(folder: Path) -> tuple[Path, Path]:
-    """The model and the tokenizer of a folder: one ``*.onnx`` file, or ``model.onnx``, and ``tokenizer.json``.
+    """Return the paths of the model and the tokenizer of a folder.
+
+    The model is the folder's only ``*.onnx`` file, or ``model.onnx``; the tokenizer is ``tokenizer.json``.
 
     Raises
     ------
     ModelUnavailable
-        If it does not hold them.
+        If the folder lacks one of them, or has several models and none is called ``model.onnx``.
     """
     model, tokens = _model_file(folder), folder / "tokenizer.json"
     if not tokens.is_file():
@@ -30,7 +32,7 @@ def files(folder: Path) -> tuple[Path, Path]:
 
 
 def digest(paths: Iterable[Path], settings: Mapping[str, Any]) -> str:
-    """16 hex digits of what files hold and of settings: part of a model's key."""
+    """Return 16 hex digits that hash the bytes of files, and settings: part of a model's key."""
     made = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:
@@ -40,7 +42,7 @@ def digest(paths: Iterable[Path], settings: Mapping[str, Any]) -> str:
 
 
 def session(path: Path) -> onnxruntime.InferenceSession:
-    """A model that is ready to run on this machine's processors. Raises MissingExtra and ModelUnavailable."""
+    """Return a session that runs the model on the CPU. Raises MissingExtra and ModelUnavailable."""
     try:
         import onnxruntime
     except ImportError as error:
@@ -54,9 +56,9 @@ def session(path: Path) -> onnxruntime.InferenceSession:
 
 
 def tokenizer(path: Path, max_tokens: int) -> Tokenizer:
-    """A tokenizer that cuts texts off after so many tokens, and fills up the shorter ones of a batch.
+    """Return a tokenizer that truncates texts to ``max_tokens`` tokens, and pads the shorter texts of a batch.
 
-    Raises ModelUnavailable if the file is none.
+    Raises ModelUnavailable if the file is no tokenizer.
     """
     from tokenizers import Tokenizer
 

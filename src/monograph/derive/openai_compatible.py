@@ -1,4 +1,4 @@
-"""Language models behind an API of the OpenAI form: Ollama, llama.cpp's server, vLLM, OpenAI itself (extra ``llm``)."""
+"""Language models behind an OpenAI-compatible API: Ollama, llama.cpp's server, vLLM, OpenAI itself (extra ``llm``)."""
 
 from __future__ import annotations
 
@@ -17,37 +17,38 @@ from monograph.models import Completion
 _LIMIT = "max_tokens"
 _OTHER_LIMIT = "max_completion_tokens"
 _NO_IMAGES = (400, 415, 422, 500, 501)
-"""What a server says of an image that its model cannot take."""
+"""Statuses with which servers refuse an image that their model cannot take."""
 
 
 class OpenAICompatible(ServedModel):
-    """A model behind ``BASE_URL/chat/completions``, tried again where that may help.
+    """Language model behind ``BASE_URL/chat/completions``; failed requests are retried.
 
-    See :class:`monograph.derive.server.Server` for what is tried again, and when.
+    See :class:`monograph.derive.server.Server` for which errors are retried, and when.
 
     Parameters
     ----------
     base_url:
-        Up to and without ``/chat/completions``: ``http://127.0.0.1:11434/v1`` for Ollama. It is stored in files, so it
-        may hold neither a password nor a query.
+        URL up to and without ``/chat/completions``: ``http://127.0.0.1:11434/v1`` for Ollama. Files store it, so it may
+        contain neither a password nor a query.
     model:
-        The name that the server knows it by.
+        Name of the model on the server.
     api_key:
-        Sent as a bearer token. It is read from no environment and stored in no file, and where the server says it back
-        it is in no error.
+        Sent as a bearer token. It is not read from the environment and stored in no file. No error contains it, even if
+        the server's reply does.
     timeout:
-        Seconds for one try, from the request to the last byte: small models on small machines need minutes.
+        Seconds for one try, as for :class:`monograph.derive.server.Server`. Small models on small machines need
+        minutes.
     temperature:
         0 for the likeliest answer; None to send none, for models that refuse it.
     retries:
-        Tries after the first.
+        Retries after the first try.
 
     Raises
     ------
     MissingExtra
         If urllib3 is not installed.
     InputError
-        If a value will not do.
+        If an argument is invalid.
     """
 
     kind: ClassVar[str] = "openai"
@@ -69,31 +70,31 @@ class OpenAICompatible(ServedModel):
         super().__init__(base_url, model, changed, lambda url: Server(url, api_key, timeout, retries))
         self._limit = _LIMIT
         self.key = f"openai/{model}/{self._temperature}"
-        """The model's name and the temperature; not the address, so that a server may move."""
+        """Name of the model and the temperature. The address is no part of it, so a server may move."""
 
     @classmethod
     def _with_settings(cls, base_url: str, model: str, changed: dict[str, Any], api_key: str) -> Self:
         return cls(base_url, model, api_key, temperature=({"temperature": 0.0} | changed)["temperature"])
 
     def complete(self, prompt: str, max_tokens: int) -> Completion:
-        """Answer a prompt. See :class:`monograph.models.LanguageModel`.
+        """Return the model's answer to a prompt. See :class:`monograph.models.LanguageModel`.
 
-        Tokens are those that the server counted; where it counted none, they are estimated.
+        The token counts are the server's. If it sends none, they are estimated.
 
         Raises
         ------
         ModelUnavailable
-            If the server cannot be reached, refuses, is too slow or replies with something else.
+            If the server cannot be reached, refuses, is too slow, or its reply contains no answer.
         """
         return self._complete(prompt, prompt, max_tokens)
 
     def complete_with_image(self, prompt: str, image: bytes, media_type: str, max_tokens: int) -> Completion:
-        """Answer a prompt about a picture. See :class:`monograph.models.VisionModel`.
+        """Return the model's answer to a prompt about a picture. See :class:`monograph.models.VisionModel`.
 
         Raises
         ------
         ModelUnavailable
-            As for :meth:`complete`; and if the model takes no images.
+            As for :meth:`complete`; also if the model takes no images.
         """
         address = f"data:{media_type};base64,{base64.b64encode(image).decode()}"
         parts: list[dict[str, Any]] = [
@@ -124,12 +125,14 @@ class OpenAICompatible(ServedModel):
             raise
 
     def stream(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
-        """Answer a prompt piece by piece. See :class:`monograph.models.StreamingModel`.
+        """Yield the model's answer piece by piece, and at the end the whole :class:`Completion`.
+
+        See :class:`monograph.models.StreamingModel`.
 
         Raises
         ------
         ModelUnavailable
-            As for :meth:`complete`; and if the answer breaks off before the server has said why it ends.
+            As for :meth:`complete`; also if the answer breaks off before the server has given a reason for its end.
         """
         with request("chat", self._model, self.base_url, pieces=True) as told:
             told.asked(prompt)
@@ -164,7 +167,7 @@ class OpenAICompatible(ServedModel):
                     pieces.append(clean(text))
                     yield pieces[-1]
         except ModelUnavailable:
-            if not ended:  # some servers close the connection once they have said why they stop
+            if not ended:  # some servers close the connection after the reason for the end
                 raise
         if not answered:
             raise ModelUnavailable(f"{self.spec} replied without an answer", BASE_URL_HINT)
@@ -180,7 +183,10 @@ class OpenAICompatible(ServedModel):
         return body if self._temperature is None else body | {"temperature": self._temperature}
 
     def _other_limit(self, error: ModelUnavailable) -> bool:
-        """Whether the server wants the limit called otherwise, as OpenAI's newer models do: from now on it is."""
+        """Return whether the server wants the other name of the token limit, as OpenAI's newer models do.
+
+        If so, that name is used from now on.
+        """
         if self._limit == _OTHER_LIMIT or _OTHER_LIMIT not in error.reply:
             return False
         self._limit = _OTHER_LIMIT

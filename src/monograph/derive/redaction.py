@@ -1,4 +1,4 @@
-"""Redaction of API keys in texts of servers."""
+"""Removal of API keys from replies of servers."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ import re
 from urllib.parse import quote
 
 INSTEAD = "[api key]"
-"""What stands where a key stood."""
+"""Text that replaces a key."""
 
 LEAST = 8
-"""Characters of the shortest key that is looked for within words, and in answers. A shorter one is no secret, but the
-word that servers without keys want to hear."""
+"""Fewest characters of a key that is also searched for inside words and in answers. A shorter key is no secret, but a
+placeholder for servers that need no key.
+"""
 
 LONGEST_FORM = 12
-"""Characters that one of a key may be written as."""
+"""Most characters in which one character of a key can be written."""
 
 
 class Redaction:
-    """Takes a key out of texts: as it is, and as URLs, JSON, HTML and base64 write it.
+    """Filter that removes an API key from texts: in plain form, and as URLs, JSON, HTML and base64 write it.
 
     Parameters
     ----------
     key:
-        Printable ASCII; empty for none.
+        Key in printable ASCII; empty for none.
     """
 
     def __init__(self, key: str) -> None:
@@ -33,17 +34,17 @@ class Redaction:
         self._found = re.compile("|".join(_forms(key))) if key else None
 
     def in_error(self, text: str, room: int) -> str:
-        """The beginning of a text, as an error may quote it, in so many characters."""
+        """Return the first ``room`` characters of a text for an error message, with the key replaced."""
         if self._found is None:
             return text[:room]
         looked_at = text[: 2 * room + 2 * self._longest]
         clean = self._found.sub(INSTEAD, looked_at)
         if len(looked_at) < len(text):
-            clean = clean[: -self._longest]  # It may end with the beginning of a key, which tells much of it.
+            clean = clean[: -self._longest]  # The cut text may end with a part of the key.
         return clean[:room]
 
     def in_answer(self, text: str) -> str:
-        """Remove the key from an answer, which is kept, shown and quoted."""
+        """Return an answer with the key replaced, since answers are stored, shown and quoted."""
         return text if self._found is None or not self._secret else self._found.sub(INSTEAD, text)
 
 
@@ -58,7 +59,7 @@ def _forms(key: str) -> list[str]:
 
 
 def _written(character: str) -> str:
-    """All that a character may be written as."""
+    """Return a pattern for all forms in which a character may be written."""
     code = ord(character)
     pair = "".join(f"[{one}{one.upper()}]" if one.isalpha() else one for one in f"{code:02x}")
     forms = [re.escape(character), f"%{pair}", rf"\\u00{pair}", rf"\\x{pair}", rf"\\{re.escape(character)}"]
@@ -67,7 +68,7 @@ def _written(character: str) -> str:
 
 
 def _within_base64(key: str) -> set[str]:
-    """Return patterns for the base64 of any text that holds the key, whatever is before and behind it."""
+    """Return patterns for the base64 of any text that contains the key, whatever is before and after it."""
     cores = set()
     for before in range(3):
         encoded = base64.b64encode(b"\0" * before + key.encode()).decode().rstrip("=")

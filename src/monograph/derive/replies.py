@@ -1,4 +1,4 @@
-"""Replies and events of servers of the OpenAI form: text, whether it ends, tokens, thoughts."""
+"""Contents of replies and events of OpenAI-compatible servers: text, end and token counts, without thoughts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _THOUGHT_END = regex(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNOR
 
 
 def text_in(reply: Mapping[str, Any]) -> str | None:
-    """The text of the first choice, or what an event adds to it; None where there is no choice."""
+    """Return the text of a reply's first choice, or the text that an event adds to it; None if there is no choice."""
     try:
         choice = reply["choices"][0]
         said = choice["delta"] if "delta" in choice else choice["message"]
@@ -29,7 +29,7 @@ def text_in(reply: Mapping[str, Any]) -> str | None:
 
 
 def has_ended(event: Mapping[str, Any]) -> bool:
-    """Whether an event says why the reply ends."""
+    """Return whether an event gives a reason for the end of the reply."""
     try:
         return event["choices"][0].get("finish_reason") is not None
     except (AttributeError, IndexError, KeyError, TypeError):
@@ -37,13 +37,13 @@ def has_ended(event: Mapping[str, Any]) -> bool:
 
 
 def usage(reply: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Tokens read and written, as the server counted them."""
+    """Return the tokens (read, written) as the server counted them; None if it did not count both."""
     before, after = tokens_read(reply), _counted(reply, "completion_tokens")
     return None if before is None or after is None else (before, after)
 
 
 def tokens_read(reply: Mapping[str, Any]) -> int | None:
-    """Tokens read, as the server counted them."""
+    """Return the number of tokens read, as the server counted them; None if it did not."""
     return _counted(reply, "prompt_tokens")
 
 
@@ -54,10 +54,10 @@ def _counted(reply: Mapping[str, Any], what: str) -> int | None:
 
 
 def _word(value: object) -> str:
-    """A text; half a surrogate pair in it becomes a question mark. Empty for anything else."""
+    """Return a text with half a surrogate pair replaced by a question mark; empty for any other value."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 
 def without_thoughts(answer: str) -> str:
-    """An answer without its thoughts, whether or not they were begun or ended."""
+    """Return an answer without its thoughts (``<think>…</think>``), even if their first or last tag is missing."""
     return _THOUGHT_END.sub("", _THOUGHT.sub("", answer))

@@ -1,7 +1,7 @@
-"""A text as spans of sentences.
+"""Division of a text into spans of sentences.
 
-By sentencex, which Wikimedia keeps for the languages of Wikipedia, and by line ends, which end most of what is no
-prose: headings, lists, chats, tables, code.
+sentencex, Wikimedia's library for the languages of Wikipedia, finds the sentences. In addition, most line ends end a
+sentence: they divide headings, lists, chats, tables and code.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from itertools import accumulate, pairwise
 from monograph.regex import regex
 
 BLOCK_CHARACTERS = 200_000
-"""A text is worked through in blocks of about this size, cut where a paragraph ends."""
+"""Most characters of a block. A text is divided block by block, if possible at ends of paragraphs or lines."""
 
 PARAGRAPH = "\n\n"
-"""What no sentence goes on beyond."""
+"""Separator of paragraphs: no sentence continues across it."""
 
 LONGEST_CHARACTERS = 4_096
-"""A longer sentence is cut at white space."""
+"""Most characters of a sentence; a longer one is cut at white space."""
 
 _NEWLINE = regex(r"\n\s*")
 _SPACE_BEFORE = regex(r".*\s", re.DOTALL)
@@ -29,20 +29,23 @@ _SPACE_BEFORE = regex(r".*\s", re.DOTALL)
 def sentence_spans(text: str, longest: int = LONGEST_CHARACTERS) -> list[tuple[int, int]]:
     """Return the (start, end) of the sentences of a text, in order, without white space at their ends.
 
-    Every character but white space is in exactly one.
+    Every character except white space is in exactly one span.
 
     Parameters
     ----------
     text:
         Any text.
     longest:
-        Most characters of a sentence; a longer one comes in parts.
+        Most characters of a sentence; a longer one is divided into parts.
     """
     return [span for first, last in blocks(text) for span in spans_of_block(text, first, last, longest)]
 
 
 def spans_of_texts(texts: Sequence[str], longest: int = LONGEST_CHARACTERS) -> list[list[tuple[int, int]]]:
-    """The spans of several texts, told together: sentencex takes longer to be asked than to answer for a short one."""
+    """Return the sentence spans of each of several texts, found together in one call of sentencex.
+
+    For a short text, a call of sentencex costs more than the division itself.
+    """
     joined = PARAGRAPH.join(texts)
     if len(joined) > BLOCK_CHARACTERS or any(text != text.strip() or not text for text in texts):
         return [sentence_spans(text, longest) for text in texts]
@@ -58,7 +61,7 @@ def spans_of_texts(texts: Sequence[str], longest: int = LONGEST_CHARACTERS) -> l
 
 
 def blocks(text: str) -> Iterator[tuple[int, int]]:
-    """The blocks of a text, in order."""
+    """Yield the (start, end) of the blocks of a text, in order, without a gap."""
     start = 0
     while start < len(text):
         end = min(len(text), start + BLOCK_CHARACTERS)
@@ -79,7 +82,7 @@ def spans_of_block(text: str, first: int, last: int, longest: int = LONGEST_CHAR
 
 
 def trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """A span without white space at its ends; nothing where it holds nothing else."""
+    """Yield a span without the white space at its ends; nothing if it contains only white space."""
     part = text[start:end]
     left = len(part) - len(part.lstrip())
     if left < len(part):
@@ -106,9 +109,9 @@ def _found(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
     block = text[first:last]
     for begin, end in stretches(block) if len(block) > ALWAYS_TAKEN else ((0, len(block)),):
         stretch = block[begin:end]
-        # Its sentences are asked for, not their boundaries, which it takes half as long again to tell.
+        # Ask for sentences, not for their boundaries: these take half as long again.
         lengths = list(map(len, sentencex.segment("en", stretch)))
-        if sum(lengths) != len(stretch):  # Where it left something out, only boundaries say what.
+        if sum(lengths) != len(stretch):  # Only boundaries say which characters sentencex left out.
             bounds = sentencex.get_sentence_boundaries("en", stretch)
             yield from ((first + begin + one["start_index"], first + begin + one["end_index"]) for one in bounds)
             continue
@@ -122,7 +125,7 @@ def after_space(text: str, first: int, last: int) -> int:
 
 
 def cut(text: str, start: int, end: int, longest: int) -> Iterator[tuple[int, int]]:
-    """A span in parts of at most ``longest`` characters, cut at white space where there is some."""
+    """Yield the parts of a span, of at most ``longest`` characters each, cut at white space if there is any."""
     while end - start > longest:
         middle = after_space(text, start + longest // 2, start + longest)
         yield from trimmed(text, start, middle)
@@ -131,10 +134,10 @@ def cut(text: str, start: int, end: int, longest: int) -> Iterator[tuple[int, in
 
 
 MOST_WORK = 1_024
-"""Most signs that each sign of a stretch is held against, on average: 630 in the worst of 24,000 real paragraphs."""
+"""Most comparisons of a character of a stretch with others, on average: 630 in the worst of 24,000 real paragraphs."""
 
 ALWAYS_TAKEN = 512
-"""A stretch of at most so many characters is taken as it is."""
+"""A stretch of at most this many characters is passed to sentencex without a count of the work."""
 
 LONG_WORD = 256
 
@@ -144,7 +147,7 @@ _CLOSED_BY = {
     "‘": ("’",), "‚": ("‚",), "“": ("”",), "„": ("“",), "‛": ("‛",), "‟": ("‟",), "‹": ("›",), "《": ("》",),
     "「": ("」",),
 }  # fmt: skip
-# An apostrophe within a word is no quote. What is not ASCII may be a letter, or not.
+# An apostrophe inside a word is no quote. A character beyond ASCII counts both as a letter and as none.
 _QUOTE = regex(r"``|''|(?<![A-Za-z0-9_])[`'](?=\w|[^\x00-\x7f])|[`'](?!\w)|[\"«»‘’‚“”„‛‟‹›《》「」]")
 _SYMMETRIC = regex(r"``|''|[`'\"‚‛‟]")
 _STOP = regex(r"[.!?]|[^\w\s\x00-\x7f]")
@@ -155,9 +158,10 @@ _LINE_OR_SPACE = regex(r".*\n|.*\s", re.DOTALL)
 
 
 def stretches(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the (start, end) of the stretches of a text, in order, without a gap: nearly always one.
+    """Yield the (start, end) of the stretches that are passed to sentencex, in order, without a gap: nearly always one.
 
-    Between them no sentence goes on; a border that is not the end of a paragraph is one in a text that is no prose.
+    A text is divided if sentencex would need too much time for it. No sentence continues from one stretch to the next.
+    Only a text that is no prose is divided inside a paragraph.
     """
     start = 0
     if not _is_easy(text):
@@ -180,13 +184,13 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _divided(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """A stretch divided at ends of lines, else at white space, until no part asks too much."""
+    """Yield the parts of a stretch, cut at ends of lines, else at white space, until no part needs too much work."""
     length = last - first
     times = _times_too_much(text[first:last])
     if times <= 1:
         yield first, last
         return
-    # Of a half of the length a sign is held against half as many.
+    # In a part of half the length, a character is compared with half as many others.
     size = max(length // (int(times) + 1), ALWAYS_TAKEN // 2)
     while first < last:
         end = min(last, first + size)
@@ -198,27 +202,27 @@ def _divided(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
 
 
 def _times_too_much(text: str) -> float:
-    """Return by what factor a stretch asks for too much work; at most 1 if it may be taken."""
+    """Return the work of a stretch as a multiple of the allowed work; at most 1 if it need not be divided."""
     return 0 if _is_easy(text) else work(text) / (MOST_WORK * len(text))
 
 
 def _is_easy(text: str) -> bool:
-    """Whether a text has so few quotes, stops and strange signs that its work needs no counting."""
+    """Return whether a text has so few quotes, stops and unusual characters that its work need not be counted."""
     if len(text) <= ALWAYS_TAKEN:
         return True
     most = MOST_WORK // 2 - sum(map(text.count, "'\"`.!?"))
-    # Each character beyond ASCII has more than one byte: nearly always so few that they need no look.
+    # Each character beyond ASCII adds at least one byte: few extra bytes mean few such characters.
     return len(text.encode("utf-8", "surrogatepass")) - len(text) <= most or len(_NOT_ASCII.findall(text)) <= most
 
 
 def work(text: str) -> int:
-    """Return the number of signs that finding the sentences of a paragraph reads at most, beyond reading it once."""
+    """Return how many characters sentencex reads at most to divide a paragraph, beyond reading it once."""
     quotes = [(found.start(), found.group()) for found in _QUOTE.finditer(text)]
     stops = [found.start() for found in _STOP.finditer(text)]
     enclosing: int = len(quotes) // 2 + sum(map(text.count, _ENCLOSES))
     symmetric = _SYMMETRIC.findall(text)
     alternations: int = sum(one != other for one, other in pairwise(symmetric))
-    # Going through ranges and counting one kind of quote takes a part of the time that reading a sign does.
+    # Passing a range, or counting one kind of quote, takes a fraction of the time of reading a character.
     total: int = (
         _looking_for_ends(text, quotes)
         + len(stops) * enclosing
@@ -230,7 +234,7 @@ def work(text: str) -> int:
 
 
 def _looking_for_ends(text: str, quotes: list[tuple[int, str]]) -> int:
-    """Count the signs from each sign that may open a quotation to the farthest one that may close it, or to the end."""
+    """Count the characters from each possible opening quote to its farthest possible closing quote, else to the end."""
     total = 0
     following: dict[str, int] = {}
     for at, sign in reversed(quotes):
@@ -248,7 +252,7 @@ def _looking_for_ends(text: str, quotes: list[tuple[int, str]]) -> int:
 
 
 def _going_back(text: str, stops: list[int]) -> int:
-    """Count the signs from each stop in a long word back to the beginning of the word."""
+    """Count the characters from each stop in a long word back to the beginning of the word."""
     total = 0
     for word in _LONG_WORD.finditer(text):
         within = stops[bisect_left(stops, word.start()) : bisect_left(stops, word.end())]

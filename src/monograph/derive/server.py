@@ -1,4 +1,4 @@
-"""Models behind servers: one JSON request, tried again where that may help; its reply at once, or event by event."""
+"""HTTP client for models behind servers: posts JSON, retries, and reads a reply at once or event by event."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ T = TypeVar("T")
 FIRST_WAIT = 0.5
 """Seconds before the first retry; every further one waits twice as long."""
 MAX_WAIT = 60.0
-"""Seconds that a server may ask us to wait; one that asks for more is given up."""
+"""Most seconds to wait before a retry. If a server asks for more, there is no retry."""
 MAX_REPLY = 4 << 20
-"""Bytes of a reply that are read."""
+"""Most bytes of a reply."""
 QUOTED = 200
-"""Characters of what a server said that an error quotes."""
+"""Most characters of a server's reply that an error quotes."""
 BASE_URL_HINT = "give the base URL of an API of the OpenAI form, which mostly ends in /v1"
 
 _CONNECT = 10.0
@@ -37,37 +37,37 @@ _AGAIN = {408, 425, 429}
 
 
 class Server:
-    """An address that JSON is posted to. Safe to use from several threads; connections are kept and used again.
+    """Client that posts JSON to one URL. Safe for use by several threads; connections are reused.
 
-    What may pass by itself is tried again: a refused or broken connection, a reply that breaks off, the statuses 408,
-    425, 429 and 5xx. Between tries it waits as long as ``Retry-After`` says, else twice as long each time. Redirects
-    are not followed: they would hand the key to another.
+    It retries after errors that may pass: a refused or broken connection, a reply that breaks off, and the statuses
+    408, 425, 429 and 5xx. Before a retry it waits as long as ``Retry-After`` says, else twice as long as before.
+    Redirects are not followed: they would send the key to another server.
 
     Parameters
     ----------
     url:
-        Where to post.
+        URL to post to.
     api_key:
-        Sent as a bearer token, if not empty. Where the server says it back, no error holds it.
+        Sent as a bearer token, if not empty. No error contains it, even if the server's reply does.
     timeout:
-        Seconds for one try, from the request to the last byte.
+        Most seconds of one try until the reply begins, and as many again until its last byte.
     retries:
-        Tries after the first.
+        Retries after the first try.
     max_reply:
         Most bytes of a reply.
     asks_slow_again:
-        Whether a server that is too slow is asked again.
+        Whether to retry after a timeout.
     hint:
-        What to do if nothing of the kind answers at the URL.
+        Hint of the error if no such API answers at the URL.
     key_hint:
-        What to do if the server refuses the key.
+        Hint of the error if the server refuses the key.
 
     Raises
     ------
     MissingExtra
         If urllib3 is not installed.
     InputError
-        If a value will not do.
+        If an argument is invalid.
     """
 
     def __init__(  # noqa: PLR0913 - each is a choice of its own
@@ -92,7 +92,7 @@ class Server:
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self.redaction = Redaction(api_key)
-        """Takes the key out of what the server said."""
+        """Removes the key from texts of the server."""
         self._chained = not api_key
         self._timeout = arguments.seconds(timeout, "timeout")
         self._retries = arguments.whole_number(retries, "retries", 0)
@@ -106,17 +106,17 @@ class Server:
         )
 
     def post(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Post a JSON object and read the one that comes back.
+        """Post a JSON object and return the JSON object of the reply.
 
         Raises
         ------
         ModelUnavailable
-            If the server cannot be reached, refuses, is too slow, or replies with no JSON object or too large a one.
+            If the server cannot be reached, refuses or is too slow, or if its reply is too large or no JSON object.
         """
         return self._object(self._posted(asked))
 
     def ask(self, asked: dict[str, Any]) -> Any:
-        """The same, of a server whose reply may be any JSON value, as a list."""
+        """Post a JSON object and return the JSON value of the reply, such as a list. Raises as :meth:`post`."""
         reply = self._posted(asked)
         with suppress(ValueError, RecursionError):
             return json.loads(reply)
@@ -127,16 +127,15 @@ class Server:
         return self._again(lambda: self._try(body))
 
     def stream(self, asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Post a JSON object and read the events that come back, one JSON object each.
+        """Post a JSON object and yield the events of the reply, one JSON object each.
 
-        What may pass by itself is tried again as long as no event has come. A server that replies all at once gives one
-        event. The time for one try holds from the request to the last byte.
+        It retries until a reply with status 200 begins. A server that replies all at once gives one event.
 
         Raises
         ------
         ModelUnavailable
-            As for :meth:`post`; also if the events break off before ``[DONE]``, which a caller that has all it needs
-            may not wait for.
+            As for :meth:`post`; also if the events break off before ``[DONE]``. A caller that has all it needs may stop
+            before.
         """
         body = json.dumps(asked).encode()
         response = self._again(lambda: self._opened(body))
@@ -146,7 +145,7 @@ class Server:
             response.close()
 
     def _again(self, attempt: Callable[[], T]) -> T:
-        """Return the result of an attempt, repeated if that may help."""
+        """Return the result of an attempt, retried after errors that may pass."""
         wait = FIRST_WAIT
         tries = self._retries
         while True:
@@ -161,7 +160,7 @@ class Server:
             time.sleep(pause)
 
     def _opened(self, body: bytes) -> BaseHTTPResponse:
-        """A reply that has begun well; what it says is yet to be read."""
+        """Return a reply of status 200 whose body is not read yet."""
         with self._translated():
             response = self._open(body)
             if response.status != 200:
@@ -169,7 +168,7 @@ class Server:
         return response
 
     def _events(self, response: BaseHTTPResponse, deadline: float) -> Iterator[dict[str, Any]]:
-        """The events of a reply: lines that begin with ``data:``; a reply of another form is one."""
+        """Yield the events of a reply: the lines that begin with ``data:``. A reply of another form is one event."""
         if "text/event-stream" not in response.headers.get("Content-Type", ""):
             with self._translated(broken="broke off its answer"):
                 whole = self._read(response, deadline)
@@ -194,13 +193,13 @@ class Server:
 
     @contextmanager
     def _translated(self, broken: str = "") -> Iterator[None]:
-        """Errors of the connection as ours: such as may pass, unless the reply has begun and is ``broken``."""
+        """Raise errors of the connection as errors to retry, or as final ones if ``broken`` says what the reply did."""
         from urllib3 import exceptions
 
         try:
             yield
         except exceptions.HTTPError as error:
-            # What is chained is printed as well, and may quote the reply.
+            # A chained error is printed as well, and may quote the reply, which may contain the key.
             raise self._failed(error, broken) from (error if self._chained else None)
 
     def _failed(self, error: Exception, broken: str) -> Exception:
@@ -223,7 +222,7 @@ class Server:
         raise ModelUnavailable(f"{self._url} replied with no JSON object: {self._start(reply)}", self._hint)
 
     def _try(self, body: bytes) -> bytes:
-        """One request, and the body of its reply."""
+        """Return the body of the reply to one request."""
         with self._translated():
             response = self._open(body)
             reply = self._read(response, time.monotonic() + self._timeout)
@@ -232,7 +231,7 @@ class Server:
         return reply
 
     def _open(self, body: bytes) -> BaseHTTPResponse:
-        """Post a body; the reply's is yet to be read."""
+        """Send a body and return the response, whose own body is not read yet."""
         from urllib3 import Timeout
 
         return self._pool.request(
@@ -246,7 +245,7 @@ class Server:
         )
 
     def _read(self, response: BaseHTTPResponse, deadline: float) -> bytes:
-        """The body of a reply, within its time and size."""
+        """Return the body of a reply, within its limits of time and size."""
         body = bytearray()
         while piece := response.read1(1 << 16):
             body += piece
@@ -267,7 +266,7 @@ class Server:
         return _PassingError(error) if self._asks_slow_again else error
 
     def _refusal(self, response: BaseHTTPResponse, reply: bytes) -> Exception:
-        """The error for a status other than 200, passing or not."""
+        """Return the error for a status other than 200: one to retry, or a final one."""
         status = response.status
         said = self._start(reply)
         error = ModelUnavailable(f"{self._url} replied with status {status}: {said}", self._hint_for(status))
@@ -290,40 +289,40 @@ class Server:
 
 
 class ServedModel:
-    """A model behind a path of a server: base of the clients for each kind of model.
+    """Model at a path of a server: base class of the clients for each kind of model.
 
-    Its spec is ``KIND:BASE_URL#MODEL`` and, behind another ``#``, the settings that are not as usual, as JSON.
+    Its spec is ``KIND:BASE_URL#MODEL`` and, after another ``#``, the settings that are not the default, as JSON.
     """
 
     kind: ClassVar[str]
-    """What stands before the colon of a spec."""
+    """Part of a spec before the colon."""
     path: ClassVar[str]
-    """What follows the base URL."""
+    """Path of the API, after the base URL."""
     noun: ClassVar[str]
-    """What people call a model of this kind."""
+    """Name of this kind of model in errors."""
     form: ClassVar[str]
-    """How to write a spec of this kind: what an error says to do."""
+    """Form of a spec of this kind: the hint of an error."""
 
     def __init__(self, base_url: str, model: str, changed: Mapping[str, Any], server: Callable[[str], Server]) -> None:
         if not model or "#" in model:
             raise InputError(f"{model!r} is no model's name", "give the name that the server knows it by")
         self.base_url = base_url.rstrip("/")
-        """Where the server is."""
+        """Base URL of the server, without a slash at its end."""
         settings = f"#{json.dumps(changed, sort_keys=True)}" if changed else ""
         self.spec = f"{self.kind}:{self.base_url}#{model}{settings}"
-        """How to make this model again: address, name and, where they are not the usual ones, the settings."""
+        """Spec of the model: base URL, name and the settings that are not the default."""
         self._url = f"{self.base_url}{self.path}"
         self._model = model
         self._server = server(self._url)
 
     @classmethod
     def from_spec(cls, source: str, api_key: str = "") -> Self:
-        """Make a model from what follows the colon of a spec.
+        """Return the model for the part of a spec after the colon.
 
         Raises
         ------
         UnknownModel
-            If it is not of that form.
+            If that part does not have the form of such a spec.
         """
         base_url, _, rest = source.partition("#")
         model, _, changed = rest.partition("#")
@@ -338,7 +337,7 @@ class ServedModel:
 
 
 def changed_of(settings: Any) -> dict[str, Any]:
-    """Return the fields of settings, a dataclass, that are not as usual."""
+    """Return the fields of a settings dataclass that differ from their defaults."""
     usual = asdict(type(settings)())
     return {name: value for name, value in asdict(settings).items() if value != usual[name]}
 
@@ -350,7 +349,7 @@ class _EventLines:
         self._rest = b""
 
     def take(self, piece: bytes) -> Iterator[bytes]:
-        """The data of the events that are whole by now; at the end, of an empty piece, of what is left."""
+        """Yield the data of the events that are complete with this piece. An empty piece ends the stream."""
         *whole, self._rest = (self._rest + (piece or b"\n")).split(b"\n")
         for line in whole:
             if line.startswith(b"data:") and line[5:].strip():
@@ -358,7 +357,7 @@ class _EventLines:
 
 
 class _PassingError(Exception):
-    """Error that may be over at the next try, after ``wait`` seconds if the server said so."""
+    """Error after which a retry may succeed, ``wait`` seconds later if the server gave a time."""
 
     def __init__(self, error: ModelUnavailable, wait: float | None = None) -> None:
         super().__init__(str(error))

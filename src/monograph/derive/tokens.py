@@ -1,4 +1,4 @@
-"""Tokens, by the tokenizer that ships inside the wordllama package (Llama 2's, 32,000 tokens)."""
+"""Token counts, ids and spans, by the tokenizer inside the wordllama package (Llama 2's, 32,000 tokens)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 
 MOST_WORDS = 65_536
 LONGEST_WORD = 32
-"""Characters. So many words of at most that length are kept with their tokens, about 10 MB; then it begins anew."""
+"""Most characters of a word whose tokens are cached. The cache is emptied after MOST_WORDS words, about 10 MB."""
 
 _SPECIAL_TOKENS = {"<unk>": 0, "<s>": 1, "</s>": 2}
 _SPECIAL = regex(f"({'|'.join(_SPECIAL_TOKENS)})")
 
 
 def wordllama_file(*parts: str) -> Path:
-    """A file of the installed wordllama package, found without importing it: that costs 0.16 s and sets up logging.
+    """Return the path of a file in the installed wordllama package.
+
+    The package is not imported: that takes 0.16 s and sets up logging.
 
     Raises
     ------
@@ -52,7 +54,7 @@ def _description() -> Path:
 
 
 def count_tokens(texts: Sequence[str]) -> list[int]:
-    """Number of tokens of each text, special tokens aside."""
+    """Return the number of tokens of each text, without tokens for its start and end."""
     counts = tokenizer().count(list(texts))
     if min(counts, default=0) < 0:
         counts = [len(token_ids(text)) if count < 0 else count for text, count in zip(texts, counts, strict=True)]
@@ -60,7 +62,7 @@ def count_tokens(texts: Sequence[str]) -> list[int]:
 
 
 def token_ids(text: str) -> list[int]:
-    """The tokens of a text, of which ``<s>`` and the like are one each; ``▁`` is a blank, as the tokenizer has it."""
+    """Return the token ids of a text. ``<s>``, ``</s>`` and ``<unk>`` are one token each; ``▁`` counts as a blank."""
     ids: list[int] = []
     for _, part, special in _parts(text):
         ids += [special] if special is not None else tokenizer().ids(part) or ()
@@ -68,7 +70,7 @@ def token_ids(text: str) -> list[int]:
 
 
 def token_spans(text: str) -> list[tuple[int, int]]:
-    """Return the (start, end) of each token of a text; of a character of several tokens each is all of it."""
+    """Return the (start, end) of each token of a text. If a character has several tokens, each has its whole span."""
     spans: list[tuple[int, int]] = []
     for start, part, special in _parts(text):
         own = [(0, len(part))] if special is not None else tokenizer().spans(part) or ()
@@ -77,12 +79,12 @@ def token_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _parts(text: str) -> Iterator[tuple[int, str, int | None]]:
-    """(start, part, its token) of a text parted at special tokens; None for what lies between these.
+    """Yield (start, part, token) of a text split at special tokens; the token is None for a part between them.
 
     Raises
     ------
     UnicodeEncodeError
-        Where half of a surrogate pair stands in the text, which has no tokens.
+        If the text contains half of a surrogate pair, which has no tokens.
     """
     start = 0
     for part in _SPECIAL.split(text.replace("▁", " ")):
@@ -92,11 +94,11 @@ def _parts(text: str) -> Iterator[tuple[int, str, int | None]]:
 
 
 def first_tokens(text: str, most: int) -> str:
-    """The beginning of a text that has at most so many tokens."""
+    """Return the beginning of a text that has at most ``most`` tokens."""
     spans = token_spans(text)
     if len(spans) <= most:
         return text
     head = text[: spans[most - 1][1]] if most else ""
     while count_tokens([head])[0] > most:
-        head = head[:-1]  # The last letter is several tokens, or is another beside its neighbours.
+        head = head[:-1]  # The last character is several tokens, or was another token together with the next one.
     return head

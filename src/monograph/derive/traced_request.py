@@ -1,4 +1,4 @@
-"""Requests to models, told of as OpenTelemetry's conventions for models have it."""
+"""OpenTelemetry spans and metrics of requests to models, after its conventions for generative AI."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from monograph.telemetry import Span, Value
 
 @dataclass(frozen=True, slots=True)
 class TracedRequest:
-    """One request: its span, and what its counts are sorted by."""
+    """Span of one request, and the attributes of its metrics."""
 
     span: Span
     kinds: dict[str, Value]
 
     def answered(self, made: Completion) -> None:
-        """Tell what was answered, and the tokens it took."""
+        """Record the answer, and its tokens."""
         self.read(made.tokens_in)
         self._used("output", made.tokens_out)
         self._say("gen_ai.output.messages", "assistant", made.text)
 
     def read(self, tokens: int | None) -> None:
-        """Tell how many tokens the model read; None where nobody counted them."""
+        """Record how many tokens the model read; nothing if nobody counted them (None)."""
         if tokens is not None:
             self._used("input", tokens)
 
     def asked(self, prompt: str) -> None:
-        """Tell what was asked."""
+        """Record the prompt."""
         self._say("gen_ai.input.messages", "user", prompt)
 
     def _used(self, kind: str, tokens: int) -> None:
@@ -48,18 +48,19 @@ class TracedRequest:
 
 @contextmanager
 def request(operation: str, model: str, url: str, *, pieces: bool = False) -> Iterator[TracedRequest]:
-    """A request to a model behind an API of the OpenAI form.
+    """Trace a request to a model behind an OpenAI-compatible API.
 
     Parameters
     ----------
     operation:
-        ``chat`` or ``embeddings``, as the conventions call it; ``rerank``, for which they have no word.
+        ``chat`` or ``embeddings``, as in the conventions; ``rerank``, which they do not name.
     model:
-        The name that the server knows it by.
+        Name of the model on the server.
     url:
-        Where the server is.
+        URL of the server.
     pieces:
-        Whether its answer comes in pieces, between which its caller does other work: what that does is no part of it.
+        Whether the answer comes in pieces. The caller does other work between them, so spans that it opens meanwhile
+        are no children of this one.
     """
     kinds: dict[str, Value] = {
         "gen_ai.operation.name": operation,

@@ -1,1 +1,1 @@
-"""Measuring retrieval: question sets, metrics, and runs over them."""
+"""Evaluation of retrieval: question sets, metrics, and runs over them."""

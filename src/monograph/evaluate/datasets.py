@@ -1,7 +1,7 @@
-"""Question sets: ``corpus.jsonl`` and ``queries.jsonl``, plain or gzip, an object a line.
+"""Question sets: ``corpus.jsonl`` and ``queries.jsonl``, plain or gzip, one JSON object a line.
 
-A corpus line has ``id``, ``title``, ``text`` and maybe ``meta``; a query line ``question``, and maybe ``id``,
-``answers``, ``evidence_ids`` and ``type``.
+A corpus line has ``id``, ``title``, ``text`` and optionally ``meta``. A query line has ``question`` and optionally
+``id``, ``answers``, ``evidence_ids`` and ``type``.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _SAFE_NAME = regex(r"[\w][\w.-]{0,99}")
 
 @dataclass(frozen=True, slots=True)
 class EvaluationQuestion:
-    """A question; ``evidence_ids`` name the documents that answer it, ``answers`` the texts that are right.
+    """A question. ``evidence_ids`` name the documents that answer it, and ``answers`` are the correct answers.
 
-    ``documents`` are the ids of those that each of the evidence may be, once they were looked up: see
-    :func:`monograph.evaluate.evidence.resolve`.
+    ``documents`` has, for each piece of evidence, the ids of the documents that it may be. It is empty until
+    :func:`monograph.evaluate.evidence.resolve` has looked them up.
     """
 
     id: str
@@ -46,33 +46,33 @@ class QuestionSet:
 
 
 def load_dataset(folder: Path) -> QuestionSet:
-    """Read a question set from a folder.
+    """Return the question set in a folder.
 
     Raises
     ------
     SourceMissing
         If the folder lacks a corpus or queries.
     InputError
-        Naming file and line, if a line is not as it should be.
+        If a line is invalid; the error names its file and number.
     """
     documents = tuple(_document(row, place) for place, row in _lines(_file(folder, "corpus")))
     return QuestionSet(folder.resolve().name, documents, questions_of(folder))
 
 
 def load_questions(path: Path) -> tuple[EvaluationQuestion, ...]:
-    """Read questions from a file of the form of ``queries.jsonl``. Raises as :func:`load_dataset` does."""
+    """Return the questions in a file of the form of ``queries.jsonl``. Raises as :func:`load_dataset` does."""
     return tuple(_question(row, place) for place, row in _lines(path))
 
 
 def questions_of(folder: Path) -> tuple[EvaluationQuestion, ...]:
-    """Return the questions of a set, which needs no corpus for that. Raises as :func:`load_dataset` does."""
+    """Return the questions of a set, without its corpus. Raises as :func:`load_dataset` does."""
     return load_questions(_file(folder, "queries"))
 
 
 def write_texts(dataset: QuestionSet, folder: Path) -> None:
     """Write each document as a UTF-8 text file named by its id, so that the folder can be synced.
 
-    An id that makes no good file name is replaced by its hash.
+    An id that is no safe file name is replaced by its hash.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for document in dataset.documents:

@@ -22,31 +22,31 @@ _HINT = "name evidence by a document's id, its uri, the end of that, its file's 
 def resolve(
     questions: Iterable[EvaluationQuestion], documents: Sequence[Document], place: str
 ) -> tuple[EvaluationQuestion, ...]:
-    """Return questions that know which documents each piece of their evidence is.
+    """Return the questions, each with the documents that its evidence names.
 
-    A piece may be called by a document's id, its uri, the end of its uri's path, its file's name with or without the
-    suffix, or its title, whatever case that has. Where one file holds several documents, its name means any of them. A
-    piece that a question names twice counts once.
+    A piece of evidence may be a document's id, its uri, the end of its uri's path, its file's name with or without the
+    suffix, or its title in any case. If one file has several documents, its name means any of them. A piece that a
+    question names twice counts once.
 
     Parameters
     ----------
     questions:
-        As they are asked.
+        Questions with the names of their evidence.
     documents:
-        All that the file holds; their texts are not looked at.
+        All documents of the file; their texts are not read.
     place:
-        What holds them, for the error.
+        Name of the file, for errors.
 
     Raises
     ------
     InputError
-        If a piece of evidence names nothing, with what is called almost so; or if it names several things.
+        If a piece of evidence names no document, with suggestions of similar names; or if it names several.
     """
     return EvidenceNames(documents, place).resolved(questions)
 
 
 class EvidenceNames:
-    """Names under which the documents of a file may be cited."""
+    """Names by which evidence may refer to the documents of a file."""
 
     def __init__(self, documents: Sequence[Document], place: str) -> None:
         self._place = place
@@ -67,7 +67,7 @@ class EvidenceNames:
                 self._titles[_folded(document.title)].append(document)
 
     def resolved(self, questions: Iterable[EvaluationQuestion]) -> tuple[EvaluationQuestion, ...]:
-        """See :func:`resolve`."""
+        """Return the questions with their documents: see :func:`resolve`."""
         made = []
         unknown: list[tuple[str, str]] = []
         for question in questions:
@@ -98,16 +98,19 @@ class EvidenceNames:
         return frozenset(titled)
 
     def _ending(self, parts: Sequence[str]) -> Collection[str]:
-        """Return the uris that end in a path."""
+        """Return the uris whose paths end in the given path."""
         return [one for one in self._files.get(parts[-1], ()) if _ends(self._paths[one], parts)] if parts else ()
 
     def _ended(self, parts: Sequence[str]) -> Collection[str]:
-        """Return the longest path that a path ends in."""
+        """Return the uri with the longest path in which the given path ends; none if there is no such uri."""
         ends = [one for one in self._files.get(parts[-1], ()) if _ends(parts, self._paths[one])] if parts else []
         return [max(ends, key=lambda one: len(self._paths[one]))] if ends else ()
 
     def _stemmed(self, parts: Sequence[str], name: str) -> Collection[str]:
-        """Return the uris that end in a path but for the suffix, or the file that write_texts names by this id."""
+        """Return the uris whose paths end in the given path, except for the suffix.
+
+        If there is none, return the file that :func:`write_texts` would name by this id.
+        """
         if not parts:
             return ()
         near = [one for one in self._stems.get(parts[-1], ()) if _ends(self._paths[one][:-1], parts[:-1])]
@@ -132,7 +135,7 @@ class EvidenceNames:
         )
 
     def _near(self, name: str) -> list[str]:
-        """Return names that are spelt almost so."""
+        """Return names that are spelt similarly."""
         called: dict[str, str] = {}
         titles = (some[0].title for some in self._titles.values())
         for one in chain(self._files, self._stems, self._ids, titles):

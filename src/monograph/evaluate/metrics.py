@@ -1,6 +1,6 @@
-"""Retrieval metrics, each a pure function of what was found and what should have been.
+"""Retrieval metrics: pure functions of a ranking and the evidence.
 
-``found`` is a ranking of distinct document ids, best first; ``evidence`` the ids of the documents that answer the
+``found`` is a ranking of distinct document ids, best first. ``evidence`` has the ids of the documents that answer the
 question.
 """
 
@@ -20,12 +20,12 @@ _WORD = regex(r"\w+")
 
 
 def recall_at_k(found: Sequence[str], evidence: Collection[str], k: int) -> float:
-    """Return the share of the evidence among the first k: |found[:k] ∩ evidence| / |evidence|."""
+    """Return the share of the evidence among the first k documents: |found[:k] ∩ evidence| / |evidence|."""
     return len(set(found[:k]) & set(evidence)) / len(set(evidence))
 
 
 def all_evidence_at_k(found: Sequence[str], evidence: Collection[str], k: int) -> float:
-    """Return 1 if every piece of evidence is among the first k, else 0."""
+    """Return 1 if all evidence is among the first k documents, else 0."""
     return float(set(evidence) <= set(found[:k]))
 
 
@@ -42,14 +42,14 @@ def rank_weight(rank: int) -> float:
 def ranked_recall_at_k(found: Sequence[str], evidence: Collection[str], k: int) -> float:
     """Return Terminus Eq. 4, 0-based as its Eq. 2 is: the sum of w(i) over the first k ranks that hold evidence.
 
-    Divided by the most that could be reached: the evidence, or the first k of it, at the top.
+    The sum is divided by its largest possible value, with all evidence, or k pieces of it, at the top.
     """
     reached = sum(rank_weight(rank) for rank, one in enumerate(found[:k]) if one in evidence)
     return reached / sum(rank_weight(rank) for rank in range(min(k, len(set(evidence)))))
 
 
 def contains_answer(context: str, answers: Collection[str]) -> float:
-    """Return 1 if some answer stands in the context, case, accents and punctuation aside, else 0."""
+    """Return 1 if the context contains one of the answers, regardless of case, accents and punctuation, else 0."""
     words = _normalised(context)
     return float(any(_normalised(answer).strip() and _normalised(answer) in words for answer in answers))
 
@@ -61,11 +61,11 @@ def _normalised(text: str) -> str:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the value that ``share`` of the values do not exceed (nearest rank); 0 of no values."""
+    """Return the value that ``share`` of the values do not exceed (nearest rank); 0 for no values."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
 
 
 def mean(values: Collection[float]) -> float:
-    """Return the arithmetic mean; 0 of no values."""
+    """Return the arithmetic mean; 0 for no values."""
     return sum(values) / len(values) if values else 0.0

@@ -1,4 +1,4 @@
-"""A question set through a retriever, and what came of it."""
+"""Evaluation of search modes on a question set: runs, scores, tables and plots."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from monograph.search.query import Strategy
 from monograph.values import Hit
 
 CURVE = 10
-"""Recall is reported for k = 1 to this."""
+"""Recall is reported for k = 1 to this value."""
 
 CHUNKS_A_DOCUMENT = 4
-"""Chunks asked for, for each document wanted, at first; twice as many again while there are too few documents."""
+"""Chunks that are first requested for each wanted document. The number doubles while they are of too few documents."""
 
 MOST_CHUNKS = 400
 
@@ -34,9 +34,10 @@ class Searcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RetrievalScores:
-    """Means over questions that have evidence; ``answered`` over those that have answers.
+    """Mean scores of the questions that have evidence; ``answered`` is the mean of those that have answers.
 
-    ``recall`` at k = 1 to 10; ``all_evidence``, ``ranked_recall`` and ``answered`` at the k of the run.
+    ``recall`` has one value for each k from 1 to 10. ``all_evidence``, ``ranked_recall`` and ``answered`` are at the k
+    of the run.
     """
 
     questions: int
@@ -49,7 +50,11 @@ class RetrievalScores:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One way over one set. Latencies in milliseconds of a search for k chunks; mean tokens of the k first chunks."""
+    """Result of one search mode on one question set.
+
+    ``p50``, ``p95`` and ``p99`` are latencies in milliseconds of a search for k chunks. ``context_tokens`` is the mean
+    number of tokens of the first k chunks.
+    """
 
     how: str
     k: int
@@ -71,21 +76,22 @@ class _AskedQuestion:
 
 
 def evaluate(searcher: Searcher, questions: Sequence[EvaluationQuestion], how: str | Strategy, k: int = 5) -> Result:
-    """Ask every question once, after one that is not counted.
+    """Return the scores of a search for questions, each asked once after one warm-up that is not counted.
 
-    A hit counts for its document: for the evidence that this may be, where that was looked up (see
-    :func:`monograph.evaluate.evidence.resolve`), else by the document's id or the name of the file it came from.
+    A hit counts for its document. If the evidence of the questions was looked up (see
+    :func:`monograph.evaluate.evidence.resolve`), the document counts as the evidence that it may be. Otherwise evidence
+    is compared with the document's id and the name of its file.
 
     Parameters
     ----------
     searcher:
-        What is measured.
+        Search to measure.
     questions:
-        Those without evidence count for latency and context only.
+        Questions; those without evidence count for latency and context only.
     how:
-        Handed to the search.
+        Search mode.
     k:
-        Documents for the metrics, and chunks for latency and context.
+        Number of documents for the metrics, and of chunks for latency and context.
     """
     names = {file_stem(one): one for question in questions for one in question.evidence_ids}
     if questions:
@@ -157,7 +163,7 @@ def _scores(answers: Sequence[_AskedQuestion], k: int) -> RetrievalScores:
 def compare(
     searcher: Searcher, questions: Sequence[EvaluationQuestion], hows: Iterable[str | Strategy], k: int = 5
 ) -> list[Result]:
-    """Return the same questions in several ways."""
+    """Return the results for the same questions with several search modes."""
     return [evaluate(searcher, questions, how, k) for how in hows]
 
 
@@ -176,7 +182,7 @@ def row(result: Result) -> tuple[str, ...]:
 
 
 COST_HEADINGS = ("how", "p50 ms", "p95 ms", "p99 ms", "context tokens")
-"""Of the columns of :func:`cost_row`."""
+"""Headings of the columns of :func:`cost_row`."""
 
 
 def cost_row(result: Result) -> tuple[str, ...]:

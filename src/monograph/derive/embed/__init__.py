@@ -1,1 +1,1 @@
-"""Embedders: texts in, unit vectors out."""
+"""Embedders: they turn texts into unit vectors."""

@@ -1,4 +1,4 @@
-"""For files whose vectors all come from outside, with the chunks and with the queries."""
+"""Embedder for files whose vectors all come from outside, with the chunks and with the queries."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from monograph.values import Float32, arguments
 
 
 class GivenVectors:
-    """Knows no text: each gets a zero vector, which is near to nothing.
+    """Embedder that embeds nothing: each text gets a zero vector, which is similar to no other.
 
-    A chunk without a vector cannot be stored in such a file, and a query without one is searched for by words alone.
+    A chunk without a vector cannot be stored in a file with this embedder. A query without a vector is searched by
+    words only.
 
     Parameters
     ----------
     dimension:
-        Length of the vectors that are given.
+        Number of values of each given vector.
 
     Raises
     ------
     InputError
-        If it is below 1.
+        If the dimension is below 1.
     """
 
     given = True
@@ -35,26 +36,26 @@ class GivenVectors:
 
     @classmethod
     def from_spec(cls, source: str) -> GivenVectors:
-        """Make it from the dimension, in digits. Raises UnknownModel if the text is something else."""
+        """Return the embedder for a dimension in digits. Raises UnknownModel if the text is something else."""
         if not source.isdecimal():
             raise UnknownModel(f"unknown embedder 'given:{source}'", "give given:DIMENSION")
         return cls(int(source))
 
     @property
     def key(self) -> str:
-        """Name and dimension."""
+        """``given/`` and the dimension."""
         return f"given/{self._dimension}"
 
     @property
     def spec(self) -> str:
-        """The text from which ``load_embedder`` makes this."""
+        """The spec from which ``load_embedder`` builds this embedder."""
         return f"given:{self._dimension}"
 
     @property
     def dimension(self) -> int:
-        """Length of every vector."""
+        """Number of values of every vector."""
         return self._dimension
 
     def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
-        """Zeros of shape (len(texts), dimension)."""
+        """Return zeros, float32 of shape (len(texts), dimension)."""
         return np.zeros((len(texts), self._dimension), dtype=np.float32)

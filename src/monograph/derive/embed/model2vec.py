@@ -20,30 +20,30 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 AT_ONCE = 8_192
-"""Token vectors of one text that are summed at once."""
+"""Token vectors of one text that are summed in one step."""
 
 TEXTS_AT_ONCE = 256
-"""Texts that are cut into tokens together."""
+"""Texts that are tokenized together."""
 
 _HINT = "name a folder with model.safetensors and tokenizer.json, as model2vec's save_pretrained writes it"
 
 
 class Model2VecEmbedder:
-    """A table of token vectors: a text's vector is their mean, brought to unit length. No model runs.
+    """Embedder with a table of token vectors: a text's vector is their mean, scaled to unit length. No model runs.
 
-    Read are the arrays ``embeddings`` (or ``embedding.weight``, as sentence-transformers calls it), and where they are
-    there ``weights``, what each token counts, and ``mapping``, which row is a token's. A text is read to its end:
-    model2vec itself stops after 512 tokens. Nothing in the folder is run, and nothing is fetched.
+    It reads the array ``embeddings`` (``embedding.weight`` in files of sentence-transformers). If they exist, it also
+    reads ``weights``, the weight of each token, and ``mapping``, the row of each token. A text is read to its end,
+    while model2vec itself stops after 512 tokens. No code in the folder is run, and nothing is downloaded.
 
     Parameters
     ----------
     source:
-        The folder.
+        Folder of the model.
 
     Raises
     ------
     ModelUnavailable
-        If there is no such folder, or it does not hold what is needed.
+        If there is no such folder, or its files are missing or invalid.
     """
 
     def __init__(self, source: str) -> None:
@@ -79,14 +79,14 @@ class Model2VecEmbedder:
         if self._mapping is not None and not 0 <= self._mapping.min() <= self._mapping.max() < len(self._table):
             raise ModelUnavailable(f"{table}: the mapping names rows that are not there", _HINT)
         self.dimension = int(self._table.shape[1])
-        """Length of every vector."""
+        """Number of values of every vector."""
         self.spec = f"model2vec:{self._source}"
-        """How to make this embedder again."""
+        """Spec of this embedder."""
         self.key = _key(table, tokens)
         """Hash of the table's and the tokenizer's bytes."""
 
     def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
-        """Embed texts; ``kind`` makes no difference. See :class:`monograph.models.Embedder`.
+        """Return the vectors of texts; ``kind`` makes no difference. See :class:`monograph.models.Embedder`.
 
         Returns
         -------
@@ -107,7 +107,7 @@ class Model2VecEmbedder:
                     result[place] += self._sum(ids[at : at + AT_ONCE])
         if not np.isfinite(result).all():
             raise ModelUnavailable(f"{self._folder} holds vectors that are not finite", "copy the model's folder again")
-        # Sums, not means: they differ by a factor that unit length takes away.
+        # Sums suffice: means differ by a factor, which scaling to unit length removes.
         return unit_rows(result)
 
     def _sum(self, ids: npt.NDArray[np.int64]) -> Float32:
@@ -119,16 +119,16 @@ class Model2VecEmbedder:
 
 _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "<i1", "U8": "<u1"}
 _HALF = "BF16"
-"""The upper half of a float32."""
+"""Name of the type bfloat16, which is the upper half of a float32."""
 
 
 def load_tensors(path: Path) -> dict[str, npt.NDArray[Any]]:
-    """Load the arrays of a safetensors file by name; those of bfloat16 become float32.
+    """Return the arrays of a safetensors file by name; those of bfloat16 become float32.
 
     Raises
     ------
     ModelUnavailable
-        If it cannot be read, is not of that form, or holds numbers of another type.
+        If the file cannot be read, is no safetensors file, or has numbers of another type.
     """
     from safetensors import SafetensorError, deserialize
 
@@ -163,7 +163,7 @@ def _tokenizer(path: Path) -> Tokenizer:
 
 
 def _unknown(tokenizer: Tokenizer) -> int | None:
-    """The token that stands for what the tokenizer does not know: it says nothing of a text."""
+    """Return the id of the token for unknown words, which carries no meaning; None if the tokenizer has none."""
     written = getattr(tokenizer.model, "unk_token", None)
     return None if written is None else tokenizer.token_to_id(written)
 

@@ -24,10 +24,10 @@ POOLINGS = ("mean", "cls")
 
 @dataclass(frozen=True, slots=True)
 class OnnxSettings:
-    """Options of the model: prefixes, most tokens a text, texts a batch, and the pooling of token outputs.
+    """Options of the model: prefixes, most tokens of a text, texts in a batch, and pooling of the token outputs.
 
-    ``pooling`` is ``mean`` or ``cls``, the first token's output; empty for what the folder says (``1_Pooling``), else
-    ``mean``.
+    ``pooling`` is ``mean``, or ``cls`` for the first token's output. If it is empty, the folder's ``1_Pooling``
+    decides, or else it is ``mean``.
     """
 
     max_tokens: int = 256
@@ -42,27 +42,27 @@ class OnnxSettings:
 
 
 class OnnxEmbedder:
-    """A sentence embedder in ONNX form.
+    """Embedder that runs a sentence embedding model in ONNX form.
 
-    The model takes ``input_ids`` and whichever of ``attention_mask`` and ``token_type_ids`` it declares. An output of
-    shape (batch, dimension) is used as it is; token outputs of shape (batch, tokens, dimension) are averaged over the
-    mask, or the first token's is taken, as the settings or the folder's ``1_Pooling/config.json`` say. Rows are brought
-    to unit length.
+    The model takes ``input_ids`` and, if it declares them, ``attention_mask`` and ``token_type_ids``. An output of
+    shape (batch, dimension) is used as it is. Token outputs of shape (batch, tokens, dimension) are averaged over the
+    attention mask, or the first token's output is used: this depends on the settings, or else on the folder's
+    ``1_Pooling/config.json``. Rows are scaled to unit length.
 
     Parameters
     ----------
     source:
-        A folder with ``tokenizer.json`` and one ``*.onnx`` file (``model.onnx`` where there are several), or a hub
-        name ``organisation/name``, which is fetched on first use and needs the network then.
+        A folder with ``tokenizer.json`` and one ``*.onnx`` file (``model.onnx`` if there are several). Or a hub name
+        ``organisation/name``, which is downloaded at first use and needs the network then.
     settings:
-        How texts are given to the model.
+        Options of the model.
 
     Raises
     ------
     MissingExtra
         If onnxruntime is not installed.
     ModelUnavailable
-        If there is no such folder and the hub cannot be reached, or the folder does not hold what is needed.
+        If there is no such folder and the hub cannot be reached, or if the folder's files are missing or invalid.
     """
 
     contextual = True
@@ -80,13 +80,13 @@ class OnnxEmbedder:
         self._source = source if folder is None else str(self._folder)
         self._pooling = settings.pooling or _pooling(self._folder)
         self.dimension = self._run(["a"]).shape[1]
-        """Length of every vector."""
+        """Number of values of every vector."""
         self.key = _key(self._model_path, self._tokenizer_path, settings, self._pooling)
         """Hash of the model's and the tokenizer's bytes and the settings that change vectors."""
 
     @classmethod
     def from_spec(cls, source: str) -> OnnxEmbedder:
-        """Make an embedder from what follows ``onnx:`` in a spec: the source, and after ``#`` its settings as JSON."""
+        """Return the embedder for the rest of a spec after ``onnx:``: a source and, after ``#``, settings as JSON."""
         name, _, changed = source.partition("#")
         try:
             settings = replace(OnnxSettings(), **json.loads(changed or "{}"))
@@ -96,13 +96,13 @@ class OnnxEmbedder:
 
     @property
     def spec(self) -> str:
-        """``onnx:`` and the source, with settings other than the usual ones after ``#``."""
+        """``onnx:``, the source and, after ``#``, the settings that are not the default, as JSON."""
         usual = asdict(OnnxSettings())
         changed = {name: value for name, value in asdict(self._settings).items() if value != usual[name]}
         return f"onnx:{self._source}" + (f"#{json.dumps(changed, sort_keys=True)}" if changed else "")
 
     def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
-        """Embed texts, longest first in batches of like length. See :class:`monograph.models.Embedder`.
+        """Return the vectors of texts. Texts of similar length share a batch. See :class:`monograph.models.Embedder`.
 
         Returns
         -------
@@ -154,12 +154,12 @@ def _from_hub(name: str) -> Path:
 
 
 def _pooling(folder: Path) -> str:
-    """Return the pooling of token outputs that the folder of an export names.
+    """Return the pooling that the folder's ``1_Pooling/config.json`` names; ``mean`` if there is no such file.
 
     Raises
     ------
     ModelUnavailable
-        If it cannot be read, or is neither of what is known.
+        If the file cannot be read, or names another pooling than ``mean`` and ``cls``.
     """
     for path in (folder / "1_Pooling" / "config.json", folder.parent / "1_Pooling" / "config.json"):
         if not path.is_file():

@@ -1,4 +1,4 @@
-"""Embedders behind an API of the OpenAI form: Ollama, llama.cpp's server, vLLM, TEI, OpenAI itself (extra ``llm``)."""
+"""Embedders behind an OpenAI-compatible API: Ollama, llama.cpp's server, vLLM, TEI, OpenAI itself (extra ``llm``)."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ from monograph.models import TextKind
 from monograph.values import Float32, arguments
 
 TIMEOUT = 120.0
-"""Seconds for one request: a first one may wait until a model is loaded."""
+"""Seconds for one try: the first request may wait until the server has loaded the model."""
 
 RETRIES = 4
-"""Tries after the first: with the waits between them, about eight seconds."""
+"""Retries after the first try: with the waits between them, about eight seconds."""
 
 MAX_REPLY = 64 << 20
-"""Bytes of a reply, which holds vectors."""
+"""Most bytes of a reply, which contains vectors."""
 
 MOST_QUESTIONS = 512
-"""Questions whose vectors are kept: of 1,024 values each, two megabytes."""
+"""Questions whose vectors are cached: with 1,024 values each, two megabytes."""
 
 _REPLY_HINT = "see that the model is one for embeddings, and that its server is sound: its log says more"
 
 _TOO_MUCH = (400, 413, 422)
-"""What servers refuse with where a request has too many texts, or too long ones."""
+"""Statuses with which servers refuse a request with too many texts, or too long ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServedSettings:
-    """Options of requests: values a vector, prefixes, characters of a text, texts and characters a request.
+    """Options of requests: values of a vector, prefixes, characters of a text, texts and characters of a request.
 
-    ``dimensions`` are asked for where they are not 0, which some models understand; ``max_characters`` cuts texts that
-    are longer, for servers that refuse those, and 0 cuts none.
+    ``dimensions`` is sent to the server if it is not 0; only some models support it. ``max_characters`` cuts longer
+    texts, for servers that refuse them; 0 cuts none.
     """
 
     dimensions: int = 0
@@ -63,34 +63,34 @@ class ServedSettings:
 
 
 class OpenAIEmbedder(ServedModel):
-    """A model behind ``BASE_URL/embeddings``, asked for many texts at once, and again where that may help.
+    """Embedder behind ``BASE_URL/embeddings``; texts are sent in batches, and failed requests are retried.
 
-    A batch that the server refuses as too large is asked for in halves. Rows are brought to unit length. How long they
-    are is learnt from the first reply; one of another length is an error. A text of blanks alone is not sent: its
-    vector is zero. The vectors of the last questions stay in memory.
+    A batch that the server refuses as too large is sent again in halves. Rows are scaled to unit length. The dimension
+    is learnt from the first reply; a vector of another dimension is an error. A text of white space only is not sent:
+    its vector is zero. The vectors of the last questions are cached in memory.
 
     Parameters
     ----------
     base_url:
-        Up to and without ``/embeddings``: ``http://127.0.0.1:11434/v1`` for Ollama. It is stored in files, so it may
-        hold neither a password nor a query.
+        URL up to and without ``/embeddings``: ``http://127.0.0.1:11434/v1`` for Ollama. Files store it, so it may
+        contain neither a password nor a query.
     model:
-        The name that the server knows it by.
+        Name of the model on the server.
     settings:
-        How texts are given to it.
+        Options of the requests.
     api_key:
-        Sent as a bearer token, stored in no file, and in no error where the server says it back.
+        Sent as a bearer token. It is stored in no file, and no error contains it, even if the server's reply does.
     timeout:
-        Seconds for one try.
+        Seconds for one try, as for :class:`monograph.derive.server.Server`.
     retries:
-        Tries after the first.
+        Retries after the first try.
 
     Raises
     ------
     MissingExtra
         If urllib3 is not installed.
     InputError
-        If a value will not do.
+        If an argument is invalid.
     """
 
     kind: ClassVar[str] = "openai"
@@ -111,7 +111,7 @@ class OpenAIEmbedder(ServedModel):
         timeout: float = TIMEOUT,
         retries: int = RETRIES,
     ) -> None:
-        def server(url: str) -> Server:  # It may be slow while it loads a model.
+        def server(url: str) -> Server:  # The server may be slow while it loads a model.
             return Server(
                 url,
                 api_key,
@@ -129,7 +129,7 @@ class OpenAIEmbedder(ServedModel):
         self._questions = _QuestionVectors()
         told = {name: value for name, value in changed.items() if not name.startswith("batch_")}
         self.key = f"openai-embeddings/{model}" + (f"/{json.dumps(told, sort_keys=True)}" if told else "")
-        """The model's name and what changes its vectors; not the address, so that a server may move."""
+        """Name of the model, and the settings that change its vectors; not the address, so that a server may move."""
 
     @classmethod
     def _with_settings(cls, base_url: str, model: str, changed: dict[str, Any], api_key: str) -> Self:
@@ -137,7 +137,7 @@ class OpenAIEmbedder(ServedModel):
 
     @property
     def dimension(self) -> int:
-        """Length of every vector; the server is asked for one where none was made yet.
+        """Number of values of every vector. If it is not known yet, a request is sent to learn it.
 
         Raises ModelUnavailable as :meth:`embed`.
         """
@@ -146,28 +146,28 @@ class OpenAIEmbedder(ServedModel):
         return self._dimension
 
     def expect(self, dimension: int) -> None:
-        """Let no other dimension pass than that of the vectors that a file holds.
+        """Require vectors of this dimension, the one of the vectors that a file holds.
 
         Raises
         ------
         ModelUnavailable
-            If the server gave another already.
+            If the server has already sent vectors of another dimension.
         """
         if self._dimension and self._dimension != dimension:
             raise self._changed_dimension(self._dimension, dimension)
         self._dimension = dimension
 
     def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
-        """Embed texts, each different one once. See :class:`monograph.models.Embedder`.
+        """Return the vectors of texts. Each distinct text is sent once. See :class:`monograph.models.Embedder`.
 
         Returns
         -------
-        float32 of shape (len(texts), dimension), rows of unit length; zero for a text of blanks.
+        float32 of shape (len(texts), dimension), rows of unit length; zero for a text of white space only.
 
         Raises
         ------
         ModelUnavailable
-            If the server cannot be reached, refuses, is too slow, or replies with anything but a finite vector of the
+            If the server cannot be reached, refuses, is too slow, or does not reply with one finite vector of the
             dimension for each text.
         """
         prefix = self._settings.query_prefix if kind == "query" else self._settings.document_prefix
@@ -186,11 +186,11 @@ class OpenAIEmbedder(ServedModel):
         return result
 
     def _asked(self, texts: Sequence[str]) -> list[Float32]:
-        """The vectors of different texts, none of blanks alone."""
+        """Return the vectors of distinct texts, none of them blank, from the server."""
         return [vector for batch in self._batches(texts) for vector in self._of_batch(batch)]
 
     def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        """Texts in order, so many at once as a request may have."""
+        """Yield the texts in order, in batches as large as a request may be."""
         batch: list[str] = []
         characters = 0
         for text in texts:
@@ -239,21 +239,21 @@ class OpenAIEmbedder(ServedModel):
 
 
 class _QuestionVectors:
-    """Vectors of the questions asked last, by text. Safe for many threads."""
+    """Cache of the vectors of the last questions, by text. Safe for use by many threads."""
 
     def __init__(self) -> None:
         self._held: dict[str, Float32] = {}
         self._lock = threading.Lock()
 
     def among(self, texts: Iterable[str]) -> dict[str, Float32]:
-        """The vectors that are known of some texts."""
+        """Return the cached vectors of texts, by text."""
         with self._lock:
             found = {text: self._held.pop(text) for text in dict.fromkeys(texts) if text in self._held}
-            self._held.update(found)  # They go to the end, as asked for last.
+            self._held.update(found)  # Move them to the end, as most recently used.
             return found
 
     def keep(self, made: Mapping[str, Float32]) -> None:
-        """Remember the vectors of some texts."""
+        """Cache the vectors of texts, and drop the oldest beyond :data:`MOST_QUESTIONS`."""
         with self._lock:
             self._held.update(made)
             for text in list(self._held)[: max(0, len(self._held) - MOST_QUESTIONS)]:
@@ -261,22 +261,22 @@ class _QuestionVectors:
 
 
 def _vectors_of(reply: Mapping[str, Any], count: int, url: str, model: str, redaction: Redaction) -> Float32:
-    """The vectors of so many texts, float32 (count, dimension), in order, of unit length or zero.
+    """Return the vectors in a reply, in the order of the texts: float32 (count, dimension), of unit length or zero.
 
     Parameters
     ----------
     reply:
-        As the OpenAI form has it: ``{"data": [{"index": 0, "embedding": [...]}, ...]}``; a vector may also be packed,
-        as float32 in base64. Where no index is told they come in order.
+        In the OpenAI form: ``{"data": [{"index": 0, "embedding": [...]}, ...]}``. A vector may also be base64 of
+        float32. Vectors without an index are in the order of the texts.
     count, url, model:
-        What was asked, and where: for errors.
+        Number of texts; address and name of the model, for errors.
     redaction:
-        Takes the key out of what is quoted.
+        Removes the key from quoted replies.
 
     Raises
     ------
     ModelUnavailable
-        If these are not so many finite vectors of one length.
+        If the reply does not have ``count`` finite vectors of one dimension.
     """
     who = f"{url} gave"
     data = reply.get("data")
@@ -316,7 +316,7 @@ def _vector(given: Any, who: str, model: str) -> Float32:
 
 
 def _of_unit_length(rows: Float32) -> Float32:
-    """Rows divided by their lengths, which are reckoned in double precision: the squares may be too large or small."""
+    """Return rows scaled to unit length. Norms are double precision: squares may be too large or small for float32."""
     wide = rows.astype(np.float64)
     lengths = np.linalg.norm(wide, axis=1, keepdims=True)
     np.divide(wide, lengths, out=wide, where=lengths > 0)

@@ -12,23 +12,23 @@ from monograph.models import TextKind
 from monograph.values import Float32
 
 OLDEST = 6
-"""The first major version that runs no code of a model's folder."""
+"""First major version that runs no code in a model's folder."""
 
 
 class SentenceTransformerEmbedder:
-    """A sentence-transformers model. Python code in its folder, or on the hub, is never run.
+    """Embedder that runs a sentence-transformers model. Python code in its folder, or on the hub, is never run.
 
     Parameters
     ----------
     name:
-        A folder, or a hub name: one that is not on this machine yet is fetched, which needs the network once.
+        A folder, or a hub name. A model that is not on this machine is downloaded, which needs the network once.
 
     Raises
     ------
     MissingExtra
-        If sentence-transformers is not installed.
+        If sentence-transformers is not installed, or is older than version 6.
     ModelUnavailable
-        If the model is not here and cannot be fetched.
+        If the model is not on this machine and cannot be downloaded.
     """
 
     contextual = True
@@ -41,7 +41,7 @@ class SentenceTransformerEmbedder:
                 "SentenceTransformerEmbedder needs sentence-transformers",
                 'pip install "monograph[sentence-transformers]"',
             ) from error
-        if int(__version__.partition(".")[0]) < OLDEST:  # Earlier ones run the Python of a folder unasked.
+        if int(__version__.partition(".")[0]) < OLDEST:  # Earlier versions run Python code in a model's folder.
             raise MissingExtra(
                 f"SentenceTransformerEmbedder needs sentence-transformers {OLDEST} or later, not {__version__}",
                 'pip install --upgrade "monograph[sentence-transformers]"',
@@ -54,14 +54,17 @@ class SentenceTransformerEmbedder:
                 "connect to the network once, or name a folder that holds it",
             ) from error
         self.spec = f"sentence-transformers:{name}"
-        """How to make this embedder again."""
+        """Spec of this embedder."""
         self.dimension = int(self._model.get_sentence_embedding_dimension())
-        """Length of every vector."""
+        """Number of values of every vector."""
         self.key = f"sentence-transformers/{name}/{self._model.max_seq_length}/{self.dimension}"
         """Name of the model and the settings that change its vectors."""
 
     def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
-        """Embed texts with the model's own prompt for queries or documents. See :class:`monograph.models.Embedder`."""
+        """Return the vectors of texts, float32 (len(texts), dimension). See :class:`monograph.models.Embedder`.
+
+        The model's own prompt for queries or for documents is used.
+        """
         encode = self._model.encode_query if kind == "query" else self._model.encode_document
         made = encode(list(texts), normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False)
         return np.asarray(made, dtype=np.float32).reshape(len(texts), self.dimension)

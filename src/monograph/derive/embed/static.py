@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from monograph.values import Float32
 
 TOKENS_AT_ONCE = 8_192
-"""Token vectors of one text that are summed at once: 8 MB."""
+"""Token vectors of one text that are summed in one step: 8 MB."""
 
 
 _FEW = 64
-"""Texts: so many are embedded before all token vectors are made ready, which takes as long as thousands of texts do."""
+"""Most texts that are embedded from float16 vectors. Converting all vectors takes as long as thousands of texts."""
 
 
 @functools.cache
 def stored_vectors() -> npt.NDArray[np.float16]:
-    """Token vectors as they are stored, of shape (32000, 256): read where they are looked at."""
+    """Return the token vectors as stored, float16 of shape (32000, 256), as a memory map."""
     path = wordllama_file("weights", "l2_supercat_256.safetensors")
     with path.open("rb") as file:
         (size,) = struct.unpack("<Q", file.read(8))
@@ -37,12 +37,12 @@ def stored_vectors() -> npt.NDArray[np.float16]:
 
 @functools.cache
 def token_vectors() -> Float32:
-    """Token vectors, float32 of shape (32000, 256). Loaded once."""
+    """Return the token vectors, float32 of shape (32000, 256). Loaded once."""
     return np.ascontiguousarray(stored_vectors(), dtype=np.float32)
 
 
 def unit_rows(rows: Float32) -> Float32:
-    """Bring rows, float32 (n, dimension), to unit length in place, and return them; rows of zeros stay zero."""
+    """Scale rows, float32 (n, dimension), to unit length in place, and return them; rows of zeros stay zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     np.divide(rows, lengths, out=rows, where=lengths > 0)
     return rows
@@ -56,7 +56,7 @@ class StaticEmbedder:
     dimension = 256
 
     def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
-        """Embed texts; ``kind`` makes no difference. See :class:`monograph.models.Embedder`.
+        """Return the vectors of texts; ``kind`` makes no difference. See :class:`monograph.models.Embedder`.
 
         Returns
         -------
@@ -68,5 +68,5 @@ class StaticEmbedder:
             ids = token_ids(texts[place])  # A text with special tokens.
             for first in range(0, len(ids), TOKENS_AT_ONCE):
                 result[place] += token_vectors()[ids[first : first + TOKENS_AT_ONCE]].sum(axis=0)
-        # Sums, not means: they differ by a factor that unit length takes away.
+        # Sums suffice: means differ by a factor, which scaling to unit length removes.
         return unit_rows(result)

@@ -1,1 +1,1 @@
-"""Extractors: chunks in, what they name and how these belong together out."""
+"""Extractors: they find the entities that chunks name, and the relations between them."""

@@ -1,10 +1,10 @@
-"""Words that tell what a name is: of a profession, of a place, of a work …, in five languages."""
+"""Words that show what a name is (a person, a place, a work, …), in five languages."""
 
 from __future__ import annotations
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a text, parted by white space."""
+    """Return the words of a text, split at white space."""
     return frozenset(text.split())
 
 
@@ -13,30 +13,30 @@ INSIDE = words(
 of the de la le les du des di da del della dos das do van von der den zu zum zur al el bin ibn & 'n' n’ N' N’ de' de’
 """
 )
-"""Words that go on a name: University of Oxford, Ludwig van Beethoven, Guns N' Roses."""
+"""Words that continue a name: University of Oxford, Ludwig van Beethoven, Guns N' Roses."""
 
 LOOSE = words("and in on at to for a an with from by or und im am y e et")
-"""Words that go on some names (Payment on Demand) and stand between others (Ann and Bob): both readings are given."""
+"""Words that continue some names (Payment on Demand) and separate others (Ann and Bob): both readings are returned."""
 
 GERMAN_LOOSE = words("der den des von zum zur an auf")
-"""In German, where every noun has a capital, these part names too: Haus der Kunst."""
+"""Words that are loose in German too, where every noun has a capital: Haus der Kunst."""
 
 FIRM = words("and or und y e et")
-"""Where too many loose words stand in a run, these part it first."""
+"""Loose words at which a run of capitals with too many loose words is divided first."""
 
 GERMAN_PARTS = words("und in im auf zum zur")
-"""What these words part is in German never one name."""
+"""Words that always separate names in German."""
 
 SHORTENED = words(
     "Dr Mr Ms St Lt Mt Ft Jr Sr Co No Op Mrs Sgt Col Gen Maj Rev Sen Gov Rep Hon Inc Ltd Mme Prof Capt Bros Vol"
 )
-"""Words whose dot belongs to a name."""
+"""Abbreviations whose dot belongs to a name."""
 
 TAILS = words("based born led style era like owned speaking language winning related occupied affiliated backed")
-"""What follows a name's hyphen and is no part of it: Paris-based."""
+"""Words after a hyphen that do not belong to the name before it: Paris-based."""
 
 ADDRESSES = words("mr mrs ms dr prof professor sir herr frau señor señora mme")
-"""Before a name they make it a person's, whatever it ends with: Mr. Church."""
+"""Forms of address. The name after them is a person's, whatever its last word is: Mr. Church."""
 
 TITLES = ADDRESSES | words(
     """
@@ -44,7 +44,7 @@ miss lady lord king queen prince princess president senator captain capt colonel
 sgt general gen reverend rev sen gov pope emperor empress duke duchess count baron judge chancellor minister don doña
 """
 )
-"""Before a name they make it a person's, if nothing else tells what it is: King County."""
+"""Titles. The name after them is a person's, if nothing else shows what it is. King County is a place."""
 
 NO_SPEAKERS = words(
     """
@@ -54,7 +54,7 @@ email mail total location place owner priority deadline usage output input error
 zeit datum betreff von an hora fecha asunto
 """
 )
-"""What stands before a colon at the head of a line and speaks nothing."""
+"""Words before a colon at the start of a line that are no speaker's name."""
 
 _DEFINED_AS = {
     "person": """

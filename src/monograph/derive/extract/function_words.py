@@ -1,6 +1,7 @@
-"""Words that name nothing: articles, pronouns, prepositions and the like, in eight languages.
+"""Function words, which name nothing: articles, pronouns, prepositions and similar words, in eight languages.
 
-One language's are another's names (the German war, the French son), so a text is read by those of its own.
+A function word of one language may be a name in another (the German *war*, the French *son*). So only the words of a
+text's own language apply to it.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ FUNCTION_WORDS = {
     "dutch": frozenset(_DUTCH.split()),
     "russian": frozenset(_RUSSIAN.split()),
 }
-"""By language, in lower case, accents kept."""
+"""Function words by language, in lower case, with accents."""
 
 ASKING_WORDS = frozenset(
     [
@@ -135,19 +136,19 @@ ASKING_WORDS = frozenset(
         "cuál",
     ]
 )
-"""What makes a question of a sentence, and stands in no answer to it."""
+"""Words that make a sentence a question, and occur in no answer to it."""
 
 LOOKED_AT = 200
 LOOKED_AT_CHARACTERS = 4_000
-"""So many words and characters at the head of a text tell its language."""
+"""Most words and characters, from the start of a text, that determine its language."""
 
 
 @functools.cache
 def compiled_words() -> Lexicon:
-    """Return the function words as a compiled lexicon. Made once."""
+    """Return the function words as a compiled lexicon. Built once."""
     return compiled.Lexicon({}, FUNCTION_WORDS)
 
 
 def language_of(text: str) -> str:
-    """The language of FUNCTION_WORDS that a text has most function words of; English where none stands out."""
+    """Return the language of FUNCTION_WORDS with the most function words in a text; English if none stands out."""
     return compiled_words().language_of(text, LOOKED_AT_CHARACTERS, LOOKED_AT)

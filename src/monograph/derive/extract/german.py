@@ -1,4 +1,4 @@
-"""German nouns told from names: all have a capital, so a single word is a name only where something speaks for one."""
+"""German nouns and names: both have a capital, so a single word is a name only if there is evidence for it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from monograph.regex import regex
 from monograph.values import Mention
 
 _NOUN = regex(r".+(?:ung|heit|keit|schaft|tion|tät|ismus|nis|ling)(?:s|e|en|se|sen)?", re.IGNORECASE)
-"""How common nouns end, and names hardly ever."""
+"""Endings of common nouns that names hardly ever have."""
 
 _PLACED = words("in aus nach von bei")
-"""Before a word, without an article, they speak for a name: in Berlin, von Goethe."""
+"""Words that show a name if they precede it without an article: in Berlin, von Goethe."""
 
 _APPOSED = words(
     """
@@ -23,7 +23,7 @@ Präsidentin Bundeskanzler Bundeskanzlerin Regisseur Regisseurin Schauspieler Sc
 Autorin Schriftsteller Schriftstellerin Maler Malerin Komponist Komponistin Dichter Dichterin Physiker Physikerin
 """
 )
-"""Nouns that say what the name behind them is: die Stadt Worms."""
+"""Nouns that say what the name after them is: die Stadt Worms."""
 
 _COUNTING = words("Jahr Jahre Jahren Jahres Seite Kapitel Nummer")
 _OPENING_VERB = regex(r" (?:ist|war|wird|wurde|hat|hatte|liegt|lag|kam|gilt|galt|gehörte?|stammte?|lebte?|zählt)\b")
@@ -33,11 +33,12 @@ _NO_NAME = INSIDE | LOOSE | GERMAN_LOOSE
 
 
 def with_terms(text: str, names: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """The (start, end, kind) of names of a German text; single words that nothing speaks for become terms.
+    """Return the (start, end, kind) of names in a German text; single words without evidence for a name become terms.
 
-    For a name speak: a place among the words of a longer name, a noun before it that says what it is, a preposition
-    without an article, a capital or a digit within; and at the head of the text a verb behind it, where a noun would
-    have an article. What speaks for it once does everywhere in the text. A longer name of terms alone is one too.
+    Evidence is a place among the words of a longer name, use as a person's name, a noun before the word that says what
+    it is, a preposition before it without an article, or a capital or digit inside it. At the start of the text, a verb
+    after the word is evidence too, since a noun would have an article. Evidence in one place counts in the whole text.
+    A longer name that consists of terms becomes a term too.
     """
     written = [Mention(text[start:end], kind, start, end) for start, end, kind in names]
     found = [_without_noun(one) for one in written]
@@ -59,7 +60,7 @@ def with_terms(text: str, names: Sequence[tuple[int, int, str]]) -> list[tuple[i
 
 
 def _without_noun(one: Mention) -> Mention:
-    """A name, without the noun before it that says what it is."""
+    """Return a name without the noun before it that says what it is."""
     noun, _, rest = one.name.partition(" ")
     if not rest or noun not in _APPOSED or rest.split(" ")[0] in _NO_NAME:
         return one
@@ -67,7 +68,7 @@ def _without_noun(one: Mention) -> Mention:
 
 
 def _words(name: str) -> list[str]:
-    """Words of a name of capitals alone: in Haus der Kunst nothing speaks for Kunst."""
+    """Return the words of a name, or none if some have no capital: Haus der Kunst is no evidence for Kunst."""
     found = name.split(" ")
     counted = found[0].isdigit() or found[0] in _COUNTING
     return [] if counted or not _NO_NAME.isdisjoint(found) else found

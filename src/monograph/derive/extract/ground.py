@@ -1,4 +1,4 @@
-"""Alignment of a model's answer with the text it was made from: a name that the text does not hold was made up."""
+"""Alignment of a model's answer with the text of its chunk. A name that the text does not contain is made up."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ Span = tuple[int, int]
 
 
 def ground(answer: ParsedAnswer, text: str) -> Extraction:
-    """Find an answer's entities in a text; what it does not name is dropped, and relations of that with it.
+    """Return the entities and relations of an answer that the text supports.
 
-    An end of a relation that is no entity of the answer becomes one where the text holds it word for word.
+    An entity that the text does not name is dropped, with its relations. An end of a relation that is no entity of the
+    answer becomes one if the text contains it word for word.
 
     Returns
     -------
-    Mentions of every place where an entity is named, in order of start; relations between names of mentions.
+    Mentions of every place where an entity is named, in order of start; relations between the names of mentions.
     """
     folded = fold(text)
     places: dict[str, tuple[NamedThing, list[Span]]] = {}
@@ -41,7 +42,7 @@ def ground(answer: ParsedAnswer, text: str) -> Extraction:
 
 
 def _as_written(thing: NamedThing, written: str) -> NamedThing:
-    """An entity under the name that the text writes, unless that is only a part of its name."""
+    """Return an entity with its name as the text writes it, unless the text writes only a part of the name."""
     return (
         replace(thing, name=" ".join(written.split())) if fold(written).letters == fold(thing.name).letters else thing
     )
@@ -52,10 +53,10 @@ def _relation(source: str, target: str, stated: NamedRelation) -> Relation:
 
 
 def _end(name: str, places: dict[str, tuple[NamedThing, list[Span]]], answer: ParsedAnswer, text: Folded) -> str:
-    """The name of the mention that an end of a relation means; empty where there is none.
+    """Return the name of the mention that an end of a relation means; empty if there is none.
 
-    That is the entity of that name; else the only one whose name holds it or is held by it; else the end itself, if it
-    was not dropped before and the text holds it.
+    It is the entity with that name, or else the only entity whose words include the end's words or are included in
+    them. Otherwise it is the end itself, if it was not dropped before and the text contains it.
     """
     letters = fold(name).letters
     if letters in places:
@@ -76,12 +77,12 @@ def _holds(one: set[str], other: set[str]) -> bool:
 
 
 def _kind(name: str) -> str:
-    """The kind of a thing whose type the answer does not say, or calls by a word of its own."""
+    """Return the kind of an entity whose type the answer does not state, or states by an unknown word."""
     return "name" if any(one.isupper() for one in name) else "term"
 
 
 def _outermost(found: Iterable[tuple[NamedThing, list[Span]]]) -> list[tuple[NamedThing, list[Span]]]:
-    """Places without those that lie inside a longer name's, as long as a name has others: York, but not in New York."""
+    """Return the entities without the spans that are inside a longer name, if others are left: York, not New York."""
     found = list(found)
     every = [span for _, spans in found for span in spans]
     kept = []

@@ -1,4 +1,4 @@
-"""Names and terms of a Chinese text, which has neither blanks nor capitals: few, and only what something speaks for."""
+"""Names and terms of Chinese text, which has neither spaces nor capitals: few, and only those with evidence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from monograph.values import Mention
 
 MOST_TERMS = 64
 CHARACTERS_A_TERM = 40
-"""One repeated run is kept for this many Chinese characters of a text."""
+"""Chinese characters of a text for each repeated run that is kept."""
 
 LONGEST_TERM = 8
 
@@ -19,10 +19,10 @@ _SURNAMES = (
     "王李张刘陈杨赵吴徐孙胡朱郭梁宋郑谢韩唐冯董萧曹袁邓傅沈彭吕苏卢蒋蔡贾魏薛"
     "阎潘杜戴钟汪姜范姚谭廖邹熊孟秦邱侯尹黎陶贺郝龚邵钱"
 )
-"""The commonest ones, without those that are everyday words."""
+"""The most common surnames, without those that are everyday words."""
 
 _MORE_SURNAMES = "周林黄何罗许方高马余叶程任石江"
-"""Those that are: behind a word that persons follow alone."""
+"""Common surnames that are everyday words. They count only after a word that precedes persons."""
 
 _AFTER_PERSON = (
     "先生|女士|小姐|教授|博士|老师|医生|律师|总统|主席|经理|说|表示|认为|指出|出生"
@@ -61,19 +61,21 @@ _OPENING = regex(
     r"\s*(?P<what>[\u4e00-\u9fff]{2,7}?)"
     r"(?=是(?:一|位于|中国)|位于|坐落|建[在于]|(?:\d{4}年)?(?:出生|生)[于在]|[(\uff08](?:[^()\uff08\uff09]{0,20}生于|\d{4}))"
 )
-"""What a text begins with, where it goes on as a definition does."""
+"""The first words of a text, if it continues like a definition of them."""
 
 
 def has_han(text: str) -> bool:
-    """Whether a text has Chinese characters."""
+    """Return whether a text has Chinese characters."""
     return not text.isascii() and _HAN.search(text) is not None
 
 
 def han_names(text: str) -> Iterator[Mention]:
-    """Foreign names by their dot (卡万·肖特) or their gloss; persons by a surname and a word before or behind persons.
+    """Yield the names in a Chinese text: foreign names, persons, places, and the subject of the text.
 
-    Places by their last character behind a word of place; and what a text begins with and then defines. A person or a
-    place known so is found wherever else the text names it.
+    A foreign name has a dot (卡万·肖特) or a gloss in Latin letters. A person has a surname, and before or after it a
+    word that goes with persons. A place follows a word of place and ends in a character for places. The subject is the
+    name that the text begins with and then defines. Persons, places and the subject are yielded at all their
+    occurrences.
     """
     for found in _BY_SOUND.finditer(text):
         yield Mention(found.group(), "person", *found.span())
@@ -92,9 +94,10 @@ def han_names(text: str) -> Iterator[Mention]:
 
 
 def han_terms(text: str) -> Iterator[tuple[int, int]]:
-    """Runs of two to eight characters between particles that stand in a text more than once; few, in order.
+    """Yield the (start, end) of repeated terms in a Chinese text: few, in order.
 
-    A run that stands only within a longer one is left out.
+    A term is a run of two to eight characters between particles that occurs more than once. A run that occurs only
+    inside a longer one is left out.
     """
     pieces = [
         (piece.start() + at, part) for piece in _HAN.finditer(text) for at, part in _between_particles(piece.group())
@@ -120,7 +123,7 @@ def _between_particles(run: str) -> Iterator[tuple[int, str]]:
 
 
 def _repeated(parts: list[str]) -> dict[str, int]:
-    """Return the count of each run that stands in some parts more than once, and more often than any longer one."""
+    """Return the count of each run that occurs more than once in the parts, and more often than any longer one."""
     found: dict[str, int] = {}
     shorter = {character for part in parts for character in part}
     for length in range(2, LONGEST_TERM + 1):

@@ -1,4 +1,4 @@
-"""The kinds of named things: the words that models use for them, and the kinds that a question asks for."""
+"""Kinds of entities: the words that models use for them, and the kinds that a question asks for."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ _KIND_OF = {word: kind for kind, words in _WORDS.items() for word in (kind, *wor
 
 
 def kind_of(word: str) -> str:
-    """The kind that a model's word for a type means; empty where it means none.
+    """Return the kind that a model's word for a type means; empty if it means none.
 
-    Case, plural and what follows a first known word do not matter: ``Persons``, ``PERSON/ROLE`` and ``person (real)``
-    are all ``person``.
+    Case, plural and the words after the first known one do not matter: ``Persons``, ``PERSON/ROLE`` and ``person
+    (real)`` are all ``person``.
     """
     words = re.findall(r"[a-z]+", word.lower()[:80].replace("_of_", " "))
     if not words or len(words) > 6:
@@ -74,7 +74,7 @@ _NOUNS = {
     "canción cuadro",
     "date": "date decade age jahr tag monat datum jahrhundert año día mes fecha siglo",
 }
-"""More than :func:`kind_of` knows, which reads what models write."""
+"""Nouns in questions, in addition to the words of models that :func:`kind_of` knows."""
 
 _KIND_ASKED = {word: kind for kind, words in _ASKING.items() for word in words.split()}
 _KIND_OF_NOUN = {word: kind for kind, words in _NOUNS.items() for word in words.split()}
@@ -86,32 +86,32 @@ _AMOUNTS = {
     "wie": frozenset(("viel", "viele", "alt", "lang", "weit", "hoch", "groß", "tief")),
 }
 _LOOKED_AT = 3
-"""Words behind which or what among which its noun is looked for."""
+"""Words after *which* or *what* among which its noun is searched."""
 
 _PROPER = frozenset(("person", "organisation", "place", "work", "event"))
 _TOLD = ("person", "organisation", "place", "work", "event", "date", "quantity", "term")
-"""Kinds that a question is held against where its words name none."""
+"""Kinds that a question is compared with if its words name none."""
 
 _WORD = regex(r"[^\W_]+(?:['’]s)?")
 
 
 def answer_kinds(text: str, types: Iterable[str] = ()) -> frozenset[str]:
-    """The kinds of :data:`monograph.values.ENTITY_KINDS` that answer a question; empty where its words do not tell.
+    """Return the kinds of :data:`monograph.values.ENTITY_KINDS` that answer a question; empty if its words name none.
 
     Parameters
     ----------
     text:
-        The question. The first word in it that asks decides: who for persons, where for places, when for dates and
-        times, how many for quantities, which and what by the noun behind it. English, German and Spanish.
+        The question, in English, German or Spanish. Its first question word decides: who asks for persons, where for
+        places, when for dates and times, how many for quantities, which and what for the kind of the noun after them.
     types:
-        What a language model said the answer may be, in its own words; these count instead, where they mean a kind.
+        Types of the answer in a language model's own words. If any of them means a kind, they are used instead.
     """
     named = {kind for kind in map(kind_of, types) if kind}
     return _widened(named or _by_words([word.replace("’", "'").lower() for word in _WORD.findall(text)]))
 
 
 def nearest_kind(embedder: Embedder, vector: Float32) -> frozenset[str]:
-    """The kind whose name is nearest to a question's vector (dimension,)."""
+    """Return the kind whose name is nearest to a question's vector, float32 (dimension,), and related kinds."""
     cosines = embedder.embed(list(_TOLD), "document") @ vector
     return _widened({_TOLD[int(np.argmax(cosines))]})
 
@@ -130,6 +130,6 @@ def _by_words(words: list[str]) -> set[str]:
 
 
 def _widened(kinds: set[str]) -> frozenset[str]:
-    """Dates with times; and a name of unknown kind may be whatever has a name."""
+    """Return kinds with ``date`` and ``time`` added to each other, and ``name`` (kind unknown) to proper names."""
     more = {"name"} if _PROPER & kinds else set()
     return frozenset(kinds | more | ({"date", "time"} if kinds & {"date", "time"} else set()))

@@ -1,4 +1,4 @@
-"""Records in an answer's lines: fields between bars, tuples, tables, bullets, keys with values."""
+"""Parser of records in the lines of an answer: fields between bars, tuples, tables, bullets, keys with values."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from monograph.derive.extract.record import MAX_RECORDS, Record, Tag, from_keys,
 from monograph.regex import regex
 
 MAX_LINE = 2_000
-"""Characters of a line that are read."""
+"""Most characters of a line that are read."""
 
 _REWRITTEN = (
-    # what ends an answer or a record: <|COMPLETE|>, ##, {record_delimiter}, <br>, )("entity"
+    # ends of an answer or a record: <|COMPLETE|>, ##, {record_delimiter}, <br>, )("entity"
     (regex(r"<\|?\s*/?complet\w*\s*\|?>|[{<](?:record|completion)_delimiter[}>]|<br\s*/?>", re.IGNORECASE), "\n"),
     (regex(r"(?<![<|#])#{2,}(?![#|>])"), "\n"),
     (regex(r"\)[\s,;]*(?=\(\s*[\"'“]?(?:entity|relation))", re.IGNORECASE), "\n"),
-    # what parts fields: <|>, <|#|>, <||>, <#>, <|, |>, {tuple_delimiter}, other bars
+    # separators of fields: <|>, <|#|>, <||>, <#>, <|, |>, {tuple_delimiter}, other bars
     (regex(r"<[#\\ ]*\|[|#\\ ]*>|<#>|<\|[|#]{0,4}|[|#]{0,4}\|>|[{<]tuple_delimiter[}>]|[｜¦‖\t]"), "|"),
     (regex(r"\|{2,}"), "|"),
     # a record that begins in the middle of a line
@@ -42,7 +42,7 @@ _RULE = regex(r"^[\s|:\-+=_*.]*$")
 
 
 def read_lines(answer: str) -> list[Record]:
-    """Every record in the lines of an answer; lines that are none are passed over."""
+    """Return the records in the lines of an answer; other lines are skipped."""
     for pattern, put in _REWRITTEN:
         answer = pattern.sub(put, answer)
     records: list[Record] = []
@@ -73,7 +73,7 @@ def read_lines(answer: str) -> list[Record]:
 
 
 def _cut_off(line: str, record: Record) -> bool:
-    """Whether the last line of an answer ends before a field that shows a name to be whole."""
+    """Return whether the last line of an answer ends before the field that would show that a name is complete."""
     return "|" in line and len(record.fields) < (2 if record.tag == "entity" else 3)
 
 
@@ -85,7 +85,7 @@ def _finish(keyed: dict[str, str]) -> Iterator[Record]:
 
 
 def _key_and_value(line: str, in_relation: bool) -> tuple[str, str] | None:
-    """``Name: Ada`` and the like; a tag before bars, arrows or a tuple is no key."""
+    """Return a key and its value, as in ``Name: Ada``; None for other lines. A tag before bars or arrows is no key."""
     match = _KEYED.match(line)
     if match is None or "|" in line or not meaning_of(match[1]) or _ARROW.search(line):
         return None
@@ -96,7 +96,7 @@ def _key_and_value(line: str, in_relation: bool) -> tuple[str, str] | None:
 
 
 def _title(line: str) -> Tag | None:
-    """The section that a title, or the head of a table, opens."""
+    """Return the section that a title, or the header of a table, opens; None for other lines."""
     cells = [cell for cell in _cells(line) if cell]
     if len(cells) > 1 and all(meaning_of(cell) or section_of(cell) for cell in cells):
         meanings = {meaning_of(cell) for cell in cells}
@@ -108,7 +108,7 @@ def _title(line: str) -> Tag | None:
 
 
 def _read_line(line: str, section: Tag | None) -> Iterator[Record]:
-    """The records of a line that is no key with its value: nearly always one or none."""
+    """Yield the records of a line that is no key with a value: nearly always one or none."""
     tagged = _TAGGED.match(line)
     if tagged is not None and tagged[3]:
         tag: Tag = "relation" if tagged[1].lower().startswith("rel") else "entity"
@@ -125,7 +125,7 @@ def _read_line(line: str, section: Tag | None) -> Iterator[Record]:
 
 
 def _placed(tag: Tag, fields: list[str]) -> Record:
-    """A record of fields, among which one may be an arrow or a description in brackets."""
+    """Return the record of some fields, of which the first may contain arrows, or a description in brackets."""
     if len(fields) == 1 and tag == "entity" and (described := _DESCRIBED.match(fields[0])):
         return Record(tag, tuple(part or "" for part in described.groups()))
     if tag == "relation" and fields and _ARROW.search(fields[0]):
@@ -151,7 +151,7 @@ def _read_untagged(line: str, section: Tag | None) -> Iterator[Record]:
 
 
 def _along_arrows(text: str) -> list[str]:
-    """``Ada -> wrote -> notes: why`` in fields."""
+    """Return the fields of a line such as ``Ada -> wrote -> notes: why``."""
     *ends, last = _ARROW.split(text, maxsplit=2)
     end, _, said = last.partition(":")
     fields = [field.strip(" ()[]\"'") for field in (*ends, end, said)]
@@ -167,7 +167,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _fields(rest: str, mark: str) -> list[str]:
-    """Fields after a tag: between bars, else quoted, else between commas or semicolons."""
+    """Return the fields after a tag: between bars, else in quotes, else between commas or semicolons."""
     if "|" in rest:
         return _cells(rest)
     if mark == ";" or ";" in rest:

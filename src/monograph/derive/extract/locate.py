@@ -1,4 +1,4 @@
-"""Places of a name in a text, whatever its case, accents, hyphens and dots."""
+"""Search for a name in a text, regardless of case, accents, hyphens and dots."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from monograph.regex import regex
 
 MAX_OCCURRENCES = 20
-"""Occurrences of one name that are kept."""
+"""Most occurrences of one name that are kept."""
 
 _DROPPED_CATEGORIES = {"Zs", "Zl", "Zp", "Cc", "Cf", "Pd", "Pc", "Pi", "Pf", "Ps", "Pe"}
 _DROPPED = frozenset("'\"`´.,;:!?…·•")
@@ -27,10 +27,10 @@ _GENERIC = frozenset(_GENERIC_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A text reduced to what names are compared by: letters and digits without case, accents and what joins them.
+    """Text folded for the comparison of names: its letters and digits, without case and accents.
 
-    ``starts`` and ``ends`` lead from each letter of ``letters`` back to the text; ``opens`` and ``closes`` say where
-    a word may begin and end.
+    For each letter in ``letters``, ``starts`` and ``ends`` are its offsets in ``text``, and ``opens`` and ``closes``
+    say whether a word may begin or end there.
     """
 
     text: str
@@ -41,7 +41,7 @@ class Folded:
     closes: list[bool]
 
     def occurrences(self, letters: str) -> list[tuple[int, int]]:
-        """Spans of the text, ascending and apart, in which whole words fold to ``letters``."""
+        """Return the spans of the text, ascending and without overlaps, in which whole words fold to ``letters``."""
         found: list[tuple[int, int]] = []
         place = self.letters.find(letters) if letters else -1
         while place >= 0 and len(found) < MAX_OCCURRENCES:
@@ -54,7 +54,7 @@ class Folded:
 
 
 def fold(text: str) -> Folded:
-    """Fold a text: ``Émile-Zola's`` becomes ``emilezolas``."""
+    """Return a text folded for comparison: ``Émile-Zola's`` becomes ``emilezolas``."""
     folded = Folded(text, "", [], [], [], [])
     letters: list[str] = []
     for place, character in enumerate(text):
@@ -77,7 +77,7 @@ def fold(text: str) -> Folded:
 
 @functools.lru_cache(maxsize=4096)
 def _fold_character(character: str) -> str:
-    """Fold a character for comparison; spaces, dashes, quotes and the like become nothing."""
+    """Return a character folded for comparison; empty for spaces, dashes, quotes and similar characters."""
     if character in _DROPPED or unicodedata.category(character) in _DROPPED_CATEGORIES:
         return ""
     plain = unicodedata.normalize("NFKD", character).casefold()
@@ -89,7 +89,7 @@ def _joins_digits(text: str, place: int) -> bool:
 
 
 def _in_word(text: str, place: int, more: str = "") -> bool:
-    """Whether the character at a place continues a word; places outside the text do not."""
+    """Return whether the character at an offset continues a word; False for offsets outside the text."""
     if not 0 <= place < len(text):
         return False
     character = text[place]
@@ -112,10 +112,10 @@ def _finishes(text: str, end: int) -> bool:
 
 
 def locate(name: str, kind: str, text: Folded) -> list[tuple[int, int]]:
-    """Every place where a text names something.
+    """Return every span in which a text names something.
 
-    Whole names are looked for first, then with or without a plural's ``s``, then the longest distinctive part: any
-    capitalised word of a person's name, at least half of another's letters.
+    The whole name is searched first, then with or without a plural's ``s``, then its longest distinctive part. For a
+    person, that is any capitalised word of the name; for others, it has at least half of the name's letters.
 
     Returns
     -------
@@ -135,12 +135,12 @@ def locate(name: str, kind: str, text: Folded) -> list[tuple[int, int]]:
 
 
 def _only_a_word(name: str, text: str) -> bool:
-    """Whether a short abbreviation (``US``, ``WHO``) met a word that only sounds like it."""
+    """Return whether a short abbreviation (``US``, ``WHO``) matched an ordinary word in small letters."""
     return len(name) <= 3 and name.isupper() and text.islower()
 
 
 def _parts(name: str) -> list[str]:
-    """Runs of a name's words, those with the most letters first."""
+    """Return the runs of a name's words, those with the most letters first."""
     words = [word for word in re.split(r"[\s\-\u2010-\u2015_/()\[\],]+", name) if word]
     if not 1 < len(words) <= 12:
         return []
@@ -159,5 +159,5 @@ def _telling(run: str) -> bool:
 
 
 def _distinct(text: str, part: str) -> bool:
-    """Whether a part of a name stands out where it was found; lower case will do for what is written so in the name."""
+    """Return whether a match of a part of a name has a capital, or the name itself writes the part in small letters."""
     return not text[:1].islower() or part[:1].islower()

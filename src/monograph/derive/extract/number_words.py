@@ -1,4 +1,4 @@
-"""Numbers written as words: at the head of a sentence they have a capital, and name nothing."""
+"""Numbers written as words, which name nothing, even with a capital at the start of a sentence."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ _COMPOUND = regex(
 
 
 def bare(word: str) -> str:
-    """A word in small letters, without the signs around it."""
+    """Return a word in small letters, without the punctuation around it."""
     return word.strip(".,'’").lower()
 
 
 def is_number_word(word: str) -> bool:
-    """Whether a word is a number, in whichever of the languages whose function words are known: Eleven, Zwölf."""
+    """Return whether a word is a number, in any of the languages with known function words: Eleven, Zwölf."""
     written = bare(word)
     if written in NUMBER_WORDS or (written and _COMPOUND.fullmatch(written) is not None):
         return True

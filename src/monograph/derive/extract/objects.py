@@ -1,4 +1,4 @@
-"""Records in an answer's JSON: whole, in lines, cut off, or nearly JSON."""
+"""Parser of records in an answer's JSON: complete, one object a line, cut off, or nearly JSON."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from monograph.regex import regex
 _MAX_DEPTH = 8
 _MAX_ATTEMPTS = 300
 _MAX_OBJECT = 2_000
-"""Characters of an object that is repaired: what is longer is cut, since some take time with their square."""
+"""Most characters of an object that is repaired. A longer one is cut, since the time of some repairs is quadratic."""
 _OPENING = regex(r"[{\[](?=\s*[{\[\"'\w])")
 _FLAT = regex(r"\{[^{}]*\}?")
 
 
 def read_objects(answer: str) -> list[Record]:
-    """Every record in the JSON values of an answer; of a broken value, those of the objects in it that can be read."""
+    """Return the records in the JSON values of an answer; from a broken value, those of its readable objects."""
     decoder = json.JSONDecoder(strict=False)
     records: list[Record] = []
     unread = []
@@ -48,7 +48,7 @@ def _repaired(text: str) -> Iterator[Record]:
     for found in islice(_FLAT.findall(text), MAX_RECORDS):
         try:
             value = repair_json(found[:_MAX_OBJECT], return_objects=True)
-        except (ValueError, RecursionError):  # It is nested too deeply.
+        except (ValueError, RecursionError):  # The object is nested too deeply.
             continue
         record = from_keys({key: _text(one) for key, one in value.items()}) if isinstance(value, dict) else None
         if record is not None:
@@ -56,7 +56,7 @@ def _repaired(text: str) -> Iterator[Record]:
 
 
 def _walk(value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
-    """Records in a JSON value that stands in a section of entities or of relations."""
+    """Yield the records in a JSON value that is part of a section of entities or of relations."""
     if depth > _MAX_DEPTH:
         return
     if isinstance(value, list):
@@ -83,7 +83,7 @@ def _walk_list(values: list[Any], section: Tag | None, depth: int) -> Iterator[R
 
 
 def _from_texts(texts: list[str], section: Tag | None) -> Iterator[Record]:
-    """A list of texts is one record, or names."""
+    """Yield the records of a list of texts, which is one record, or a list of names."""
     tag = section_of(texts[0])
     if tag is not None and len(texts) > 2:
         yield Record(tag, tuple(texts[1:]))
@@ -97,7 +97,7 @@ def _from_texts(texts: list[str], section: Tag | None) -> Iterator[Record]:
 
 
 def _walk_member(key: str, value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
-    """Records behind a key: a section's title, a kind with its names, or a name with what is said of it."""
+    """Yield the records under a key: the title of a section, a kind with its names, or a name with its description."""
     inner = section_of(key) or section
     if isinstance(value, str):
         if section == "entity" and not meaning_of(key):
@@ -116,7 +116,7 @@ def _walk_member(key: str, value: Any, section: Tag | None, depth: int) -> Itera
 
 
 def _text(value: Any) -> str:
-    """A JSON value as one field: lists become comma-separated, objects nothing."""
+    """Return a JSON value as one field: items of a list are joined by commas, an object is empty."""
     if isinstance(value, list):
         return ", ".join(one for one in value if isinstance(one, str))
     if isinstance(value, dict) or value is None or isinstance(value, bool):

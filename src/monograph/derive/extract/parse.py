@@ -1,7 +1,7 @@
-"""Parser of a model's answer, whatever form it is in.
+"""Parser of a model's answer, whatever its form.
 
-Small models were asked for one form and give many: tuples, bars, tables, JSON that is cut off, prose around all of
-it. Whatever can be read is read, within limits; nothing that an answer holds raises.
+Small models are asked for one form and give many: tuples, bars, tables, JSON that is cut off, with prose around it.
+All that can be read is read, within limits. No answer raises an error.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from monograph.derive.replies import without_thoughts
 from monograph.regex import regex
 
 MAX_ANSWER = 32_000
-"""Characters of an answer that are read."""
+"""Most characters of an answer that are read."""
 MAX_ENTITIES = 64
-"""Entities of one answer that are kept."""
+"""Most entities of one answer that are kept."""
 MAX_RELATIONS = 96
-"""Relations of one answer that are kept."""
+"""Most relations of one answer that are kept."""
 MAX_NAME = 120
-"""Characters of the longest name; a longer one is no name."""
+"""Most characters of a name; a longer text is no name."""
 MAX_DESCRIPTION = 400
-"""Characters of a description; what is longer is cut."""
+"""Most characters of a description; the rest is cut off."""
 MAX_KEYWORDS = 8
-"""Keywords of a relation that are kept."""
+"""Most keywords of a relation that are kept."""
 MAX_KEYWORD = 40
-"""Characters of the longest keyword; a longer one is left out."""
+"""Most characters of a keyword; a longer one is dropped."""
 UNKNOWN_STRENGTH = 0.5
-"""The strength of a relation whose answer gives none."""
+"""Strength of a relation for which the answer states none."""
 
 _AS_ASKED = regex(r"^[^\w\n]{0,6}(?:entity|relation(?:ship)?)[^\w\n]{0,4}[|<]", re.MULTILINE | re.IGNORECASE)
 _LABEL = regex(r"^(?:entity|name|source|target)(?:[_ ]name)?\s*[:=]\s*", re.IGNORECASE)
@@ -87,12 +87,13 @@ class ParsedAnswer:
 
 
 def parse(answer: str) -> ParsedAnswer:
-    """Read an answer. Never raises; an answer that cannot be read says nothing.
+    """Return the entities and relations of an answer; none if it cannot be read. Never raises.
 
     Parameters
     ----------
     answer:
-        What the model wrote: our bars, MiniRAG's tuples, JSON, tables or bullets, with prose and fences around.
+        Answer of the model: records with bars, MiniRAG's tuples, JSON, tables or bullets, with prose and code fences
+        around them.
     """
     answer = without_thoughts(answer[:MAX_ANSWER])
     answer = answer.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\r", "\n")
@@ -113,9 +114,9 @@ def parse(answer: str) -> ParsedAnswer:
 
 
 def strength_of(text: str) -> float:
-    """A strength in (0, 1]: ``8``, ``8/10``, ``0.8``, ``80%`` and ``strong`` are all 0.8.
+    """Return a strength in (0, 1]: ``8``, ``8/10``, ``0.8``, ``80%`` and ``strong`` are all 0.8.
 
-    Whole numbers to 10 are tenths, larger ones hundredths; the least is 0.05.
+    Whole numbers up to 10 are tenths, larger ones hundredths. The smallest strength is 0.05.
     """
     match = _NUMBER.search(text)
     if match is None:
@@ -137,14 +138,14 @@ def _is_strength(field: str) -> bool:
 
 
 def _fuller(old: NamedThing | None, new: NamedThing) -> NamedThing:
-    """An entity that is listed twice keeps its first name and kind and its longest description."""
+    """Return an entity that is listed twice with its first name and kind, and its longest description."""
     if old is None:
         return new
     return NamedThing(old.name, old.kind or new.kind, max(old.description, new.description, key=len))
 
 
 def _is_relation(record: Record) -> bool:
-    """Whether a record is a relation under an entity's tag: two names and a strength."""
+    """Return whether a record with an entity's tag is a relation: it has two names and a strength."""
     fields = record.fields
     return record.tag == "entity" and len(fields) > 3 and not kind_of(fields[1]) and _is_strength(fields[-1])
 
@@ -155,12 +156,15 @@ def _entity(record: Record) -> NamedThing | None:
         kind, rest = rest[0], [kind, *rest[1:]]
     name = _clean_name(name)
     if not name or (meaning_of(name) and (not kind or meaning_of(kind) or not kind_of(kind))):
-        return None  # the head of a table, or the form itself
+        return None  # the header of a table, or a copy of the prompt's form
     return NamedThing(name, kind_of(kind), _clean(" ".join(part for part in rest if part), MAX_DESCRIPTION))
 
 
 def _relation(record: Record, known: dict[str, NamedThing]) -> NamedRelation | None:
-    """A relation; where the second field is no known entity and the third is, it stands between the two."""
+    """Return the relation of a record, or None if it has no two names.
+
+    If the second field is no known entity and the third is, the third is the target.
+    """
     first, second, *rest = (*record.fields, "", "")
     rest = [field for field in rest if field.strip()]
     if rest and fold(_clean_name(second)).letters not in known and fold(_clean_name(rest[0])).letters in known:
@@ -178,7 +182,7 @@ def _relation(record: Record, known: dict[str, NamedThing]) -> NamedRelation | N
 
 
 def _clean(text: str, limit: int) -> str:
-    """One line of printable text without quotes around it, cut after the last word that fits."""
+    """Return one line of printable text without quotes around it, cut after the last word that fits."""
     text = " ".join("".join(one if one.isprintable() else " " for one in text[: limit * 4]).split()).strip(_QUOTES)
     if text.endswith(")") and text.count("(") < text.count(")"):
         text = text[:-1].strip(_QUOTES)
@@ -186,7 +190,7 @@ def _clean(text: str, limit: int) -> str:
 
 
 def _clean_name(text: str) -> str:
-    """A name without what models put around it; empty where it is too long to be one."""
+    """Return a name without the signs and labels that models put around it; empty if it is too long for a name."""
     name = _LABEL.sub("", _clean(text, MAX_NAME * 2)).strip(_EDGES)
     if name.count("(") > name.count(")"):
         name += ")"

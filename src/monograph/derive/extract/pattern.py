@@ -1,4 +1,4 @@
-"""The default extractor: patterns, no model. Fast, deterministic, in any language that writes capitals."""
+"""Default extractor, by patterns and without a model. Fast, deterministic, in any language that writes capitals."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
     from monograph.text_pass._text_pass import Lexicon, Mentions
 
 MOST_MENTIONS = 2_000
-"""Mentions kept of one chunk, the first ones."""
+"""Most mentions of one chunk; later ones are dropped."""
 
 LONGEST_NAME = 120
-"""Characters of a name; a longer run is none."""
+"""Most characters of a name; a longer run is no name."""
 
 _LONGEST_YEAR = 4
 
 WORDS_A_PHRASE = 40
-"""One key phrase is kept for this many words of a text."""
+"""Words of a text for each key phrase that is kept."""
 
 MOST_PHRASES = 64
 
 MOST_WORDS = 4
-"""Words of a speaker's name."""
+"""Most words of a speaker's name."""
 
 _SPEAKER = regex(
     r"^[ \t>*-]{0,4}(?:\[[^\]\n]{1,30}\] ?)?(?P<who>[^\W\d_][\w .'’-]{0,38}[\w.])(?: ?\([^)\n]{1,30}\))?: (?=\S)",
@@ -54,34 +54,35 @@ _SPEAKER = regex(
 
 
 NEAR = 2_000
-"""Characters around a word at the head of a sentence where its small form is looked for."""
+"""Characters around a word at the start of a sentence in which its form in small letters is searched."""
 
 ALSO_NAMES = frozenset(("will", "may"))
-"""Function words that are first names too: at the head of a sentence both readings are given."""
+"""Function words that are first names too: at the start of a sentence both readings are returned."""
 
 _SHORTEST_NAME = 2
 _GENITIVES = ("'s", "’s")
 _MASKS = [chr(code) for code in range(0x2C00, 0x2C2F)]
-"""Glagolitic capitals: no word that is known has one."""
+"""Glagolitic capitals, which occur in no word of the lists."""
 
 
 class PatternExtractor:
-    """Names, titles and speakers by their capitals; dates, amounts, codes and quotes by their shape; key phrases.
+    """Extractor that finds entities by patterns.
 
-    Relations are left to the graph: without a model, what stands in one sentence belongs together.
+    Names, titles and speakers are known by their capitals; dates, amounts, codes and quotes by their shape. Key phrases
+    are terms. It finds no relations: without a model, the graph relates entities that one sentence names.
     """
 
     key = "pattern/4"
     spec = "pattern"
 
     def extract(self, chunks: Sequence[Chunk]) -> Iterator[Extraction]:
-        """One extraction a chunk, in order. See :class:`monograph.models.Extractor`."""
+        """Yield one extraction per chunk, in order. See :class:`monograph.models.Extractor`."""
         for chunk in chunks:
             yield Extraction(tuple(mentions(chunk.text)))
 
 
 def mentions(text: str) -> list[Mention]:
-    """Find the names in a text, in order of start, longer before shorter; each span once."""
+    """Return the mentions in a text, in order of start, longer before shorter; each span once."""
     shaped = {(one.start, one.end): one.kind for one in shapes(text)}
     # A year or a code may be a part of a name (the 1999 Open, Boeing B-52); an address, a day or an amount is not.
     taken = sorted(span for span, kind in shaped.items() if _stands_alone(span, kind))
@@ -101,7 +102,7 @@ def mentions(text: str) -> list[Mention]:
 
 @functools.cache
 def _mentions() -> Mentions[Mention]:
-    """Return the compiled code that makes mentions. Made once."""
+    """Return the compiled code that merges and builds mentions. Built once."""
     return compiled.Mentions(list(ENTITY_KINDS), Mention)
 
 
@@ -110,12 +111,12 @@ def _stands_alone(span: tuple[int, int], kind: str) -> bool:
 
 
 def key_phrases(text: str, language: str) -> list[tuple[int, int]]:
-    """Spans of the phrases that tell most about a text of a language, in order; few, and none with a capital."""
+    """Return the spans of the phrases that are most telling for a text, in order: few, and none with a capital."""
     return compiled_words().key_phrases(text, language, MOST_PHRASES, WORDS_A_PHRASE)
 
 
 def speakers(text: str) -> Iterator[Mention]:
-    """Yield names before a colon at the head of a line: ``Name: …``."""
+    """Yield the names before a colon at the start of a line: ``Name: …``."""
     if ": " not in text:
         return
     for found in _SPEAKER.finditer(text):
@@ -131,7 +132,7 @@ def speakers(text: str) -> Iterator[Mention]:
 
 @functools.cache
 def _lexicon() -> Lexicon:
-    """Return the words that tell what is a name as a compiled lexicon. Made once."""
+    """Return the words that show what is a name, as a compiled lexicon. Built once."""
     sets = {
         "also_names": ALSO_NAMES,
         "firm": FIRM,
@@ -157,7 +158,7 @@ def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()
     text, language:
         A text and its language, one of FUNCTION_WORDS.
     taken:
-        The spans, ascending, that hold no part of a name.
+        Spans, ascending, that contain no part of a name.
     """
     masked = _masked(text)
 
@@ -178,9 +179,9 @@ def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()
 
 
 def _masked(text: str) -> str:
-    """A text with another capital for İ and Σ.
+    """Return a text with another capital in place of İ and Σ.
 
-    The small form of the one is two characters, that of the other depends on its neighbours.
+    The small form of İ has two characters, and that of Σ depends on its neighbours.
     """
     if "İ" not in text and "Σ" not in text:
         return text
@@ -189,7 +190,7 @@ def _masked(text: str) -> str:
 
 
 def _is_written_small(text: str, start: int, end: int, taken: Sequence[tuple[int, int]]) -> bool:
-    """Whether the text near a word, with its genitive, has it in small letters."""
+    """Return whether the text near a word contains it, with a genitive ``'s`` that follows it, in small letters."""
     stop = next((first for first, _ in taken if first >= end), len(text))
     if text.startswith(_GENITIVES, end, stop):
         end += len(_GENITIVES[0])
@@ -197,5 +198,5 @@ def _is_written_small(text: str, start: int, end: int, taken: Sequence[tuple[int
 
 
 def _hangs(text: str, start: int) -> bool:
-    """Whether a word goes on another: 7-Eleven."""
+    """Return whether a word is joined to another by a hyphen before it: 7-Eleven."""
     return start > 1 and text[start - 1] == "-" and text[start - 2].isalnum()

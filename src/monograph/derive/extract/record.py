@@ -1,4 +1,4 @@
-"""One entity or relation as a model wrote it, before anything is believed."""
+"""Entity or relation as a model wrote it, before it is checked against the text."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Literal, TypeAlias
 Tag: TypeAlias = Literal["entity", "relation"]
 
 MAX_RECORDS = 400
-"""Records of one answer that are looked at: a model that repeats itself writes thousands."""
+"""Most records that are read from one answer: a model that repeats itself writes thousands."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Fields in the order of the prompt.
+    """Fields of an entity or relation, in the order of the prompt.
 
-    An entity has name, kind, description; a relation source, target and, in any order, description, keywords and
-    strength. What is missing at the end is left out.
+    An entity has name, kind and description. A relation has source, target and, in any order, description, keywords and
+    strength. Missing fields at the end are left out.
     """
 
     tag: Tag
@@ -41,7 +41,7 @@ _TAGS = {"entity", "relation", "relationship", "node", "edge"}
 
 
 def meaning_of(key: str) -> str:
-    """Return the field that a key or a column's title stands for; empty for none."""
+    """Return the field that a key or a column's title means; empty if it means none."""
     return _MEANING.get(_plain(key), "")
 
 
@@ -54,7 +54,7 @@ _ENTITIES = {"entity", "entities", "nodes", "names", "mentions"}
 
 
 def section_of(title: str) -> Tag | None:
-    """Whether a title or key announces entities or relations; where it says both, entities come first."""
+    """Return whether a title or key announces entities or relations; entities if it names both, None if neither."""
     words = set(re.findall(r"[a-z]+", title.lower()))
     if words & _ENTITIES:
         return "entity"
@@ -62,10 +62,10 @@ def section_of(title: str) -> Tag | None:
 
 
 def from_keys(given: Mapping[str, str]) -> Record | None:
-    """A record from fields by name, whatever the names are; None where they are no record's.
+    """Return the record of fields with any names; None if they are no record.
 
-    Of several keys that mean the same the most telling one with a value counts: a kind is read from ``entity_type``
-    rather than from a ``type``, and never from one that says ``entity``.
+    If several keys mean the same field, the most specific one with a value counts. So a kind is read from
+    ``entity_type`` rather than from ``type``, and never from a value such as ``entity``.
     """
     plain = {_plain(key): value for key, value in given.items() if value}
     found = {meaning: _first(words, plain, meaning == "kind") for meaning, words in _KEYS.items()}

@@ -1,4 +1,4 @@
-"""Things known by their shape: addresses, dates, times, amounts, codes and what stands in quotation marks."""
+"""Mentions known by their shape: addresses, dates, times, amounts, codes and texts in quotation marks."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ percent Prozent million billion trillion euro euros dollar dollars pounds km kg 
 ft acres hectares Millionen Milliarden Euro millones kB MB GB TB ms Hz kHz MHz GHz kW MW GW kWh MWh GWh
 """
 )
-"""Behind an amount, and no letter of ASCII behind them."""
+"""Units after an amount. No ASCII letter may follow them."""
 
 MAGNITUDES = words("million billion trillion m bn k")
-"""Behind an amount of a currency."""
+"""Magnitudes after an amount of a currency."""
 
 _MONTH = rf"(?:{'|'.join(sorted(MONTHS, key=lambda month: (-len(month), month)))})\b\.?"
-# Tried in this order, from the first sign of a word with a digit, or from the month before it.
+# Tried in this order, from the first character of a word with a digit, or from the month before it.
 _NUMERIC = regex(
     rf"""(?P<date>\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}(?!\d) | \d{{1,2}}[./]\d{{1,2}}[./]\d{{4}} | (?:19|20)\d{{6}}(?!\d)
         | \d{{1,2}}(?:st|nd|rd|th|er|[.º°])?(?:\ (?:de|of))?\ {_MONTH}(?:,?(?:\ del?)?\ \d{{4}})?
@@ -56,7 +56,10 @@ _LONGEST_MONTH = 12
 
 
 def shapes(text: str) -> list[Mention]:
-    """Find known shapes in a text: addresses first, then numbers, then quotes; the first two never overlap."""
+    """Return the mentions of known shapes in a text: addresses first, then numbers, then quotes.
+
+    Addresses and numbers never overlap.
+    """
     found: list[Mention] = []
     if "http" in text or "www." in text:
         found += [Mention(one.group(), "url", *one.span()) for one in _URL.finditer(text)]
@@ -69,7 +72,7 @@ def shapes(text: str) -> list[Mention]:
 
 
 def without(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """A text of the same length with nothing to find in some spans, which ascend."""
+    """Return a text of the same length in which some spans, ascending, are blanked out with NUL characters."""
     if not spans:
         return text
     parts, at = [], 0
@@ -125,9 +128,9 @@ def _month_before(text: str, number: int, end: int) -> int:
 
 
 def quotes(text: str) -> Iterator[Mention]:
-    """Yield what stands in quotation marks, in order, without them."""
+    """Yield the texts in quotation marks, in order, without the marks."""
     end = 0
-    # To look for one of the opening signs is much faster than to try all that they may open.
+    # To search for an opening mark is much faster than to try the whole expression everywhere.
     while (opening := _OPENING.search(text, end)) is not None:
         match = _QUOTE.match(text, opening.start())
         end = opening.end() if match is None else match.end()

@@ -1,4 +1,4 @@
-"""Entities of an installed spaCy pipeline (extra ``spacy``)."""
+"""Extractor that runs an installed spaCy pipeline (extra ``spacy``)."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
 
 BATCH = 32
-"""Chunks that the pipeline works on at once."""
+"""Chunks that the pipeline processes together."""
 MAX_TERM = 6
-"""Words of the longest noun phrase that is a term."""
+"""Most words of a noun phrase that is a term."""
 
 _INTRODUCING = {"DET", "PRON", "NUM", "PUNCT", "SPACE", "ADP", "CCONJ"}
 
 
 class SpacyExtractor:
-    """The entities of a spaCy pipeline, and the noun phrases of one that parses, as terms.
+    """Extractor that runs a spaCy pipeline. If the pipeline parses, its noun phrases are terms.
 
-    Labels of any scheme are mapped to :data:`monograph.derive.extract.ENTITY_KINDS`. Numbers written as words
-    (``two``, ``first``) are left out. It states no relations.
+    Labels of any scheme are mapped to :data:`monograph.values.ENTITY_KINDS`. Numbers written as words (``two``,
+    ``first``) are left out. It finds no relations.
 
     Parameters
     ----------
     pipeline:
-        The name of an installed pipeline (``en_core_web_sm``) or the folder of a saved one. Nothing is fetched.
+        Name of an installed pipeline (``en_core_web_sm``), or folder of a saved one. Nothing is downloaded.
 
     Raises
     ------
     MissingExtra
         If spaCy is not installed.
     ModelUnavailable
-        If there is no such pipeline here, or it cannot be loaded.
+        If there is no such pipeline on this machine, or it cannot be loaded.
     """
 
     def __init__(self, pipeline: str) -> None:
@@ -49,12 +49,12 @@ class SpacyExtractor:
         name = pipeline if folder is None else str(folder.absolute())
         self._pipeline = _load(name)
         self.spec = f"spacy:{name}"
-        """How to make this extractor again."""
+        """Spec of this extractor."""
         self.key = f"spacy/{self._pipeline.lang}_{self._pipeline.meta['name']}/{_digest(self._pipeline)}"
         """Name of the pipeline and a hash of its files."""
 
     def extract(self, chunks: Sequence[Chunk]) -> Iterator[Extraction]:
-        """One extraction a chunk, in order. See :class:`monograph.models.Extractor`."""
+        """Yield one extraction per chunk, in order. See :class:`monograph.models.Extractor`."""
         texts = (chunk.text[: self._pipeline.max_length] for chunk in chunks)
         for document in self._pipeline.pipe(texts, batch_size=BATCH):
             mentions = [*_entities(document), *_terms(document)]
@@ -68,7 +68,7 @@ def _load(name: str) -> Language:
         raise MissingExtra("SpacyExtractor needs spaCy", 'pip install "monograph[spacy]"') from error
     try:
         return spacy.load(name)
-    except Exception as error:  # OSError where there is none; many kinds where it does not fit this spaCy
+    except Exception as error:  # OSError if there is none; many kinds if it needs another version of spaCy
         hint = f"python -m spacy download {name}, or name the folder of a saved pipeline"
         if Path(name).is_dir():
             hint = "save it again with this version of spaCy, and install what its components need"
@@ -76,7 +76,7 @@ def _load(name: str) -> Language:
 
 
 def _digest(pipeline: Language) -> str:
-    """Hash of a pipeline's files: their names and bytes."""
+    """Return 16 hex digits that hash the names and bytes of a pipeline's files."""
     digest = hashlib.sha256()
     for path in sorted(path for path in pipeline.path.rglob("*") if path.is_file()):
         digest.update(path.relative_to(pipeline.path).as_posix().encode())
@@ -93,7 +93,7 @@ def _entities(document: Doc) -> Iterator[Mention]:
 
 
 def _terms(document: Doc) -> Iterator[Mention]:
-    """Noun phrases outside entities, without the words that introduce them."""
+    """Yield the noun phrases outside entities, without the words that introduce them."""
     if document.vocab.get_noun_chunks is None or not document.has_annotation("DEP"):
         return
     named = {place for span in document.ents for place in range(span.start, span.end)}

@@ -1,4 +1,4 @@
-"""The type of a name: what its own words, the word before it or its definition give away."""
+"""Kind of a name, by its own words, the word before it, or its definition."""
 
 from __future__ import annotations
 
@@ -27,17 +27,19 @@ _BORN = regex(
 )
 _DEFINES = (" (", ", ", *(f" {verb} " for verb in VERBS))
 TELLING = frozenset((*TITLES, *VERBS, *KIND_BY_LAST_WORD, *KIND_BY_DEFINITION))
-"""Words one of which stands in or beside every name of which the type is told, if no bracket stands behind it."""
+"""Words that show the kind of a name. A name without such a word in or next to it is of unknown kind,
+unless a bracket follows it.
+"""
 
 _WORD = regex(r"\w+")
 _MOST_WORDS = 14
-"""Words of a definition that are looked at."""
+"""Most words of a definition that are read."""
 
 _LONGEST_WORD = 16
 
 
 def kind_of_name(text: str, start: int, end: int) -> str:
-    """The type of the name at text[start:end]; ``name`` where nothing tells."""
+    """Return the kind of the name at text[start:end]; ``name`` if nothing shows it."""
     own = _WORD.findall(text[start:end].casefold()) if " " in text[start:end] else []
     if len(own) > 1:
         titled = own[0] in TITLES and own[1] not in ("of", "the") and LOOSE.isdisjoint(own)
@@ -59,7 +61,7 @@ def kind_of_name(text: str, start: int, end: int) -> str:
 
 
 def _kind_before(text: str, start: int) -> str:
-    """``person`` after a title or a profession: Queen Victoria, the director Agnès Varda."""
+    """Return ``person`` after a title or a profession (Queen Victoria, the director Agnès Varda), else ``name``."""
     if text[start - 1 : start] != " ":
         return "name"
     at = text.rfind(" ", max(0, start - _LONGEST_WORD), start - 1) + 1

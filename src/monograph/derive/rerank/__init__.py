@@ -1,1 +1,1 @@
-"""Rerankers: a question and texts in, a score a text out."""
+"""Rerankers: they score how well each text answers a question."""

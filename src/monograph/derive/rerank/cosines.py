@@ -1,4 +1,4 @@
-"""The cosines of an embedder as a reranker: a better one than the file's, for the few texts that were found."""
+"""Reranker by the cosines of an embedder: a better one than the file's, for the few texts that were found."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from monograph.values import Float64
 
 
 class EmbedderReranker:
-    """Scores a text by the cosine of its vector and the question's. No model reads both together.
+    """Reranker that scores a text by the cosine of its vector and the question's. No model reads both together.
 
     Parameters
     ----------
     embedder:
-        Another than the file's: that one's cosines count in the search already.
+        An embedder other than the file's, whose cosines are part of the search already.
     weight:
-        What its scores count beside those of the search.
+        Weight of the scores relative to those of the search.
     """
 
     def __init__(self, embedder: Embedder, weight: float = 1.0) -> None:
         self._embedder = embedder
         self.weight = weight
-        """What scores count beside those of a search."""
+        """Weight of the scores relative to those of the search."""
 
     @property
     def key(self) -> str:
-        """The embedder's."""
+        """``embedder/`` and the key of the embedder."""
         return f"embedder/{self._embedder.key}"
 
     @property
     def spec(self) -> str:
-        """``embedder:`` and the embedder's."""
+        """``embedder:`` and the spec of the embedder."""
         return f"embedder:{self._embedder.spec}"
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:
-        """Cosines, from -1 to 1. See :class:`monograph.models.Reranker`.
+        """Return the cosine of each text, from -1 to 1. See :class:`monograph.models.Reranker`.
 
         Raises
         ------
         ModelError
-            As the embedder does.
+            If the embedder fails.
         """
         if not texts:
             return np.zeros(0)

@@ -1,4 +1,4 @@
-"""A function that scores texts, as a reranker."""
+"""Reranker that calls a function of the user."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from monograph.values import Float64
 
 
 class ScoringFunction:
-    """A function of a question and texts that gives a score a text, the higher the better.
+    """Reranker that calls a function of a question and texts. It returns a score for each text, the higher the better.
 
     Parameters
     ----------
     function:
-        It may be called from several threads at once. A text's score may hang on no other text.
+        Called from several threads at once. The score of a text must not depend on the other texts.
     key:
-        Names it and every setting that changes its scores: these are remembered under it.
+        Name of the function and of every setting that changes its scores, which are stored in the memo under this key.
     weight:
-        What its scores count beside those of the search.
+        Weight of the scores relative to those of the search.
 
     Raises
     ------
@@ -33,22 +33,22 @@ class ScoringFunction:
             raise InputError("a function that scores has no key", "name it, and what changes its scores")
         self._function = function
         self.weight = weight
-        """What its scores count beside those of the search."""
+        """Weight of the scores relative to those of the search."""
         self.key = f"function/{key}"
-        """Its name."""
+        """``function/`` and the given key."""
 
     @property
     def spec(self) -> str:
-        """Its name; nobody but the caller can make it again."""
+        """The key: only the caller can build this reranker again."""
         return self.key
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:
-        """Return the scores of the function: see :class:`monograph.models.Reranker`.
+        """Return the function's score of each text. See :class:`monograph.models.Reranker`.
 
         Raises
         ------
         ModelUnavailable
-            If it raises, or gives no numbers.
+            If the function raises, or returns no numbers.
         """
         try:
             return np.asarray(self._function(question, list(texts)), dtype=np.float64)

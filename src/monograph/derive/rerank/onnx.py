@@ -19,7 +19,11 @@ _HINT = "name a folder with a cross-encoder of one or two labels: model.onnx and
 
 @dataclass(frozen=True, slots=True)
 class CrossEncoderSettings:
-    """Most tokens of a question and a text together, pairs a batch, and what scores count beside those of a search."""
+    """Options of a cross-encoder.
+
+    ``max_tokens`` limits a question and a text together. ``batch_size`` is the number of pairs in a batch. ``weight``
+    is the weight of the scores relative to those of the search.
+    """
 
     max_tokens: int = 512
     batch_size: int = 16
@@ -32,25 +36,25 @@ class CrossEncoderSettings:
 
 
 class OnnxReranker:
-    """A cross-encoder in ONNX form.
+    """Reranker that runs a cross-encoder in ONNX form.
 
-    The model takes ``input_ids`` and whichever of ``attention_mask`` and ``token_type_ids`` it declares. Its output
-    ``logits``, or its first, has shape (batch,), (batch, 1), which is the score, or (batch, 2): the second less the
-    first. Of what is too long the longer part is cut off.
+    The model takes ``input_ids`` and, if it declares them, ``attention_mask`` and ``token_type_ids``. The score is read
+    from the output ``logits``, or else from the first output. Shapes (batch,) and (batch, 1) are the score; of shape
+    (batch, 2) it is the second value minus the first. If a pair is too long, its longer part is truncated.
 
     Parameters
     ----------
     source:
-        The folder: ``tokenizer.json`` and one ``*.onnx`` file, or ``model.onnx`` among several.
+        Folder with ``tokenizer.json`` and one ``*.onnx`` file, or ``model.onnx`` among several.
     settings:
-        How pairs are given to it.
+        Options of the cross-encoder.
 
     Raises
     ------
     MissingExtra
         If onnxruntime is not installed.
     ModelUnavailable
-        If there is no such folder, or it does not hold what is needed.
+        If there is no such folder, it lacks a file, or its model is no cross-encoder.
     """
 
     def __init__(self, source: str, settings: CrossEncoderSettings = CrossEncoderSettings()) -> None:
@@ -68,12 +72,12 @@ class OnnxReranker:
         self.key = f"cross-encoder/{model.stem}/{digest((model, tokens), {'max_tokens': settings.max_tokens})}"
         """Hash of the model's and the tokenizer's bytes and the settings that change scores."""
         self.weight = settings.weight
-        """What scores count beside those of a search."""
-        self._run([("a", "b")])  # What is no cross-encoder says so now.
+        """Weight of the scores relative to those of the search."""
+        self._run([("a", "b")])  # A model that is no cross-encoder fails here, not at the first search.
 
     @classmethod
     def from_spec(cls, source: str) -> OnnxReranker:
-        """Make a reranker from what follows ``onnx:`` in a spec: the folder, and after ``#`` its settings as JSON."""
+        """Return the reranker for the rest of a spec after ``onnx:``: a folder and, after ``#``, settings as JSON."""
         name, _, changed = source.partition("#")
         try:
             settings = replace(CrossEncoderSettings(), **json.loads(changed or "{}"))
@@ -83,18 +87,18 @@ class OnnxReranker:
 
     @property
     def spec(self) -> str:
-        """``onnx:`` and the folder, with settings other than the usual ones after ``#``."""
+        """``onnx:``, the folder and, after ``#``, the settings that are not the default, as JSON."""
         usual = asdict(CrossEncoderSettings())
         changed = {name: value for name, value in asdict(self._settings).items() if value != usual[name]}
         return f"onnx:{self._folder}" + (f"#{json.dumps(changed, sort_keys=True)}" if changed else "")
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:
-        """Logits, longest texts first in batches of like length. See :class:`monograph.models.Reranker`.
+        """Return the logit of each text. Texts of similar length share a batch. See :class:`monograph.models.Reranker`.
 
         Raises
         ------
         ModelUnavailable
-            If the model fails on them.
+            If the model fails on the texts.
         """
         result = np.zeros(len(texts))
         order = sorted(range(len(texts)), key=lambda place: (-len(texts[place]), texts[place]))

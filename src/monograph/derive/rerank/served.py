@@ -1,4 +1,4 @@
-"""Rerankers behind a server of the rerank form: Cohere, Jina, vLLM, llama.cpp's server, TEI (extra ``llm``)."""
+"""Rerankers behind a server with a rerank API: Cohere, Jina, vLLM, llama.cpp's server, TEI (extra ``llm``)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from monograph.errors import ModelUnavailable
 from monograph.values import Float64, arguments
 
 TIMEOUT = 60.0
-"""Seconds for one request."""
+"""Seconds for one try."""
 
 RETRIES = 2
-"""Tries after the first: somebody waits for the hits."""
+"""Retries after the first try: few, since a user waits for the hits."""
 
 _HINT = "give the base URL of a server that has /rerank, as Cohere, Jina, vLLM, llama.cpp's server and TEI have it"
 _TEI_WANTS = "texts"
@@ -29,9 +29,10 @@ _TEI_WANTS = "texts"
 
 @dataclass(frozen=True, slots=True)
 class ServedRerankerSettings:
-    """Options for giving texts to a server: characters of a text, 0 for all; texts a request.
+    """Options of requests to a rerank server.
 
-    ``weight`` is what scores count beside those of a search.
+    ``max_characters`` cuts longer texts; 0 cuts none. ``batch_size`` is the number of texts in a request. ``weight`` is
+    the weight of the scores relative to those of the search.
     """
 
     max_characters: int = 0
@@ -45,31 +46,32 @@ class ServedRerankerSettings:
 
 
 class ServedReranker(ServedModel):
-    """A model behind ``BASE_URL/rerank``, tried again where that may help.
+    """Reranker behind ``BASE_URL/rerank``; failed requests are retried.
 
-    Cohere's form is spoken, which most servers share; one that asks for ``texts`` is spoken to in TEI's.
+    Requests have Cohere's form, which most servers understand. A server that asks for ``texts`` gets TEI's form
+    instead.
 
     Parameters
     ----------
     base_url:
-        Up to and without ``/rerank``: ``https://api.cohere.com/v2``, ``http://127.0.0.1:8000/v1``.
+        URL up to and without ``/rerank``: ``https://api.cohere.com/v2``, ``http://127.0.0.1:8000/v1``.
     model:
-        The name that the server knows it by.
+        Name of the model on the server.
     settings:
-        How texts are given to it.
+        Options of the requests.
     api_key:
-        Sent as a bearer token, stored in no file, and in no error where the server says it back.
+        Sent as a bearer token. It is stored in no file, and no error contains it, even if the server's reply does.
     timeout:
-        Seconds for one try.
+        Seconds for one try, as for :class:`monograph.derive.server.Server`.
     retries:
-        Tries after the first.
+        Retries after the first try.
 
     Raises
     ------
     MissingExtra
         If urllib3 is not installed.
     InputError
-        If a value will not do.
+        If an argument is invalid.
     """
 
     kind: ClassVar[str] = "rerank"
@@ -88,7 +90,7 @@ class ServedReranker(ServedModel):
         timeout: float = TIMEOUT,
         retries: int = RETRIES,
     ) -> None:
-        def server(url: str) -> Server:  # It may be slow while it loads a model.
+        def server(url: str) -> Server:  # The server may be slow while it loads a model.
             return Server(
                 url, api_key, timeout, retries, asks_slow_again=True, hint=_HINT, key_hint=key_hint("reranker")
             )
@@ -97,21 +99,22 @@ class ServedReranker(ServedModel):
         self._settings = settings
         self._tei = False
         self.weight = settings.weight
-        """What scores count beside those of a search."""
+        """Weight of the scores relative to those of the search."""
         self.key = f"rerank/{model}" + (f"/{settings.max_characters}" if settings.max_characters else "")
-        """The model's name and what changes its scores; not the address, so that a server may move."""
+        """Name of the model, and ``max_characters`` if it is set; not the address, so that a server may move."""
 
     @classmethod
     def _with_settings(cls, base_url: str, model: str, changed: dict[str, Any], api_key: str) -> Self:
         return cls(base_url, model, replace(ServedRerankerSettings(), **changed), api_key)
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:
-        """Return the scores of the server, mostly from 0 to 1: see :class:`monograph.models.Reranker`.
+        """Return the server's score of each text, mostly from 0 to 1. See :class:`monograph.models.Reranker`.
 
         Raises
         ------
         ModelUnavailable
-            If the server cannot be reached, refuses, is too slow, or replies with anything but a finite score a text.
+            If the server cannot be reached, refuses, is too slow, or does not reply with one finite score for each
+            text.
         """
         most = self._settings.max_characters or None
         cut = [text[:most] for text in texts]
@@ -155,7 +158,7 @@ class ServedReranker(ServedModel):
         return {"model": self._model, "query": question, "documents": texts, "top_n": len(texts)}
 
     def _results(self, reply: Any) -> list[Any]:
-        """The results in a reply: a list, or one under ``results`` or, as older servers call it, ``data``."""
+        """Return the results of a reply: the reply itself, or its list ``results`` or, from older servers, ``data``."""
         found = reply
         if isinstance(reply, dict):
             found = reply.get("results", reply.get("data"))
@@ -172,7 +175,7 @@ class ServedReranker(ServedModel):
 
 
 def _index_and_score(one: Any) -> tuple[Any, Any]:
-    """The index and the score that a result tells, whatever they are."""
+    """Return the index and the score of a result, whatever their types; None for a missing one."""
     if not isinstance(one, dict):
         return None, None
     return one.get("index"), one.get("relevance_score", one.get("score"))

@@ -1,1 +1,1 @@
-"""Summarizers: many texts in, few words out."""
+"""Summarizers: they turn several texts into one short text."""

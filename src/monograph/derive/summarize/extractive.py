@@ -1,4 +1,4 @@
-"""Summaries without a model: the sentences that say most of what the others say."""
+"""Extractive summaries, without a model: the sentences that cover most of the others."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from monograph.derive.tokens import count_tokens, first_tokens, token_ids
 from monograph.values import Float32, Quote, SummaryText
 
 MAX_TEXT = 12_000
-"""Characters of a text that are read; only ready-made passages are longer."""
+"""Most characters of a text that are read. Only chunks that a caller has cut are longer."""
 MAX_SENTENCES = 400
-"""Sentences that are held against each other: those nearest to the mean, where there are more."""
+"""Most sentences that are compared with each other: if there are more, those nearest to their mean."""
 LEAST_TOKENS = 12
-"""Shorter sentences are chosen only where there are no others: headings, signatures, crumbs."""
+"""Shorter sentences (headings, signatures, fragments) are chosen only if there are no others."""
 JOIN = "\n"
 
 
@@ -32,22 +32,23 @@ class _SummarySentence:
 
 
 class ExtractiveSummarizer:
-    """Quotes the sentences that together are nearest to all others, word for word.
+    """Summarizer that quotes, word for word, the sentences that together are nearest to all others.
 
-    Each sentence is chosen for what it adds to how well the chosen ones cover all sentences of the texts, token for
-    token, so that they are central and unlike each other (facility location: Lin and Bilmes 2011), by static word
-    vectors (see :class:`monograph.derive.embed.StaticEmbedder`). They come in the order of the texts, one a line.
+    Each next sentence is the one that adds most to the coverage of all sentences, weighted by their tokens. So the
+    chosen sentences are central and unlike each other (facility location: Lin and Bilmes 2011). Sentences are compared
+    by static word vectors (see :class:`monograph.derive.embed.static.StaticEmbedder`). They keep the order of the
+    texts, one a line.
     """
 
     spec = "extractive"
     key = f"extractive/1/{StaticEmbedder.key}"
-    """Raised when other sentences are chosen than before."""
+    """The number is raised when the code chooses other sentences than before."""
 
     def summarize(self, texts: Sequence[str], max_tokens: int) -> SummaryText:
-        """Choose sentences. See :class:`monograph.models.Summarizer`.
+        """Return a summary of quoted sentences. See :class:`monograph.models.Summarizer`.
 
-        Where no sentence is short enough, the beginning of the first text that has any stands for all; the gist is
-        empty only where all texts are blank.
+        If no sentence is short enough, the summary is the beginning of the first one. It is empty only if no text
+        contains a letter or digit.
         """
         sentences = list(_sentences(texts))
         if not sentences:
@@ -62,7 +63,7 @@ class ExtractiveSummarizer:
 
 
 def _sentences(texts: Sequence[str]) -> list[_SummarySentence]:
-    """The sentences of texts, each wording once: neighbouring chunks overlap."""
+    """Return the distinct sentences of texts, since neighbouring chunks overlap."""
     found: dict[str, _SummarySentence] = {}
     for source, text in enumerate(texts):
         for start, end in sentence_spans(text[:MAX_TEXT]):
@@ -74,12 +75,12 @@ def _sentences(texts: Sequence[str]) -> list[_SummarySentence]:
 
 @lru_cache(maxsize=65_536)
 def _tokens_of(word: str) -> tuple[int, ...]:
-    """Numbers of a word's tokens: no token of this tokenizer reaches over a space, and words come again and again."""
+    """Return the token ids of a word. No token spans a space, and words repeat, so results are cached."""
     return tuple(token_ids(word))
 
 
 def _embedded(sentences: Sequence[str]) -> tuple[Float32, list[int]]:
-    """Sums of the vectors of sentences' tokens, of unit length, and how many tokens each has."""
+    """Return the unit vectors of sentences, float32 (n, 256), and the number of tokens of each."""
     tokens = [list(chain.from_iterable(map(_tokens_of, sentence.split()))) for sentence in sentences]
     counts = [len(some) for some in tokens]
     starts = np.cumsum([0, *counts[:-1]])
@@ -88,7 +89,7 @@ def _embedded(sentences: Sequence[str]) -> tuple[Float32, list[int]]:
 
 
 def _chosen(vectors: Float32, tokens: Sequence[int], max_tokens: int) -> list[int]:
-    """Places of sentences that cover all of them best within so many tokens, the best first."""
+    """Return the indices of the sentences that cover all of them best within ``max_tokens``, best first."""
     places = np.arange(len(vectors))
     if len(vectors) > MAX_SENTENCES:
         near = vectors @ vectors.mean(axis=0)
@@ -102,20 +103,20 @@ def _chosen(vectors: Float32, tokens: Sequence[int], max_tokens: int) -> list[in
     open_ = lengths + 1 <= left
     while open_.any():
         gains = np.maximum(likeness - covered, 0.0) @ lengths
-        # Rounded, lest two machines differ in the last digit and choose differently.
+        # Rounded, so that two machines that differ in the last digit choose the same sentence.
         best = int(np.argmax(np.where(open_, np.round(gains, 6), -1.0)))
         if gains[best] <= 0 and chosen:
             break
         chosen.append(int(places[best]))
         covered = np.maximum(covered, likeness[best])
-        left -= lengths[best] + 1  # A token for what joins it to the next.
+        left -= lengths[best] + 1  # One token for the line break.
         open_ &= lengths + 1 <= left
         open_[best] = False
     return chosen
 
 
 def _fitted(best: list[_SummarySentence], max_tokens: int) -> SummaryText:
-    """A gist of sentences, the best first; of so many as fit when their tokens are counted together."""
+    """Return a summary of the first sentences of ``best``, as many as fit when their tokens are counted together."""
     while True:
         gist = _gist(sorted(best, key=lambda one: (one.source, one.start)))
         if count_tokens([gist.text])[0] <= max_tokens:
@@ -135,7 +136,7 @@ def _gist(sentences: Sequence[_SummarySentence]) -> SummaryText:
 
 
 def _cut(sentence: _SummarySentence, max_tokens: int) -> _SummarySentence:
-    """A sentence, or the beginning of one that is too long, up to white space where there is some."""
+    """Return a sentence, or the beginning of one that is too long, cut at white space if there is any."""
     head = first_tokens(sentence.text, max_tokens)
     space = max(head.rfind(" "), head.rfind("\n")) if len(head) < len(sentence.text) else -1
     head = head[:space].rstrip() if space > len(head) // 2 else head
