@@ -58,6 +58,14 @@ def test_extractive_summary_chooses_central_sentences() -> None:
     assert len({twice.text[one.start : one.end] for one in twice.quotes}) == len(twice.quotes)
 
 
+def test_texts_without_letters_are_summarised(tmp_path: Path) -> None:
+    ruled = [Document("*** --- *** " + "=-"[at % 2] * (at + 3)) for at in range(30)]
+    with Monograph.open(tmp_path / "x.mono", summarizer=load_summarizer("extractive")) as monograph:
+        assert monograph.add(ruled).problems == ()
+        assert monograph.tree.outline()[0].count == 30
+        assert monograph.check() == []
+
+
 def test_endless_and_large_texts_are_summarised() -> None:
     endless = "word " * 5_000
     gist = ExtractiveSummarizer().summarize([endless], 50)

@@ -47,12 +47,13 @@ class ExtractiveSummarizer:
     def summarize(self, texts: Sequence[str], max_tokens: int) -> SummaryText:
         """Return a summary of quoted sentences. See :class:`monograph.models.Summarizer`.
 
-        If no sentence is short enough, the summary is the beginning of the first one. It is empty only if no text
-        contains a letter or digit.
+        If no sentence is short enough, or none has a letter or digit, the summary is the beginning of the first one.
+        It is empty only if all texts are blank.
         """
-        sentences = list(_sentences(texts))
+        every = _sentences(texts)
+        sentences = [one for one in every if any(sign.isalnum() for sign in one.text)]
         if not sentences:
-            return SummaryText("")
+            return _gist([_cut(one, max_tokens) for one in every[:1]])
         vectors, tokens = _embedded([one.text for one in sentences])
         fitting = [place for place, count in enumerate(tokens) if LEAST_TOKENS <= count < max_tokens]
         fitting = fitting or [place for place, count in enumerate(tokens) if count < max_tokens]
@@ -68,7 +69,7 @@ def _sentences(texts: Sequence[str]) -> list[_SummarySentence]:
     for source, text in enumerate(texts):
         for start, end in sentence_spans(text[:MAX_TEXT]):
             sentence = text[start:end]
-            if sentence not in found and any(one.isalnum() for one in sentence):
+            if sentence not in found:
                 found[sentence] = _SummarySentence(source, start, end, sentence)
     return list(found.values())
 
