@@ -1,6 +1,6 @@
 """Graph RAG in one file.
 
-Point Monograph at a folder; it makes one SQLite file that answers questions::
+Monograph stores the documents of a folder in one SQLite file, which answers questions about them::
 
     from monograph import Monograph
 

@@ -1,51 +1,51 @@
-"""Every error Monograph raises on purpose, and the hint each one carries.
+"""All errors that Monograph raises on purpose, each with a hint that says what to do next.
 
-The tree::
+The class hierarchy::
 
     MonographError
     ├── FileError            the .mono file itself
-    │   ├── NotAMonograph    some other file, or none at all
+    │   ├── NotAMonograph    not a Monograph file, or missing
     │   ├── WrongKey         encrypted with another key, or not encrypted
     │   ├── NewerFormat      written by a later version of Monograph
     │   ├── DamagedFile      truncated or corrupt
-    │   ├── ReadOnlyFile     a write was asked of a file that cannot be written
+    │   ├── ReadOnlyFile     a write to a file that cannot be written
     │   ├── BusyFile         another process held the write lock for too long
     │   ├── StorageFull      no room left: the disk is full, or a quota or limit is reached
-    │   ├── ReplacedFile     deleted, replaced or cut off by another program while it was open
+    │   ├── ReplacedFile     deleted, replaced or truncated by another program while it was open
     │   └── ClosedFile       used after close()
-    ├── SourceError          one file or folder that was to be read
-    │   ├── SourceMissing    it is not there, or vanished while it was read
+    ├── SourceError          a file or folder that cannot be read as a source
+    │   ├── SourceMissing    missing, or deleted while it was read
     │   ├── SourceUnreadable no permission, or the device failed
     │   ├── SourceChanging   it kept changing while it was read
-    │   ├── UnknownFormat    nothing here can read these bytes
-    │   │   └── ReaderMissing    what reads them is not installed
-    │   ├── SourceDamaged    its bytes are broken, or made to do harm
+    │   ├── UnknownFormat    no reader understands its bytes
+    │   │   └── ReaderMissing    the reader of its format is not installed
+    │   ├── SourceDamaged    its bytes are corrupt or malicious
     │   ├── SourceLocked     it is encrypted
     │   ├── SourceTooSlow    reading it took too long, or too much memory
     │   └── SourceTooLarge   above a limit
-    ├── InputError           a value handed over by the caller
+    ├── InputError           an invalid value given by the caller
     │   ├── InvalidFilter    a `where` that cannot be understood
     │   ├── InvalidDocument  a document, passage or vector that cannot be stored
-    │   ├── NameTaken        a file of that name is there already
-    │   ├── NotOnShelf       what a file does and a shelf does not
-    │   ├── OutsideView      what a view does not do, or what stands outside of it
-    │   └── NotFound         an id that the file does not hold
-    ├── ShelfError           the place where the objects of a shelf lie
-    │   ├── ShelfConflict    another writer published meanwhile, or is at work
-    │   ├── ShelfUnreachable it did not answer, or refused who asked
-    │   ├── ShardLost        a shard cannot be had in time, or at all
-    │   ├── ObjectMissing    an object that should be there is not
-    │   └── ObjectDamaged    an object that is not what its name says, or a manifest that cannot be understood
-    ├── OutOfMemory          what was asked needs more memory than there is
-    └── ModelError           something plugged in
+    │   ├── NameTaken        a file of that name exists already
+    │   ├── NotOnShelf       an operation that files have and shelves lack
+    │   ├── OutsideView      an operation that views lack, or a document outside the view
+    │   └── NotFound         an id that the file does not contain
+    ├── ShelfError           the storage of a shelf
+    │   ├── ShelfConflict    another writer has published a version, or is writing
+    │   ├── ShelfUnreachable the storage did not answer, or denied access
+    │   ├── ShardLost        a shard cannot be read in time, or at all
+    │   ├── ObjectMissing    an object that should exist does not
+    │   └── ObjectDamaged    an object whose bytes do not match its name, or an invalid manifest
+    ├── OutOfMemory          the operation needs more memory than there is
+    └── ModelError           a model that is plugged in
         ├── MissingExtra     an optional dependency is not installed
         ├── ModelUnavailable a model that could not be loaded, or did not answer
         │   └── UnknownModel     a text that names no kind of model; an InputError as well
         ├── ModelUntrusted   the file names a model that it is not allowed to open
         └── ModelMismatch    the file was built with another model
 
-A :class:`SourceError` met while a folder is read never ends the batch: it becomes one
-:class:`~monograph.values.Problem` in the report.
+A :class:`SourceError` never stops the sync of a folder: it becomes one :class:`~monograph.values.Problem` in the
+report.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 OF_A_MODEL = "raised by the model "
-"""How a note begins that :func:`calling_model` adds to an error."""
+"""Beginning of the note that :func:`calling_model` adds to an error."""
 
 
 class MonographError(Exception):
-    """Base of all errors: what went wrong, in one sentence, and a hint what to do about it.
+    """Base of all errors: a message that says what went wrong, and a hint that says what to do next.
 
     Parameters
     ----------
     message:
-        Names the file, the value or the missing extra.
+        One sentence that names the file, the value or the missing extra.
     hint:
         The next thing to do or to type; may be empty.
     """
@@ -81,15 +81,15 @@ class MonographError(Exception):
 
 
 class FileError(MonographError):
-    """The .mono file itself."""
+    """The .mono file cannot be opened, read or written."""
 
 
 class NotAMonograph(FileError):
-    """The file is something else, or there is none."""
+    """The file is not a Monograph file, or it does not exist."""
 
 
 class WrongKey(FileError):
-    """The file does not open with the key that was given, or is not encrypted at all."""
+    """The file is encrypted with another key than the one given, or is not encrypted."""
 
 
 class NewerFormat(FileError):
@@ -101,40 +101,40 @@ class DamagedFile(FileError):
 
 
 class ReadOnlyFile(FileError):
-    """A write was asked of a file that cannot be written."""
+    """The file cannot be written."""
 
 
 class BusyFile(FileError):
-    """Another process held the file for longer than the time allowed."""
+    """Another process kept the file locked for longer than the timeout."""
 
 
 class StorageFull(FileError):
-    """No room is left on the disk, or a quota or limit is reached; what was committed before is safe."""
+    """The disk is full, or a quota or limit is reached. Transactions committed before are safe."""
 
 
 class ReplacedFile(FileError):
-    """Another program deleted, replaced or cut off the file while it was open."""
+    """Another program deleted, replaced or truncated the file while it was open."""
 
 
 class ClosedFile(FileError):
-    """The monograph was used after it was closed."""
+    """The file was used after it was closed."""
 
 
 class SourceError(MonographError):
-    """One file or folder that was to be read.
+    """A file or folder cannot be read as a source.
 
-    ``needs`` is the module that would read it and is not installed; empty where that is not the fault.
+    ``needs`` is the Python module whose absence causes the error; empty if the cause is another.
     """
 
     needs: str = ""
 
 
 class SourceMissing(SourceError):
-    """The source is not there, or vanished while it was read."""
+    """The source is missing, or was deleted while it was read."""
 
 
 class SourceUnreadable(SourceError):
-    """The source may not be read, or its device failed."""
+    """Permission to read the source is missing, or its device failed."""
 
 
 class SourceChanging(SourceError):
@@ -146,7 +146,7 @@ class UnknownFormat(SourceError):
 
 
 class ReaderMissing(UnknownFormat):
-    """The reader of the source is in an extra that is not installed."""
+    """The reader of the source's format needs an extra that is not installed."""
 
     def __init__(self, message: str, hint: str = "", needs: str = "") -> None:
         super().__init__(message, hint)
@@ -157,7 +157,7 @@ class ReaderMissing(UnknownFormat):
 
 
 class SourceDamaged(SourceError):
-    """The bytes of the source are broken, or made to do harm."""
+    """The bytes of the source are corrupt or malicious."""
 
 
 class SourceLocked(SourceError):
@@ -173,63 +173,63 @@ class SourceTooLarge(SourceError):
 
 
 class OutOfMemory(MonographError, MemoryError):
-    """The operation needs more memory than there is; everything committed before is safe."""
+    """The operation needs more memory than there is. Transactions committed before are safe."""
 
 
 class InputError(MonographError):
-    """A value handed over by the caller."""
+    """A value given by the caller is invalid."""
 
 
 class InvalidFilter(InputError):
-    """A ``where`` that cannot be understood."""
+    """The filter given as ``where`` cannot be understood."""
 
 
 class NotOnShelf(InputError, AttributeError):
-    """A shelf was asked for what only a file does."""
+    """A shelf does not have the operation; a file does."""
 
 
 class OutsideView(InputError):
-    """A view does not have the operation, or it would touch documents outside of the view."""
+    """A view does not have the operation, or the operation would affect documents outside the view."""
 
 
 class InvalidDocument(InputError):
-    """A document, passage or vector that cannot be stored."""
+    """A document, passage or vector cannot be stored."""
 
 
 class NameTaken(InputError):
-    """A file of that name is there already."""
+    """A file of that name exists already."""
 
 
 class NotFound(InputError):
-    """An id that the file does not hold."""
+    """The file does not contain the id."""
 
 
 class ShelfError(MonographError):
-    """The place where the objects of a shelf lie."""
+    """The storage of a shelf cannot be read or written."""
 
 
 class ShelfConflict(ShelfError):
-    """Another writer has published a version meanwhile, or is at work."""
+    """Another writer has published a version of the shelf in the meantime, or is writing now."""
 
 
 class ShelfUnreachable(ShelfError):
-    """The place of a shelf did not answer, or refused who asked."""
+    """The storage of a shelf did not answer, or denied access."""
 
 
 class ShardLost(ShelfError):
-    """A shard cannot be had in the time that there is, or at all: the error says which, and why."""
+    """A shard cannot be read before the timeout, or at all. The message names the shard and the reason."""
 
 
 class ObjectMissing(ShelfError):
-    """An object of a shelf is not there."""
+    """An object of a shelf does not exist."""
 
 
 class ObjectDamaged(ShelfError):
-    """An object of a shelf is not what its name says, or a manifest that cannot be understood."""
+    """The bytes of an object of a shelf do not match its name, or its manifest is invalid."""
 
 
 class ModelError(MonographError):
-    """Something plugged in: an embedder, an extractor, a language model."""
+    """A plugged-in model failed: an embedder, an extractor or a language model, for example."""
 
 
 class MissingExtra(ModelError):
@@ -237,10 +237,10 @@ class MissingExtra(ModelError):
 
 
 class ModelUnavailable(ModelError):
-    """A model that could not be loaded or did not answer.
+    """A model could not be loaded, or did not answer.
 
-    ``status`` is the one that its server refused with, 0 where that is not the fault, and ``reply`` the beginning of
-    what the server said with it.
+    ``status`` is the HTTP status with which its server refused the request, 0 if the cause is another. ``reply`` is
+    the beginning of the body of that response.
     """
 
     status: int = 0
@@ -248,11 +248,11 @@ class ModelUnavailable(ModelError):
 
 
 class UnknownModel(ModelUnavailable, InputError):
-    """A text that was to name a model and does not: no kind of model is called so."""
+    """The text given as a model's name (spec) names no known kind of model."""
 
 
 class ModelUntrusted(ModelError):
-    """The file names a model (a server, folder or hub name) that it is not allowed to open; it was not opened."""
+    """The file names a model (a server, folder or hub name) that it is not allowed to open. It was not opened."""
 
 
 class ModelMismatch(ModelError):
@@ -261,7 +261,7 @@ class ModelMismatch(ModelError):
 
 @contextmanager
 def calling_model(key: str) -> Iterator[None]:
-    """Add a note with the model's key to an error that a plugged-in model raises: it is no fault of the file."""
+    """Add a note with the model's key to any error raised in the block, so that it is not reported as a file error."""
     try:
         yield
     except Exception as error:

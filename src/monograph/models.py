@@ -1,4 +1,4 @@
-"""The one-method protocols of what is plugged in."""
+"""Protocols of the models that can be plugged in: embedders, rerankers, extractors, summarizers, language models."""
 
 from __future__ import annotations
 
@@ -12,40 +12,41 @@ from monograph.values import Chunk, Extraction, Float32, Float64, SummaryText, a
 TextKind: TypeAlias = Literal["document", "query"]
 
 Allow: TypeAlias = Callable[[str], None]
-"""Told an address before a model that is made from a spec asks it; raises where it is not to be asked."""
+"""Called with an address before a model that is loaded from a spec opens it. Raises if the address is not allowed."""
 
 Trusted: TypeAlias = Collection[str] | Callable[[str, str], bool]
-"""Addresses that a file's own models may ask; or whether they may, by the file's id and the address."""
+"""Addresses that the models named in a file may open: a collection, or a predicate of the file's id and an address."""
 
 
 class Keyed(Protocol):
-    """A model with a key."""
+    """Model with a key."""
 
     @property
     def key(self) -> str:
-        """Name of the model and every setting that changes its output; part of every hash of that."""
+        """Name of the model with every setting that changes its output. It is part of the memo key of each output."""
         ...
 
 
 class Specified(Keyed, Protocol):
-    """A model with a key, and a spec by which a file makes it again; one of your own may have any text as its spec."""
+    """Model with a key, and a spec from which a file loads it again. The spec of your own model may be any text."""
 
     @property
     def spec(self) -> str:
-        """The text that names the model: ``static``, ``onnx:/path/to/folder``. Files store it to load the model."""
+        """Text that names the model: ``static``, ``onnx:/path/to/folder``. Files store it to load the model."""
         ...
 
 
 @runtime_checkable
 class Embedder(Specified, Protocol):
-    """Turns texts into vectors.
+    """Model that turns texts into vectors.
 
-    :func:`monograph.derive.loading.load_embedder` makes one from its ``spec``: so the command line can open a file.
+    :func:`monograph.derive.loading.load_embedder` loads an embedder from its ``spec``, so that the command line can
+    open a file.
 
-    One that reads words in their context, as transformers do, may say so by an attribute ``contextual`` that is True:
-    searches along the graph then embed three more texts, and find more (:func:`monograph.search.graph.feedback`). One
-    that may cost something for every text may say so by an attribute ``paid`` that is True: what it gives is then
-    remembered a few texts at a time, and prices are told without asking it.
+    Two attributes are optional. An embedder that reads words in their context, as transformers do, may set
+    ``contextual`` to True: graph searches then embed three more texts, and find more
+    (:func:`monograph.search.graph.feedback`). An embedder that may cost money for every text may set ``paid`` to True:
+    its vectors are then stored in the memo a few texts at a time, and prices are computed without calling it.
     """
 
     @property
@@ -59,9 +60,9 @@ class Embedder(Specified, Protocol):
         Parameters
         ----------
         texts:
-            Any texts; empty ones are allowed.
+            Any texts; empty texts are allowed.
         kind:
-            Some models want another prefix for a query than for a document.
+            Whether the texts are documents or queries: some models need a different prefix for each.
 
         Returns
         -------
@@ -72,32 +73,32 @@ class Embedder(Specified, Protocol):
 
 
 def is_paid(embedder: Embedder) -> bool:
-    """Return whether an embedder says that a text may cost something."""
+    """Return whether an embedder states that each text may cost money."""
     return getattr(embedder, "paid", False) is True
 
 
 def is_given(embedder: Embedder) -> bool:
-    """Return whether an embedder makes no vectors: its file takes those that come with chunks and queries."""
+    """Return whether an embedder computes no vectors: the caller gives them with chunks and queries."""
     return getattr(embedder, "given", False) is True
 
 
 @runtime_checkable
 class LearnsDimension(Protocol):
-    """An embedder that learns from its first vector how long they are."""
+    """Embedder that learns the dimension of its vectors from the first vector."""
 
     def expect(self, dimension: int) -> None:
-        """Let no other dimension pass than that of the vectors that a file holds."""
+        """Accept only vectors of this dimension, which the vectors stored in the file have."""
         ...
 
 
 @runtime_checkable
 class Reranker(Specified, Protocol):
-    """Says how well texts answer a question, which it reads each together with the question.
+    """Model that scores how well each text answers a question, reading the text together with the question.
 
-    :func:`monograph.derive.loading.load_reranker` makes one from its ``spec``.
+    :func:`monograph.derive.loading.load_reranker` loads a reranker from its ``spec``.
 
-    What its scores count beside those of the search it may say by an attribute ``weight``, 0 or more: 1 where it says
-    nothing, which is as much (:mod:`monograph.search.rerank`).
+    An optional attribute ``weight``, 0 or more, weighs its scores relative to those of the search. The default is 1:
+    both count the same (:mod:`monograph.search.rerank`).
     """
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:
@@ -105,19 +106,19 @@ class Reranker(Specified, Protocol):
 
         Returns
         -------
-        float64 (len(texts),), finite, in their order: the higher the better. A text's score hangs on no other text, and
-        only how scores of one question compare counts: they may be probabilities, logits or cosines.
+        float64 (len(texts),), finite, in the order of ``texts``; higher is better. The score of a text does not depend
+        on the other texts. Scores are compared only within one question: they may be probabilities, logits or cosines.
 
         Raises
         ------
         ModelUnavailable
-            If the model does not answer, or its answer will not do.
+            If the model does not answer, or its answer is unusable.
         """
         ...
 
 
 def weight_of(reranker: Reranker) -> float:
-    """Return the weight of a reranker's scores beside those of the search. Raises InputError if it is not 0 or more."""
+    """Return the weight of a reranker relative to the search. Raises InputError unless it is a number of 0 or more."""
     weight = arguments.finite(getattr(reranker, "weight", 1.0), "the reranker's weight")
     if weight < 0:
         raise InputError(f"the reranker's weight is {weight}", "give 0 or more")
@@ -126,42 +127,42 @@ def weight_of(reranker: Reranker) -> float:
 
 @runtime_checkable
 class Extractor(Specified, Protocol):
-    """Finds what a chunk names, and what it says of how these belong together.
+    """Model that finds the named things of a chunk, and the relations between them.
 
-    :func:`monograph.derive.loading.load_extractor` makes one from its ``spec``.
+    :func:`monograph.derive.loading.load_extractor` loads an extractor from its ``spec``.
     """
 
     def extract(self, chunks: Sequence[Chunk]) -> Iterable[Extraction]:
-        """Return one extraction a chunk, in the order of ``chunks``; each is stored as soon as it comes.
+        """Return one extraction per chunk, in the order of ``chunks``. Each is stored as soon as it is yielded.
 
-        A chunk that a model fails on still gets an extraction (see :attr:`~monograph.values.Extraction.failure`).
+        A chunk that the model fails on still gets an extraction (see :attr:`~monograph.values.Extraction.failure`).
         """
         ...
 
 
 @runtime_checkable
 class Summarizer(Specified, Protocol):
-    """Says in few words what many texts say.
+    """Model that turns several texts into a short one.
 
-    :func:`monograph.derive.loading.load_summarizer` makes one from its ``spec``.
+    :func:`monograph.derive.loading.load_summarizer` loads a summarizer from its ``spec``.
     """
 
     def summarize(self, texts: Sequence[str], max_tokens: int) -> SummaryText:
-        """Summarize texts in at most ``max_tokens`` tokens. Safe to call from several threads.
+        """Return a summary of the texts, at most ``max_tokens`` tokens long. Safe to call from several threads.
 
         Raises
         ------
         ModelError
-            If a model does not answer, or its answer will not do.
+            If a model does not answer, or its answer is unusable.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Text that a language model wrote, and the tokens it read and wrote.
+    """Text that a language model wrote, and the numbers of tokens it read and wrote.
 
-    Half a surrogate pair, which JSON can say and no file can store, becomes a question mark.
+    Half a surrogate pair, which JSON can express but UTF-8 cannot, is replaced by a question mark.
     """
 
     text: str
@@ -174,10 +175,10 @@ class Completion:
 
 @runtime_checkable
 class LanguageModel(Keyed, Protocol):
-    """Completes a prompt."""
+    """Language model that completes a prompt."""
 
     def complete(self, prompt: str, max_tokens: int) -> Completion:
-        """Answer a prompt in at most ``max_tokens`` tokens. Safe to call from several threads.
+        """Return the answer to a prompt, at most ``max_tokens`` tokens long. Safe to call from several threads.
 
         Raises
         ------
@@ -189,15 +190,16 @@ class LanguageModel(Keyed, Protocol):
 
 @runtime_checkable
 class Describer(Specified, Protocol):
-    """Says in words what a picture shows.
+    """Model that describes a picture in words.
 
-    :func:`monograph.derive.loading.load_describer` makes one from its ``spec``.
+    :func:`monograph.derive.loading.load_describer` loads a describer from its ``spec``.
     """
 
     def describe(self, image: bytes, media_type: str) -> Completion:
-        """Describe a picture. Safe to call from several threads.
+        """Return a description of a picture. Safe to call from several threads.
 
-        It is shown the picture alone, so that one that stands in many documents is described once, and alike in all.
+        The model sees the picture alone, not its document. So a picture that occurs in several documents is described
+        once, and has the same description in all of them.
 
         Parameters
         ----------
@@ -209,32 +211,32 @@ class Describer(Specified, Protocol):
         Raises
         ------
         ModelUnavailable
-            If it cannot.
+            If the model cannot describe the picture.
         """
         ...
 
 
 @runtime_checkable
 class StreamingModel(LanguageModel, Protocol):
-    """A language model that can say what it writes while it writes it."""
+    """Language model that can stream its answer."""
 
     def stream(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
-        """Answer a prompt piece by piece, and at the end give the whole :class:`Completion`.
+        """Yield the pieces of the answer as the model writes them, then the whole :class:`Completion`.
 
         Raises
         ------
         ModelUnavailable
-            If the model does not answer, or breaks off: what came until then is no answer.
+            If the model does not answer, or stops before the end. Discard the pieces that were yielded before.
         """
         ...
 
 
 @runtime_checkable
 class VisionModel(StreamingModel, Protocol):
-    """A language model that takes a picture with its prompt."""
+    """Language model that accepts a picture with its prompt."""
 
     def complete_with_image(self, prompt: str, image: bytes, media_type: str, max_tokens: int) -> Completion:
-        """Answer a prompt about a picture. Safe to call from several threads.
+        """Return the answer to a prompt about a picture. Safe to call from several threads.
 
         Parameters
         ----------
@@ -248,6 +250,6 @@ class VisionModel(StreamingModel, Protocol):
         Raises
         ------
         ModelUnavailable
-            If the model does not answer, or takes no images.
+            If the model does not answer, or does not accept images.
         """
         ...

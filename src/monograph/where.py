@@ -1,22 +1,23 @@
-"""Metadata filters: what a caller writes as ``where``, parsed and checked.
+"""Metadata filters: the argument ``where``, parsed and checked.
 
-A ``where`` is a JSON-like object. Several keys in it must all hold::
+A ``where`` is a JSON-like object. If it has several keys, all of their conditions must hold::
 
     {"author": "Ann", "year": {">=": 2020, "<": 2024}}
     {"or": [{"tags": {"contains": "draft"}}, {"not": {"lang": {"in": ["de", "es"]}}}]}
 
-Operators, with the meaning LlamaIndex gives them: ``==  !=  >  >=  <  <=  in  nin  any  all  contains  text_match
-text_match_insensitive  is_empty``; LangChain's spellings (``$eq $ne $gt $gte $lt $lte $in $nin $and $or $not``) are
-understood too, and its ``$between`` (both ends count), ``$exists`` (null counts as missing), ``$not`` below a key, and
-``$like`` of a text between two ``%``.
-A key that is missing, or null, matches only ``!=``, ``nin`` and ``is_empty``. Values of different
-types never match an order. ``$document``, ``$chunk``, ``$uri`` and ``$title`` are a hit's document id, chunk id, uri
-and title.
+The operators have the same meaning as in LlamaIndex: ``==  !=  >  >=  <  <=  in  nin  any  all  contains  text_match
+text_match_insensitive  is_empty``. LangChain's spellings (``$eq $ne $gt $gte $lt $lte $in $nin $and $or $not``) are
+accepted too, as are its ``$between`` (inclusive at both ends), ``$exists`` (null counts as missing), ``$not`` below a
+key, and ``$like`` with a text between two ``%``.
+A key that is missing, or null, matches only ``!=``, ``nin`` and ``is_empty``. ``>``, ``>=``, ``<`` and ``<=`` never
+match values of different types. ``$document``, ``$chunk``, ``$uri`` and ``$title`` are a hit's document id, chunk id,
+uri and title.
 
-``$date`` is when its document is from, and takes an order, ``==``, ``!=`` and ``is_empty``, with times as ISO 8601 has
-them: a year, a month, a day or an instant. ``{"since": "2026-03"}`` and ``{"as_of": "2026-03-01"}`` are its ``>=`` and
-``<=``; with an operator of their own they are keys of metadata as any other. A document of which only the day, the
-month or the year is known is let through where it may be from the time that is asked for.
+``$date`` is the date of a hit's document. It accepts ``>``, ``>=``, ``<``, ``<=``, ``==``, ``!=`` and ``is_empty``,
+with times in ISO 8601: a year, a month, a day or an instant. ``{"since": "2026-03"}`` and ``{"as_of": "2026-03-01"}``
+are short for ``$date`` with ``>=`` and ``<=``. With an operator of their own, ``since`` and ``as_of`` are ordinary
+metadata keys. If only the day, month or year of a document is known, the document matches if it may be from the
+requested time.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ Operator: TypeAlias = Literal[
 Combiner: TypeAlias = Literal["and", "or", "not"]
 Scalar: TypeAlias = str | int | float | bool | None
 Moment: TypeAlias = str | int | float | datetime | date
-"""A time as a filter takes it, or as Python has it; without a zone it is taken for UTC."""
+"""A time as text, as a number (see :func:`monograph.dates.span.of_number`), or as a Python object. Without a time zone
+it is treated as UTC."""
 
 OPERATORS: tuple[Operator, ...] = get_args(Operator)
 DATE = "$date"
@@ -59,10 +61,10 @@ TIMES: dict[str, Operator] = {"since": ">=", "as_of": "<="}
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One key held against a value: ``value`` is a scalar, or a tuple of scalars for in, nin, any and all.
+    """Comparison of one key with a value: ``value`` is a scalar, or a tuple of scalars for in, nin, any and all.
 
-    That of ``$date`` is the second, since 1970, which the last or the first that a document may be from is held
-    against: its last for ``>=`` and ``>``, its first for ``<=`` and ``<``.
+    For ``$date``, ``value`` is a number of seconds since 1970. It is compared with the last second that the document
+    may be from for ``>=`` and ``>``, and with the first for ``<=`` and ``<``.
     """
 
     key: str
@@ -72,7 +74,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """All of the parts (and), at least one (or), none of them (not)."""
+    """Several conditions of which all (and), at least one (or) or none (not) must hold."""
 
     combiner: Combiner
     parts: tuple[Condition, ...]
@@ -82,16 +84,16 @@ Condition: TypeAlias = Comparison | Combination
 
 
 def parse(where: Mapping[str, Any] | None) -> Condition | None:
-    """Understand a ``where``.
+    """Parse a ``where``.
 
     Returns
     -------
-    The condition, or None when nothing is asked.
+    The condition, or None if ``where`` is None or empty.
 
     Raises
     ------
     InvalidFilter
-        Naming the operator or value that is not understood. A filter is never ignored.
+        If an operator or a value is not understood; the message names it. A filter is never ignored.
     """
     if not where:
         return None
@@ -99,7 +101,7 @@ def parse(where: Mapping[str, Any] | None) -> Condition | None:
 
 
 def keys_of(where: Mapping[str, Any] | None) -> list[str]:
-    """Return the metadata keys that a ``where`` names, once each. Raises as :func:`parse`."""
+    """Return the metadata keys that a ``where`` names, without repeats. Raises like :func:`parse`."""
     found: dict[str, None] = {}
     waiting = [] if (condition := parse(where)) is None else [condition]
     while waiting:
@@ -142,7 +144,7 @@ def _entry(key: Any, value: Any, depth: int) -> Condition:
 
 
 def _operation(key: str, spelled: Any, value: Any, depth: int) -> Condition:
-    """Return an operator of one key: those of LangChain that are written with others, and all others."""
+    """Return the condition for one operator of a key. Some operators of LangChain are expressed by others."""
     name = spelled.removeprefix("$").lower() if isinstance(spelled, str) else ""
     if name == "not":
         if not isinstance(value, Mapping):
@@ -196,7 +198,13 @@ def _dated(operator: Operator, value: Any) -> Condition:
 
 
 def time_of(moment: Moment, name: str) -> TimeSpan:
-    """Return all seconds that a moment, the argument ``name``, may mean. Raises InputError if it is no time."""
+    """Return the span of seconds that a moment may mean. ``name`` is the name of the argument, for the error.
+
+    Raises
+    ------
+    InputError
+        If it is not a time.
+    """
     when = None
     if isinstance(moment, datetime):
         aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
@@ -262,7 +270,7 @@ def _scalar(key: str, value: Any) -> Scalar:
 
 
 def _text(value: str, name: str) -> str:
-    if "\0" in value:  # SQLite ends a text of JSON there.
+    if "\0" in value:  # SQLite's JSON functions cut a text at U+0000.
         raise InvalidFilter(f"{name} has the character U+0000 in it", "filter by another part of the text")
     try:
         return arguments.text(value, name)
@@ -271,7 +279,7 @@ def _text(value: str, name: str) -> str:
 
 
 def _as_stored(value: Any) -> Any:
-    """Return a value of metadata as filters see it: a whole number of more than 64 bits is compared as a float."""
+    """Return a metadata value as filters compare it: an integer of more than 64 bits becomes a float."""
     if not isinstance(value, int) or -(2**63) <= value < 2**63:
         return value
     try:
@@ -281,12 +289,13 @@ def _as_stored(value: Any) -> Any:
 
 
 def exact_values(condition: Condition) -> dict[str, Scalar]:
-    """Return the keys and values that a condition requires, if it requires nothing else.
+    """Return the value that a condition requires of each key, if it is a conjunction of ``==`` on metadata keys.
 
     Raises
     ------
     OutsideView
-        If it leaves open what they are.
+        If the condition has another operator, compares a key with null, names a ``$`` field, or requires two values of
+        one key.
     """
     parts = [condition]
     while any(isinstance(part, Combination) and part.combiner == "and" for part in parts):
@@ -307,10 +316,10 @@ def exact_values(condition: Condition) -> dict[str, Scalar]:
 
 
 def matches(condition: Condition | None, metadata: Mapping[str, Any]) -> bool:
-    """Return whether metadata meets a condition: the meaning of every operator, in Python.
+    """Return whether metadata meets a condition. This is the reference for the meaning of every operator.
 
-    The store says the same in SQL; tests hold the two against each other. ``metadata`` may hold the ``$`` fields too,
-    ``$date`` as a Span.
+    The store compiles the same conditions to SQL, and tests compare the two. ``metadata`` may contain the ``$`` fields
+    too, with ``$date`` as a :class:`~monograph.dates.span.TimeSpan`.
     """
     if condition is None:
         return True

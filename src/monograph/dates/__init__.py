@@ -1,1 +1,1 @@
-"""When things are from: dates as texts and metadata write them are read."""
+"""Dates of texts, parsed from texts and metadata."""

@@ -1,6 +1,6 @@
-"""Times told from a day: those that a question asks for, and days that a text tells without their year.
+"""Times relative to a day: the periods that a question asks for, and the days that a text names without a year.
 
-Last week, in March, on 5 May, between 2 and 9 June 2023; next Friday, yesterday.
+Examples: last week, in March, on 5 May, between 2 and 9 June 2023; next Friday, yesterday.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _AWAY = {
     "tomorrow": 1, "明天": 1, "明晚": 1,
     "the day after tomorrow": 2, "übermorgen": 2, "pasado mañana": 2, "后天": 2,
 }  # fmt: skip
-"""Days from the text's own. Not morgen and mañana, which are mornings too; today is the text's own."""
+"""Days relative to the text's own day. "morgen" and "mañana" are missing because they also mean "morning"."""
 
 _YEARLESS = rf"""(?<![\w/.-])(?P<d1>\d{{1,2}})(?:st|nd|rd|th|[.º°])?(?:\ (?:de|of))?\ (?P<n1>{MONTH})\b
     | (?<![^\W_])(?P<n2>{MONTH})\.?\ (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:%])(?![.,]\d)
@@ -52,10 +52,11 @@ _NEAR = regex(
 
 
 def days_near(text: str, own: date) -> Iterator[tuple[int, str]]:
-    """(offset, day) of the days that a text tells from its own day.
+    """Yield the (offset, ISO date) of each day that a text names relative to its own day, or without a year.
 
-    A day without a year is the nearest one; ``next``, ``this`` and ``last`` Friday are the first after and before the
-    own day. A weekday alone is none: news look back, chats ahead.
+    A day without a year is the occurrence nearest to ``own``. ``next`` or ``this`` Friday is the first Friday after
+    ``own``, ``last`` Friday the last one before it. A weekday alone is skipped, because news mean the past by it and
+    chats the future.
     """
     for found in _NEAR.finditer(text):
         if day := _near(found, own):
@@ -63,7 +64,7 @@ def days_near(text: str, own: date) -> Iterator[tuple[int, str]]:
 
 
 def yearless_days_in(text: str) -> list[tuple[int, int]]:
-    """(month, day) of the days that a text names without a year, in order and once each."""
+    """Return the (month, day) of each day that a text names without a year, in order and without repeats."""
     if not has_digit(text):
         return []
     return list(dict.fromkeys(_month_and_day(found) for found in _DAY.finditer(text)))
@@ -115,20 +116,21 @@ _TIME = rf"""
     | {_COUNT}\ {_UNIT}\ ago\b
     )"""
 TIMES = regex(_TIME, re.VERBOSE | re.IGNORECASE)
-"""Times in a question; without a match :func:`times_asked` finds none."""
+"""Matches a time in a question. Without a match, :func:`times_asked` returns no times."""
 _JOINED = regex(r"\s*(?:and|to|until|till|through|-|–)\s+(?:on\s+|in\s+)?", re.IGNORECASE)
 _BETWEEN = regex(r"\b(?:between|from)\s+(?:the\s+)?(?:on\s+|in\s+)?$", re.IGNORECASE)
 
 
 def times_asked(text: str, today: date) -> tuple[TimeSpan, ...]:
-    """Return the times that a question asks for; a text may be from any of them.
+    """Return the periods that a question asks for, in order and without repeats. A text may be from any of them.
 
     Parameters
     ----------
     text:
         The question, in English.
     today:
-        What ``yesterday`` and ``in March`` are counted from: a month or a day without a year is the last one that was.
+        Day that ``yesterday`` and ``in March`` are relative to. A month or a day without a year is the last one that
+        began by then.
     """
     found: list[tuple[re.Match[str], TimeSpan]] = []
     for one in TIMES.finditer(text):
@@ -187,7 +189,7 @@ def _number(text: str) -> int:
 
 
 def _last(text: str, today: date) -> TimeSpan | None:
-    """Return the last month, or day of one, that began by today."""
+    """Return the month, or the day if the text has one, that began last by today."""
     name = re.sub(r"[^a-z]|(?<=\d)(?:st|nd|rd|th)|of\b", "", re.sub(r"\d+(?:st|nd|rd|th)?", "", text.casefold()))
     day = re.search(r"\d+", text)
     for year in (today.year, today.year - 1):

@@ -1,4 +1,4 @@
-"""Times as texts write them, as the seconds that they may be, and the date of a document by what it says of itself."""
+"""Times parsed from texts as spans of seconds, and the date of a document by its metadata, title and first lines."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _ISO = regex(r"\d{4}-?\d\d-?\d\d(?:[T ]\d\d.*)?", re.DOTALL)
 _MONTH = regex(r"(\d{4})-(\d\d)|([^\W\d]+)\.?,? (?:of |de )?(\d{4})")
 _YEAR = regex(r"\d{4}")
 _LONGEST = 64
-"""Characters: what is longer is a sentence, and no date."""
+"""Characters. A longer text is a sentence, not a date."""
 
 TOLD_BY = ("metadata", "text", "file")
-"""What tells a document's date, the best first: a file's own, when it was last changed, is another in every copy."""
+"""Sources of a document's date, most reliable first. A file's time of change comes last: it differs between copies."""
 
 METADATA, TEXT, FILE = TOLD_BY
 
@@ -28,10 +28,10 @@ KEYS = (
     "sent at", "timestamp", "datetime", "created", "created at", "date created", "creation date", "updated",
     "updated at", "date updated", "modified", "modified at", "date modified", "last modified",
 )  # fmt: skip
-"""Keys of metadata that tell a date, the better one first: when a text was sent comes before when it was changed."""
+"""Metadata keys whose value is a date, most reliable first: the date of sending comes before that of a change."""
 
 HEAD = 400
-"""Characters of a text that are looked at."""
+"""Characters at the beginning of a text that are searched for a date."""
 
 _HEADER = regex(
     r"^\W{0,4}(?:date|sent|time|datum|gesendet|fecha)\W{0,3}:\W{0,3}(\S.{3,60})$", re.IGNORECASE | re.MULTILINE
@@ -43,23 +43,23 @@ _RANKS = {key.replace(" ", ""): rank for rank, key in enumerate(KEYS)}
 
 @dataclass(frozen=True, slots=True, order=True)
 class TimeSpan:
-    """All seconds that a time may be, from the first to the last, since 1970 in UTC: one for an instant."""
+    """Range of seconds that a time may mean, ``first`` to ``last`` inclusive, since 1970 in UTC. An instant has one."""
 
     first: int
     last: int
 
     @property
     def first_day(self) -> str:
-        """The day of the first second, ``2026-03-01``."""
+        """Day of the first second in UTC, as ``2026-03-01``."""
         return _moment(self.first).date().isoformat()
 
     @property
     def last_day(self) -> str:
-        """The day of the last second."""
+        """Day of the last second in UTC, as ``2026-03-01``."""
         return _moment(self.last).date().isoformat()
 
     def __str__(self) -> str:
-        """Return ISO 8601 in UTC: ``2026``, ``2026-03``, ``2026-03-01``, ``2026-03-01T09:30:00Z``, else a/b."""
+        """Return ISO 8601 in UTC: ``2026``, ``2026-03``, ``2026-03-01``, ``2026-03-01T09:30:00Z``, else first/last."""
         first, last = _moment(self.first), _moment(self.last)
         for length in (4, 7, 10):
             if _of_days(text := first.date().isoformat()[:length]) == self:
@@ -70,15 +70,14 @@ class TimeSpan:
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """When a document is from.
+    """Date of a document.
 
     Parameters
     ----------
     when:
         The time.
     told_by:
-        ``metadata``, ``text`` where its title or first lines do, or ``file`` where only that does, by when it was
-        changed last.
+        Source of the date: ``metadata``, ``text`` (the title or first lines), or ``file`` (its time of last change).
     """
 
     when: TimeSpan
@@ -89,9 +88,10 @@ class Dated:
 
 
 def parse(text: str) -> TimeSpan | None:
-    """Return the time that a text is, all of it: ISO 8601, RFC 2822, a day, a month or a year as people write them.
+    """Return the time that a text of 4 to 64 characters states, or None.
 
-    What has no zone is taken for UTC. None for what is no time, or one that no calendar has.
+    The text is ISO 8601, RFC 2822, a month or a year, or it names exactly one day, as in ``10 April 2026``. A time
+    without a time zone is treated as UTC. Return None if the text is none of these, or if no calendar has that time.
     """
     text = text.strip()
     if not 4 <= len(text) <= _LONGEST:
@@ -108,7 +108,11 @@ def parse(text: str) -> TimeSpan | None:
 
 
 def of_number(number: int | float) -> TimeSpan | None:
-    """Return the time that a number is: a year, or seconds or milliseconds since 1970 between 1973 and 2100."""
+    """Return the time that a number means, or None.
+
+    An int from 1000 to 2999 is a year. Larger numbers are seconds, or milliseconds, since 1970, if the time is between
+    1973 and 2100.
+    """
     if isinstance(number, int) and 1000 <= number <= 2999:
         return _of_days(str(number))
     if 100_000_000 <= number < 4_102_444_800:
@@ -119,12 +123,12 @@ def of_number(number: int | float) -> TimeSpan | None:
 
 
 def between(first: date, last: date) -> TimeSpan:
-    """Return the time from the beginning of a day to the end of another."""
+    """Return the span from the first second of a day to the last second of another, in UTC."""
     return TimeSpan(of_day(first).first, of_day(last).last)
 
 
 def _of_days(text: str) -> TimeSpan | None:
-    """Return a day, month or year."""
+    """Return the span of a year, of a month, or of a day as ``2026-03-01``; None if the text is none of these."""
     try:
         if _YEAR.fullmatch(text):
             return between(date(int(text), 1, 1), date(int(text), 12, 31))
@@ -139,14 +143,14 @@ def _of_days(text: str) -> TimeSpan | None:
 
 
 def _days_of(first: date) -> int:
-    """Return how many days a month has."""
+    """Return the number of days of the month whose first day is given."""
     if first.month == 12:
         return 31
     return (first.replace(month=first.month + 1) - first).days
 
 
 def of_day(day: date) -> TimeSpan:
-    """Return all of a day."""
+    """Return the span of a whole day in UTC."""
     first = (day - _EPOCH.date()).days * 86_400
     return TimeSpan(first, first + 86_399)
 
@@ -194,7 +198,7 @@ MONTH_NAMES = (
     "November Nov noviembre novembre novembro ноября",
     "December Dezember Dec Dez diciembre décembre dicembre dezembro декабря",
 )
-"""Names of each month, as texts write them, the English one first."""
+"""Names and abbreviations of each month in several languages, the English name first."""
 
 MONTHS = {name.casefold(): number for number, names in enumerate(MONTH_NAMES, start=1) for name in names.split()}
 MONTH = "|".join(sorted(MONTHS, key=lambda name: (-len(name), name)))
@@ -212,14 +216,14 @@ _DAY = regex(
 
 
 MOST_BESIDE = 24
-"""Characters beside the day in a first line that says of which day a text is: ``Time: 20260105_11:00``."""
+"""Most characters, in addition to a day, of a first line that states the day of a text: ``Time: 20260105_11:00``."""
 
 
 def days_in(text: str) -> list[str]:
-    """Return the days that a text names with their year, as ``2026-04-10``, in order and once each.
+    """Return the days that a text names with a year, as ``2026-04-10``, in order and without repeats.
 
     ``20260410``, ``10.04.2026``, ``10 April 2026``, ``April 10th, 2026``, ``10 de abril de 2026`` and ``2026年4月10日``
-    are one day. ``04/10/2026`` is none: it is April in one country and October in another.
+    are the same day. ``04/10/2026`` is skipped: it is in April in some countries and in October in others.
     """
     if not has_digit(text):
         return []
@@ -228,14 +232,15 @@ def days_in(text: str) -> list[str]:
 
 
 def has_digit(text: str) -> bool:
-    """Return whether a text has a digit: one without names no day, and needs no expression compiled."""
+    """Return whether a text has a digit. A text without one names no day: no regular expression need be compiled."""
     return any(map(str.isdecimal, text))
 
 
 def own_day(title: str, text: str) -> date | None:
-    """Return the day that a text is of: the one day in its title, or in a first line with hardly anything beside it.
+    """Return the day that a text is about: the only day in its title, or in a first line that contains little else.
 
-    A day within a sentence is none: a life begins with a day too.
+    A day within a sentence does not count: a biography begins with a day of birth. Return None if there is no day, or
+    more than one.
     """
     days = days_in(title)
     if not days:
@@ -254,19 +259,19 @@ def _written_day(found: re.Match[str]) -> str:
 
 
 FIRST, LAST = of_day(date.min).first, of_day(date.max).last
-"""The first and last second that a calendar has."""
+"""First and last second that Python's dates can express, since 1970 in UTC."""
 
 
 def date_of(metadata: Iterable[Mapping[str, Any]], title: str, text: str) -> Dated | None:
-    """Return the date of a document, by what it says of itself; None if it says nothing.
+    """Return the date of a document by its metadata, title and first lines; None if they contain no date.
 
     Parameters
     ----------
     metadata:
-        The document's own, then those of its passages; what comes first and tells a date does.
+        The document's metadata, then those of its passages. The first with a date decides.
     title, text:
-        Looked at where no metadata tell a date: a line ``Date: …`` among the first, the one day in the title, or in a
-        first line with hardly anything beside it. At least HEAD characters of the text.
+        Searched if no metadata has a date: first for a line ``Date: …`` in the first HEAD characters of the text, then
+        as by :func:`own_day`. Give at least HEAD characters of the text.
     """
     for one in metadata:
         if (found := _in_metadata(one)) is not None:

@@ -1,1 +1,1 @@
-"""Bytes to documents: every format has a module of its own."""
+"""Readers that turn bytes into documents, one module per format."""

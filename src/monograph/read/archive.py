@@ -1,4 +1,4 @@
-"""ZIP archives: the files in them, one level deep."""
+"""ZIP archives: reads the files in them. Archives within archives are not opened."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _HIDDEN = regex(r"(?:^|/)(?:\.(?!\.)|__MACOSX/|Thumbs\.db$|desktop\.ini$)")
 
 
 def read_archive(opened: Opened) -> Items:
-    """The documents of every file in an archive. A file that cannot be read is a problem; hidden ones are passed over.
+    """Yield the documents of every file in an archive, and a problem for each file that cannot be read.
 
-    Nothing is ever written out; a file whose name leads out of the archive is not read all the same.
+    Hidden files are skipped. Nothing is written to disk. Even so, a file whose name would place it outside the archive
+    is not read, and is a problem.
     """
     if opened.depth:
         raise UnknownFormat("an archive within another file, which is not opened", "unpack it")

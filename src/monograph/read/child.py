@@ -1,8 +1,8 @@
-"""Child processes for work that a file can make hang, crash or run out of memory: one protocol for every task.
+"""Child processes for work that a file can make hang, crash or run out of memory, with one protocol for all tasks.
 
-A task is sent to a child, which sends back the parts of its result, each as soon as it is there, or an error of ours.
-The kernel ends a child whose task takes longer than its limit, whatever a parser is doing then, and whether or not
-anyone is left to wait for it.
+The parent sends a task to a child. The child sends back each part of the result as soon as it is ready, or an error of
+Monograph. If a task exceeds its time limit, a timer signal of the kernel ends the child, whatever the parser is doing,
+and even if the parent is gone.
 """
 
 from __future__ import annotations
@@ -21,37 +21,38 @@ from monograph.read.limits import Limits
 from monograph.regex import regex
 
 PROCESSES = min(4, os.cpu_count() or 1)
-"""Most children for one kind of work."""
+"""Most child processes for one kind of work."""
 
 GRACE_SECONDS = 2.0
-"""Readers look at the clock themselves: only one that hangs is still there so long after its time."""
+"""Time after the limit before a child is ended. Readers check the limit themselves, so only one that hangs runs on."""
 
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 _SECRETS = regex(r"MONOGRAPH_(?:KEY|TOKEN|(?:\w+_)?API_KEY)")
-"""What a process that reads strangers' files is not to know: variables of these names."""
+"""Names of environment variables that are withheld from processes that read untrusted files."""
 _START = "import sys; sys.path[:] = sys.argv[3:]; from {} import main; main()"
 
 
 class Task(Protocol):
-    """Work for a child process. It is pickled on its way."""
+    """Work for a child process. It must be picklable."""
 
     @property
     def limits(self) -> Limits:
-        """The time and the memory that it may take."""
+        """Limits of the task's time and memory."""
         ...
 
     def parts(self) -> Iterator[Any]:
-        """Yield the result in the child, in one part or more; raises SourceError or NotFound."""
+        """Yield the parts of the result, at least one. Called in the child. Raises SourceError or NotFound."""
         ...
 
 
 class ChildProcess:
-    """A process that runs ``main`` of a module of ours, which meets its parent by :func:`parent`.
+    """Process that runs ``main`` of one of Monograph's modules, which gets its connections from :func:`parent`.
 
-    The interpreter is started anew, and knows nothing of the program that it works for: neither its main module, which
-    need not be written with this in mind, nor its threads. Pipes, not sockets: who forbids sockets means the network.
+    The child is a new interpreter, not a fork: it does not run the parent's main module, which needs no
+    ``if __name__ == "__main__"``, and inherits none of its threads. It is connected by pipes, not sockets, so that it
+    also works in programs that forbid sockets to prevent network access.
 
-    ``asked`` takes what is to be done, ``answers`` has what came of it.
+    ``asked`` is the connection to send tasks to, ``answers`` the connection to receive results from.
     """
 
     def __init__(self, module: str = __name__) -> None:
@@ -60,7 +61,7 @@ class ChildProcess:
         self.asked = Connection(asked, readable=False)
         self.answers = Connection(answers, writable=False)
         try:
-            # In a session of its own: an interrupt at the terminal is for the parent to answer.
+            # In its own session, so that Ctrl-C in the terminal reaches the parent only.
             self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
                 [sys.executable, "-c", _START.format(module), str(work), str(done), *sys.path],
                 pass_fds=(work, done),
@@ -75,7 +76,7 @@ class ChildProcess:
             os.close(done)
 
     def end(self) -> int:
-        """End the process, whatever it does; its exit code, negative where a signal had ended it."""
+        """End the process, and return its exit code, negative if a signal ended it. Kills it after 0.2 seconds."""
         self.asked.close()
         self.answers.close()
         code = self.process.poll()
@@ -89,21 +90,21 @@ class ChildProcess:
 
 
 class Child:
-    """One child process for one task after the other, started with the first. Safe for use by many threads."""
+    """One child process that runs tasks one after the other, started by the first. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: ChildProcess | None = None
 
     def call(self, task: Task) -> Any:
-        """Return the only part of a task's result. The next call starts another process where this one is lost.
+        """Run a task whose result has one part, and return that part. If the process ended, start another one first.
 
         Raises
         ------
         SourceError
-            As the task does, or if the process was ended by it.
+            If the task raises it, or the process ended during the task.
         NotFound
-            As the task does.
+            If the task raises it.
         """
         with self._lock:
             if self._process is None or self._process.process.poll() is not None:
@@ -119,7 +120,7 @@ class Child:
         return made
 
     def close(self) -> None:
-        """End the process; a call after that starts another."""
+        """End the process. A later call starts another one."""
         with self._lock:
             self._end()
 
@@ -129,7 +130,7 @@ class Child:
 
 
 def death(code: int, limits: Limits) -> SourceError:
-    """Return the error of a file over which a process ended with this exit code."""
+    """Return the error for a file whose process ended with an exit code, negative for a signal."""
     if code == -signal.SIGALRM:
         return SourceTooSlow(f"reading it took more than {limits.max_seconds:g} s", "divide it, or give --max-seconds")
     if code == -signal.SIGKILL:
@@ -138,16 +139,16 @@ def death(code: int, limits: Limits) -> SourceError:
     return SourceDamaged(f"the reader of its format crashed over it ({name})", "save it anew")
 
 
-# In the child.
+# The functions below run in the child.
 
 
 def parent() -> tuple[Connection, Connection]:
-    """Return (what is to be done, where answers go), of the process that this one works for."""
+    """Return two connections to the parent: to receive tasks from, and to send answers to."""
     return Connection(int(sys.argv[1]), writable=False), Connection(int(sys.argv[2]), readable=False)
 
 
 def main() -> None:
-    """Do the tasks that the parent sends, until it is gone."""
+    """Run the tasks that the parent sends, until it closes the connection."""
     asked, answers = parent()
     try:
         while True:
@@ -158,19 +159,19 @@ def main() -> None:
     except (EOFError, BrokenPipeError):
         return
     finally:
-        # Nothing here needs to be put away, and a library in C may hang or crash while it tries.
+        # Exit without cleanup: none is needed, and C libraries may hang or crash during theirs.
         sys.stdout.flush()
         os._exit(0)
 
 
 def _do(task: Task, answers: Connection) -> bool:
-    """Send the parts of a task's result, or its error; return whether the process is fit for another task."""
+    """Send the parts of a task's result, or its error. Return whether the process can run another task."""
     failed: Exception | None = None
     left, is_fit = task.limits.max_seconds + GRACE_SECONDS, True
     try:
         signal.setitimer(signal.ITIMER_REAL, left)
         for part in task.parts():
-            # The time is for the task: it stands still while the parent is busy with what came before.
+            # The timer stops during the send, because the parent may be slow to receive.
             left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
             answers.send(part)
             signal.setitimer(signal.ITIMER_REAL, left)
@@ -186,7 +187,7 @@ def _do(task: Task, answers: Connection) -> bool:
 
 
 def limit_memory(most: int) -> None:
-    """Bound this process's address space, where the system can."""
+    """Limit this process's address space to a number of bytes. Does nothing except on Linux."""
     if sys.platform == "linux":
         import resource
 

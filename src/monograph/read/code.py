@@ -1,4 +1,4 @@
-"""Source code: its text as it is, with definitions for headings."""
+"""Source code: the text unchanged, with definitions as headings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from monograph.values import Document, content_id
 
 _LONGEST_LINE = 400
 _DEEPEST = 24
-"""Columns: what is indented further is a part of a definition, not one of its own."""
+"""Columns. A line that is indented more is inside a definition, and does not begin one."""
 
 _WORDS = (
     r"(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|override|virtual|inline|unsafe"
@@ -39,7 +39,7 @@ _BEFORE = regex(r"[ \t]*(?:@|#(?!include|define|if|endif|pragma)|//|/\*|\*|\"\"\
 
 
 def read_code(opened: Opened) -> Items:
-    """A source file as one document: a chunk begins where a definition does, where it may."""
+    """Yield a source file as one document whose sections begin at definitions."""
     text = yield from decoded(opened)
     if not text:
         return
@@ -51,7 +51,7 @@ def read_code(opened: Opened) -> Items:
 
 
 def _definitions(text: str) -> Iterator[Heading]:
-    """Definitions, each with the comments and decorators right above it; nested ones by their indentation."""
+    """Yield definitions as headings that start at the comments and decorators above, with the indentation as level."""
     start = above = 0
     attached = False
     for line in text.split("\n"):

@@ -1,4 +1,4 @@
-"""A document's text put together from paragraphs, with its headings and places."""
+"""Builds a document's text from paragraphs, and records its headings and places."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _SEPARATOR = "\n\n"
 
 
 def clean(text: str) -> str:
-    """Text as it can be stored: plain newlines, no half characters, no controls, no soft hyphens."""
+    """Return a text with plain newlines, and without surrogates, control characters, soft hyphens and U+200B."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\v", "\n").replace("\f", "\n")
     return _UNWANTED.sub("", text)
 
 
 class Composer:
-    """Collects paragraphs, and where headings and places begin among them."""
+    """Collects paragraphs, with the offsets of headings and places in them."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -34,16 +34,16 @@ class Composer:
 
     @property
     def length(self) -> int:
-        """Characters so far."""
+        """Number of characters so far."""
         return self._length
 
     def add(self, text: str) -> None:
-        """Add a paragraph, which may have several lines. White space alone is passed over.
+        """Add a paragraph, which may have several lines. A paragraph of white space is skipped.
 
         Raises
         ------
         SourceTooLarge
-            If the document becomes larger than any reader should make it.
+            If the document becomes longer than MOST_CHARACTERS.
         """
         text = clean(text).strip()
         if not text:
@@ -60,7 +60,7 @@ class Composer:
             raise SourceTooLarge(f"its text has more than {MOST_CHARACTERS:,} characters", "divide it")
 
     def heading(self, level: int, title: str) -> None:
-        """Add a paragraph that is a heading, ``level`` from 1."""
+        """Add a paragraph that is a heading. ``level`` is 1 for the highest."""
         title = " ".join(clean(title).split())
         if title:
             start = self._length + (len(_SEPARATOR) if self._parts else 0)
@@ -68,24 +68,24 @@ class Composer:
             self.add(title)
 
     def mark(self, at: int, level: int, title: str) -> None:
-        """Say that the paragraph which begins at ``at`` is a heading. Headings are marked in their order."""
+        """Mark the text at offset ``at`` as a heading, without adding it. Mark headings in their order."""
         self._headings.append(Heading(at, level, title[:TITLE_CHARACTERS]))
 
     def place(self, place: Place) -> None:
-        """Say where in the source the next paragraph stands. Where none follows, the place is dropped."""
+        """Set the place in the source of the next paragraph. It is dropped if no paragraph follows."""
         boundary = place.boundary or (self._waiting is not None and self._waiting.boundary)
         self._waiting = Place(0, place.page, place.slide, clean(place.sheet), place.row, place.json, boundary)
 
     def first_heading(self) -> str:
-        """The first heading of the first level, else the first heading, else nothing."""
+        """Return the first heading of level 1, else the first heading, else an empty text."""
         titles = [one.title for one in self._headings if one.level == 1] + [one.title for one in self._headings]
         return titles[0] if titles else ""
 
     def document(self, opened: Opened, metadata: Mapping[str, Any], title: str = "", part: str = "") -> Document | None:
-        """All of it as a document, or None where there is no text.
+        """Return the collected paragraphs as one document, or None if there are none.
 
-        ``part`` names one of several documents of a file. Without a title it has that of its first heading, or its
-        file's name.
+        ``part`` distinguishes several documents of one file, and is part of the document's id. If ``title`` is empty,
+        the title is the first heading, else the file's name without its suffix.
         """
         if not self._parts:
             return None

@@ -1,4 +1,4 @@
-"""The format of a file, by its bytes; its name only chooses among formats of text."""
+"""Detects the format of a file by its bytes. Its name only decides between formats that are text."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Format: TypeAlias = Literal[
     "text", "markdown", "jsonl", "json", "yaml", "table", "code", "html", "email", "rtf", "pdf", "image", "zip", "ole",
     "docx", "pptx", "xlsx", "xls", "ods", "odt", "odp", "epub", "msg", "archive",
 ]  # fmt: skip
-"""``zip`` and ``ole`` are containers: :mod:`monograph.read.package` looks into them for what they are."""
+"""Formats. ``zip`` and ``ole`` are containers: :mod:`monograph.read.package` finds the format inside."""
 
 HEAD_BYTES = 65_536
-"""How much of a file is looked at."""
+"""Bytes at the beginning of a file that :func:`detect` needs."""
 
 _CODE = (
     "bash c cc clj cpp cs cxx dart el erl ex exs go groovy h hpp hs java jl js jsx kt kts lua m ml mm mjs nim php pl pm"
@@ -40,7 +40,7 @@ _NOT_READ = {
 }  # fmt: skip
 _CONVERT = "convert it to text, Markdown, PDF or an Office format"
 _PDF_WITHIN = 1024
-"""Bytes before ``%PDF-`` that readers put up with."""
+"""Bytes at the beginning of a file within which ``%PDF-`` may occur: PDF readers tolerate other bytes before it."""
 
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")
 _HTML = regex(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(?:!doctype\s+html|html|head)\b", re.I | re.S)
@@ -52,19 +52,19 @@ _LEAST_ZEROS = 0.3
 
 
 def detect(head: bytes, name: str) -> Format:
-    """Tell a file's format.
+    """Return a file's format.
 
     Parameters
     ----------
     head:
-        The first HEAD_BYTES of it.
+        The first HEAD_BYTES of the file.
     name:
-        Its name or path.
+        The file's name or path.
 
     Raises
     ------
     UnknownFormat
-        If no reader understands such bytes, naming what they seem to be.
+        If no reader understands the bytes. The message names the format they seem to have.
     """
     found = _by_magic(head)
     if found is not None:
@@ -86,7 +86,7 @@ def _by_magic(head: bytes) -> Format | None:
     if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
         return "image"
     at = head.find(b"%PDF-", 0, _PDF_WITHIN)
-    # A text that speaks of PDF files has the word in a line, not at the head of one.
+    # A text about PDF files has "%PDF-" within a line, not at the beginning of one.
     return "pdf" if at == 0 or (at > 0 and head[at - 1 : at] in b"\r\n") or (at > 0 and _looks_binary(head)) else None
 
 
@@ -103,7 +103,7 @@ def _by_first_lines(head: bytes) -> Format | None:
 
 
 def _starts(lines: bytes) -> list[bytes]:
-    """Return whether bytes begin as a message may: with a header, or with the line that mailboxes put before one."""
+    """Return the prefixes that a message may have: its first header, or the line that mailboxes put before it."""
     first = _HEADER.search(lines)
     return [b"From ", *([first.group()] if first else [])]
 
@@ -121,7 +121,10 @@ def _named(head: bytes) -> str:
 
 
 def zero_width(head: bytes) -> Literal["utf-16-le", "utf-16-be"] | None:
-    """UTF-16 without a byte order mark, told by its zero bytes: Latin text has one in nearly every pair."""
+    """Return the encoding of UTF-16 text without a byte order mark, or None if the bytes are not such a text.
+
+    It is detected by zero bytes: Latin text in UTF-16 has one in nearly every pair of bytes.
+    """
     even, odd = head[0::2].count(0), head[1::2].count(0)
     pairs = len(head) // 2
     if pairs and odd >= _LEAST_ZEROS * pairs and even < odd / 10:

@@ -1,4 +1,4 @@
-"""EPUB: the chapters in the order of the spine, each with the words of its pictures."""
+"""EPUB: reads the chapters in the order of the spine, each with the words of its pictures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_CHAPTERS = 20_000
 
 
 def read_epub(opened: Opened) -> Items:
-    """A book as one document, its headings those of its chapters."""
+    """Yield a book as one document with the headings of its chapters, and a problem if chapters are missing."""
     composer, pictures = Composer(), Pictures(opened)
     lost = []
     with unpacked(opened) as archive:
@@ -45,7 +45,7 @@ def read_epub(opened: Opened) -> Items:
 
 
 def _at(part: str, href: str) -> str:
-    """Return the path that a link in a part of the book leads to."""
+    """Return the path in the archive that a link in a part of the book refers to."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(part), unquote(href)))
 
 

@@ -1,4 +1,4 @@
-"""Files on disk as documents: what every reader shares."""
+"""Reads files on disk: opens them within their root, checks limits, and calls the reader of their format."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from monograph.read.source import Address, Clock, Items, Opened, Reader
 from monograph.values import Document, Problem, Root
 
 PART_CHARACTERS = 250_000
-"""A part of a file ends at this many characters: memory stays bounded."""
+"""A part of a file ends once its documents have this many characters, so that memory stays bounded."""
 
 PART_BYTES = 16_000_000
-"""And at so many bytes of pictures, once the document is there that has their marks."""
+"""A part also ends once its pictures have this many bytes, but not before the document that contains their marks."""
 
 _READERS: dict[Format, tuple[str, str]] = {
     "text": ("text", "read_text"), "markdown": ("text", "read_markdown"), "jsonl": ("text", "read_rows"),
@@ -48,17 +48,18 @@ _READERS: dict[Format, tuple[str, str]] = {
 }  # fmt: skip
 
 HARMLESS: frozenset[Format] = frozenset({"text", "markdown", "jsonl"})
-"""Formats whose readers neither hang nor crash, and need not be watched."""
+"""Formats whose readers neither hang nor crash, so that no child process is needed."""
 
 _TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some of what one file held when it was read; a large file comes in several parts.
+    """Part of the documents of one file. A large file is read in several parts.
 
-    ``size`` in bytes, ``modified_ns`` in nanoseconds since 1970; ``last`` marks the last part, and ``error`` says why
-    the rest cannot be read. ``pictures`` are those whose marks stand in the documents, to be described.
+    ``size`` is in bytes, ``modified_ns`` in nanoseconds since 1970: both are of the whole file, as is ``sha256``.
+    ``last`` is True for the last part. If the rest of the file cannot be read, ``error`` says why. ``pictures`` are to
+    be described; their marks are in the texts of the documents.
     """
 
     sha256: bytes
@@ -72,12 +73,12 @@ class Part:
 
     @staticmethod
     def failed(error: SourceError) -> Part:
-        """Return the part of a file that cannot be read."""
+        """Return the only part of a file that cannot be read, with its error."""
         return Part(b"", 0, 0, (), (), last=True, error=error)
 
 
 def sha256_of(path: Path) -> bytes | None:
-    """Hash of a file's bytes, or None when it cannot be read: reading it later says why."""
+    """Return the SHA-256 of a file's bytes, or None if it cannot be read: :func:`read_file` raises the reason."""
     try:
         with open(path, "rb", opener=_opener) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -88,23 +89,23 @@ def sha256_of(path: Path) -> bytes | None:
 
 
 def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS, *, describing: bool = False) -> Iterator[Part]:
-    """Read a file, in parts of about PART_CHARACTERS.
+    """Yield the documents of a file, in parts of about PART_CHARACTERS.
 
     Parameters
     ----------
     path:
         An absolute path.
     root:
-        What it was found under; documents carry their path relative to it.
+        Root that the file belongs to. Documents carry their path relative to it.
     limits:
-        What is above them is refused.
+        Limits of size, time and memory, above which a file is refused.
     describing:
-        Whether pictures are handed over to be described, instead of words being recognised in them.
+        True to return pictures so that they can be described; False to recognise the words in them.
 
     Raises
     ------
     SourceError
-        If nothing of it can be read, saying why. What fails after a part was read is in the last part.
+        If nothing of the file can be read. An error after the first document becomes the ``error`` of the last part.
     """
     data, state = whole(path, root, limits.max_bytes)
     uri = root.uri(path_to_text(path))
@@ -142,7 +143,7 @@ def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS, *, descri
 
 @dataclass(frozen=True, slots=True)
 class ReadTask:
-    """A file to be read: see :func:`read_file`."""
+    """Task of reading a file: see :func:`read_file`."""
 
     path: Path
     root: Root
@@ -150,11 +151,11 @@ class ReadTask:
     describing: bool = False
 
     def parts(self) -> Iterator[Part]:
-        """Read the file, and yield its parts."""
+        """Yield the parts of the file."""
         return read_file(self.path, self.root, self.limits, describing=self.describing)
 
     def parts_or_error(self) -> Iterator[Part]:
-        """Read it here; if it cannot be read, it has one part, with the error."""
+        """Yield the parts of the file, or a single part with the error if it cannot be read."""
         try:
             yield from self.parts()
         except SourceError as error:
@@ -164,12 +165,12 @@ class ReadTask:
 
 
 def read(opened: Opened) -> Items:
-    """Read bytes of any format.
+    """Yield the documents, problems and pictures in bytes of any format.
 
     Raises
     ------
     SourceError
-        If nothing of them can be read. Whatever a parser raises over broken bytes becomes SourceDamaged.
+        If the bytes cannot be read. Any other exception that a parser raises becomes SourceDamaged.
     """
     form = detect(opened.data[:HEAD_BYTES], opened.address.path)
     try:
@@ -177,7 +178,7 @@ def read(opened: Opened) -> Items:
             from monograph.read import package
 
             form = package.look_inside(opened, form)
-        # The reader of a format; its module is imported now.
+        # The module of a reader is imported at its first use.
         module, name = _READERS[form]
         yield from cast(Reader, getattr(importlib.import_module(f"monograph.read.{module}"), name))(opened)
     except (MonographError, MemoryError):
@@ -192,7 +193,7 @@ def read(opened: Opened) -> Items:
 
 
 def whole(path: Path, root: Root, max_bytes: int) -> tuple[bytes, os.stat_result]:
-    """All bytes of a file that lies under a root, and its state. Raises SourceError as :func:`read_file`."""
+    """Return all bytes of a file in a root, and its stat result. Raises SourceError if it cannot be read."""
     for _ in range(_TRIES):
         data, state = _bytes(path, root, max_bytes)
         if data is not None:
@@ -201,12 +202,12 @@ def whole(path: Path, root: Root, max_bytes: int) -> tuple[bytes, os.stat_result
 
 
 def open_under(path: Path, root: Root) -> BinaryIO:
-    """A file that lies under a root, open for reading.
+    """Return a file in a root, open for reading bytes. The caller closes it.
 
     Raises
     ------
     SourceError
-        If it is not there, is no file, or a link leads out of the root.
+        If the file does not exist, is not a regular file, or a link leads out of the root.
     """
     try:
         file = open(path, "rb", opener=_opener)  # noqa: SIM115 - the caller's to close
@@ -225,12 +226,12 @@ def open_under(path: Path, root: Root) -> BinaryIO:
 
 
 def small_text(path: Path, most: int) -> str:
-    """The text of a small file, whatever is no UTF-8 replaced.
+    """Return the text of a file in UTF-8, with invalid bytes replaced.
 
     Raises
     ------
     SourceError
-        If it is no file, cannot be read, or has more bytes.
+        If the path is not a regular file, cannot be read, or has more than ``most`` bytes.
     """
     try:
         with open(path, "rb", opener=_opener) as file:
@@ -241,21 +242,21 @@ def small_text(path: Path, most: int) -> str:
 
 
 def is_harmless(path: Path) -> bool:
-    """Whether a file may be read in this process: a text, or nothing that can be read at all."""
+    """Return whether a file needs no child process: its format is in HARMLESS, or it cannot be read at all."""
     try:
         with open(path, "rb", opener=_opener) as file:
             return detect(file.read(HEAD_BYTES), path.name) in HARMLESS
     except (OSError, UnknownFormat):
-        return True  # Reading it says why not.
+        return True  # Reading it raises the reason.
 
 
 def _opener(path: str, flags: int) -> int:
-    # Opening a pipe without O_NONBLOCK would wait for someone to write into it.
+    # Without O_NONBLOCK, opening a pipe would block until another process opens it for writing.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _bytes(path: Path, root: Root, max_bytes: int) -> tuple[bytes | None, os.stat_result]:
-    """A file's bytes and state; no bytes when it changed meanwhile."""
+    """Return a file's bytes and stat result; None instead of the bytes if it changed while it was read."""
     try:
         with open(path, "rb", opener=_opener) as file:
             before = os.fstat(file.fileno())
@@ -275,7 +276,10 @@ def _bytes(path: Path, root: Root, max_bytes: int) -> tuple[bytes | None, os.sta
 
 
 def leads_out(path: str, home: str) -> str | None:
-    """Return the real path if it leads out of a folder without links; both as the system has them."""
+    """Return the real path of ``path`` if that is outside the folder ``home``, else None.
+
+    ``home`` must have no links in it. All paths are as the operating system has them, not as stored text.
+    """
     return _outside(os.path.realpath(path), home)
 
 
@@ -284,12 +288,12 @@ def _outside(real: str, home: str) -> str | None:
 
 
 def _is_inside(path: Path, root: Root, opened: int) -> bool:
-    """Whether an open file lies in its root; SourceUnreadable where a link led out. False where nobody can tell."""
+    """Return whether an open file is in its root, False if unknown. Raise SourceUnreadable if a link led out of it."""
     place = text_to_path(root.place)
     if root.follow_links or path == place:
         return True
     try:
-        # What was opened, whatever the path leads to by now.
+        # The path of the opened file, even if the path it was opened by refers to another file by now.
         real = str(Path(f"/proc/self/fd/{opened}").readlink())
     except OSError:
         real = os.path.realpath(path)

@@ -1,4 +1,4 @@
-"""Images by RapidOCR: PaddleOCR's models on ONNX, which lie in its package."""
+"""Recognises the words of images with RapidOCR: PaddleOCR's models on ONNX, which its package contains."""
 
 from __future__ import annotations
 
@@ -24,25 +24,28 @@ Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
 _LEAST_SCORE = 0.5
 _SAME_LINE = 0.5
-"""Boxes whose middles are closer than this share of a line's height stand in one line."""
+"""Boxes whose middles are closer than this share of a line's height belong to one line."""
 
 _MOST_FRAMES = 200
 
 _ICON_SIDE, _ICON_PIXELS = 32, 20_000
-"""A picture within a document that is smaller is an icon, a bullet, a line."""
+"""Pixels of the shorter side, and of the area, below which a picture in a document is an icon, a bullet or a rule."""
 
 _DETECTED_AT = 736
 """Pixels that RapidOCR enlarges the shorter side of an image to."""
 
 _TALL = 1.5
-"""Times as high as wide, above which a line stands on end."""
+"""Ratio of height to width from which a line is vertical."""
 
 _ASKED, _JUDGED = 9, 4
-"""Lines whose beginnings are judged as upright or not, and how many times as long as high these are."""
+"""Number of lines whose beginnings are classified as upright or reversed; length of a beginning, in line heights."""
 
 
 def read_image(opened: Opened) -> Items:
-    """The words of an image; every frame of a TIFF is a page. An icon that is attached to something is passed over."""
+    """Yield the words of an image as one document; every frame of a TIFF is a page.
+
+    If the image is inside another file and is only an icon, nothing is yielded.
+    """
     image = unpacked_image(opened.data, opened.limits)
     from PIL import ImageSequence
 
@@ -77,12 +80,12 @@ def _marked(kept: Kept, frame: Image, data: bytes) -> str:
 
 
 def unpacked_image(data: bytes, limits: Limits) -> Image:
-    """An image whose pixels are not looked at yet.
+    """Return an opened image. Its pixels are not decoded yet.
 
     Raises
     ------
     SourceError
-        If it is broken or has too many pixels, or what reads it is not installed.
+        If the image is broken or has too many pixels, or the extra ``ocr`` is not installed.
     """
     try:
         from PIL import Image, UnidentifiedImageError
@@ -99,12 +102,16 @@ def unpacked_image(data: bytes, limits: Limits) -> Image:
 
 
 def upright(image: Image) -> Pixels:
-    """The pixels of an image, turned as its EXIF says, for :func:`recognise`.
+    """Return the pixels of an image for :func:`recognise`, rotated as its EXIF orientation says.
+
+    Returns
+    -------
+    uint8 of shape (height, width, 3): blue, green, red.
 
     Raises
     ------
     SourceDamaged
-        If it is broken.
+        If the image is broken.
     """
     from PIL import ImageOps
 
@@ -116,7 +123,7 @@ def upright(image: Image) -> Pixels:
 
 
 def is_icon(image: Image) -> bool:
-    """Whether an image is too small to be worth recognising where it stands in something else."""
+    """Return whether an image is so small that its words are not recognised if it is part of another file."""
     return min(image.size) < _ICON_SIDE or image.size[0] * image.size[1] < _ICON_PIXELS
 
 
@@ -125,7 +132,7 @@ def _broken(error: BaseException) -> SourceDamaged:
 
 
 def refuse_size(width: int, height: int, limits: Limits) -> None:
-    """Raise SourceTooLarge for an image of too many pixels, before it is unpacked."""
+    """Raise SourceTooLarge if an image has more pixels than the limit. Call it before the pixels are decoded."""
     if width * height > limits.max_pixels:
         raise SourceTooLarge(
             f"an image of {width:,} x {height:,}, more than the limit of {limits.max_pixels:,} pixels",
@@ -134,21 +141,21 @@ def refuse_size(width: int, height: int, limits: Limits) -> None:
 
 
 def refuse_when_late(opened: Opened) -> None:
-    """Raise SourceTooSlow where there is hardly time left to recognise another page."""
+    """Raise SourceTooSlow if too little time is left to recognise another page."""
     if opened.late():
         raise SourceTooSlow("there was no time to recognise the words in its pictures", "--max-seconds, then retry")
 
 
 def recognise(image: Pixels) -> str:
-    """The words of an image of shape (height, width, 3), blue first, line by line from the top.
+    """Return the words of an image, uint8 (height, width, 3), blue first, line by line from the top.
 
-    One whose lines stand on end or on their heads is turned, and recognised again: every line alone would be read
-    either way, but not as well, and in no order.
+    If the lines are vertical or upside down, the image is rotated and recognised again. The engine could read each such
+    line by itself, but with more errors and in the wrong order.
 
     Raises
     ------
     UnknownFormat
-        If the extra is not installed.
+        If the extra ``ocr`` is not installed.
     """
     image = _padded(image)
     boxes = _boxes(image)
@@ -159,7 +166,7 @@ def recognise(image: Pixels) -> str:
 
 
 def _padded(image: Pixels) -> Pixels:
-    """A small image as broad as high: its shorter side is enlarged, and a narrow strip would become a long one."""
+    """Return a small image padded to a square, so that RapidOCR does not scale up a narrow strip to a huge image."""
     height, width = image.shape[:2]
     side = min(max(height, width), _DETECTED_AT)
     more = ((0, max(0, side - height)), (0, max(0, side - width)), (0, 0))
@@ -167,8 +174,8 @@ def _padded(image: Pixels) -> Pixels:
 
 
 def _boxes(image: Pixels) -> list[tuple[Any, str]]:
-    """Four corners and the words of each piece of a line."""
-    # The classifier takes long upright lines for reversed ones: below, it is asked of pieces that it can judge.
+    """Return the four corners, (4, 2) as x and y, and the words of each recognised piece of a line."""
+    # The classifier treats long upright lines as reversed. So it is off here; _turns gives it shorter pieces.
     found: Any = _engine()(image, use_det=True, use_cls=False, use_rec=True)
     if found.boxes is None or found.txts is None:
         return []
@@ -179,7 +186,7 @@ def _boxes(image: Pixels) -> list[tuple[Any, str]]:
 
 
 def _turns(image: Pixels, boxes: Sequence[Any]) -> int:
-    """Return the number of quarter turns, against the clock, after which the longest lines of an image are upright."""
+    """Return the number of counter-clockwise quarter turns after which the longest lines of an image are upright."""
     corners = [(*np.floor(box.min(axis=0)).astype(int), *np.ceil(box.max(axis=0)).astype(int)) for box in boxes]
     lines = [(right - left, bottom - top, left, top) for left, top, right, bottom in corners]
     lines.sort(key=lambda line: max(line[:2]), reverse=True)
@@ -198,7 +205,7 @@ def _turns(image: Pixels, boxes: Sequence[Any]) -> int:
 
 
 def _in_lines(boxes: list[tuple[Any, str]]) -> list[str]:
-    """Boxes of one height stand in one line, from left to right."""
+    """Return the texts of lines from the top; boxes at about the same height form a line, from left to right."""
     lines: list[list[tuple[float, str]]] = []
     middle = height = 0.0
     for box, text in sorted(boxes, key=lambda one: float(one[0][:, 1].mean())):
@@ -212,7 +219,7 @@ def _in_lines(boxes: list[tuple[Any, str]]) -> list[str]:
 
 @functools.cache
 def _engine() -> RapidOCR:
-    """Loaded once a process, on one thread: files are read side by side."""
+    """Return the engine, loaded once per process, with one thread: files are already read in parallel."""
     try:
         from rapidocr import RapidOCR
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Pictures of a document that are kept for what describes them, each with a mark where it stands."""
+"""Pictures of a document that are kept to be described, each with a mark at its position in the text."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MOST_SIDE = 2_048
-"""Pixels of the longer side of a picture that is handed over; a larger one is made smaller."""
+"""Most pixels of the longer side of a picture; a larger picture is scaled down."""
 
 MOST_BYTES = 4_000_000
-"""Bytes of one that is handed over as it is."""
+"""Most bytes of a picture file that is passed on unchanged."""
 
 MOST_BYTES_PNG = 1_000_000
-"""Bytes of one that is written anew as PNG; above, it becomes a JPEG."""
+"""Most bytes of a picture that is encoded again as PNG; a larger one is encoded as JPEG."""
 
 MOST_BYTES_A_FILE = 128_000_000
-"""Bytes of all of a file's together."""
+"""Most bytes of all pictures of one file together."""
 
 _AS_THEY_ARE = {"PNG": "image/png", "JPEG": "image/jpeg"}
 _ORIENTATION = 0x0112
@@ -32,21 +32,21 @@ _ORIENTATION = 0x0112
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture that stands in a document.
+    """Picture in a document.
 
     Parameters
     ----------
     mark:
-        Stands once in the text of one of the file's documents, where the picture does. It is drawn by lot: no document
-        has it by itself.
+        Text that occurs once in one of the file's documents, at the position of the picture. It is random, so that no
+        document contains it by chance.
     number:
-        From 1, in the order of the document; 0 where the picture is the document, or its page.
+        Number of the picture in the document, from 1; 0 if the picture is the whole document, or a whole page of it.
     digest:
-        SHA-256 of the picture as it stands in the file; of one that is drawn, of its pixels.
+        SHA-256 of the picture's own file; of ``data`` for a picture without one, such as a page that was drawn.
     data, media_type:
-        PNG or JPEG, at most MOST_SIDE pixels wide and high.
+        The picture as a PNG or JPEG file, at most MOST_SIDE pixels wide and high.
     pixels:
-        Of that.
+        Number of pixels of ``data``.
     """
 
     mark: str
@@ -58,17 +58,17 @@ class Picture:
 
 
 class Kept:
-    """The pictures of one document, until they are taken."""
+    """Pictures of one document, kept until they are taken."""
 
     def __init__(self) -> None:
         self._waiting: list[Picture] = []
         self._bytes = self._count = 0
 
     def mark(self, image: Image, data: bytes = b"", *, numbered: bool = True) -> str:
-        """Keep a picture; what stands for it in the text.
+        """Keep a picture, and return the mark to put in the text at its position.
 
-        ``data`` is its file, where it has one. Raises SourceTooLarge where there are too many bytes, and OSError,
-        SyntaxError or ValueError for a broken one.
+        ``data`` is the picture's own file, if it has one. Raises SourceTooLarge if the pictures have too many bytes
+        together, and OSError, SyntaxError or ValueError if the picture is broken.
         """
         made, media_type, pixels = _handed_over(image, data)
         self._bytes += len(made)
@@ -82,18 +82,18 @@ class Kept:
         return mark
 
     def take(self) -> Iterator[Picture]:
-        """The pictures since the last time. They come before the document that has their marks."""
+        """Yield the pictures kept since the last call. Yield them before the document that contains their marks."""
         waiting, self._waiting = self._waiting, []
         yield from waiting
 
 
 def _handed_over(image: Image, data: bytes) -> tuple[bytes, str, int]:
-    """(bytes, media type, pixels) of a picture as it is, if that will do, else upright, smaller, as PNG or JPEG."""
+    """Return (bytes, media type, pixels): the picture's own file if it fits, else an upright, smaller PNG or JPEG."""
     from PIL import ImageOps
 
     fits = max(image.size) <= MOST_SIDE and 0 < len(data) <= MOST_BYTES
     if fits and image.format in _AS_THEY_ARE and image.getexif().get(_ORIENTATION, 1) == 1:
-        image.load()  # A broken one is told of here.
+        image.load()  # Raises an error if the picture is broken.
         return data, _AS_THEY_ARE[image.format], image.size[0] * image.size[1]
     made = ImageOps.exif_transpose(image).convert("RGB")
     made.thumbnail((MOST_SIDE, MOST_SIDE))

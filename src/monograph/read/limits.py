@@ -1,4 +1,4 @@
-"""Limits on how much of a file is read."""
+"""Limits for reading one file."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from monograph.values import arguments
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds on what is read of one file.
+    """Limits for reading one file.
 
     Parameters
     ----------
     max_bytes:
-        Of the file on disk.
+        Bytes of the file on disk.
     max_seconds:
-        For reading it. Text recognition stops shortly before and keeps what it has.
+        Seconds for reading the file. Text recognition stops earlier, so that the words found until then are kept.
     max_memory:
-        Bytes of address space of the process that reads it.
+        Bytes of address space of the process that reads the file.
     max_pages:
-        Pages, slides, or files in an archive.
+        Pages, slides, attachments, or files in an archive.
     max_expanded:
-        Bytes of what an archive or an Office file unpacks to, all together.
+        Bytes that all parts of an archive or an Office file unpack to, together.
     max_ratio:
-        Times its packed size, above which a part of an archive is refused.
+        Ratio of unpacked to packed size, above which a part of an archive is refused.
     max_pixels:
-        Of an image.
+        Pixels of an image.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""E-mail: messages as they are sent (.eml) and as Outlook keeps them (.msg), with their attachments."""
+"""E-mail: messages in the Internet format (.eml) and in Outlook's (.msg), with their attachments."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from monograph.read.web import add_page, parse
 from monograph.values import Problem
 
 _DEEPEST = 2
-"""How far inside other files attachments are still read: a message in an archive has its own."""
+"""Nesting depth from which attachments are not read. A message in an archive has depth 1: its attachments are read."""
 
 _HEADERS = ("from", "to", "cc", "date", "subject")
 
 
 def read_email(opened: Opened) -> Items:
-    """A message, and each of its attachments as a document of its own."""
+    """Yield a message as one document, and the documents of each of its attachments."""
     data = opened.data.split(b"\n", 1)[-1] if opened.data.startswith(b"From ") else opened.data
     message = email.message_from_bytes(data, policy=email.policy.default)
     headers = {name: text_of(_header(message, name)) for name in _HEADERS}
@@ -38,7 +38,7 @@ def read_email(opened: Opened) -> Items:
 
 
 def read_msg(opened: Opened) -> Items:
-    """A message of Outlook, and its attachments."""
+    """Yield a message of Outlook as one document, and the documents of each of its attachments."""
     try:
         from oxmsg import Message
     except ImportError as error:
@@ -58,7 +58,7 @@ def read_msg(opened: Opened) -> Items:
 
 
 def _content(part: EmailMessage) -> bytes | None:
-    """The bytes of an attachment; nothing for a part that has none, as a report of delivery."""
+    """Return the bytes of an attachment; None for a part without any, such as a delivery report."""
     content = part.get_content() if part.get_content_type() == "message/rfc822" else part.get_payload(decode=True)
     inner = content.as_bytes() if isinstance(content, EmailMessage) else content
     return inner if isinstance(inner, bytes) else None
@@ -91,7 +91,7 @@ def _message(opened: Opened, headers: Mapping[str, str], body: str, html: bytes)
 
 
 def _body(message: EmailMessage) -> tuple[str, bytes]:
-    """The plain text of a message, and its HTML where there is no plain text."""
+    """Return the plain text of a message, and the first of its HTML parts in UTF-8. Either may be empty."""
     plain, html = [], b""
     for part in _parts(message):
         if part.is_multipart() or part.is_attachment():
@@ -114,7 +114,7 @@ def _decoded(data: bytes, charset: str) -> str:
 
 
 def _parts(message: EmailMessage) -> Iterator[EmailMessage]:
-    """All parts, without those of messages that are attached."""
+    """Yield all parts of a message, without the parts of attached messages."""
     stack = [message]
     while stack:
         part = stack.pop()
@@ -131,7 +131,7 @@ def _attachments(message: EmailMessage) -> Iterator[EmailMessage]:
 
 
 def _attachment(opened: Opened, name: str, take_out: Callable[[], bytes | None]) -> Items:
-    """An attachment read as a file. One that cannot be is a problem, and hides none of the others."""
+    """Yield the documents of an attachment, read as a file, or a problem if it cannot be read."""
     uri = opened.address.inside(name).uri
     if opened.depth >= _DEEPEST:
         yield Problem(uri, "it is attached to a file within a file", "save it by itself")

@@ -1,4 +1,4 @@
-"""OpenDocument texts and presentations: paragraphs, headings, tables and pictures."""
+"""OpenDocument texts and presentations: reads paragraphs, headings, tables and pictures."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
 _LINK = "{http://www.w3.org/1999/xlink}href"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _SHOWING = {_TEXT + "h", _TEXT + "p", _TABLE + "table", _DRAW + "image"}
-"""Elements whose pictures are looked at where they stand; others hold such elements."""
+"""Elements after which their pictures are added. All other elements only contain such elements."""
 
 _PASSED_OVER = {_TEXT + "tracked-changes", _OFFICE + "annotation", _TEXT + "note-citation"}
 
 
 def read_odt(opened: Opened) -> Items:
-    """An OpenDocument text."""
+    """Yield an OpenDocument text as one document."""
     yield from _read(opened, "odt")
 
 
 def read_odp(opened: Opened) -> Items:
-    """An OpenDocument presentation; a place a slide."""
+    """Yield an OpenDocument presentation as one document with a place for each slide."""
     yield from _read(opened, "odp")
 
 
@@ -69,7 +69,7 @@ def _documents(opened: Opened, form: str, root: ElementTree.Element, archive: zi
 
 
 def _said(element: ElementTree.Element) -> str:
-    """The text of a paragraph, with its spaces, tabs and line breaks."""
+    """Return the text of a paragraph, with its spaces, tabs and line breaks."""
     parts: list[str] = []
     stack: list[ElementTree.Element | str] = [element]
     while stack:

@@ -1,4 +1,4 @@
-"""ZIP and OLE containers: what they are, and whether they may be opened."""
+"""ZIP and OLE containers: finds the format inside, and refuses encrypted, oversized or malicious files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from monograph.read.source import Opened
 
 _MOST_ENTRIES_OF_A_DOCUMENT = 100_000
 _RATIO_FROM_BYTES = 1_000_000
-"""Small parts may be packed as tightly as they like."""
+"""Bytes. The limit of the compression ratio does not apply to parts that unpack to at most this size."""
 
 _MIME: dict[bytes, Format] = {
     b"application/epub+zip": "epub",
@@ -30,7 +30,7 @@ _OFFICE: tuple[tuple[str, Format], ...] = (
 _OLE: tuple[tuple[str, Format], ...] = (("Workbook", "xls"), ("Book", "xls"), ("__properties_version1.0", "msg"))
 _OLD = {"WordDocument": "an old Word document", "PowerPoint Document": "an old PowerPoint file"}
 _NOT_PARSED = (".svg", ".html", ".htm", ".xhtml")
-"""Names of parts of Office files that are kept as they are: pictures and pages, which may have a document type."""
+"""Suffixes of parts of Office files that are not parsed as XML: pictures and web pages, which may have a DOCTYPE."""
 
 
 def look_inside(opened: Opened, container: Format) -> Format:
@@ -38,8 +38,14 @@ def look_inside(opened: Opened, container: Format) -> Format:
 
     Raises
     ------
-    SourceLocked, SourceDamaged, SourceTooLarge, UnknownFormat
-        If it may not or cannot be opened.
+    SourceLocked
+        If the file is encrypted.
+    SourceDamaged
+        If the container is broken, or a part of an Office file declares XML entities.
+    SourceTooLarge
+        If it would unpack to more than the limits.
+    UnknownFormat
+        If no reader understands the format inside.
     """
     return _in_ole(opened.data) if container == "ole" else _in_zip(opened)
 
@@ -74,14 +80,15 @@ def _in_zip(opened: Opened) -> Format:
 
 
 def unpacked(opened: Opened) -> zipfile.ZipFile:
-    """A ZIP archive, its directory held against the limits.
+    """Return a ZIP archive whose directory has been checked against the limits.
 
     Raises
     ------
     SourceDamaged
-        If it is no whole archive.
+        If the archive is broken.
     SourceTooLarge
-        If it would unpack to more than may be: what archives say is believed here, and held to when they are read.
+        If its parts would unpack to more than the limits. The sizes are those that the archive states: reading a part
+        never returns more than its stated size.
     """
     try:
         archive = zipfile.ZipFile(io.BytesIO(opened.data))
@@ -111,9 +118,9 @@ def _refuse_locked(archive: zipfile.ZipFile) -> None:
 
 
 def _refuse_entities(archive: zipfile.ZipFile) -> None:
-    """Raise SourceDamaged if a part has a document type: no Office file has one that is not made to do harm.
+    """Raise SourceDamaged if a part has a DOCTYPE: only malicious Office files have one.
 
-    A part may have any name: the file itself says which of them are XML.
+    All parts are checked, because a part of XML may have any name.
     """
     for entry in archive.infolist():
         if not entry.is_dir() and not entry.filename.lower().endswith(_NOT_PARSED):
@@ -126,13 +133,14 @@ def _refuse_entities(archive: zipfile.ZipFile) -> None:
 
 
 class _RootBegun(Exception):
-    """The root element begins: nothing can be declared any more."""
+    """Raised at the start of the root element, after which nothing can be declared."""
 
 
 def _declared(part: IO[bytes]) -> str:
-    """Return what stands above the root element of XML of any encoding: a DOCTYPE, an ENTITY, or nothing.
+    """Return "ENTITY" or "DOCTYPE" if XML declares one before its root element, else an empty text.
 
-    Expat reads it, as the parsers do. What is no XML declares nothing.
+    Expat parses the part, as the readers' parsers do, so that encodings are treated alike. Bytes that are not XML
+    declare nothing.
     """
     found = ""
 
@@ -156,12 +164,12 @@ def _declared(part: IO[bytes]) -> str:
 
 
 def xml_of(archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
-    """Parse a part that is XML without entities.
+    """Return the root element of a part that is XML.
 
     Raises
     ------
     SourceDamaged
-        If it is not there, or declares entities.
+        If the part is missing or cannot be unpacked, or declares entities.
     """
     try:
         data = archive.read(name)

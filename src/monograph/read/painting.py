@@ -1,4 +1,4 @@
-"""Pages of PDFs, drawn in a process of their own, and places of words on them."""
+"""Draws pages of PDFs, and finds the places of words on them, in a child process."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     import pypdfium2
 
 SECONDS = 20.0
-"""For one page: somebody waits for it."""
+"""Most seconds for one page, because a user waits for it."""
 
 _PNG_LEVEL = 4
 
 _DEVICE = 1_000_000
-"""What a page is wide and high while places on it are told."""
+"""Width and height of a page, in units, while positions on it are converted to shares."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaintTask:
-    """A page of a PDF, from 1, that is to be drawn ``width`` pixels wide, or on which words are looked for.
+    """Task for a page of a PDF, counted from 1: draw it ``width`` pixels wide, or, if ``width`` is 0, find ``words``.
 
-    ``before`` tells about how many letters and digits of the page's text stand before ``words``.
+    ``before`` is about how many letters and digits precede ``words`` in the page's text.
     """
 
     path: Path
@@ -46,7 +46,7 @@ class PaintTask:
     before: int = 0
 
     def parts(self) -> Iterator[bytes | Boxes]:
-        """Yield the page as a PNG file, or where the words stand on it."""
+        """Yield the page as a PNG file, or the places of the words on it."""
         file = _opened(self)
         if not 1 <= self.page <= len(file):
             raise NotFound(f"there is no page {self.page}", f"give 1 to {len(file)}")
@@ -58,46 +58,46 @@ class PaintTask:
 
 
 class Painter:
-    """Draws one page after the other, for any number of threads. The process starts with the first page."""
+    """Draws pages in a child process, which the first page starts. Safe to use from several threads."""
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self._limits = replace(limits, max_seconds=min(limits.max_seconds, SECONDS))
         self._child = Child()
 
     def picture(self, path: Path, root: Root, page: int, width: int) -> bytes:
-        """Return a page of a PDF as a PNG file, ``width`` pixels wide.
+        """Return a page of a PDF, counted from 1, as a PNG file that is ``width`` pixels wide.
 
         Raises
         ------
         NotFound
-            If it has no such page.
+            If the PDF has no such page.
         SourceError
-            If it cannot be read or drawn.
+            If the PDF cannot be read or drawn.
         """
         made: bytes = self._child.call(PaintTask(path, root, self._limits, page, width=width))
         return made
 
     def boxes(self, path: Path, root: Root, page: int, words: str, before: int) -> Boxes:
-        """Return where words stand on a page: see :class:`PaintTask`. Raises as :meth:`picture`."""
+        """Return the places of words on a page: see :class:`PaintTask`. Raises like :meth:`picture`."""
         made: Boxes = self._child.call(PaintTask(path, root, self._limits, page, words=words, before=before))
         return made
 
     def close(self) -> None:
-        """End the process. A painter that is asked again starts another."""
+        """End the child process. A later call starts another one."""
         self._child.close()
 
 
 def letters(text: str) -> str:
-    """The letters and digits of a text as they are compared: without case, accents and all that stands between."""
+    """Return the letters and digits of a text for comparison, without case, accents, spaces and punctuation."""
     return "".join(one for one in unicodedata.normalize("NFKD", text).casefold() if one.isalnum())
 
 
 _held: dict[tuple[str, int, int], pypdfium2.PdfDocument] = {}
-"""In the process that draws: the PDF that is kept open for the next page of it, by (path, size, time of change)."""
+"""Cache in the child process: the last PDF, kept open for its next page, by (path, bytes, nanoseconds of change)."""
 
 
 def _opened(task: PaintTask) -> pypdfium2.PdfDocument:
-    """Return the PDF of a task."""
+    """Return the PDF of a task, open: from the cache if the file is unchanged."""
     try:
         import pypdfium2
     except ImportError as error:
@@ -148,7 +148,7 @@ def _found(page: pypdfium2.PdfPage, task: PaintTask) -> Boxes:
 
 
 def _stretch(text: pypdfium2.PdfTextPage, wanted: str, before: int) -> tuple[int, int] | None:
-    """Return (first character, count) of words on a page; of several places the nearest to ``before``."""
+    """Return (first character, count) of words on a page: of several matches, the nearest to ``before``."""
     from pypdfium2 import raw
 
     flat, places = [], []
@@ -170,7 +170,7 @@ def _stretch(text: pypdfium2.PdfTextPage, wanted: str, before: int) -> tuple[int
 
 
 def _box(page: pypdfium2.PdfPage, corners: tuple[float, float, float, float]) -> Box:
-    """A rectangle of a page's own coordinates in shares of the page as it is shown, turned or not."""
+    """Return a rectangle in a page's own coordinates as shares of the page as it is displayed, rotated or not."""
     left, bottom, right, top = corners
     shown = [_shown(page, x, y) for x, y in ((left, top), (right, bottom))]
     across, down = (sorted(min(max(one[axis], 0.0), 1.0) for one in shown) for axis in (0, 1))
@@ -188,13 +188,13 @@ def _shown(page: pypdfium2.PdfPage, x: float, y: float) -> tuple[float, float]:
 
 
 def png(pixels: npt.NDArray[Any]) -> bytes:
-    """A PNG file of pixels: uint8 (height, width, 3) of red, green and blue, or (height, width, 1) of grey."""
+    """Return pixels as a PNG file: uint8 (height, width, 3) of red, green, blue, or (height, width, 1) of grey."""
     import numpy as np
 
     height, width, channels = pixels.shape
     rows = np.ascontiguousarray(pixels, dtype=np.uint8).reshape(height, width * channels)
     filtered = np.empty((height, 1 + width * channels), dtype=np.uint8)
-    filtered[:, 0] = 2  # Each row as what differs from the row above.
+    filtered[:, 0] = 2  # PNG's filter "Up": each row as its difference from the row above.
     filtered[0, 1:] = rows[0]
     np.subtract(rows[1:], rows[:-1], out=filtered[1:, 1:])
     header = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)

@@ -1,15 +1,15 @@
-"""Paths as text that can be stored, and back."""
+"""Converts paths to text that can be stored, and back."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 _PRIVATE = 0xEF00
-"""Bytes of a file's name that are not UTF-8 are stored as private characters U+EF80 to U+EFFF."""
+"""Bytes of a file's name that are not UTF-8 are stored as private-use characters U+EF80 to U+EFFF."""
 
 
 def path_to_text(path: Path | str) -> str:
-    """A path as text that can be stored, whatever bytes it has; undone by :func:`text_to_path`."""
+    """Return a path as text that can be stored, even if it is not UTF-8. The inverse is :func:`text_to_path`."""
     name = str(path)
     if name.isascii():
         return name
@@ -17,7 +17,7 @@ def path_to_text(path: Path | str) -> str:
 
 
 def text_to_path(text: str) -> Path:
-    """The path that :func:`path_to_text` was given."""
+    """Return the path that :func:`path_to_text` converted to a text."""
     if text.isascii():
         return Path(text)
     return Path("".join(chr(ord(one) - _PRIVATE + 0xDC00) if 0xEF80 <= ord(one) <= 0xEFFF else one for one in text))

@@ -1,4 +1,4 @@
-"""PDF by PDFium: the text layer page by page; pages that are only pictures go to text recognition."""
+"""PDF, read by PDFium: the text layer page by page, and text recognition for pages that are only pictures."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     import pypdfium2
 
 _RECOGNISED_AT = 200 / 72
-"""Scale at which a page is drawn for recognition: 200 dots an inch."""
+"""Scale at which a page is drawn for recognition: 200 dots per inch."""
 
 _FILLS = 0.9
-"""Share of a page's area from which on a picture fills it."""
+"""Share of a page's area from which a picture counts as filling the page."""
 
 _HYPHEN = regex("(?<=\\w)\ufffe\\s*|(?<=[^\\W\\d_])\u00ad\\s*\n\\s*")
-"""PDFium marks a word divided at a line's end by U+FFFE."""
+"""Matches the hyphen of a word divided at the end of a line: U+FFFE, which PDFium puts there, or a soft hyphen."""
 
 _CREATED = regex(r"D:(\d{4})([01]\d)([0-3]\d)")
 _NO_NAME = regex(r"^(?:untitled.*|unspecified|\(anonymous\)|microsoft word - .*|.*\.\w{2,4}|\W*)$", re.I)
 
 
 def read_pdf(opened: Opened) -> Items:
-    """A PDF as one document with its pages as places and its outline as headings."""
+    """Yield a PDF as one document, with its pages as places and its outline as headings."""
     try:
         import pypdfium2
     except ImportError as error:
@@ -59,7 +59,7 @@ def _read(file: pypdfium2.PdfDocument, opened: Opened) -> Items:
         opened.check_time()
         try:
             text, marks = _page(file, number - 1, opened, drawn, waiting)
-        except SourceError as error:  # Recognition cannot go on: no page after this one tries.
+        except SourceError as error:  # Recognition cannot continue, so later pages do not try it.
             waiting = error
             pictures.append(number)
             continue
@@ -89,7 +89,7 @@ def _read(file: pypdfium2.PdfDocument, opened: Opened) -> Items:
 
 
 def _named(said: str | None) -> str:
-    """A title or an author, unless a program filled it in."""
+    """Return a title or an author; an empty text if it is a program's default."""
     name = text_of(said)
     return "" if _NO_NAME.match(name) else name
 
@@ -122,7 +122,7 @@ def _has_pictures(file: pypdfium2.PdfDocument, index: int) -> bool:
 
 
 def _recognised(file: pypdfium2.PdfDocument, index: int, opened: Opened, pictures: Pictures) -> str:
-    """The words of a page that is only a picture; where it is to be described, its mark."""
+    """Return the words of a page that is only a picture, or its mark if pictures are to be described."""
     from monograph.read.image import recognise
 
     refuse_when_late(opened)
@@ -139,9 +139,9 @@ def _recognised(file: pypdfium2.PdfDocument, index: int, opened: Opened, picture
 def _page(
     file: pypdfium2.PdfDocument, index: int, opened: Opened, pictures: Pictures, waiting: SourceError | None
 ) -> tuple[str, list[str]]:
-    """The text of a page, and what stands for the pictures beside it.
+    """Return the text of a page, and the marks of its pictures if they are to be described.
 
-    Raises what is ``waiting`` where it has pictures alone.
+    If the page has only pictures and ``waiting`` is an earlier error of recognition, that error is raised again.
     """
     text = _text(file, index)
     if text:
@@ -154,10 +154,10 @@ def _page(
 
 
 def _marks(file: pypdfium2.PdfDocument, index: int, opened: Opened, pictures: Pictures) -> Iterator[str]:
-    """Return the marks for the pictures on a page that has text as well.
+    """Yield the mark of each picture on a page that has text; an empty text for a picture that is skipped.
 
-    One that fills the page is passed over: it is a background, or a scan whose words are the text. So is one that
-    cannot be drawn.
+    A picture that fills the page is skipped: it is a background, or a scan whose words are the text. A picture that
+    cannot be drawn is skipped too.
     """
     import pypdfium2
 
@@ -186,14 +186,14 @@ def _add_page(composer: Composer, number: int, text: str, titles: list[tuple[int
     start = composer.length - len(text.strip())
     at = 0
     for level, title in titles:
-        # A bookmark says only the page; its words mostly stand there as they are in the outline.
+        # A bookmark names only the page. Its title mostly occurs there word for word.
         found = re.compile(r"\s+".join(map(re.escape, title.split()))).search(text, at)
         at = found.start() if found else at
         composer.mark(start + at, level, title)
 
 
 def _outline(file: pypdfium2.PdfDocument) -> dict[int, list[tuple[int, str]]]:
-    """(level, title) of each bookmark, by its page."""
+    """Return the (level, title) of each bookmark, by its page, both from 1."""
     found: dict[int, list[tuple[int, str]]] = {}
     for level, title, page in _bookmarks(file):
         if title and page:
@@ -212,4 +212,4 @@ def _bookmarks(file: pypdfium2.PdfDocument) -> Iterator[tuple[int, str, int]]:
                 (index or 0) + 1 if index is not None else 0,
             )
     except (ValueError, ctypes.ArgumentError, RuntimeError):
-        return  # A broken outline is none.
+        return  # A broken outline is ignored.

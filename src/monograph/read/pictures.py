@@ -1,4 +1,4 @@
-"""Pictures that stand in documents: those that are large enough to have words, each once."""
+"""Pictures in documents: recognises the words of each picture that is large enough, once per document."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MOST = 200
-"""Pictures of one document that are recognised."""
+"""Most pictures of one document that are recognised or kept."""
 
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
@@ -29,7 +29,7 @@ _ANCHOR = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}
 
 
 class Pictures:
-    """The pictures of one document, each looked at once however often it stands there."""
+    """Pictures of one document. A picture that occurs several times is processed once."""
 
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
@@ -39,9 +39,10 @@ class Pictures:
         self._error: SourceError | None = None
 
     def words(self, data: bytes) -> str:
-        """The words of a picture; nothing for one that was seen before, is an icon, or is in no known format.
+        """Return the words of a picture, or its mark if pictures are to be described.
 
-        Where pictures are to be described, what stands for one in the text until it is.
+        Return an empty text if the picture occurred before, is an icon, is broken or in an unknown format, or cannot
+        be recognised.
         """
         digest = hashlib.sha256(data).digest()
         if digest in self._seen:
@@ -59,16 +60,16 @@ class Pictures:
             self._recognised += 1
             return self._kept.mark(image, data) if self._opened.describing else recognise(upright(image))
         except (SourceDamaged, OSError, SyntaxError, ValueError):
-            return ""  # Drawings in formats of other systems, mostly: the document is read without them.
+            return ""  # Mostly drawings in formats of other systems: the document is read without them.
         except SourceError as error:
             self._unread, self._error = self._unread + 1, error
             return ""
 
     def drawn(self, image: Image, *, numbered: bool = True) -> str:
-        """Return the mark of a picture that has no file of its own and is to be described; as :meth:`words`.
+        """Return the mark of a picture that has no file of its own; an empty text if :meth:`words` would skip it.
 
-        One that is not ``numbered`` is a whole page, and is none of the number that may be; for it, SourceTooLarge is
-        raised.
+        A picture that is not ``numbered`` is a whole page. It does not count towards MOST. Only for such a picture,
+        SourceTooLarge is raised if the pictures have too many bytes.
         """
         if not numbered:
             return self._kept.mark(image, numbered=False)
@@ -86,21 +87,21 @@ class Pictures:
         return ""
 
     def after(self, document: Document | None) -> Items:
-        """A document, if there is one, and what is to be said of it."""
+        """Yield the kept pictures and the document, if there is one, and then the problems of the pictures."""
         if document is not None:
             yield from self.take()
             yield document
         yield from self.problems(empty=document is None)
 
     def take(self) -> Items:
-        """The pictures that were kept since the last time, to come before the document that has their marks."""
+        """Yield the pictures kept since the last call. Yield them before the document that contains their marks."""
         yield from self._kept.take()
 
     def problems(self, *, empty: bool) -> Items:
-        """Yield the problems of a document: that it is empty, or that pictures were left out.
+        """Yield the problem of a document, if any: it is empty, or pictures of it were not recognised.
 
-        That recognition is not installed is said only where nothing but pictures is there: else it would be a line
-        for every document with a logo.
+        If text recognition is not installed, that is a problem only of documents without other text. Otherwise every
+        document with a logo would have one.
         """
         uri = self._opened.address.uri
         if self._unread and (empty or not isinstance(self._error, UnknownFormat)):
@@ -114,7 +115,7 @@ class Pictures:
 
 
 def of_element(element: Any, part: Any) -> Iterator[bytes]:
-    """The pictures within an element of a Word or PowerPoint part. One that is only linked is not fetched."""
+    """Yield the bytes of the pictures in an element of a Word or PowerPoint part. Linked pictures are not fetched."""
     for one in element.iter(_DRAWING + "blip", "{urn:schemas-microsoft-com:vml}imagedata"):
         relation = part.rels.get(one.get(_LINK + "embed") or one.get(_LINK + "id") or "")
         if relation is not None and not relation.is_external:
@@ -122,9 +123,9 @@ def of_element(element: Any, part: Any) -> Iterator[bytes]:
 
 
 def of_sheet(archive: zipfile.ZipFile, sheet: str) -> Iterator[tuple[int, bytes]]:
-    """The pictures that lie on a sheet of a workbook, each with the row of its upper edge, counted from 1.
+    """Yield the pictures on a sheet of a workbook as (row of the upper edge, bytes), rows counted from 1.
 
-    A drawing that cannot be read has none.
+    Drawings that cannot be read are skipped.
     """
     with contextlib.suppress(SourceDamaged, ElementTree.ParseError):
         for drawing in _targets(archive, sheet).values():
@@ -143,7 +144,7 @@ def _anchored(archive: zipfile.ZipFile, drawing: str) -> Iterator[tuple[int, byt
 
 
 def part_of(archive: zipfile.ZipFile, name: str) -> bytes:
-    """A part of an archive; nothing where it is not there, or broken."""
+    """Return the bytes of a part of an archive; empty if the part is missing or broken."""
     try:
         return archive.read(name)
     except (KeyError, zipfile.BadZipFile, OSError, ValueError):
@@ -151,7 +152,7 @@ def part_of(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _targets(archive: zipfile.ZipFile, part: str) -> dict[str, str]:
-    """Return the targets within the file of a part of an Office file, by the names that it has for them."""
+    """Return the parts of an Office file that one of its parts refers to, by the ids of these relations."""
     folder, name = posixpath.split(part)
     relations = posixpath.join(folder, "_rels", f"{name}.rels")
     if relations not in archive.namelist():

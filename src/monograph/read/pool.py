@@ -1,4 +1,4 @@
-"""Files read side by side in processes of their own, and handed over in order."""
+"""Reads files in parallel in child processes, and returns their parts in order."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from monograph.read.child import ChildProcess, death
 from monograph.read.file import Part, ReadTask, is_harmless
 
 AHEAD = 64
-"""Files that are looked at before the first of them is done."""
+"""Most files in the queue: the file whose parts are being returned, and the files after it."""
 
 HELD_CHARACTERS = 8_000_000
-"""Once so much waits for its turn, only the file whose turn it is goes on."""
+"""Limit of waiting parts, in characters and picture bytes. Above it, only the first file in the queue is received."""
 
 
 @dataclass(slots=True, eq=False)
 class _Slot:
-    """A file on its way: what was read of it, and whether that is all."""
+    """File that is being read: its parts that wait to be returned, and whether it was sent to a child (``asked``)."""
 
     index: int
     task: ReadTask
@@ -31,7 +31,7 @@ class _Slot:
 
 
 class _ReadingProcess(ChildProcess):
-    """One process, and the file that it reads now."""
+    """Child process with the file that it is reading."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class _ReadingProcess(ChildProcess):
 
 
 class ReaderPool:
-    """Reads files in ``processes`` processes, which are started when the first file needs one. A context manager."""
+    """Reads files in at most ``processes`` child processes, each started when a file needs it. A context manager."""
 
     def __init__(self, processes: int) -> None:
         self._most = max(1, processes)
@@ -59,9 +59,10 @@ class ReaderPool:
         self._workers.clear()
 
     def read(self, tasks: Sequence[ReadTask]) -> Iterator[tuple[int, Part]]:
-        """The parts of every file, file after file. Texts are read here, all else in another process.
+        """Yield (index of the task, part) for the parts of every file, in the order of ``tasks``.
 
-        A file that cannot be read has one part, with the error.
+        Plain texts are read in this process, all other files in child processes. A file that cannot be read has one
+        part with the error.
         """
         slots: deque[_Slot] = deque()
         looked_at = 0
@@ -88,7 +89,7 @@ class ReaderPool:
                 return
 
     def _ask(self, slots: deque[_Slot]) -> None:
-        """Give every idle worker the next file that waits for one."""
+        """Send each idle worker the next waiting file, and start workers up to the limit."""
         waiting = (slot for slot in slots if not slot.harmless and not slot.asked)
         for slot in waiting:
             idle = next((worker for worker in self._workers if worker.slot is None), None)
@@ -104,7 +105,7 @@ class ReaderPool:
                 self._bury(idle)
 
     def _receive(self, first: _Slot) -> None:
-        """Wait for one part or more, of any file while there is room, else of the first."""
+        """Receive at least one part: of any file, or only of the first file if too much is waiting."""
         busy = [one for one in self._workers if one.slot is not None]
         if self._held > HELD_CHARACTERS:
             busy = [one for one in busy if one.slot is first] or busy
@@ -124,7 +125,7 @@ class ReaderPool:
                 worker.slot = None
 
     def _bury(self, worker: _ReadingProcess) -> None:
-        """Take out a worker that is gone, and say of its file what became of it."""
+        """Remove a worker that has ended, and give its file a last part with the error."""
         code = worker.end()
         self._workers.remove(worker)
         if worker.slot is not None:

@@ -1,4 +1,4 @@
-"""The words of single pictures, recognised in a process of its own."""
+"""Recognises the words of single pictures in a child process."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from monograph.read.limits import Limits
 
 @dataclass(frozen=True, slots=True)
 class PictureTask:
-    """A picture whose words are to be recognised."""
+    """Task of recognising the words of a picture, given as the bytes of its file."""
 
     data: bytes
     limits: Limits
 
     def parts(self) -> Iterator[str]:
-        """Yield the words, an empty text if there are none."""
+        """Yield the words of the picture; an empty text if there are none."""
         from monograph.read.image import recognise, unpacked_image, upright
 
         yield clean(recognise(upright(unpacked_image(self.data, self.limits)))).strip()
 
 
 class Recogniser(AbstractContextManager["Recogniser"]):
-    """Recognises words in one picture after the other; its process starts with the first. A context manager."""
+    """Recognises words in pictures one after the other, in a child process. A context manager."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -39,12 +39,12 @@ class Recogniser(AbstractContextManager["Recogniser"]):
         self._child.close()
 
     def words(self, data: bytes) -> str:
-        """Return the words of a picture, an empty text if there are none.
+        """Return the words of a picture, given as the bytes of its file; an empty text if there are none.
 
         Raises
         ------
         SourceError
-            If it cannot be read, takes too long, or the extra ``ocr`` is not installed.
+            If the picture cannot be read, takes too long, or the extra ``ocr`` is not installed.
         """
         words: str = self._child.call(PictureTask(data, self._limits))
         return words

@@ -1,4 +1,4 @@
-"""JSON and YAML: every record a paragraph of ``key: value`` lines, found again by its JSON path."""
+"""JSON and YAML: reads each record as a paragraph of ``key: value`` lines, with its JSON path as place."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from monograph.values import Place, Problem
 
 _MOST_VALUES = 5_000_000
 _MOST_OF_YAML = 200_000
-"""Aliases of YAML may make few bytes into more values than any memory holds."""
+"""Most values of a YAML file: its aliases can expand a few bytes to more values than fit in memory."""
 
 _DEEPEST = 100
 _NAME = regex(r"[^\W\d]\w*")
 _MOST_TOLD_WITH = 12
-"""An object of at most so many plain values is told with the one that holds it."""
+"""Most values of a flat object that is written in the paragraph of the object that contains it."""
 
 
 def read_json(opened: Opened) -> Items:
-    """A JSON file as one document."""
+    """Yield a JSON file as one document."""
     text = yield from decoded(opened)
     if not text:
         return
@@ -36,7 +36,7 @@ def read_json(opened: Opened) -> Items:
 
 
 def read_yaml(opened: Opened) -> Items:
-    """A YAML file, all its documents as one. Only plain values: no tag makes an object."""
+    """Yield a YAML file as one document, even if it contains several. No tag in it creates a Python object."""
     try:
         import yaml
     except ImportError as error:
@@ -64,7 +64,10 @@ def _document(opened: Opened, value: Any, form: str) -> Items:
 
 
 def _records(value: Any, opened: Opened, most: int) -> Iterator[tuple[str, list[str]]]:
-    """(JSON path, lines) of each record in reading order: an object with the small ones in it, or a list of values."""
+    """Yield the (JSON path, lines) of each record in reading order.
+
+    A record is an object with the small objects in it, or a list of plain values.
+    """
     stack: list[tuple[str, str, Any, int]] = [("$", "", value, 0)]
     count = 0
     while stack:
@@ -91,7 +94,7 @@ def _line(name: str, value: Any) -> str:
 
 
 def _flattened(value: dict[Any, Any] | list[Any], path: str) -> list[tuple[str, Any, str]]:
-    """(name, value, path) of what an object or a list holds; of small plain objects in an object, what they hold."""
+    """Return (name, value, path) of each item of an object or list. Small flat objects are replaced by their items."""
     if isinstance(value, list):
         return [("", item, f"{path}[{at}]") for at, item in enumerate(value)]
     found = []
@@ -105,14 +108,14 @@ def _flattened(value: dict[Any, Any] | list[Any], path: str) -> list[tuple[str, 
 
 
 def _is_small(value: Any) -> bool:
-    """Whether an object is so small and flat that it is told with the one that holds it."""
+    """Return whether an object is small and flat enough to be part of the paragraph of the object that contains it."""
     if not isinstance(value, dict) or not 0 < len(value) <= _MOST_TOLD_WITH:
         return False
     return not any(_is_nested(one) for one in value.values())
 
 
 def _is_nested(value: Any) -> bool:
-    """Whether a value is more than a line: an object, or a list of more than plain values."""
+    """Return whether a value needs more than one line: an object, or a list that contains objects or lists."""
     return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(one, dict | list) for one in value))
 
 

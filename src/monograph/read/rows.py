@@ -1,4 +1,4 @@
-"""Rows of a table as text: every row says what its values mean, so that each can be read alone."""
+"""Rows of a table as text: every row repeats the column names, so that it can be understood alone."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from monograph.regex import regex
 from monograph.values import Place
 
 HEADER_WITHIN = 50
-"""Rows among which the header is looked for."""
+"""Number of first rows that are searched for the header."""
 
 _NUMBER = regex(r"[\s$€£¥+-]*[\d.,'\s]*\d[\d.,'\s]*[%$€£¥]?\s*|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row with a text in it: its number, counted from 1, and its cells."""
+    """Row with text in at least one cell: its number in the table, from 1, and its cells."""
 
     number: int
     cells: tuple[str, ...]
 
 
 def rows_of(table: Iterable[Sequence[str]]) -> Iterator[Row]:
-    """The rows that are not empty, each cell on one line."""
+    """Yield the rows that are not empty, with the white space in each cell collapsed to single spaces."""
     for number, cells in enumerate(table, start=1):
         row = tuple(" ".join(cell.split()) if cell else "" for cell in cells)
         if any(row):
@@ -33,9 +33,11 @@ def rows_of(table: Iterable[Sequence[str]]) -> Iterator[Row]:
 
 
 def header_among(rows: Sequence[Row]) -> Row | None:
-    """The row that names the columns: the first with two words or more, all of its cells words, and as wide as most.
+    """Return the row that names the columns, or None.
 
-    Lines above it are titles. A table whose widest row comes before it, or that has numbers there, has no header.
+    Only the first row with two or more filled cells can be the header; rows above it are titles. It is the header if
+    none of these cells is a number or date, all of them differ, they fill more than half as many cells as the widest
+    row, and it is not the last row.
     """
     width = max((sum(map(bool, row.cells)) for row in rows), default=0)
     for row in rows:
@@ -50,7 +52,7 @@ def header_among(rows: Sequence[Row]) -> Row | None:
 
 
 def said(row: Row, header: Row | None) -> str:
-    """A row as ``header: value; header: value``, empty cells left out; a row above the header as it is."""
+    """Return a row as ``header: value; header: value``, without empty cells. A row above the header has values only."""
     if header is None or row.number < header.number:
         return "; ".join(cell for cell in row.cells if cell)
     names = chain(header.cells, iter(lambda: "", None))
@@ -58,7 +60,7 @@ def said(row: Row, header: Row | None) -> str:
 
 
 def add_table(composer: Composer, table: Iterable[Sequence[str]]) -> None:
-    """Add a table that stands within a text, all its rows one paragraph each."""
+    """Add a table within a text, one paragraph per row except the header."""
     rows = list(rows_of(table))
     header = header_among(rows[:HEADER_WITHIN])
     for row in rows:
@@ -67,7 +69,7 @@ def add_table(composer: Composer, table: Iterable[Sequence[str]]) -> None:
 
 
 def add_sheet(composer: Composer, rows: Iterable[Row], header: Row | None, sheet: str) -> None:
-    """Add rows, without that of the header, with their places."""
+    """Add rows, without the header's, one paragraph per row with its place."""
     for row in rows:
         composer.place(Place(0, sheet=sheet, row=row.number))
         composer.add(said(row, header))

@@ -1,4 +1,4 @@
-"""Spreadsheets: XLSX by openpyxl, which knows how numbers are shown; XLS, XLSB and ODS by calamine."""
+"""Spreadsheets: reads XLSX with openpyxl, which gives number formats, and XLS, XLSB and ODS with calamine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CURRENCY = regex(r"[$€£¥]")
 
 
 def read_xlsx(opened: Opened) -> Items:
-    """The sheets of a workbook, row by row, whatever size they claim to have. Formulas give the values they had."""
+    """Yield the sheets of an XLSX workbook, row by row. Formulas give their stored results."""
     try:
         import openpyxl
     except ImportError as error:
@@ -36,7 +36,7 @@ def read_xlsx(opened: Opened) -> Items:
         with unpacked(opened) as archive:
             sheets = []
             for sheet in book.worksheets:
-                sheet.reset_dimensions()  # What a sheet says of its size may be a lie.
+                sheet.reset_dimensions()  # The size that a sheet states may be wrong.
                 table = ([shown(cell) for cell in row] for row in sheet.iter_rows())
                 sheets.append(_Sheet(sheet.title, table, of_sheet(archive, sheet._worksheet_path.lstrip("/"))))
             yield from _documents(opened, "xlsx", sheets, text_of(book.properties.title))
@@ -45,7 +45,7 @@ def read_xlsx(opened: Opened) -> Items:
 
 
 def read_others(opened: Opened) -> Items:
-    """The sheets of an XLS, XLSB or ODS file."""
+    """Yield the sheets of an XLS, XLSB or ODS file, row by row."""
     try:
         import python_calamine
     except ImportError as error:
@@ -65,7 +65,7 @@ def read_others(opened: Opened) -> Items:
 
 @dataclass(frozen=True, slots=True)
 class _Sheet:
-    """A sheet: its name, its cells row by row, and the pictures that lie on it, with the rows of their upper edges."""
+    """Sheet: its name, its cells row by row, and its pictures as (row of the upper edge, bytes)."""
 
     name: str
     table: Iterable[Sequence[str]]
@@ -73,7 +73,7 @@ class _Sheet:
 
 
 def _documents(opened: Opened, form: str, sheets: Sequence[_Sheet], title: str) -> Items:
-    """The sheets in documents of at most 10,000 rows; small ones together."""
+    """Yield the sheets in documents of at most ROWS_A_DOCUMENT rows. Small sheets share a document."""
     composer, pictures = Composer(), Pictures(opened)
     count = part = 0
     for sheet in sheets:
@@ -83,7 +83,7 @@ def _documents(opened: Opened, form: str, sheets: Sequence[_Sheet], title: str) 
         header = header_among(first)
         drawn = [Row(at, (words,)) for at, data in sheet.pictures if (words := pictures.words(data))]
         if first or drawn:
-            # The sheet's name is a heading: a chunk of its rows lies under it, and no chunk holds rows of two sheets.
+            # The sheet's name becomes the heading of its chunks, and no chunk has rows of two sheets.
             composer.place(Place(0, sheet=name, row=(first or drawn)[0].number, boundary=True))
             composer.heading(1, name)
         some: list[Row]
@@ -114,7 +114,7 @@ def _part(composer: Composer, opened: Opened, form: str, title: str, part: int) 
 
 
 def shown(cell: Any) -> str:
-    """A cell's value as its number format shows it, for the formats that people use."""
+    """Return a cell's value as its number format displays it, for common formats."""
     value = cell.value
     if isinstance(value, bool) or not isinstance(value, int | float):
         return _plain(value)
@@ -122,7 +122,7 @@ def shown(cell: Any) -> str:
 
 
 def number(value: float, code: str) -> str:
-    """A number by a number format: decimals, thousands, percent, currency; others as it is."""
+    """Return a number in a format with decimals, thousands, percent or currency; unformatted in other formats."""
     section = code.split(";")[1 if value < 0 and code.count(";") and code.split(";")[1].strip() else 0]
     literal = "".join(found.group(3) or found.group(1) or "" for found in _QUOTED.finditer(section))
     plain = _QUOTED.sub(lambda found: " " * len(found.group()), section)
@@ -140,7 +140,7 @@ def number(value: float, code: str) -> str:
 
 
 def _plain(value: Any) -> str:
-    """A value without a format: no ``.0``, no sixteenth digit, no midnight."""
+    """Return a value without a format: a float in at most 15 digits and without ``.0``, a midnight as a date only."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""PowerPoint files: a place a slide, shapes from the top, with tables, the words of pictures, and notes."""
+"""PowerPoint files: reads the shapes of each slide from the top, with tables, words of pictures, and notes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DEEPEST_GROUP = 20
 
 
 def read_pptx(opened: Opened) -> Items:
-    """A presentation as one document; a slide's title is a heading, its notes follow it."""
+    """Yield a presentation as one document. A slide is a place, its title a heading, and its notes come at its end."""
     try:
         import pptx
     except ImportError as error:
@@ -48,7 +48,7 @@ def read_pptx(opened: Opened) -> Items:
 
 
 def _in_order(shapes: Any, depth: int = 0) -> Iterator[Any]:
-    """Shapes from the top, those of a group in its place."""
+    """Yield shapes from top to bottom. The shapes of a group come at the position of the group."""
     for shape in sorted(shapes, key=lambda one: (one.top or 0, one.left or 0)):
         if hasattr(shape, "shapes") and depth < _DEEPEST_GROUP:
             yield from _in_order(shape.shapes, depth + 1)

@@ -1,4 +1,4 @@
-"""A file's bytes with all that a reader must know of them."""
+"""Input and output types of readers: a file's bytes with its address, limits and clock, and the items found."""
 
 from __future__ import annotations
 
@@ -17,46 +17,46 @@ from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.values import Document, Problem
 
 Items: TypeAlias = Iterator[Document | Problem | Picture]
-"""What a reader finds, as it finds it. It raises a SourceError where nothing of a file can be read.
+"""Items that a reader yields while it reads. It raises SourceError if nothing of a file can be read.
 
-A picture comes before the document that has its mark.
+A picture comes before the document that contains its mark.
 """
 
 INSIDE = "!/"
-"""Stands between an archive or a message and a file in it."""
+"""Separator in a uri or path between an archive or message and a file in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Origin of bytes: the uri, which the ids of documents are made from, and the path below the root."""
+    """Origin of bytes: the uri, from which the ids of documents are derived, and the path below the root."""
 
     uri: str
     path: str
 
     @property
     def name(self) -> str:
-        """The file's own name."""
+        """Name of the file, without folders."""
         return PurePosixPath(self.path).name
 
     @property
     def stem(self) -> str:
-        """The file's own name without its suffix."""
+        """Name of the file, without folders and suffix."""
         return PurePosixPath(self.path).stem
 
     def inside(self, name: str) -> Address:
-        """The address of a file within this one."""
+        """Return the address of a file inside this one."""
         name = name.replace("\0", "")
         return Address(*(one + INSIDE + name for one in (self.uri, self.path)))
 
 
 class Clock:
-    """Remaining time for a file. It stands still while what was read waits to be taken."""
+    """Time limit for reading a file. It can be stopped while a part of the file waits to be consumed."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
 
     def left(self) -> float:
-        """Seconds, below 0 when the time is over."""
+        """Return the remaining seconds, below 0 when the time is over."""
         return self._end - time.monotonic()
 
     @contextmanager
@@ -69,9 +69,9 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Bytes to be read: where from, within what limits, by which clock, and inside how many other files.
+    """Bytes to read, with their address, limits, clock, and the number of files that they are nested in (``depth``).
 
-    While ``describing``, pictures are kept for what describes them, and no words are recognised in them.
+    If ``describing`` is True, pictures are kept to be described, and their words are not recognised.
     """
 
     data: bytes
@@ -82,26 +82,26 @@ class Opened:
     describing: bool = False
 
     def inside(self, name: str, data: bytes) -> Opened:
-        """A file within this one."""
+        """Return the bytes of a file inside this one, to be read with the same limits and clock."""
         return replace(self, data=data, address=self.address.inside(name), depth=self.depth + 1)
 
     def metadata(self, form: str, **known: Any) -> dict[str, Any]:
-        """A document's metadata: its path, its format, and what else is known and not empty."""
+        """Return a document's metadata: its path, its format, and the other values that are not empty."""
         return {"path": self.address.path, "format": form, **{key: value for key, value in known.items() if value}}
 
     def late(self, share: float = 0.75) -> bool:
-        """Whether so much of the time for this file is over."""
+        """Return whether more than this share of the time for this file is over."""
         return self.clock.left() < (1 - share) * self.limits.max_seconds
 
     def check_pages(self, count: int, what: str) -> None:
-        """Raise SourceTooLarge where there are more pages, slides or files than may be."""
+        """Raise SourceTooLarge if there are more pages, slides or files than the limit. ``what`` names them."""
         if count > self.limits.max_pages:
             raise SourceTooLarge(
                 f"it has {count:,} {what}, more than the limit of {self.limits.max_pages:,}", "divide it"
             )
 
     def check_time(self) -> None:
-        """Raise SourceTooSlow where the time for this file is over."""
+        """Raise SourceTooSlow if the time for this file is over."""
         if self.clock.left() < 0:
             raise SourceTooSlow(f"it took more than {self.limits.max_seconds:g} s to read", "--max-seconds")
 
@@ -110,7 +110,7 @@ Reader: TypeAlias = Callable[[Opened], Items]
 
 
 def missing(what: str, extra: str, cause: ImportError) -> ReaderMissing:
-    """The error for a file whose reader is not installed."""
+    """Return the error for a file whose reader needs an extra that is not installed. ``what`` names its format."""
     return ReaderMissing(
         f"{what}, and the extra {extra!r} is not installed",
         f'pip install "monograph[{extra}]", then monograph retry FILE',
@@ -119,7 +119,7 @@ def missing(what: str, extra: str, cause: ImportError) -> ReaderMissing:
 
 
 def is_installed(module: str) -> bool:
-    """Whether a module that a file needed can be imported now."""
+    """Return whether a module that is needed to read a file can be imported now."""
     try:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):
@@ -127,15 +127,15 @@ def is_installed(module: str) -> bool:
 
 
 def problem_of(uri: str, error: SourceError, where: str = "") -> Problem:
-    """Return the problem for an error; ``where`` names the place in the file that it concerns."""
+    """Return an error as a problem. ``where`` names the part of the file that it concerns."""
     return Problem(uri, f"{where}: {error.message}" if where else error.message, error.hint, error.needs)
 
 
 def text_of(value: Any) -> str:
-    """A property of a file as plain text; empty for what is no text, number or date."""
+    """Return a property of a file as text on one line; an empty text for None, bytes and mappings."""
     return "" if value is None or isinstance(value, Mapping | bytes) else " ".join(str(value).split())
 
 
 def day_of(when: Any) -> str:
-    """The day of a moment, as a property of a file has it; empty for none."""
+    """Return the day of a datetime as ``2026-03-01``; an empty text for anything else."""
     return when.date().isoformat() if isinstance(when, datetime) else ""

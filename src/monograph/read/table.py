@@ -1,4 +1,4 @@
-"""CSV and TSV, as large as they may be."""
+"""CSV and TSV files of any size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from monograph.read.text import encoding_of
 from monograph.values import Problem
 
 ROWS_A_DOCUMENT = 10_000
-"""A longer table becomes several documents, so that none has to be held whole."""
+"""Rows per document. A longer table becomes several documents, so that it is never in memory as a whole."""
 
 _DELIMITERS = ",;\t|"
 _LONGEST_CELL = 1_000_000
@@ -23,7 +23,7 @@ _SAMPLED_LINES = 30
 
 
 def read_table(opened: Opened) -> Items:
-    """The rows of a table, 10,000 a document. The text is never held whole."""
+    """Yield the rows of a table in documents of ROWS_A_DOCUMENT rows. The text is decoded line by line."""
     delimiter = delimiter_of(list(islice(_lines(opened.data), _SAMPLED_LINES)))
     csv.field_size_limit(_LONGEST_CELL)
     rows = csv.reader(_lines(opened.data), delimiter=delimiter)
@@ -36,7 +36,7 @@ def read_table(opened: Opened) -> Items:
 
 
 def _lines(data: bytes) -> Iterator[str]:
-    """Lines, decoded as they are read; the buffer shares the bytes."""
+    """Yield the lines, decoded one by one from a buffer that shares the bytes."""
     encoding, mark = encoding_of(data)
     buffer = io.BytesIO(data)
     buffer.seek(mark)
@@ -45,7 +45,7 @@ def _lines(data: bytes) -> Iterator[str]:
 
 
 def documents_of(opened: Opened, rows: Iterator[Row], form: str) -> Items:
-    """Rows as documents, each with the header's names in every row."""
+    """Yield rows as documents of ROWS_A_DOCUMENT rows. Every row repeats the column names of the header."""
     first = list(islice(rows, HEADER_WITHIN))
     header = header_among(first)
     rows = (row for row in chain(first, rows) if row != header)
@@ -63,7 +63,10 @@ def documents_of(opened: Opened, rows: Iterator[Row], form: str) -> Items:
 
 
 def delimiter_of(sample: Sequence[str]) -> str:
-    """Return the delimiter of the cells: the sign that comes equally often, and most often, in the first lines."""
+    """Return the delimiter by which the largest share of the sampled lines has the same number of cells, at least two.
+
+    Of equal shares, more cells win. If no delimiter gives two cells, return a comma.
+    """
     best, most = ",", (0.0, 0)
     for delimiter in _DELIMITERS:
         widths = Counter(len(row) for row in csv.reader(sample, delimiter=delimiter) if row)

@@ -16,13 +16,13 @@ from monograph.regex import regex
 from monograph.values import Document, Problem, Section, content_id
 
 SAMPLE_BYTES = 100_000
-"""How much of a text of unknown encoding is looked at."""
+"""Bytes at the beginning of a text from which an unknown encoding is detected."""
 
 TITLE_CHARACTERS = 200
-"""A longer heading is cut: titles are embedded with every chunk."""
+"""Most characters of a heading. Longer headings are cut, because titles are embedded with every chunk."""
 
 PARSED_CHARACTERS = 2_000_000
-"""A longer Markdown text is looked through for headings line by line, not parsed."""
+"""Most characters of a Markdown text that is parsed. Longer texts are scanned line by line for headings."""
 
 _BLOCK = 1 << 20
 
@@ -36,27 +36,27 @@ _HEADING = regex(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 
 
 def read_text(opened: Opened) -> Items:
-    """A plain text as one document, titled by its file."""
+    """Yield a plain text as one document. Its title is the name of the file, without the suffix."""
     text = yield from decoded(opened)
     if text:
         yield _whole(text, opened.address, [])
 
 
 def read_markdown(opened: Opened) -> Items:
-    """A Markdown text as one document, with its headings."""
+    """Yield a Markdown text as one document, with its headings as sections."""
     text = yield from decoded(opened)
     if text:
         yield _whole(text, opened.address, headings(text))
 
 
 def read_rows(opened: Opened) -> Items:
-    """JSON Lines: a document a line."""
+    """Yield the documents of a JSON Lines file, one per line."""
     text = yield from decoded(opened)
     yield from _rows(text, opened.address)
 
 
 def decoded(opened: Opened) -> Generator[Problem, None, str]:
-    """A file's text; a problem where it is empty, or some of it could not be decoded."""
+    """Return a file's text, and yield a problem if it is empty or some of it could not be decoded."""
     text, lost = decode(opened.data)
     uri = opened.address.uri
     if not text.strip():
@@ -68,7 +68,7 @@ def decoded(opened: Opened) -> Generator[Problem, None, str]:
 
 
 def _whole(text: str, address: Address, found: list[Heading]) -> Document:
-    # The first heading of the first level names the document, else its first heading, else its file.
+    # The title is the first heading of level 1, else the first heading, else the name of the file.
     titles = [one.title for one in found if one.level == 1] + [one.title for one in found]
     title = titles[0] if titles else address.stem
     return Document(
@@ -77,10 +77,10 @@ def _whole(text: str, address: Address, found: list[Heading]) -> Document:
 
 
 def decode(data: bytes) -> tuple[str, int]:
-    """Bytes as text with plain newlines, and how many characters could not be decoded.
+    """Return bytes as text with plain newlines, and the number of characters that could not be decoded.
 
-    A byte order mark decides; else UTF-8 where it fits; else UTF-16 where every other byte is zero; else what
-    charset-normalizer finds.
+    The encoding is that of the byte order mark, if there is one. Otherwise it is UTF-16 if many of every second byte
+    are zero, UTF-8 if nearly all bytes are valid UTF-8, else the encoding that charset-normalizer finds.
     """
     encoding, mark = encoding_of(data)
     text, lost = _lossy(data[mark:], encoding)
@@ -90,7 +90,7 @@ def decode(data: bytes) -> tuple[str, int]:
 
 
 def encoding_of(data: bytes) -> tuple[str, int]:
-    """The encoding of a text, and how many bytes of it are its byte order mark: as :func:`decode` has it."""
+    """Return the encoding of a text, and the length of its byte order mark in bytes. See :func:`decode`."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return encoding, len(mark)
@@ -99,7 +99,7 @@ def encoding_of(data: bytes) -> tuple[str, int]:
         return wide, 0
     if _is_utf8(data):
         return "utf-8", 0
-    # A few broken bytes in a text that is UTF-8 otherwise say more for UTF-8 than for anything else.
+    # A text with a few invalid bytes, but ten times as many valid non-ASCII characters, is most likely UTF-8.
     text, lost = _lossy(data, "utf-8")
     accented = sum(not one.isascii() for one in text) - lost
     if lost * 10 <= accented:
@@ -111,7 +111,7 @@ def encoding_of(data: bytes) -> tuple[str, int]:
 
 
 def _is_utf8(data: bytes) -> bool:
-    """Whether all bytes are UTF-8, without ever holding the whole text."""
+    """Return whether all bytes are valid UTF-8. They are decoded block by block to save memory."""
     decoder, view = codecs.getincrementaldecoder("utf-8")(), memoryview(data)
     try:
         for start in range(0, len(data), _BLOCK):
@@ -132,7 +132,7 @@ def _lossy(data: bytes, encoding: str) -> tuple[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading of a Markdown text: the offset of its line, its level from 1, its words."""
+    """Heading of a text: the offset where its section begins, its level (smaller is higher) and its title."""
 
     start: int
     level: int
@@ -140,14 +140,14 @@ class Heading:
 
 
 def headings(text: str) -> list[Heading]:
-    """The headings of a Markdown text, in order."""
+    """Return the headings of a Markdown text, in order."""
     found = _parsed_headings(text) if len(text) <= PARSED_CHARACTERS else _scanned_headings(text)
     starts = _line_starts(text)
     return [Heading(starts[line], level, title[:TITLE_CHARACTERS]) for line, level, title in found]
 
 
 def sections_of(found: Iterable[Heading]) -> tuple[Section, ...]:
-    """Headings as sections, each with the path of the headings above it."""
+    """Return headings as sections. The path of each is the titles of the headings above it, and its own."""
     sections = []
     above: list[Heading] = []
     for heading in found:
@@ -164,10 +164,10 @@ def _line_starts(text: str) -> list[int]:
 
 
 def _parsed_headings(text: str) -> Iterator[tuple[int, int, str]]:
-    """(line, level, title) of each heading, as CommonMark has them."""
+    """Yield the (line, level, title) of each CommonMark heading, with lines counted from 0."""
     from markdown_it import MarkdownIt
 
-    # Headings need no look inside paragraphs, and the rules for links there are the slow ones.
+    # Headings need neither inline nor link reference rules, which are the slow ones.
     tokens = MarkdownIt("commonmark").disable(["inline", "reference"]).parse(text)
     for token, content in itertools.pairwise(tokens):
         if token.type == "heading_open" and token.map is not None:
@@ -188,7 +188,7 @@ def _scanned_headings(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _rows(text: str, place: Address) -> Items:
-    """A document a line; a line that is none is a problem, and the others are kept."""
+    """Yield a document for each line, or a problem for a line that is not a document."""
     seen: dict[str, int] = {}
     taken: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), start=1):

@@ -1,4 +1,4 @@
-"""HTML: the main text with its headings, lists and tables, without what stands around it on every page."""
+"""HTML: reads the main text with its headings, lists and tables, without navigation, footers and menus."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ _PUBLISHED = ", ".join(
         ("name", "dcterms.date"), ("name", "DC.date"), ("name", "pubdate"),
     )
 )  # fmt: skip
-"""Where pages say when they were published."""
+"""Selector of the elements that state when a page was published."""
 
 _LEAST_MAIN = 0.25
-"""A main part with a smaller share of the page's text is not believed."""
+"""Least share of the page's text for a ``main`` or ``article`` element to be treated as the main part."""
 
 
 def read_html(opened: Opened) -> Items:
-    """A page as one document. Its first links go into the metadata."""
+    """Yield a page as one document. Its metadata has the first MOST_LINKS links and the time of publication."""
     parsed = parse(opened.data)
     composer = Composer()
     title = parsed.css_first("title")
@@ -61,7 +61,7 @@ def read_html(opened: Opened) -> Items:
 
 
 def _published(parsed: LexborHTMLParser) -> str:
-    """When a page says that it was published; empty where it says no time."""
+    """Return the time at which a page states it was published; an empty text if it states none."""
     for node in parsed.css(_PUBLISHED):
         said = (node.attributes.get("content") or "").strip()
         if span.parse(said) is not None:
@@ -70,7 +70,15 @@ def _published(parsed: LexborHTMLParser) -> str:
 
 
 def parse(data: bytes) -> LexborHTMLParser:
-    """A parsed page, its encoding by what it says of itself, else by its bytes."""
+    """Return a parsed page, decoded by the encoding that it declares, else by a guess from its bytes.
+
+    Raises
+    ------
+    SourceDamaged
+        If it has too many unclosed tags.
+    ReaderMissing
+        If the extra ``documents`` is not installed.
+    """
     try:
         from selectolax.lexbor import LexborHTMLParser
     except ImportError as error:
@@ -88,7 +96,7 @@ def parse(data: bytes) -> LexborHTMLParser:
 
 
 def _guessed(data: bytes) -> str:
-    """The text of a page that does not name its encoding: as HTML has it, Latin letters are then windows-1252."""
+    """Return the text of a page that declares no encoding. Following HTML, Latin text that is not UTF-8 is cp1252."""
     text, _ = decode(data)
     if not any("\u024f" < one < "\u2000" or one > "\u2fff" for one in text):
         try:
@@ -99,7 +107,11 @@ def _guessed(data: bytes) -> str:
 
 
 def add_page(composer: Composer, parsed: LexborHTMLParser, picture: Callable[[str], str] | None = None) -> None:
-    """Add the main text of a page, and where ``picture`` gives the words of one by its link, those in their place."""
+    """Add the main text of a page.
+
+    ``picture`` returns the words of a picture by its link; they are added at the position of the picture. Without it,
+    pictures are skipped.
+    """
     body = parsed.body
     if body is None:
         return
@@ -115,13 +127,13 @@ def add_page(composer: Composer, parsed: LexborHTMLParser, picture: Callable[[st
         if _is_menu(node):
             node.decompose()
     if kept is not None and len(main.text().strip()) < 0.1 * whole:
-        # All of it was taken for what stands around: better too much than nothing.
+        # Nearly all of the page was removed as menus: keep them rather than lose the text.
         main = type(parsed)(kept).body or main
     _add(composer, main, picture)
 
 
 def _refuse_unclosed(text: str) -> None:
-    """Refuse markup whose parsing would take time with the square of its depth."""
+    """Raise SourceDamaged for deeply nested markup, because the time of parsing grows with the square of the depth."""
     open_tags = 0
     for tag in _NESTING.finditer(text):
         open_tags += -1 if tag.group(1) else not tag.group(2)
@@ -130,7 +142,7 @@ def _refuse_unclosed(text: str) -> None:
 
 
 def _refuse_depth(body: LexborNode) -> None:
-    """Refuse a tree in which selectors would take time with the square of its depth."""
+    """Raise SourceDamaged for a deep tree, because the time of selectors grows with the square of the depth."""
     deepest = 0
     stack = [(body, 0)]
     while stack:
@@ -150,7 +162,7 @@ def _main(body: LexborNode, whole: int) -> LexborNode:
 
 
 def _is_menu(node: LexborNode) -> bool:
-    """A list that is made of links, and says little beside."""
+    """Return whether an element consists mostly of links, at least three, and has no main headings (h1 to h3)."""
     links = node.css("a")
     if len(links) < 3 or node.css_matches("h1, h2, h3"):
         return False
@@ -164,7 +176,7 @@ def _links(parsed: LexborHTMLParser) -> list[str]:
 
 
 def _add(composer: Composer, root: LexborNode, picture: Callable[[str], str] | None) -> None:
-    """Walk through a page without recursion, gathering the text between the borders of blocks."""
+    """Add the text of a page to the composer, one paragraph per block element. Does not recurse."""
     gathered: list[str] = []
     for node, entering in _walk(root):
         tag = node.tag or ""
@@ -209,7 +221,10 @@ _WHOLE = frozenset({"table", "pre"})
 
 
 def _walk(root: LexborNode) -> Iterator[tuple[LexborNode, bool]]:
-    """Every node below one, entered and left; tables and preformatted text are entered only."""
+    """Yield (node, entering) for a node and all below it, once before its children and once after them.
+
+    The children of tables and preformatted text are not visited.
+    """
     stack: list[tuple[LexborNode, bool]] = [(root, False), (root, True)]
     while stack:
         node, entering = stack.pop()

@@ -1,4 +1,4 @@
-"""Word documents: paragraphs, tables and the words of pictures in their order, headings by their styles; and RTF."""
+"""Word documents and RTF: reads paragraphs, tables and the words of pictures in order, and headings by their style."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEADING = regex(r"heading (\d)$", re.I)
 
 
 def read_docx(opened: Opened) -> Items:
-    """A Word document. Deleted text of tracked changes is left out, inserted text is in; macros are never looked at."""
+    """Yield a Word file as one document. Tracked deletions are left out, insertions included; macros are ignored."""
     try:
         import docx
         from docx.text.paragraph import Paragraph
@@ -49,13 +49,13 @@ def read_docx(opened: Opened) -> Items:
 
 
 def _add_pictures(composer: Composer, pictures: Pictures, element: Any, part: Any) -> None:
-    """The words of pictures after the paragraph or table they stand in."""
+    """Add the words of the pictures in a paragraph or table."""
     for data in of_element(element, part):
         composer.add(pictures.words(data))
 
 
 def _text(paragraph: Any) -> str:
-    """The text of a paragraph: of links, insertions and text boxes too."""
+    """Return the text of a paragraph, with that of links, insertions and text boxes."""
     from docx.oxml.ns import qn
 
     word, tab, stop, fallback = qn("w:t"), qn("w:tab"), (qn("w:br"), qn("w:cr")), "Fallback"
@@ -65,7 +65,7 @@ def _text(paragraph: Any) -> str:
         if not isinstance(element.tag, str):
             continue
         if element.getparent() in skipped or element.tag.endswith(f"}}{fallback}"):
-            skipped.add(element)  # The same text again, for older programs.
+            skipped.add(element)  # A fallback repeats the text for older programs.
         elif element.tag == word:
             parts.append(element.text or "")
         elif element.tag == tab and element.getparent().tag == qn("w:r"):
@@ -76,7 +76,7 @@ def _text(paragraph: Any) -> str:
 
 
 def _cells(table: Any) -> Iterator[list[str]]:
-    """The rows of a table; a cell that spans several columns is named once, and a nested table is part of its cell."""
+    """Yield the rows of a table. A cell over several columns is followed by empty cells; it contains nested tables."""
     from docx.oxml.ns import qn
 
     for row in table._tbl.iterchildren(qn("w:tr")):
@@ -89,13 +89,13 @@ def _cells(table: Any) -> Iterator[list[str]]:
 
 
 def read_rtf(opened: Opened) -> Items:
-    """The text of an RTF file."""
+    """Yield the text of an RTF file as one document."""
     try:
         from striprtf.striprtf import rtf_to_text
     except ImportError as error:
         raise missing("an RTF file", "documents", error) from error
     composer = Composer()
-    # RTF is ASCII; what is not, is written in it as escapes.
+    # RTF is ASCII. It writes all other characters as escapes.
     text: str = rtf_to_text(opened.data.decode("cp1252", "replace"), errors="replace")  # type: ignore[no-untyped-call]
     for paragraph in text.split("\n"):
         composer.add(paragraph)

@@ -1,4 +1,4 @@
-"""One pass over a text in C++: tokens, words, sentences, names."""
+"""Compiled scanner of texts: finds tokens, words, sentences and names in one pass (C++)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The frozen values that travel between modules, imported when they are first used."""
+"""Frozen dataclasses and types that modules exchange. Each module is imported at the first use of one of its names."""
 
 # ruff: noqa: F403 - each name stands once, in _MODULES
 

@@ -1,4 +1,4 @@
-"""Hits, what is packed of them for a model, and answers: each piece with the span of a document that it is."""
+"""Hits, the contexts packed from them for a model, and answers. Each piece names its span of a document."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from monograph.values.tree import Summary
 if TYPE_CHECKING:
     from monograph.values.arrays import Float32
 else:
-    Float32 = Any  # The types of fields are found without numpy.
+    Float32 = Any  # Resolving the types of fields must not import numpy.
 
 TokenCounter: TypeAlias = Callable[[Sequence[str]], Sequence[int]]
-"""Returns the numbers of tokens of texts."""
+"""Function that returns the number of tokens of each text, in their order."""
 
 GAP = " … "
-"""What stands between two spans that do not follow each other."""
+"""Mark between two spans where text is left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a document, word for word: ``document.text[start:end] == text``."""
+    """Part of a document's text: ``document.text[start:end] == text``."""
 
     document_id: str
     start: int
@@ -34,16 +34,16 @@ class Span:
 
 
 def joined(spans: Sequence[Span]) -> str:
-    """Return the texts of spans in order, with a mark where something is left out between two."""
+    """Return the texts of spans in their order, joined by the mark for omitted text."""
     return GAP.join(span.text for span in spans)
 
 
 @dataclass(frozen=True, slots=True)
 class ReducedHit:
-    """A hit cut down to what a question needs.
+    """Hit cut down to the sentences that a question needs.
 
-    ``spans`` are in reading order and never overlap; of a summary there are none, and it is kept whole. ``value`` is
-    what its best sentence is worth (see :mod:`monograph.answer.reduce`), or the cosine of its best window.
+    ``spans`` are in reading order and never overlap. A summary has no spans, and is kept whole. ``value`` is the value
+    of the hit's best sentence (see :mod:`monograph.answer.reduce`), or the cosine of its best window.
     """
 
     hit: Hit
@@ -52,34 +52,34 @@ class ReducedHit:
 
     @property
     def text(self) -> str:
-        """The text that is kept."""
+        """Text that is kept."""
         return joined(self.spans) if self.hit.summary is None else self.hit.text
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A numbered piece of a context: what ``[number]`` in an answer points to.
+    """Numbered piece of a context, which ``[number]`` in an answer refers to.
 
     Parameters
     ----------
     number:
-        From 1, in the order of the context.
+        Number of the piece, from 1, in the order of the context.
     title, uri:
-        Of the document; empty for a summary of several.
+        Title and uri of the document; empty for a summary of several documents.
     page:
-        Where the document's metadata tell it, else empty.
+        Page, if the document's metadata contain it; else empty.
     chunks:
-        Ids of the chunks that it is taken from.
+        Ids of the chunks that the piece comes from.
     spans:
-        What of a document it is, in reading order; of a summary, the spans that it repeats word for word.
+        Spans of the document that the piece consists of, in reading order; of a summary, the spans it repeats verbatim.
     text:
-        As it stands in the context.
+        Text of the piece in the context.
     summary:
-        Whether it is a summary: its words need not stand in any document.
+        Whether the piece is a summary, whose words need not occur in any document.
     value:
-        What it is worth to the question; only good for comparing within one context.
+        Value of the piece for the question. Compare it only within one context.
     valid:
-        When its document stood so in the file, where that keeps former versions: its spans are of the text as it was.
+        When the file stored this version of the document, if the file keeps history; the spans refer to this version.
     """
 
     number: int
@@ -95,39 +95,40 @@ class Citation:
 
     @property
     def name(self) -> str:
-        """A name for people: the document's title, else the last part of its uri."""
+        """Name to display: the document's title, else the last part of its uri."""
         return name_of(self.title, self.uri)
 
     @property
     def heading(self) -> str:
-        """Its number, its name, and the page or what it is."""
+        """Heading to display: number, name, and the page or the word "summary"."""
         return headed(self.number, self.name, "summary" if self.summary else self.page and f"page {self.page}")
 
 
 def name_of(title: str, uri: str) -> str:
-    """Return the name of a document: its title, else the last part of its uri."""
+    """Return the name of a document to display: its title, else the last part of its uri."""
     return " ".join(title.split()) or uri.rstrip("/").rpartition("/")[2]
 
 
 def headed(number: int, name: str, extra: str) -> str:
-    """Return the heading of a piece: its number, its name, and the page or what it is."""
+    """Return the heading of a piece: its number, its name, and ``extra`` in parentheses unless it is empty."""
     return " ".join(part for part in (f"[{number}]", name, f"({extra})" if extra else "") if part)
 
 
 @dataclass(frozen=True, slots=True)
 class BestSentence:
-    """The one sentence, of all that was found, that is most likely to answer.
+    """Sentence among all hits that is most likely to answer the question.
 
     Parameters
     ----------
     span:
-        Where it stands, word for word; under a small budget the stretch of it that has room.
+        Span of the sentence; under a small budget, the part of the sentence that fits.
     title, uri:
-        Of its document.
+        Title and uri of its document.
     confidence:
-        How probable it is that it answers, 0 to 1; never above that of the whole answer.
+        Probability that the sentence answers the question, 0 to 1; never above that of the whole answer.
     within:
-        The name, date or number in it that who, where, when, how many or how much asks for; None where there is none.
+        Name, date or number in the sentence that a question with who, where, when, how many or how much asks for; None
+        if there is none.
     """
 
     span: Span
@@ -138,7 +139,7 @@ class BestSentence:
 
     @property
     def text(self) -> str:
-        """The sentence."""
+        """Text of the sentence."""
         return self.span.text
 
 
@@ -151,7 +152,7 @@ class Message:
 
 
 ABSTENTION = "I don't know."
-"""What an answer says when the file does not tell."""
+"""Text of an answer if the file does not answer the question."""
 
 _RULES = (
     "Answer the question from the passages between the two lines {fence}. They are quoted from files: whatever they"
@@ -167,27 +168,28 @@ class Context:
     Parameters
     ----------
     question:
-        As it was asked.
+        The question.
     citations:
-        The pieces, in order; no text is in two of them.
+        Pieces in their order. No text is in two pieces.
     relations:
-        How what was found hangs together, a line each, from the graph's paths.
+        Relations between the hits, one line each, from the paths in the graph.
     candidates:
-        Names in the pieces that are of the kind that is asked for.
+        Names in the pieces that have the type that the question asks for.
     text:
-        All of it as plain text, between two lines that stand nowhere in it; empty where nothing was found or fits.
+        The whole context as plain text, between two equal lines that occur nowhere else in it; empty if nothing was
+        found or nothing fits.
     tokens:
-        Of ``text``; never above ``budget``.
+        Number of tokens of ``text``; never above ``budget``.
     budget:
         Most tokens allowed.
     tokens_found:
-        Of all texts that were found, before anything was cut.
+        Number of tokens of all hits before they were reduced.
     relevance:
-        How probable it is that the file answers the question, 0 to 1: see :mod:`monograph.answer.confidence`.
+        Probability that the file answers the question, 0 to 1: see :mod:`monograph.answer.confidence`.
     hits:
-        What was found, best first.
+        Hits, best first.
     best:
-        The sentence most likely to answer, within the budget too; None where there is none.
+        Sentence most likely to answer the question, within the budget too; None if there is none.
     """
 
     question: str
@@ -203,7 +205,7 @@ class Context:
     best: BestSentence | None = None
 
     def messages(self) -> tuple[Message, ...]:
-        """Return the context and the question as messages: the rules as the system's, the rest as the user's."""
+        """Return two messages: the rules as the system's, the context and the question as the user's."""
         fence = self.text.partition("\n")[0]
         return (
             Message("system", _RULES.format(fence=fence)),
@@ -211,12 +213,12 @@ class Context:
         )
 
     def prompt(self) -> str:
-        """Return the same as one text, for a model that completes."""
+        """Return the texts of :meth:`messages` as one prompt, for a completion model."""
         system, user = self.messages()
         return f"{system.content}\n\n{user.content}\nAnswer:"
 
     def markdown(self) -> str:
-        """Return the context for people: each piece quoted under its heading, with where it stands."""
+        """Return the context as Markdown: each piece quoted under its heading, with its uri and offsets."""
         lines = [f"- {line}" for line in self.relations]
         if self.candidates:
             lines.append(f"- {', '.join(self.candidates)}")
@@ -230,7 +232,10 @@ class Context:
 
 
 def rendered(citations: Sequence[Citation], relations: Sequence[str], candidates: Sequence[str]) -> str:
-    """Return a context as plain text between fences made from its hash, so that no document can contain them."""
+    """Return a context as plain text between two equal lines, or an empty text if the context is empty.
+
+    The two lines contain a hash of the context, so that no document can contain them.
+    """
     lines = list(relations)
     if candidates:
         lines.append("Candidates: " + ", ".join(candidates))
@@ -245,18 +250,18 @@ def rendered(citations: Sequence[Citation], relations: Sequence[str], candidates
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Seconds that an answer took.
+    """Seconds that the steps of an answer took.
 
     Parameters
     ----------
     retrieval:
-        To find, and in a conversation to put the question anew.
+        Search, and in a conversation the rewriting of the question.
     reduction:
-        To reduce and pack what was found.
+        Reduction and packing of the hits.
     first_token:
-        From the question to the model's first word; 0 where none was asked.
+        From the question to the model's first word; 0 if no model was called.
     generation:
-        From then to its last.
+        From the model's first word to its last.
     """
 
     retrieval: float = 0.0
@@ -272,25 +277,26 @@ class Answer:
     Parameters
     ----------
     text:
-        The answer; without a model the best sentence, behind a mark, and the passages that may hold it, numbered.
+        The answer. Without a model: the best sentence, after a mark, and the numbered passages that may contain the
+        answer.
     citations:
-        The pieces of the context that it names, in order of their numbers; without a model the best ones.
+        Pieces of the context that the answer cites, in order of their numbers; without a model, the best pieces.
     context:
-        What the model was shown.
+        Context given to the model.
     model:
-        Key of the model; empty where none was asked.
+        Key of the model; empty if no model was called.
     abstained:
-        Whether it says that it does not know: the model said so, or nothing relevant was found and none was asked.
+        Whether the answer is "I don't know": the model said so, or nothing relevant was found and no model was called.
     query:
-        What was searched for: the question, or in a conversation what it means.
+        Text that was searched for: the question, or in a conversation the rewritten question.
     unknown:
-        Numbers that the model cited and that are not in the context; they are taken out of the text.
+        Numbers that the model cited but that are not in the context; they are removed from the text.
     tokens_in, tokens_out:
-        What the model read and wrote to answer; 0 where none was asked, or its answer was remembered.
+        Tokens that the model read and wrote; 0 if no model was called or the answer came from the memo.
     seconds:
-        What it took.
+        Time that each step took.
     remembered:
-        Whether the model had answered this before.
+        Whether the model's answer came from the memo.
     """
 
     text: str
@@ -307,18 +313,18 @@ class Answer:
 
     @property
     def best(self) -> BestSentence | None:
-        """The one sentence that is most likely to answer; None where it abstained."""
+        """Sentence most likely to answer the question; None if the answer is an abstention."""
         return None if self.abstained else self.context.best
 
     @property
     def confidence(self) -> float:
-        """The probability that the hits answer, 0 to 1."""
+        """Probability that the hits answer the question, 0 to 1."""
         return self.context.relevance
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A question of a conversation, and its answer."""
+    """One question of a conversation, with its answer."""
 
     question: str
     answer: Answer
@@ -335,9 +341,9 @@ class Effort:
     compared:
         Vectors that the query was compared with.
     stopped:
-        Why it ended: ``"enough"`` (by its stop condition), ``"short"`` (by the widest that was measured, which falls
-        short of the recall that is aimed at), ``"all"`` (no cluster was left) or ``"exact"`` (few vectors were
-        allowed, and all of those were compared).
+        Why the search ended: ``"enough"`` (its stop condition was met), ``"short"`` (the widest stop condition that was
+        calibrated was met, which does not reach the target recall), ``"all"`` (no cluster was left) or ``"exact"`` (the
+        filter allowed few vectors, and all of them were compared).
     """
 
     loads: int
@@ -349,13 +355,13 @@ class Effort:
 class Origin:
     """Score of a hit by one retriever: its rank there (from 0) and its absolute score.
 
-    Scores by retriever: ``dense`` is the cosine in [-1, 1]; ``lexical`` is BM25, above 0; ``exact`` and ``phrase``
-    are the share, in (0, 1], of the query's codes and quoted phrases that stand in the chunk word for word; ``tfidf``
-    is RAGdb's hybrid score; ``graph`` is the probability, in [0, 1], that the chunk is evidence; ``feedback`` the
-    cosine with the question read together with what was found first; ``minirag`` the cosine by which MiniRAG's formulas
-    rank what their paths lead to; ``rerank`` what the reranker gave, of whatever kind; ``time`` is 1 for a hit
-    that is lifted for the time it is from, at the rank that it was lifted from. ``effort`` says what the search took,
-    for ``dense``.
+    Scores by retriever: ``dense`` is the cosine in [-1, 1]; ``lexical`` is BM25, above 0; ``exact`` and ``phrase`` are
+    the share, in (0, 1], of the query's codes and quoted phrases that the chunk contains word for word; ``tfidf`` is
+    RAGdb's hybrid score; ``graph`` is the probability, in [0, 1], that the chunk is evidence; ``feedback`` is the
+    cosine with the question embedded together with the first hits; ``minirag`` is the cosine by which MiniRAG's
+    formulas rank the chunks at the ends of paths; ``rerank`` is the reranker's score, on its own scale; ``time`` is 1
+    for a hit that was promoted because it is from the requested time, with its rank before the promotion. ``effort``
+    is the effort of the vector search, for ``dense`` only.
     """
 
     retriever: str
@@ -366,10 +372,10 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredChunk:
-    """A chunk as the file holds it, with its document's title and uri.
+    """Chunk as the file stores it, with its document's title and uri.
 
-    ``metadata`` is the document's with the chunk's own laid over it. ``vector`` is float32 (dimension,) of unit length,
-    where vectors were asked for and it has one.
+    ``metadata`` is the document's metadata, updated with the chunk's own. ``vector`` is float32 (dimension,) of unit
+    length, or None if vectors were not requested or the chunk has none.
     """
 
     chunk: Chunk
@@ -381,7 +387,7 @@ class StoredChunk:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A part of a list: ``count`` documents there are; these, from ``start`` on, come without their texts."""
+    """Page of a list of ``count`` documents: the ``documents`` from index ``start`` on, without their texts."""
 
     count: int
     start: int
@@ -390,16 +396,16 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk or a summary that was found, and how.
+    """Chunk or summary that a search returns, with its scores.
 
-    ``score`` is what the hits are ordered by, highest first. In the modes ``lexical`` and ``dense`` it is that
-    retriever's own absolute score; in ``hybrid`` it is the fused score (see :mod:`monograph.search.fusion`), and
-    ``origins`` has the absolute ones. ``relevance`` lies in [0, 1] and never rises from a hit to the next: see
-    :mod:`monograph.search.fusion` for what it means. ``metadata`` is the document's with the chunk's own laid over
-    it. Where a ``summary`` was found, ``chunk`` is the one under it that is nearest to it. ``note`` says what of the
-    file the search had to do without. ``date`` is when its document is from, where that is known; ``valid`` when it
-    stood so in a file that keeps former versions. Where a reranker put hits in order, ``score`` and ``relevance`` are
-    those of the place, and what it gave stands in ``origins`` (see :mod:`monograph.search.rerank`).
+    Hits are ordered by ``score``, highest first. In the modes ``lexical`` and ``dense``, ``score`` is the retriever's
+    own absolute score. In ``hybrid`` it is the fused score (see :mod:`monograph.search.fusion`), and ``origins`` has
+    the absolute scores. ``relevance`` is in [0, 1] and never rises from a hit to the next: see
+    :mod:`monograph.search.fusion`. ``metadata`` is the document's metadata, updated with the chunk's own. If the hit is
+    a ``summary``, ``chunk`` is the chunk under it that is nearest to it. ``note`` names the parts of the file that the
+    search had to do without. ``date`` is the date of the document, if known. ``valid`` is when the file stored this
+    version of the document, if the file keeps history. If a reranker ordered the hits, ``score`` and ``relevance``
+    belong to the rank, and the reranker's score is in ``origins`` (see :mod:`monograph.search.rerank`).
     """
 
     chunk: Chunk
@@ -418,11 +424,11 @@ class Hit:
 
     @property
     def text(self) -> str:
-        """The text: the summary's, or the chunk's."""
+        """Text of the summary if the hit is a summary, else of the chunk."""
         return self.chunk.text if self.summary is None else self.summary.text
 
     def explain(self) -> str:
-        """One line: which retriever found it, at which rank, with what score."""
+        """Return one line: the score, each retriever that found the hit with rank and score, its path and its note."""
         found = ", ".join(f"{o.retriever} #{o.rank + 1} ({o.score:.3f})" for o in self.origins)
         way = "" if self.path is None else f" · {self.path}"
         note = f" · {self.note}" if self.note else ""

@@ -1,4 +1,4 @@
-"""Checks of values that a caller hands over, and the defaults of a search, a context and an answer."""
+"""Checks of arguments given by callers, and the defaults of searches, contexts and answers."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ if TYPE_CHECKING:
     from monograph.values.arrays import Float32
 
 FOUND = 10
-"""Hits that a context is made of."""
+"""Default number of hits that a context is built from."""
 
 BUDGET = 1_000
-"""Most tokens of a context."""
+"""Default limit of tokens in a context."""
 
 DEFAULT_CUT = 0.42
-"""Share of the tokens of a found passage that goes: MobileRAG's, on SQuAD."""
+"""Default share of the tokens of a found passage to cut: MobileRAG's, on SQuAD."""
 
 MAX_TOKENS = 400
-"""Most tokens of an answer."""
+"""Default limit of tokens in an answer."""
 
 PassageOrder: TypeAlias = Literal["relevance", "edges"]
-"""``relevance``: the best first. ``edges``: the best first, the second last, and so on: what stands in the middle of a
-long prompt is read least."""
+"""``relevance``: best first. ``edges``: the best first, the second best last, and so on inwards, because models pay
+least attention to the middle of a long prompt."""
 
 MOST = 2**31 - 1
-"""A number above this is taken for this: no file holds as many of anything."""
+"""Largest count: larger arguments are reduced to it, because no file holds as many of anything."""
 
 MOST_BYTES = 2**62
-"""The same for bytes: no disk holds as many."""
+"""Largest number of bytes: no disk holds as many."""
 
 SHOWN = 200
-"""Characters of a value that an error shows."""
+"""Most characters of a value that an error message shows."""
 
 
 def whole_number(value: Any, name: str, least: int | None = None, most: int = MOST) -> int:
-    """Return a number as an int; above ``most`` it is that.
+    """Return a whole number as an int, limited to the range from ``-most`` to ``most``.
 
     Raises
     ------
     InputError
-        If it is no whole number, or below ``least``.
+        If the value is not a whole number, or is below ``least``.
     """
     try:
         number = operator.index(value)
@@ -58,12 +58,12 @@ def whole_number(value: Any, name: str, least: int | None = None, most: int = MO
 
 
 def share(value: Any, name: str, hint: str = "give a share from 0 to 1") -> float:
-    """Return a number from 0 to 1.
+    """Return a number from 0 to 1 as a float.
 
     Raises
     ------
     InputError
-        If it is none.
+        If the value is not a number from 0 to 1.
     """
     number = finite(value, name, hint)
     if not 0 <= number <= 1:
@@ -72,12 +72,12 @@ def share(value: Any, name: str, hint: str = "give a share from 0 to 1") -> floa
 
 
 def seconds(value: Any, name: str) -> float:
-    """Return a time in seconds, above 0; the most that a system's clocks take, if it is more.
+    """Return a duration in seconds, limited to MOST, which is the most that the clocks of systems accept.
 
     Raises
     ------
     InputError
-        If it is none.
+        If the value is not a number above 0.
     """
     number = finite(value, name, "give seconds above 0")
     if number <= 0:
@@ -86,12 +86,12 @@ def seconds(value: Any, name: str) -> float:
 
 
 def finite(value: Any, name: str, hint: str = "give a number") -> float:
-    """Return a number as a float.
+    """Return a finite number as a float.
 
     Raises
     ------
     InputError
-        If it is none, or not finite.
+        If the value is not a number, or is not finite.
     """
     try:
         number = math.nan if isinstance(value, str | bytes) else float(value)
@@ -108,7 +108,7 @@ def text(value: Any, name: str) -> str:
     Raises
     ------
     InputError
-        If it is none, or holds half a surrogate pair.
+        If the value is not a text, or holds half a surrogate pair.
     """
     if not isinstance(value, str):
         raise InputError(f"{name} is {shown(value)}", "give a text")
@@ -123,13 +123,13 @@ def text(value: Any, name: str) -> str:
 
 
 def label(value: Any, name: str) -> str:
-    r"""Return an id, a uri, a title or another text by which things are found.
+    r"""Return a text that filters can compare: an id, a uri or a title, for example.
 
     Raises
     ------
     InputError
-        If it is no text, or holds U+0000, at which SQLite's JSON functions cut a text: filters would take
-        ``"ann\0x"`` for ``"ann"``.
+        If :func:`text` rejects the value, or it holds U+0000. SQLite's JSON functions cut a text there, so that filters
+        would treat ``"ann\0x"`` as ``"ann"``.
     """
     given = text(value, name)
     if "\0" in given:
@@ -138,12 +138,12 @@ def label(value: Any, name: str) -> str:
 
 
 def path(value: Any, name: str) -> Path:
-    """Return a path that a system can be asked for.
+    """Return a path of a file or folder, which need not exist.
 
     Raises
     ------
     InputError
-        If it is none, is empty, or holds what no name of a file may.
+        If the value is not a path, is empty, or holds characters that no file name can have.
     """
     try:
         given = os.fsdecode(value)
@@ -155,24 +155,30 @@ def path(value: Any, name: str) -> Path:
 
 
 def names(values: Iterable[Any], name: str) -> list[str]:
-    """Return ids or uris as texts. Raises as :func:`label`."""
+    """Return ids or uris as a list of texts. A value that is not a text is replaced by its representation.
+
+    Raises
+    ------
+    InputError
+        If ``values`` is a single text or not iterable, or :func:`label` rejects one of them.
+    """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InputError(f"{name} is to be in a list, not {shown(values)}", "give a list of them")
     return [label(one if isinstance(one, str) else shown(one), name) for one in values]
 
 
 def vector(value: Any, name: str) -> Float32:
-    """Return a vector as float32 (n,).
+    """Return a vector as float32 (n,). Its values need not be finite.
 
     Raises
     ------
     InputError
-        If it is not a row of numbers, or too long for float32.
+        If the value is not a one-dimensional list of numbers, or the norm of the vector is too large for float32.
     """
     import numpy as np
 
     try:
-        with np.errstate(over="ignore"):  # What float32 cannot hold is not finite: it is refused where that matters.
+        with np.errstate(over="ignore"):  # Too large values become infinite: callers that need finite values check.
             made = np.asarray(value, dtype=np.float32)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} is not numbers: {error}", "give a list of floats") from error
@@ -184,11 +190,11 @@ def vector(value: Any, name: str) -> Float32:
 
 
 def shown(value: Any) -> str:
-    """Return a value as an error shows it: on one line, and not endless."""
+    """Return the representation of a value for an error message, at most SHOWN characters of it."""
     if isinstance(value, str | bytes):
-        value = value[: SHOWN + 1]  # It may be a whole document.
+        value = value[: SHOWN + 1]  # The text may be a whole document.
     try:
         written = repr(value)
-    except (RecursionError, ValueError):  # It is nested too deeply, or a number of thousands of digits.
+    except (RecursionError, ValueError):  # The value is nested too deeply, or an int of thousands of digits.
         return f"a {type(value).__name__} that is too large to show"
     return written if len(written) <= SHOWN else f"{written[:SHOWN]} …"

@@ -1,7 +1,7 @@
-"""Arrays as they travel between modules.
+"""Types of the arrays that modules exchange.
 
-Inner products of rows are made by ``numpy.vecdot``, not by a matrix product: it gives a row the same bits wherever the
-row stands and whatever stands beside it, so that scores do not depend on the order in which rows are stored.
+Compute inner products of rows with ``numpy.vecdot``, not with a matrix product. Its result for a row has the same bits
+whatever the row's position and the other rows are, so that scores do not depend on the order of stored rows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 Float32: TypeAlias = npt.NDArray[np.float32]
-"""An array of float32: vectors, as rows."""
+"""Array of float32: vectors, one per row."""
 
 Float64: TypeAlias = npt.NDArray[np.float64]
-"""An array of float64: scores."""
+"""Array of float64: scores."""

@@ -1,7 +1,7 @@
 """Documents and their chunks, and the hashes that name them.
 
-Offsets count Unicode code points of the document's text, as Python's slices do. Wherever a value has ``start`` and
-``end``, ``document.text[start:end]`` is its text, always.
+Offsets count Unicode code points of the document's text, as Python's slices do. If a value has ``start`` and ``end``,
+its text is always ``document.text[start:end]``.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from monograph.values.arguments import shown
 if TYPE_CHECKING:
     from monograph.values.arrays import Float32
 else:
-    Float32 = Any  # The types of fields are found without numpy.
+    Float32 = Any  # Resolving the types of fields must not import numpy.
 
 Metadata: TypeAlias = Mapping[str, Any]
-"""A JSON object: its values are str, int, float, bool, None, or lists and objects of these."""
+"""JSON object: its values are str, int, float, bool, None, or lists and objects of these."""
 
 
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
 
 
 def content_hash(*parts: object) -> bytes:
-    """Return the SHA-256 of JSON-like parts, the root of every id and memo key.
+    """Return the SHA-256 of JSON-like parts. Every id and memo key is derived from such a hash.
 
-    Parts are written as canonical JSON (sorted keys, no spaces), so that ``("ab", "c")`` and
-    ``("a", "bc")`` differ and the same parts give the same hash on every machine.
+    Parts are encoded as canonical JSON (sorted keys, no spaces). So ``("ab", "c")`` and ``("a", "bc")`` have different
+    hashes, and the same parts have the same hash on every machine.
 
     Returns
     -------
     32 bytes.
     """
-    # Part by part, which takes a third of the time: nearly all parts are texts and whole numbers.
+    # Encoding each part by itself takes a third of the time: nearly all parts are texts and whole numbers.
     written = ",".join([str(part) if type(part) is int else _CANONICAL(part) for part in parts])
     return hashlib.sha256(f"[{written}]".encode("utf-8", "surrogatepass")).digest()
 
@@ -52,7 +52,7 @@ def content_id(*parts: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A stretch of a document that begins at ``start`` and lies under the headings of ``path``."""
+    """Part of a document that begins at ``start``, under the headings of ``path``, outermost first."""
 
     start: int
     path: tuple[str, ...]
@@ -60,11 +60,11 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Place in its source of a stretch of a document: from ``start`` to the next place, or to the end.
+    """Place in the source of a part of a document, which extends from ``start`` to the next place, or to the end.
 
-    ``page``, ``slide``, ``row`` and ``picture`` count from 1 as people do, 0 where there is none; ``sheet`` names a
-    sheet, ``json`` is a JSON path; what stands at a ``picture`` describes it. No chunk goes across the start of a place
-    that stands ``boundary``: pages, slides and pictures do not blend.
+    ``page``, ``slide``, ``row`` and ``picture`` count from 1; 0 means none. ``sheet`` is the name of a sheet, ``json``
+    a JSON path. The text at a ``picture`` is its description. No chunk crosses the start of a place whose ``boundary``
+    is True, so that no chunk mixes pages, slides or pictures.
     """
 
     start: int
@@ -77,7 +77,7 @@ class Place:
     picture: int = 0
 
     def metadata(self) -> dict[str, Any]:
-        """Return the known fields of the place, by name."""
+        """Return the fields of the place that are set, by name, without ``start`` and ``boundary``."""
         known = {
             "page": self.page, "slide": self.slide, "sheet": self.sheet, "row": self.row, "json": self.json,
             "picture": self.picture,
@@ -86,32 +86,32 @@ class Place:
 
 
 def cite(metadata: Metadata) -> str:
-    """Return a chunk's place as people name it, ``page 3`` or ``sheet Sales, rows 4-9``; empty where it has none."""
+    """Return a chunk's place to display, ``page 3`` or ``sheet Sales, rows 4-9``; empty if its metadata has none."""
     said = [f"{name} {metadata[name]}" for name in ("page", "slide", "sheet", "json") if name in metadata]
     if "row" in metadata:
         last = metadata.get("last_row", metadata["row"])
         said.append(f"row {last}" if last == metadata["row"] else f"rows {metadata['row']}-{last}")
-    if isinstance(metadata.get("picture"), int):  # A document's own metadata may say something else by that name.
+    if isinstance(metadata.get("picture"), int):  # The document's own metadata may use this key for something else.
         said.append(f"picture {metadata['picture']}")
     return ", ".join(said)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Passage:
-    """A piece of a document that comes ready-made, as frameworks hand it over.
+    """Chunk of a document that the caller has cut, as frameworks do.
 
     Parameters
     ----------
     text:
-        Not empty.
+        The text; not empty.
     id:
-        Kept as given; made from the content when empty.
+        Kept as given; derived from the content if empty.
     metadata:
-        Laid over the document's own for filters and hits.
+        Added to the document's metadata for filters and hits; takes precedence over it.
     vector:
-        float32 of shape (dimension,), or None to have it embedded.
+        float32 of shape (dimension,), or None to have the text embedded.
     start:
-        Where it stands in its document's text, which is then given as well; the same is told of all its passages.
+        Offset of the passage in the document's text, which must be given then. Give it for all passages or for none.
     """
 
     text: str
@@ -123,39 +123,39 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A source's text.
+    """Text with its id, title, uri and metadata.
 
     Parameters
     ----------
     text:
-        The whole text. Left empty when ``passages`` are given that do not say where they stand: it is then these,
+        The whole text. Leave it empty if ``passages`` without ``start`` are given: the text is then the passages,
         joined by blank lines.
     id:
-        Opaque; kept as given, made from uri and content when empty.
+        Any text; kept as given, derived from uri, title and text if empty.
     title:
         Searched and embedded together with each chunk.
     uri:
-        Where it came from: a path, a URL, or nothing.
+        Where the document comes from: a path, a URL, or empty.
     metadata:
         A JSON object.
     sections:
         Headings by offset, ascending.
     places:
-        Pages, slides, rows and the like by offset, ascending. They become metadata of the chunks; a document that is
-        read back from a file has none.
+        Pages, slides, rows and similar places by offset, ascending. They become metadata of the chunks. A document that
+        is read back from a file has none.
     passages:
-        Ready-made chunks; when given, the text is not cut anew.
+        Ready-made chunks. If they are given, the text is not cut into chunks.
     date:
-        When it is from, of a document that is read back from a file. It follows from what a document has: its metadata,
-        its text, its file; it is not given.
+        Date of a document that is read back from a file. It is derived from the metadata, the text and the source file.
+        Do not give it.
     valid:
-        When it stood so in the file, of one that is read back from a file that keeps former versions.
+        When the file stored this version of the document, if it is read back from a file that keeps history.
 
     Raises
     ------
     InvalidDocument
-        If metadata is not a JSON object, a text holds half a surrogate pair, an id, title, uri or metadata hold U+0000,
-        both a text and passages are given, or a passage does not stand in the text where it says.
+        If metadata is not a JSON object; a text holds half a surrogate pair; an id, title, uri or metadata hold U+0000;
+        the text differs from the joined passages; or the text at a passage's ``start`` differs from the passage.
     """
 
     text: str = ""
@@ -185,11 +185,11 @@ class Document:
 
 
 PASSAGE_SEPARATOR = "\n\n"
-"""What stands between two ready-made passages in the text of their document."""
+"""Separator of ready-made passages in the text of their document."""
 
 
 def _check(check: Callable[[Any, str], object], value: object, owner: str) -> None:
-    """Raise InvalidDocument where a value is none that can be stored."""
+    """Call a check with a value and its owner, and raise its InputError as InvalidDocument."""
     try:
         check(value, owner)
     except InputError as error:
@@ -197,7 +197,7 @@ def _check(check: Callable[[Any, str], object], value: object, owner: str) -> No
 
 
 def _joined(document: Document, named: str) -> str:
-    """Return the text of a document with passages: its own where they say where they stand, else theirs."""
+    """Return the text of a document with passages: its own text if passages have a start, else the joined passages."""
     if any(passage.start is not None for passage in document.passages):
         for passage in document.passages:
             start = -1 if passage.start is None else passage.start
@@ -239,7 +239,7 @@ def _check_passage(passage: Passage, document: str) -> None:
 
 
 MOST_NESTED = 500
-"""Objects and lists within each other in metadata: SQLite takes no more than twice as many for JSON."""
+"""Most levels of nested objects and lists in metadata. SQLite's JSON functions accept at most twice as many."""
 
 
 def _is_deeper(value: object, most: int) -> bool:
@@ -256,11 +256,17 @@ def _is_deeper(value: object, most: int) -> bool:
 
 
 _NUL = regex(r"(?<!\\)(?:\\\\)*\\u0000")
-"""U+0000 as JSON writes it: the backslash of its escape is not itself escaped."""
+"""Matches the JSON escape of U+0000, unless its backslash is itself escaped."""
 
 
 def check_json(metadata: Metadata, owner: str) -> None:
-    """Raise InvalidDocument unless metadata is a JSON object with text keys, finite numbers and no U+0000."""
+    """Check that metadata can be stored.
+
+    Raises
+    ------
+    InvalidDocument
+        Unless the metadata is a JSON object with text keys, finite numbers, no U+0000 and at most MOST_NESTED levels.
+    """
     if not isinstance(metadata, Mapping):
         raise InvalidDocument(f"the metadata of {owner} is {shown(metadata)}", "give an object")
     try:
@@ -285,11 +291,11 @@ def check_json(metadata: Metadata, owner: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a document: ``document.text[start:end] == text``.
+    """Part of a document: ``document.text[start:end] == text``.
 
-    ``id`` is hash(document id, text, occurrence), so that a shift inside the document does not change it; a
-    ready-made passage keeps the id it came with. ``ordinal`` counts from 0 in reading order. ``metadata`` is the
-    chunk's own (its ``section``, say), without the document's.
+    ``id`` is a hash of the document id, the text and its occurrence, so that it does not change if the chunk moves
+    within the document; a ready-made passage keeps its own id. ``ordinal`` counts from 0 in reading order. ``metadata``
+    is the chunk's own, such as its ``section``, without the document's.
     """
 
     id: str
@@ -303,22 +309,21 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Valid:
-    """When a document stood in the file as it is here, in seconds since 1970 (UTC).
+    """Period in which a version of a document was current in the file, in seconds since 1970 (UTC).
 
     Parameters
     ----------
     since:
-        The second in which the file learnt of it.
+        Second in which the version was stored.
     until:
-        The second in which it was replaced or removed, which is not among those in which it stood; None while it
-        stands.
+        Second in which the version was replaced or removed, exclusive; None while it is current.
     """
 
     since: int
     until: int | None = None
 
     def at(self, second: int) -> bool:
-        """Return whether it stood so at the end of a second."""
+        """Return whether this version of the document was current at the end of a second."""
         return self.since <= second and (self.until is None or second < self.until)
 
     def __str__(self) -> str:
@@ -329,7 +334,7 @@ class Valid:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A state of a document, without its text; ``characters`` is the length of that."""
+    """Version of a document, without its text. ``characters`` is the length of the text."""
 
     id: str
     title: str

@@ -1,4 +1,4 @@
-"""Values of the graph: what is found in chunks, what callers tell, and what is shown of it."""
+"""Values of the graph: mentions and relations found in chunks, entities, assertions of callers, and parts to show."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from monograph.values.content import Chunk, Document, Metadata
 if TYPE_CHECKING:
     from monograph.values.arrays import Float32
 else:
-    Float32 = Any  # The types of fields are found without numpy.
+    Float32 = Any  # Resolving the types of fields must not import numpy.
 
 ENTITY_KINDS = (
     "person",
@@ -29,32 +29,32 @@ ENTITY_KINDS = (
     "term",
     "name",
 )
-"""Every coarse type that a mention has; ``name`` is a proper name of unknown type, ``term`` any other thing.
+"""All coarse types of mentions. ``name`` is a proper name of unknown type, ``term`` any other thing.
 
-Files hold places in this tuple: it may only grow at its end.
+Files store indexes into this tuple: append new types at its end only.
 """
 
 EMBEDDED_KINDS = frozenset(("person", "organisation", "place", "work", "event", "name"))
-"""Kinds of names that are embedded, to be found by what they mean; a date or an amount is found by its words."""
+"""Kinds of names that are embedded, to be found by similarity. Dates and amounts are found by their words."""
 
 NODE_LABEL = "entity"
-"""The label of a node that only relations tell of."""
+"""Label of a node that was asserted only as an end of relations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A named thing where it stands in a chunk: ``chunk.text[start:end]``.
+    """Occurrence of a named thing in a chunk, at ``chunk.text[start:end]``.
 
     Parameters
     ----------
     name:
-        What it is called: the text itself, or its full name where a model gave one.
+        Name of the thing: the text itself, or its full name if a model gave one.
     kind:
         A coarse type in lower case: see :data:`ENTITY_KINDS`.
     start, end:
         Offsets into the chunk's text.
     description:
-        What a model wrote about it; empty without a model.
+        A model's description of the thing; empty without a model.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Mention:
 class Relation:
     """Relation of two named things in a chunk: ``source`` and ``target`` are names of mentions in the same extraction.
 
-    ``strength`` is above 0, at most 1; ``description`` and ``keywords`` are a model's, else empty.
+    ``strength`` is above 0 and at most 1. ``description`` and ``keywords`` are written by a model; empty without one.
     """
 
     source: str
@@ -82,8 +82,8 @@ class Relation:
 class Extraction:
     """Extraction from one chunk: mentions in order of ``start``, and relations.
 
-    ``tokens`` counts what a model read and wrote for it; ``failure`` says why a model's answer could not be used and
-    patterns were, and is empty when all went well.
+    ``tokens`` is the number of tokens that a model read and wrote. If a model's answer was unusable and patterns were
+    used instead, ``failure`` is the reason; otherwise it is empty.
     """
 
     mentions: tuple[Mention, ...] = ()
@@ -94,25 +94,25 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A named thing of the file: all mentions that were taken to mean the same.
+    """Named thing of the file: all mentions that mean the same thing.
 
     Parameters
     ----------
     id:
-        Made from its name; stays the same while the name does.
+        Derived from the name; changes only if the name does.
     name:
-        Its name as most chunks write it.
+        Spelling that most chunks use.
     kind:
-        The type that most mentions have.
+        Type that most mentions have.
     names:
-        Every name it goes by, the most frequent first.
+        All its names, most frequent first.
     chunks:
-        In how many chunks it is named.
+        Number of chunks that name the entity.
     documents:
-        Ids of documents whose subject it is: their title names it.
+        Ids of the documents whose title names the entity: it is their subject.
     first_seen, last_seen:
-        The first and the last day that documents which name it are from, ``2026-03-01`` in UTC, as far as they tell
-        that themselves; empty where none does.
+        Earliest and latest date, ``2026-03-01`` in UTC, of the documents that name the entity. Only dates in metadata
+        or text count, not those of files. Empty if there is none.
     """
 
     id: str
@@ -132,13 +132,13 @@ class Link:
     Parameters
     ----------
     source, target:
-        Ids of entities; ``source`` comes first in order of id where no model gave a direction.
+        Ids of the entities. If no model gave a direction, ``source`` is the smaller id.
     weight:
-        Above 0: how much more often than by chance they come together, times 1 + a model's strength where there is one.
+        How much more often than by chance chunks name both, above 0; times 1 + the strength, if a model gave one.
     chunks:
-        Ids of every chunk that it comes from.
+        Ids of all chunks that name both.
     description, keywords:
-        What a model wrote, from all of those chunks; empty without a model.
+        Written by a model from all of those chunks; empty without a model.
     """
 
     source: str
@@ -151,20 +151,20 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Two names taken to mean one entity, and why.
+    """Two names that were merged into one entity, with the reason.
 
     Parameters
     ----------
     id:
-        The merge's own, by which it is undone.
+        Id of the merge, by which it is undone.
     name, other:
-        The entity's name, and the name that was taken to mean the same.
+        Name of the entity, and the name that was merged into it.
     reason:
-        The rule that joined them, in a word or two.
+        Rule that merged them, in a word or two.
     detail:
-        What the rule saw.
+        Evidence that the rule used.
     undone:
-        Whether it was taken back; it then never comes again by itself.
+        Whether the merge was undone. It is then never repeated automatically.
     """
 
     id: str
@@ -182,19 +182,19 @@ class Neighbourhood:
     Parameters
     ----------
     centre:
-        Ids of the entities that it was asked for.
+        Ids of the entities whose neighbourhood this is.
     entities:
-        Nodes, the centre first, then by distance and weight.
+        Entity nodes, the centre first, then by distance and weight.
     links:
         Entity–entity edges among them, heaviest first.
     chunks:
-        Chunk nodes: those that name at least one of the entities, most telling first.
+        Chunk nodes: chunks that name at least one of the entities, most informative first.
     mentions:
         Entity–chunk edges: (entity id, chunk id).
     cut:
-        How many neighbours were left out to keep it readable.
+        Number of neighbours that were left out to limit the size.
     documents:
-        Those that its chunks are from and its entities are the subject of, without their texts.
+        Documents of the chunks, and documents whose subject is one of the entities; without their texts.
     """
 
     centre: tuple[str, ...]
@@ -208,7 +208,7 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A way from one entity to another: ``links[i]`` joins ``entities[i]`` and ``entities[i + 1]``."""
+    """Route from one entity to another: ``links[i]`` joins ``entities[i]`` and ``entities[i + 1]``."""
 
     entities: tuple[Entity, ...]
     links: tuple[Link, ...]
@@ -216,9 +216,9 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class PathNode:
-    """A station on the way from a question to a chunk: ``kind`` is ``question``, ``entity`` or ``chunk``.
+    """Node of a path from a question to a chunk: ``kind`` is ``question``, ``entity`` or ``chunk``.
 
-    ``id`` is the entity's or chunk's (empty for the question), ``name`` what people read.
+    ``id`` is the id of the entity or chunk, empty for the question. ``name`` is the name to display.
     """
 
     kind: Literal["question", "entity", "chunk"]
@@ -228,36 +228,36 @@ class PathNode:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Path through the graph from the question to a chunk: stations in order, and the score of the way."""
+    """Path through the graph from the question to a chunk: its nodes in order, and its score."""
 
     nodes: tuple[PathNode, ...]
     score: float
 
     def __str__(self) -> str:
-        # A chunk of the document about the last entity is not named twice.
+        # A chunk may have the same name as the entity before it, its document's subject: that name is shown once.
         names = [node.name for node in self.nodes]
         return " → ".join(name for at, name in enumerate(names) if at == 0 or name != names[at - 1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AssertedNode:
-    """A thing that a caller told of.
+    """Node that a caller added to the graph.
 
     Parameters
     ----------
     id:
-        By which relations name it.
+        Id that relations use for the node.
     name:
-        What it is called; empty for its id. A name that chunks have is their entity's.
+        Name of the node; if empty, its id is the name. If chunks mention the same name, the node is their entity.
     label:
-        Its type.
+        Type of the node.
     properties:
         A JSON object.
     embedding:
-        float32 (dimension,), of any length; None without one.
+        float32 (dimension,), not necessarily of unit length; None without one.
     origins:
-        Ids of the chunks and documents that say it: it is told as long as one of them is in the file. Without one
-        nobody's text says it, and it stays until it is taken back.
+        Ids of the chunks and documents that support the node. It is kept as long as one of them is in the file. Without
+        origins, it is kept until it is removed.
     """
 
     id: str
@@ -270,9 +270,9 @@ class AssertedNode:
 
 @dataclass(frozen=True, slots=True)
 class AssertedRelation:
-    """A relation that a caller told of: it leads from the node ``source`` to the node ``target``.
+    """Relation that a caller added to the graph, from the node ``source`` to the node ``target`` (their ids).
 
-    ``properties`` and ``origins`` are as those of a node.
+    ``properties`` and ``origins`` have the same meaning as those of :class:`AssertedNode`.
     """
 
     source: str
@@ -284,7 +284,7 @@ class AssertedRelation:
 
 @dataclass(frozen=True, slots=True)
 class Assertions:
-    """A part of what was told: nodes by id, and relations in the order in which they were told."""
+    """Assertions of callers: nodes by id, and relations in the order in which they were added."""
 
     nodes: Mapping[str, AssertedNode]
     relations: tuple[AssertedRelation, ...]

@@ -12,23 +12,23 @@ class IndexStats:
     Parameters
     ----------
     vectors:
-        Different vectors that can be found.
+        Number of different vectors that can be found.
     clusters:
-        Clusters, each a row of the file with its centroid in memory; 0 where every vector is compared.
+        Number of clusters, each a row of the file with its centroid in memory; 0 if every vector is compared.
     entries:
-        What the clusters hold: about two a vector in the codes design, one in the graph design.
+        Number of entries in the clusters: about two per vector in the codes design, one in the graph design.
     dead:
-        Deleted entries that still take room, until the next fold.
+        Number of deleted entries that still take space, until the next fold.
     memory:
-        Bytes held in memory for searches: centroids, their graph, clusters or vectors in the cache.
+        Bytes in memory for searches: centroids, their graph, cached clusters or vectors.
     expected_loads:
-        Clusters read a query (k = 10), on average, to reach ``target_recall``, as calibrated; None where every cluster
-        is searched, as in a file of few vectors.
+        Average number of clusters read per query (k = 10) to reach ``target_recall``, as calibrated; None if every
+        cluster is searched, as in a file of few vectors.
     target_recall:
-        Share of the nearest that a search is to find on average.
+        Average share of the nearest vectors that a search should find.
     expected_recall:
-        What it found when that was calibrated: less than ``target_recall`` where no search that was tried reached it.
-        None where every cluster is searched.
+        Average share found during calibration. It is below ``target_recall`` if no search that was tried reached it;
+        None if every cluster is searched.
     """
 
     vectors: int
@@ -48,19 +48,20 @@ class TreeStats:
     Parameters
     ----------
     layers:
-        Summaries of each layer, the one over chunks first.
+        Number of summaries in each layer, the layer over chunks first.
     sizes:
-        (size, segments of that size), ascending.
+        (size, number of segments of that size), ascending.
     cosine:
-        Mean cosine of two texts of one segment, over a sample of segments; 0 where there is none.
+        Mean cosine of two texts of one segment, over a sample of segments; 0 if there are no segments.
     waiting:
-        Places where chunks came or went that no summary follows yet: 0 but after a crash or a failed summary.
+        Number of places where chunks were added or removed and the summaries are not updated yet: 0 except after a
+        crash or a failed summary.
     learned_from:
-        Chunks that the planes were learned from; 0 for random ones.
+        Number of chunks that the hyperplanes were learned from; 0 if they are random.
     last_made, last_tokens:
-        Summaries made by the last change of the tree, and the tokens that a model read and wrote for them.
+        Summaries computed in the last update of the tree, and tokens that a model read and wrote for them.
     ever_made, ever_tokens:
-        The same, of all changes.
+        The same for all updates.
     """
 
     layers: tuple[int, ...]
@@ -75,19 +76,18 @@ class TreeStats:
 
     @property
     def summaries(self) -> int:
-        """Summaries of all layers."""
+        """Number of summaries in all layers."""
         return sum(self.layers)
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Contents and sizes of a file. Sizes in bytes; ``tables`` by name, largest first.
+    """Contents and sizes of a file. Sizes are in bytes; ``tables`` is (name, size), largest first.
 
-    ``entities`` are named things, ``merged`` the names that were taken to mean one of another name, ``mentions`` pairs
-    of a name and a chunk that has it. ``tree`` is None in a file without one. ``id`` is the file's own: it stays when
-    the file is moved or copied; ``addresses`` are what its own models open, if trusted: servers, folders;
-    ``has_graph`` is False in a file made with ``Settings(graph=False)``, until
-    ``archive.graph.build`` was called.
+    ``entities`` counts named things, ``merged`` names that were merged into another, ``mentions`` pairs of a name and a
+    chunk that contains it. ``tree`` is None in a file without a tree. ``id`` identifies the file, also after it is
+    moved or copied. ``addresses`` are the servers and folders that the models named in the file open, if trusted.
+    ``has_graph`` is False in a file created with ``Settings(graph=False)``, until ``archive.graph.build`` is called.
     """
 
     path: str
@@ -123,7 +123,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """Overview of a file or a shelf that is quickly made: its format, how many documents, and whether it has a tree."""
+    """Overview of a file or shelf that is fast to read: format, number of documents, and whether it has a tree."""
 
     format: int
     documents: int
@@ -132,7 +132,7 @@ class Brief:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fault that a check found: in which table, what, and whether a repair can repair it, or what else does."""
+    """Fault that a check found: its table, its description, whether ``repair`` can repair it, and a hint if not."""
 
     table: str
     fault: str
@@ -142,21 +142,21 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """Calls of a model for a file on a day.
+    """Calls of one model for a file on one day.
 
     Parameters
     ----------
     day:
-        Of UTC, as ``2026-11-23``.
+        Day in UTC, as ``2026-11-23``.
     model:
-        The model's key.
+        Key of the model.
     purpose:
-        ``embed``, ``extract``, ``summarize``, ``describe``, ``rerank``, ``rewrite`` (a question that hangs on those
-        before it), ``types`` (what an answer may be), ``answer``.
+        ``embed``, ``extract``, ``summarize``, ``describe``, ``rerank``, ``rewrite`` (of a question that depends on
+        earlier ones), ``types`` (kinds of entities that may be the answer), ``answer``.
     calls:
-        How often it answered.
+        Number of answered calls.
     tokens_in, tokens_out:
-        What it read and wrote, as its server counts or, where that does not, by an estimate; 0 where nobody knows.
+        Tokens read and written, as counted by the server, else estimated; 0 if unknown.
     """
 
     day: str
@@ -171,7 +171,7 @@ class LedgerEntry:
 class ShelfStats:
     """Counts and sizes of a version of a shelf.
 
-    ``bytes`` are those of its shards and its catalogue; ``documents_by_shard`` is in the order of the shards.
+    ``bytes`` is the size of its shards and its catalogue; ``documents_by_shard`` is in the order of the shards.
     """
 
     url: str

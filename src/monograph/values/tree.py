@@ -1,4 +1,4 @@
-"""Summaries: texts that stand for many chunks, and where each sentence of them comes from."""
+"""Summaries of many chunks, with the sources of their sentences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A stretch of a summary that stands word for word in a text it was made from.
+    """Stretch of a summary that repeats one of the summarized texts word for word.
 
     ``summary_text[start:end] == texts[source][source_start:source_end]``.
     """
@@ -21,10 +21,10 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class SummaryText:
-    """Summary of some texts, in the order in which the summarizer was given them.
+    """Summary that a summarizer returns for a list of texts.
 
-    ``quotes`` say where its sentences stand, if it quotes; ``tokens_in`` and ``tokens_out`` what a model read and
-    wrote, 0 where none was asked.
+    ``quotes`` locate its sentences in the texts, if the summarizer quotes; their ``source`` is an index into that list.
+    ``tokens_in`` and ``tokens_out`` count the tokens that a model read and wrote, 0 if no model was called.
     """
 
     text: str
@@ -35,7 +35,7 @@ class SummaryText:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A stretch of a summary, ``summary.text[start:end]``, and the span of a document that it repeats word for word."""
+    """Part of a summary, ``summary.text[start:end]``, with the span of a document that it repeats word for word."""
 
     start: int
     end: int
@@ -47,20 +47,20 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A text that stands for the chunks under it.
+    """Node of the tree that summarizes the chunks under it.
 
     Parameters
     ----------
     id:
-        Made from the keys of what it was made from.
+        Derived from the keys of the summarized nodes.
     layer:
-        1 over chunks, and so on upwards.
+        1 for a summary of chunks, 2 for a summary of those, and so on.
     text:
-        The summary itself.
+        Text of the summary.
     chunks:
         Ids of all chunks under it, in the order of the tree.
     sources:
-        Where its sentences stand word for word, in order of ``start``; empty where a model wrote it.
+        Document spans that its sentences repeat word for word, in order of ``start``; empty if a model wrote it.
     """
 
     id: str
@@ -72,22 +72,22 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class OutlineNode:
-    """A part of the tree, opened so many layers deep.
+    """Node of the tree, with the nodes below it down to the requested depth.
 
     Parameters
     ----------
     id:
-        Of the summary or the chunk.
+        Id of the summary or chunk.
     layer:
-        0 for a chunk.
+        Layer of the summary; 0 for a chunk.
     text:
-        Of the summary or the chunk.
+        Text of the summary or chunk.
     count:
-        Chunks under it, or 1.
+        Number of chunks under a summary; 1 for a chunk.
     title:
-        Of a chunk's document; empty for a summary.
+        Title of a chunk's document; empty for a summary.
     children:
-        What it was made from, in the order of the tree; empty where it was not opened.
+        Summarized nodes, in the order of the tree; empty below the requested depth.
     """
 
     id: str

@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One source that could not be taken in.
+    """File or document that could not be stored, with the reason.
 
-    ``needs`` is the module that would read it and is not installed; empty where that is not the fault.
+    ``needs`` is the Python module whose absence is the reason; empty if the reason is another.
     """
 
     uri: str
@@ -23,17 +23,17 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A file or folder that is synced.
+    """File or folder that is synced.
 
     Parameters
     ----------
     name:
-        Its folder's, made unique in the file, and kept when it moves. The uri of what lies in it is this name, and the
-        path below it: ``notes/boiler.md``.
+        Name of the folder, made unique in the Monograph file, and kept if the folder moves. The uri of a file in it is
+        this name and the path below it: ``notes/boiler.md``.
     place:
-        Where it lies now: an absolute path, as text that can be stored.
+        Current absolute path, as text that can be stored.
     follow_links:
-        Whether what links lead to outside of its place is read.
+        Whether links that lead outside of the place are followed.
     """
 
     name: str
@@ -41,21 +41,21 @@ class Root:
     follow_links: bool = False
 
     def holds(self, path: str) -> bool:
-        """Whether a path is this root's place, or lies below it."""
+        """Return whether an absolute path is this root's place, or is below it."""
         return path == self.place or path.startswith(self.place.rstrip("/") + "/")
 
     def uri(self, path: str) -> str:
-        """The uri of a path that this root holds."""
+        """Return the uri of an absolute path that is in this root."""
         return self.name + path[len(self.place.rstrip("/")) :]
 
     def path(self, uri: str) -> str:
-        """The path of a uri that begins with this root's name."""
+        """Return the absolute path of a uri that begins with this root's name."""
         return (self.place.rstrip("/") + uri[len(self.name) :]) or "/"
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A root that was found in another place: its name, and the absolute paths."""
+    """Root that has moved: its name, and its old and new absolute paths."""
 
     root: str
     old: str
@@ -69,9 +69,9 @@ ChangeKind: TypeAlias = Literal["new", "changed", "gone", "same"]
 class Change:
     """Change of one file since the last sync.
 
-    ``uri`` begins with the name of its ``root``. ``size`` in bytes and ``modified_ns`` (nanoseconds since 1970) are
-    those of the file on disk; of the stored state for ``gone``. ``touched`` marks a file that is the same to the byte
-    under a new time of change.
+    ``uri`` begins with the name of its ``root``. ``size`` (bytes) and ``modified_ns`` (nanoseconds since 1970) are
+    those of the file on disk; for ``gone``, those last stored. ``touched`` is True for a file with the same bytes but a
+    new time of change.
     """
 
     kind: ChangeKind
@@ -84,15 +84,15 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Cost of an apply: the values it would derive.
+    """Cost of an apply: numbers of values that it would derive.
 
-    ``chunks`` are those of new and changed documents that the file does not hold yet, ``embeddings`` the vectors that
-    the memo lacks for them (and, where the embedder may cost something, those of the names that patterns find in them),
-    ``embedding_tokens`` the tokens of those texts (by the tokenizer that cuts chunks),
-    ``extractions`` the chunks that the extractor would be given, ``model_calls`` and ``model_tokens`` what language
-    models would be asked, and at most read and write, ``summaries`` those that would be made, at most, and
-    ``typical_summaries`` as a rule (see docs/tree.md), ``pictures`` those that would be described: each is one call, of
-    about as many tokens as its size and the longest answer take.
+    ``chunks`` counts chunks of new and changed documents that the file does not contain yet. ``embeddings`` counts the
+    vectors that the memo lacks for them and, if the embedder may cost money, for the names that patterns find in them;
+    ``embedding_tokens`` the tokens of these texts, by the tokenizer that cuts chunks. ``extractions`` counts the chunks
+    that the extractor would be given. ``model_calls`` counts the calls of language models, ``model_tokens`` the tokens
+    they read and write at most. ``summaries`` is the largest number of summaries, ``typical_summaries`` the typical
+    number (see docs/tree.md). ``pictures`` counts the pictures to describe: each is one call, whose tokens are
+    estimated from the picture's size and the longest answer.
     """
 
     documents: int = 0
@@ -113,10 +113,10 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Plan of an apply: changes in order of uri, sources that cannot be read, and, when priced, the cost.
+    """Plan of an apply: changes in order of uri, sources that cannot be read, and, if priced, the cost.
 
-    ``roots`` are those that the changes belong to, where they lie now; ``moved`` those of them that lay elsewhere.
-    ``seen`` are the uris of files and folders that were looked through as a whole.
+    ``roots`` are the roots of the changes, with their current places; ``moved`` are the roots that have moved. ``seen``
+    are the uris of the files and folders that were scanned completely.
     """
 
     changes: tuple[Change, ...]
@@ -127,7 +127,7 @@ class Plan:
     seen: tuple[str, ...] = ()
 
     def of(self, kind: ChangeKind) -> tuple[Change, ...]:
-        """The changes of one kind."""
+        """Return the changes of one kind, in order of uri."""
         return tuple(change for change in self.changes if change.kind == kind)
 
 
@@ -135,11 +135,11 @@ class Plan:
 class Report:
     """Report of an apply, add or remove.
 
-    Documents ``added``, ``changed``, ``removed`` and left the ``same``; ``chunks_added`` and ``chunks_removed``;
-    ``embedded`` counts texts that the embedder was given, ``remembered`` those whose vector the memo already held;
-    ``extracted`` chunks that the extractor was given, ``fell_back`` those of them that a model failed on, so that
-    patterns were used; ``summarized`` counts summaries that were made; ``moved`` are roots that were
-    found in another place; ``described`` counts pictures that a describer was shown.
+    ``added``, ``changed``, ``removed`` and ``same`` count documents; ``chunks_added`` and ``chunks_removed`` count
+    chunks. ``embedded`` counts texts that the embedder was given, ``remembered`` texts whose vector was in the memo
+    already. ``extracted`` counts chunks that the extractor was given, ``fell_back`` chunks that a model failed on, so
+    that patterns were used. ``summarized`` counts new summaries. ``moved`` lists roots that have moved. ``described``
+    counts pictures that a describer was given.
     """
 
     added: int = 0
@@ -160,7 +160,7 @@ class Report:
 
 
 def together(reports: Sequence[Report]) -> Report:
-    """Several reports as one."""
+    """Return one report for several: numbers are added, tuples are concatenated."""
     found: dict[str, Any] = {}
     for one in fields(Report):
         values = [getattr(report, one.name) for report in reports]
@@ -170,9 +170,9 @@ def together(reports: Sequence[Report]) -> Report:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """Counts of an export into the folder of ``path``: lines and vectors, and the ``size`` of it in bytes.
+    """Counts of an export to the folder ``path``: lines of each kind, vectors, and the ``size`` of the export in bytes.
 
-    ``graph`` says whether entities, mentions and links are among it.
+    ``graph`` is True if entities, mentions and links were exported.
     """
 
     path: str
@@ -188,9 +188,9 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class SyncedSource:
-    """A root: what is stored of it, when it was last looked through, and what failed; ``place`` is where it lies.
+    """State of a root: counts of its stored files, when it was last synced, and the files that failed.
 
-    ``size`` counts bytes on disk; ``synced`` is in seconds since 1970, 0 where it is not known.
+    ``place`` is its path. ``size`` is in bytes on disk; ``synced`` in seconds since 1970, 0 if unknown.
     """
 
     root: str
@@ -207,23 +207,23 @@ OriginalState: TypeAlias = Literal["same", "changed", "gone", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """The file on disk that a document was read from.
+    """File on disk that a document was read from.
 
     Parameters
     ----------
     state:
-        ``same`` as it was when it was read; ``changed``; ``gone``, or not to be read; ``none`` for a document that came
-        from no synced file.
+        ``same``: unchanged since it was read; ``changed``; ``gone``: missing or unreadable; ``none``: the document does
+        not come from a synced file.
     path, name:
-        Where it lies, and its own name; empty for ``none``.
+        Path of the file, and its own name; empty for ``none``.
     size:
-        Bytes on disk now; 0 where it is not there.
+        Bytes on disk now; 0 if the file is missing.
     format:
-        What the reader took it for, ``pdf`` or ``image`` say; empty where that is not known.
+        Format that the reader detected, such as ``pdf`` or ``image``; empty if unknown.
     pages:
-        Of a PDF, else 0.
+        Number of pages of a PDF, else 0.
     part:
-        Whether the document is only a part of it, as a file in an archive is.
+        Whether the document is only a part of the file, such as a file in an archive.
     """
 
     state: OriginalState
@@ -237,7 +237,7 @@ class Original:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle on a page, in shares of its width and height, from its upper left corner."""
+    """Rectangle on a page, in shares of the page's width and height, from its upper left corner."""
 
     left: float
     top: float
@@ -247,16 +247,16 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """Place of a stretch of a document on a page.
+    """Place of a span of a document on a page.
 
     Parameters
     ----------
     page:
-        From 1; 0 where the document has no pages.
+        Number of the page, from 1; 0 if the document has no pages.
     found:
-        Whether its words were found there.
+        Whether the words of the span were found on the page.
     boxes:
-        A line each, in the order of the text; empty where it was not found.
+        One rectangle per line, in the order of the text; empty if the words were not found.
     """
 
     page: int
@@ -269,10 +269,11 @@ WatchEventKind: TypeAlias = Literal["new", "changed", "gone", "renamed", "failed
 
 @dataclass(frozen=True, slots=True)
 class WatchEvent:
-    """One thing that happened in a folder that is watched, once the file holds it.
+    """Event in a watched folder, reported after the change is stored.
 
-    ``before`` is the uri that a renamed file had, ``reason`` why one failed; a folder is ``away`` while it cannot be
-    seen. ``embedded`` counts the texts that were embedded for all that happened at once.
+    ``before`` is the previous uri of a renamed file; ``reason`` and ``hint`` say why a file failed. A folder is
+    ``away`` while it cannot be accessed, and then ``back``. ``embedded`` counts the texts that were embedded for all
+    events of one sync.
     """
 
     kind: WatchEventKind
@@ -285,9 +286,9 @@ class WatchEvent:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Progress of a long work: ``done`` of ``total`` in ``unit``, at ``item`` now.
+    """Progress of a long operation: ``done`` of ``total`` in ``unit``, now at ``item``.
 
-    Where files are read, ``read_bytes`` of ``total_bytes`` are, too.
+    While files are read, ``read_bytes`` of ``total_bytes`` have been read.
     """
 
     phase: str
@@ -300,4 +301,4 @@ class Progress:
 
 
 OnProgress: TypeAlias = Callable[[Progress], None]
-"""Told of progress from the thread that does the work; an exception raised in it stops the work cleanly."""
+"""Callback that receives progress, called in the thread that does the work. If it raises, the work stops cleanly."""
